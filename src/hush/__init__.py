@@ -1,0 +1,22 @@
+"""hush: differentially private answers with the least noise that provable privacy allows.
+
+A noise is a shape and a scale; a sensitivity is how far an answer can move; together they make a privacy curve.
+
+>>> import hush
+>>> round(hush.epsilon(hush.Gaussian(4.0), 1e-6), 6)
+1.060876
+"""
+
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, NotCertified, Unsupported
+from hush.noise.discrete import Discrete
+from hush.noise.flipped_huber import FlippedHuber
+from hush.noise.gaussian import Gaussian
+from hush.noise.laplace import Laplace
+from hush.noise.osgt import OSGT
+from hush.noise.staircase import Staircase
+from hush.noise.stepped import Stepped
+from hush.noise.truncated_laplace import TruncatedLaplace
+from hush.numerics.bracket import Bracket
+from hush.privacy import gaussian
+from hush.privacy.curve import Curve, curve, delta, epsilon
+from hush.sensitivity import Sensitivity

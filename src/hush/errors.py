@@ -1,0 +1,181 @@
+"""What can go wrong, and the checks that say so in one sentence.
+
+    HushError
+    +-- InvalidParameter   (also ValueError)       a value outside its allowed range, or of the wrong type
+    +-- Unsupported        (also TypeError)        no theorem covers this request; the message names the nearest call that has one
+    +-- BudgetExceeded                             the ledger's cap would be passed
+    +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
+
+Every validator takes the argument's name and value, and its message states the argument, the value, the allowed
+range and what to write instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BudgetExceeded",
+    "HushError",
+    "InvalidParameter",
+    "NotCertified",
+    "Unsupported",
+]
+
+Array = NDArray[np.float64]
+
+#: Beyond this a privacy budget promises nothing, and asking for it is a slip.
+LARGEST_BUDGET = 1e6
+
+
+class HushError(Exception):
+    """The root of every error hush raises on purpose."""
+
+
+class InvalidParameter(HushError, ValueError):
+    """A value outside its allowed range, or of the wrong type."""
+
+
+class Unsupported(HushError, TypeError):
+    """No theorem certifies this request; the message names the nearest call that is certified."""
+
+
+class BudgetExceeded(HushError):
+    """The privacy budget does not cover this release."""
+
+
+class NotCertified(HushError, ArithmeticError):
+    """A rigorous bound could not be established."""
+
+
+def reject(name: str, value: object, allowed: str, instead: str = "") -> InvalidParameter:
+    """The one sentence for a bad argument, as an exception to raise."""
+    shown = repr(value)
+    if len(shown) > 60:
+        shown = shown[:57] + "..."
+    ending = f"; {instead}" if instead else ""
+    return InvalidParameter(f"{name} must be {allowed}, got {shown}{ending}.")
+
+
+def as_float(name: str, value: Any, allowed: str, instead: str = "") -> float:
+    """One real number as a Python float; strings, booleans, arrays and NaN are refused."""
+    if isinstance(value, bool | np.bool_ | str | bytes | complex) or value is None:
+        raise reject(name, value, allowed, instead)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise reject(name, value, allowed, instead) from failure
+    if array.ndim != 0 or math.isnan(array):
+        raise reject(name, value, allowed, instead)
+    return float(array)
+
+
+def positive(name: str, value: Any, instead: str = "") -> float:
+    """A finite number greater than zero."""
+    allowed = "a finite number greater than 0"
+    number = as_float(name, value, allowed, instead)
+    if not 0.0 < number < math.inf:
+        raise reject(name, value, allowed, instead)
+    return number
+
+
+def non_negative(name: str, value: Any, instead: str = "") -> float:
+    """A finite number, zero allowed."""
+    allowed = "a finite number, 0 or greater"
+    number = as_float(name, value, allowed, instead)
+    if not 0.0 <= number < math.inf:
+        raise reject(name, value, allowed, instead)
+    return number
+
+
+def within(name: str, value: Any, low: float, high: float, instead: str = "") -> float:
+    """A number in the closed interval [low, high]."""
+    allowed = f"a number from {low:g} to {high:g}"
+    number = as_float(name, value, allowed, instead)
+    if not low <= number <= high:
+        raise reject(name, value, allowed, instead)
+    return number
+
+
+def whole(name: str, value: Any, least: int = 1, instead: str = "") -> int:
+    """An integer, at least `least`."""
+    allowed = f"a whole number, {least} or greater"
+    number = as_float(name, value, allowed, instead)
+    if not (least <= number < 2**63 and number == int(number)):
+        raise reject(name, value, allowed, instead)
+    return int(number)
+
+
+def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
+    """One word out of a list."""
+    words = tuple(choices)
+    if value not in words:
+        raise reject(name, value, "one of " + ", ".join(words))
+    return str(value)
+
+
+def reals(name: str, value: Any, allowed: str = "finite numbers") -> Array:
+    """A number or an array of numbers as float64, none of them NaN (infinities pass)."""
+    if isinstance(value, str | bytes | bool | np.bool_) or value is None:
+        raise reject(name, value, allowed)
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise reject(name, value, allowed) from failure
+    if np.isnan(array).any():
+        raise reject(name, value, allowed)
+    return array
+
+
+def epsilons(name: str, value: Any) -> Array:
+    """Epsilons at which a curve is asked: any finite real numbers, negative ones too."""
+    array = reals(name, value)
+    if not np.isfinite(array).all():
+        raise reject(name, value, "finite", "ask for a finite epsilon")
+    return array
+
+
+def deltas(name: str, value: Any, *, zero: bool) -> Array:
+    """Deltas in (0, 1), or [0, 1) where delta = 0 has a meaning."""
+    allowed = "in [0, 1)" if zero else "in (0, 1)"
+    array = reals(name, value, allowed)
+    low = array >= 0.0 if zero else array > 0.0
+    if not (low & (array < 1.0)).all():
+        hint = "a delta below 5e-324 is 0 in floating point" if not zero and (array == 0.0).any() else ""
+        raise reject(name, value, allowed, hint)
+    return array
+
+
+def probabilities(name: str, value: Any) -> Array:
+    """Probabilities in [0, 1]."""
+    array = reals(name, value, "in [0, 1]")
+    if not ((array >= 0.0) & (array <= 1.0)).all():
+        raise reject(name, value, "in [0, 1]")
+    return array
+
+
+def budgets(name: str, value: Any, *, zero: bool = False) -> Array:
+    """Epsilons to calibrate for: greater than 0 (or 0 where it has a meaning), and small enough to mean something."""
+    allowed = f"{'from' if zero else 'greater than'} 0 and at most {LARGEST_BUDGET:g}"
+    array = reals(name, value, allowed)
+    low = array >= 0.0 if zero else array > 0.0
+    if not (low & (array <= LARGEST_BUDGET)).all():
+        raise reject(name, value, allowed, "a larger epsilon promises nothing")
+    return array
+
+
+def positives(name: str, value: Any) -> Array:
+    """Finite numbers greater than zero."""
+    allowed = "finite and greater than 0"
+    array = reals(name, value, allowed)
+    if not ((array > 0.0) & np.isfinite(array)).all():
+        raise reject(name, value, allowed)
+    return array

@@ -1,0 +1,209 @@
+"""Flipped Huber: a Laplace centre grafted onto Gaussian tails."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainc, log_ndtr, ndtri_exp
+
+from hush.errors import non_negative, positive, reals
+from hush.noise.log_concave import LogConcave
+from hush.numerics.bracket import unwrap
+from hush.numerics.mills import drop, mean_excess, mills
+from hush.numerics.twofold import Twofold
+
+__all__ = ["FlippedHuber"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FlippedHuber(LogConcave):
+    """Flipped Huber noise: Laplace with scale gamma^2/alpha up to |t| = alpha, Gaussian of deviation gamma beyond.
+
+    f(t) = exp(-rho(t)/gamma^2)/kappa, rho(t) = alpha |t| for |t| <= alpha and (t^2 + alpha^2)/2 beyond (FH paper, eq. 8-9).
+    alpha = 0 is the Gaussian; a large alpha/gamma is Laplace but for its far tail.
+
+    Guarantees: exact delta for every shift (FH paper, Theorem 4 with eq. 13 and 15).
+
+    >>> round(FlippedHuber(31.906, 10.3129).variance, 3)
+    22.213
+    """
+
+    alpha: float
+    gamma: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", non_negative("alpha", self.alpha, "write FlippedHuber(alpha=3.0, gamma=1.0)"))
+        object.__setattr__(self, "gamma", positive("gamma", self.gamma, "write FlippedHuber(alpha=3.0, gamma=1.0)"))
+
+    # -- in units of gamma: b = alpha/gamma, rho(y) = b y for y <= b and (y^2 + b^2)/2 beyond ---------------------
+
+    @property
+    def _unit(self) -> float:
+        return self.gamma
+
+    @cached_property
+    def _b(self) -> Twofold:
+        return Twofold(self.alpha) / self.gamma
+
+    @cached_property
+    def _half_kappa(self) -> float:
+        """kappa/(2 gamma) = (1 - e^(-b^2))/b + e^(-b^2) M(b)."""
+        b = float(self._b.hi)
+        if b == 0.0:
+            return float(mills(0.0))
+        return -math.expm1(-b * b) / b + math.exp(-b * b) * float(mills(b))
+
+    @cached_property
+    def _log_peak(self) -> Twofold:
+        return Twofold(-math.log(2.0 * self._half_kappa))
+
+    @cached_property
+    def _hollow(self) -> float:
+        """1/b - M(b), what the Laplace centre's Mills ratio is short of at the graft."""
+        b = float(self._b.hi)
+        return float(mean_excess(b)) / b if b > 0.0 else math.inf
+
+    def _log_density(self, y: Twofold) -> Twofold:
+        past = y - self._b
+        past = past.where(past.hi > 0.0, 0.0)
+        return self._log_peak - (self._b * y + (past * past).halved())  # (y^2 + b^2)/2 = b y + (y - b)^2/2
+
+    def _mills(self, y: Array) -> Array:
+        y = np.asarray(y, dtype=np.float64)
+        b = float(self._b.hi)
+        if b == 0.0:
+            return mills(y)
+        inside = np.minimum(y, b)
+        with np.errstate(under="ignore"):
+            centre = -np.expm1(-b * (b - inside)) / b + np.exp(-b * (b - inside)) * float(mills(b))
+        return np.where(y < b, centre, mills(np.maximum(y, b)))
+
+    def _drop(self, y: Array, d: Array) -> Array:
+        """R is 1/b - (1/b - M(b)) e^(-b(b-y)) up to b and M(y) beyond: two positive falls."""
+        b = float(self._b.hi)
+        y, d = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(d, dtype=np.float64))
+        if b == 0.0:
+            return drop(y, d)
+        inner = np.clip(b - y, 0.0, d)  # the part of the step inside the centre
+        with np.errstate(under="ignore"):
+            fall = self._hollow * np.exp(-b * (np.maximum(b - y, 0.0) - inner)) * -np.expm1(-b * inner)
+        return fall + drop(np.maximum(y, b), d - inner)
+
+    def _crossing(self, epsilon: Array, d: Twofold) -> Twofold:
+        """Where the loss rho(y + d) - rho(y) equals epsilon, piece by piece (FH paper, eq. 15).
+
+        Written from the outside in: both points in Gaussian tails on one side; centre against tail on one side (y < b < y + d); both in
+        the centre on either side of zero; centre against tail across zero; both in tails across zero.
+        """
+        shape = np.shape(epsilon)
+        epsilon = np.atleast_1d(np.asarray(epsilon, dtype=np.float64))
+        b = self._b
+        step = float(d.hi)
+        y = epsilon / d - d.halved()
+        if self.alpha > 0.0:
+            flat = epsilon - b * d  # its sign: beyond or below the constant loss of the Laplace centre
+            graft = (flat.hi >= 0.0) & (y.hi < b.hi)
+            centre = (flat.hi < 0.0) & (0.5 * (epsilon / b.hi + step) <= b.hi)
+            across = (flat.hi < 0.0) & ~centre & (step + b.hi - np.sqrt(2.0 * (epsilon + b.hi * step)) <= b.hi)
+            if graft.any():
+                y.put(graft, b - d + (flat[graft] * 2.0).sqrt())
+            if centre.any():
+                y.put(centre, (epsilon[centre] / b - d).halved())
+            if across.any():
+                y.put(across, ((epsilon[across] + b * d) * 2.0).sqrt() - d - b)
+        return Twofold(y.hi.reshape(shape), y.lo.reshape(shape))
+
+    # -- moments -------------------------------------------------------------------------------------------------
+
+    @property
+    def variance(self) -> float:
+        """FH paper, eq. (11), with the centre's share as an incomplete gamma function."""
+        b = float(self._b.hi)
+        if b < 1e-100:
+            return self.gamma**2
+        c = b * b
+        centre = 2.0 * float(gammainc(3.0, c)) / b**3 if c > 1e-4 else (1.0 / 3.0 - c / 4.0 + c * c / 10.0) * b**3
+        return (centre + math.exp(-c) * (b + float(mills(b)))) / self._half_kappa * self.gamma**2
+
+    @property
+    def mean_abs(self) -> float:
+        """E|T| = (gamma^2/kappa) 2 [Gamma(2; b^2)/b^2 + e^(-b^2)], b = alpha/gamma."""
+        b = float(self._b.hi)
+        c = b * b
+        centre = float(gammainc(2.0, c)) / c if c > 1e-4 else c / 2.0 - c * c / 3.0 + c**3 / 8.0
+        return (centre + math.exp(-c)) / self._half_kappa * self.gamma
+
+    @property
+    def fisher_information(self) -> float:
+        """(b + e^(-b^2) M(b)) 2/(kappa gamma), the same number as FH paper, eq. (12)."""
+        b = float(self._b.hi)
+        return (b + math.exp(-b * b) * float(mills(b))) / self._half_kappa / self.gamma**2
+
+    @property
+    def subgaussian_proxy(self) -> float:
+        """gamma^2 (FH paper, Lemma 2; proved by peakedness, erratum A7)."""
+        return self.gamma**2
+
+    @property
+    def kappa(self) -> float:
+        """The normaliser: f(0) = 1/kappa (FH paper, eq. 8)."""
+        return 2.0 * self._half_kappa * self.gamma
+
+    @property
+    def omega(self) -> float:
+        """kappa e^(b^2/2)/gamma (FH paper, eq. 9); infinite once e^(b^2/2) overflows, where `kappa` still holds."""
+        half = 0.5 * float((self._b * self._b).hi)
+        return self.kappa / self.gamma * math.exp(half) if half < 709.0 else math.inf
+
+    @property
+    def theta(self) -> float:
+        """gamma Qinv(sqrt(pi/2)/omega), the offset of FH paper, Lemma 6."""
+        half = 0.5 * float((self._b * self._b).hi)
+        log_tail = 0.5 * math.log(math.pi / 2.0) - math.log(2.0 * self._half_kappa) - half
+        return max(-float(ndtri_exp(min(log_tail, -math.log(2.0)))) * self.gamma, 0.0)
+
+    def log_mgf(self, s: Any) -> Any:
+        """log E e^(sT), finite for every s."""
+        u = np.abs(reals("s", s)) * self.gamma
+        b = float(self._b.hi)
+        pieces = [_log_tail(u, b), _log_tail(-u, b)]
+        if b > 0.0:
+            pieces += [_log_centre(u - b, b), _log_centre(-u - b, b)]
+        return unwrap(np.logaddexp.reduce(pieces, axis=0) - math.log(2.0 * self._half_kappa))
+
+    def mgf(self, s: Any) -> Any:
+        """E e^(sT) (FH paper, Section III); at most e^(gamma^2 s^2/2).
+
+        >>> round(FlippedHuber(0.4, 1.5).mgf(0.0666666666666667), 12)
+        1.004999910947
+        """
+        with np.errstate(over="ignore"):
+            return unwrap(np.exp(self.log_mgf(s)))
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (0.0, self.alpha) if self.alpha > 0.0 else ()
+
+    def scaled(self, k: float) -> FlippedHuber:
+        return self._scaled_by(k, "alpha", "gamma")
+
+
+def _log_centre(slope: Array, b: float) -> Array:
+    """log of the integral of e^(slope y) over (0, b)."""
+    x = slope * b
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        flat = np.log(b) + np.log1p(x / 2.0 + x * x / 6.0 + x**3 / 24.0)
+        grown = np.maximum(x, 0.0) + np.log(-np.expm1(-np.abs(x)) / np.abs(slope))
+    return np.where(np.abs(x) < 1e-4, flat, grown)
+
+
+def _log_tail(u: Array, b: float) -> Array:
+    """log of the integral of e^(u y - (y^2 + b^2)/2) over (b, infinity)."""
+    return 0.5 * u * u - 0.5 * b * b + 0.5 * math.log(2.0 * math.pi) + log_ndtr(u - b)

@@ -1,0 +1,292 @@
+"""The symmetric alpha-stable law: pure privacy whose noises add up to noise of the same shape.
+
+Work in units of gamma and measure to the left: y = -x/gamma, s = shift/gamma. The privacy loss is an integral of the score,
+
+    M(y) = log p(y)/p(y + s) = integral over (|y|, y + s) of -p'/p,     y > -s/2,
+
+which rises from 0 at y = -s/2 to one maximum and falls back to 0 as y grows, so that it exceeds epsilon on a bounded interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from hush.errors import epsilons, positive, reals, reject, within
+from hush.noise.contract import Noise, Region
+from hush.noise.gaussian import Gaussian
+from hush.noise.stable_density import FAR, law
+from hush.numerics.bracket import unwrap
+from hush.numerics.quadrature import gauss
+
+__all__ = ["Stable"]
+
+Array = NDArray[np.float64]
+
+_ROUND_UP = 1.0 + 1e-12  # on suprema that serve as bounds; their own error is below 1e-14
+_LENIENT = 1.0 - 1e-14  # on epsilon: covers the error of M, so that delta errs upwards as epsilon meets the pure epsilon
+_PLAIN = 0.02  # a difference of tails that keeps this share of the larger one is taken as it stands
+
+
+def _loss(alpha: float, y: Array, s: float) -> Array:
+    """M(y) for y >= -s/2: an integral of the score over a short way, a difference of logarithms over a long one."""
+    unit = law(alpha)
+    start = np.abs(y)
+    way = np.where(y >= 0.0, s, np.maximum(s + 2.0 * y, 0.0))
+    short = (way <= 0.125) | ((start >= FAR) & (way < 0.5 * start))
+    out = np.empty_like(start)
+    nodes, weights = gauss(8)
+    a, d = start[short], way[short]
+    out[short] = (unit.score(a[:, None] + d[:, None] * nodes) @ weights) * d
+    a, d = start[~short], way[~short]
+    out[~short] = unit.log_density(a) - unit.log_density(a + d)
+    return out
+
+
+@lru_cache(maxsize=256)
+def _peak(alpha: float) -> tuple[float, float, float]:
+    """Where the score peaks, its peak, and a bound on y times the score."""
+    unit = law(alpha)
+    y = np.arange(1, 1281) / 64.0
+    score = unit.score(y)
+    steep = 1.05 * max(float((y * score).max()), 1.0 + alpha)
+    centre, width = float(y[score.argmax()]), 1.0 / 64.0
+    for _ in range(5):  # shrink a fan of points about the best one
+        fan = np.maximum(centre + width * np.linspace(-1.0, 1.0, 65), 0.0)
+        centre, width = float(fan[unit.score(fan).argmax()]), width / 16.0
+    return centre, float(unit.score(np.array([centre]))[0]), steep
+
+
+@lru_cache(maxsize=256)
+def _top(alpha: float, s: float) -> tuple[float, float]:
+    """The y >= 0 where M is largest, and M there: the scores at y and y + s agree, on either side of the score's peak."""
+    unit = law(alpha)
+    peak = _peak(alpha)[0]
+
+    def gap(y: float) -> float:
+        ends = unit.score(np.array([y, y + s]))
+        return float(ends[1] - ends[0])
+
+    low = max(0.0, peak - s)
+    y = float(brentq(gap, low, peak)) if gap(low) > 0.0 > gap(peak) else peak - 0.5 * min(s, peak)
+    seen = np.concatenate([[y], np.geomspace(1e-9, 1e3, 400)])
+    loss = _loss(alpha, seen, s)
+    best = int(loss.argmax())
+    return float(seen[best]), float(loss[best])
+
+
+def _between(low: float, high: float, *, order: int = 16) -> tuple[Array, Array]:
+    """Nodes and weights on (low, high): panels of 1/2 below |y| = 20, where body and tail meet, and growing fourfold beyond."""
+    inner = np.arange(0.0, FAR, 0.5)
+    far = max(abs(low), abs(high), FAR)
+    outer = FAR * 4.0 ** np.arange(0, math.ceil(math.log(far / FAR, 4.0)) + 1)
+    cuts = np.concatenate([-outer, -inner, inner, outer])
+    edges = np.unique(np.concatenate([[low], cuts[(cuts > low) & (cuts < high)], [high]]))
+    nodes, weights = gauss(order)
+    width = np.diff(edges)[:, None]
+    return (edges[:-1, None] + width * nodes).ravel(), (width * weights).ravel()
+
+
+@lru_cache(maxsize=256)
+def _information(alpha: float) -> float:
+    """Fisher information of location at unit scale: the integral of score^2 p."""
+    y, weight = _between(0.0, 1e6)
+    with np.errstate(under="ignore"):
+        return 2.0 * float(np.sum(weight * law(alpha).score(y) ** 2 * np.exp(law(alpha).log_density(y))))
+
+
+def _root(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
+    """Ridders' method, elementwise, where the function changes sign between a and b; the bracket halves at every step."""
+    at_a, at_b = function(a), function(b)
+    last = a
+    for _ in range(100):
+        middle = 0.5 * (a + b)
+        at_middle = function(middle)
+        spread = np.sqrt(at_middle**2 - np.minimum(at_a * at_b, 0.0))
+        move = np.divide(at_middle, spread, out=np.zeros_like(spread), where=spread > 0.0)
+        point = middle + (middle - a) * np.sign(at_a - at_b) * move
+        at_point = function(point)
+        crossed = np.sign(at_middle) != np.sign(at_point)
+        left = np.sign(at_a) != np.sign(at_point)  # else the root is on the far side of the point
+        a, at_a, b, at_b = (
+            np.where(crossed, middle, np.where(left, a, point)),
+            np.where(crossed, at_middle, np.where(left, at_a, at_point)),
+            np.where(crossed | left, point, b),
+            np.where(crossed | left, at_point, at_b),
+        )
+        if (np.abs(point - last) <= 1e-15 * np.abs(point)).all():
+            break
+        last = point
+    return last
+
+
+@dataclass(frozen=True)
+class Stable(Noise):
+    """The symmetric alpha-stable law, 1 <= alpha <= 2, gamma > 0: characteristic function exp(-|gamma t|^alpha).
+
+    alpha = 1 is the Cauchy law and alpha = 2 the Gaussian with sigma = gamma sqrt 2. The sum of n independent copies is n^(1/alpha)
+    times one of them (SaS paper, Lemma V.1).
+
+    Guarantees: for alpha < 2 pure privacy, epsilon = sup_y M(y) (SaS paper, Theorem IV.4, which proves it finite);
+    E|X| = 2 gamma Gamma(1 - 1/alpha)/pi (Theorem V.2). Density, tail and score to 1e-13 relative, from the centre to x = 1e300.
+
+    >>> round(Stable(1.0, 1.0).max_loss(1.0), 12)      # 2 asinh(1/2)
+    0.962423650119
+    """
+
+    alpha: float
+    gamma: float
+
+    relative_error: ClassVar[float] = 2e-12
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", within("alpha", self.alpha, 1.0, 2.0, "write Stable(1.7, 1.0)"))
+        object.__setattr__(self, "gamma", positive("gamma", self.gamma, "write Stable(1.7, 1.0)"))
+
+    @property
+    def _gaussian(self) -> Gaussian | None:
+        return Gaussian(self.gamma * math.sqrt(2.0)) if self.alpha == 2.0 else None
+
+    def _in_units(self, x: Array) -> Array:
+        with np.errstate(over="ignore", under="ignore"):
+            return np.abs(x) / self.gamma
+
+    def _logpdf(self, x: Array) -> Array:
+        if self._gaussian:
+            return self._gaussian._logpdf(x)
+        return law(self.alpha).log_density(self._in_units(x)) - math.log(self.gamma)
+
+    def _logsf(self, x: Array) -> Array:
+        if self._gaussian:
+            return self._gaussian._logsf(x)
+        return law(self.alpha).log_tail(self._in_units(x))
+
+    def _isf(self, v: Array) -> Array:
+        if self._gaussian:
+            return self._gaussian._isf(v)
+        with np.errstate(over="ignore", under="ignore"):
+            return law(self.alpha).quantile(np.asarray(v, dtype=np.float64)) * self.gamma
+
+    def score(self, x: Any) -> Any:
+        """-p'(x)/p(x), an odd function.
+
+        >>> Stable(1.0, 2.0).score(2.0)                # 2 x/(gamma^2 + x^2)
+        0.5
+        """
+        x = reals("x", x)
+        if self.alpha == 2.0:
+            return unwrap(x / self.gamma / (2.0 * self.gamma))
+        return unwrap(np.copysign(law(self.alpha).score(self._in_units(x)) / self.gamma, x))
+
+    @property
+    def variance(self) -> float:
+        return self._gaussian.variance if self._gaussian else math.inf
+
+    @property
+    def mean_abs(self) -> float:
+        """2 gamma Gamma(1 - 1/alpha)/pi, infinite at alpha = 1 (SaS paper, Theorem V.2, eq. (35))."""
+        return math.inf if self.alpha == 1.0 else 2.0 * self.gamma * math.gamma((self.alpha - 1.0) / self.alpha) / math.pi
+
+    @property
+    def fisher_information(self) -> float:
+        """E (p'/p)^2: 1/(2 gamma^2) at both ends of the family, a little less between."""
+        return (0.5 if self.alpha in (1.0, 2.0) else _information(self.alpha)) / self.gamma**2
+
+    @property
+    def subgaussian_proxy(self) -> float:
+        return self._gaussian.subgaussian_proxy if self._gaussian else math.inf
+
+    def scaled(self, k: float) -> Stable:
+        return self._scaled_by(k, "gamma")
+
+    def sup_score(self) -> float:
+        """sup |p'/p|, rounded up: the slope of max_loss at shift 0, infinite at alpha = 2.
+
+        >>> round(Stable(1.0, 0.5).sup_score(), 9)
+        2.0
+        """
+        return math.inf if self.alpha == 2.0 else _peak(self.alpha)[1] / self.gamma * _ROUND_UP
+
+    def max_loss(self, shift: float) -> float:
+        """sup M, rounded up: the pure epsilon of SaS paper, Theorem IV.4; 2 asinh(s/2) at alpha = 1, infinite at alpha = 2."""
+        s = positive("shift", shift) / self.gamma
+        if self.alpha == 2.0:
+            return math.inf
+        if self.alpha == 1.0:
+            return 2.0 * math.asinh(0.5 * s) * (1.0 + 1e-15)
+        return _top(self.alpha, s)[1] * _ROUND_UP
+
+    def exceeds(self, epsilon: Any, shift: float) -> Region:
+        epsilon = epsilons("epsilon", epsilon)
+        if (epsilon < 0.0).any():
+            raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
+        shift = positive("shift", shift)
+        if self._gaussian:
+            return self._gaussian.exceeds(epsilon, shift)
+        s = shift / self.gamma
+        near, far = np.zeros(epsilon.shape), np.zeros(epsilon.shape)  # equal ends: empty
+        inside = (epsilon > 0.0) & (epsilon < self.max_loss(shift))
+        if inside.any():
+            near[inside], far[inside] = (self._quadratic if self.alpha == 1.0 else self._ends)(epsilon[inside], s)
+        with np.errstate(over="ignore"):
+            lower = np.where(epsilon == 0.0, -np.inf, -far * self.gamma)
+        return Region(lower[..., None], np.where(epsilon == 0.0, 0.5 * shift, -near * self.gamma)[..., None])
+
+    @staticmethod
+    def _quadratic(epsilon: Array, s: float) -> tuple[Array, Array]:
+        """alpha = 1: the roots of k y^2 - 2 s y + k - s^2 = 0, k = e^eps - 1."""
+        k = np.expm1(epsilon)
+        root = np.sqrt(np.maximum((s - k) * (s + k) + k * s * s, 0.0))
+        far = (s + root) / k
+        return (k - s * s) / (s + root), far
+
+    def _ends(self, epsilon: Array, s: float) -> tuple[Array, Array]:
+        """Both y where M(y) = epsilon."""
+        alpha = self.alpha
+        top, most = _top(alpha, s)
+        epsilon = np.minimum(epsilon * _LENIENT, most)
+        with np.errstate(over="ignore"):
+            reach = np.minimum(top + _peak(alpha)[2] * s / epsilon + 1.0, 1e300)  # M(y) <= s/y sup(y score)
+        start = np.full_like(epsilon, -0.5 * s)
+        near = _root(lambda y: _loss(alpha, y, s) / epsilon - 1.0, start, np.full_like(epsilon, top))
+        level = np.log(epsilon)
+        far = _root(lambda w: np.log(_loss(alpha, np.expm1(w), s)) - level, np.full_like(epsilon, math.log1p(top)), np.log1p(reach))
+        return near, np.expm1(far)
+
+    def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
+        """P(I) - e^epsilon P(I - shift) summed over the intervals I.
+
+        A plain difference of tails where little cancels, else the integral of p(y) (1 - e^(epsilon - M(y))) on graded panels.
+        """
+        if self._gaussian:
+            return self._gaussian.surplus(region, epsilon, shift)
+        s = shift / self.gamma
+        low, high, epsilon = np.broadcast_arrays(
+            -region.upper / self.gamma, -region.lower / self.gamma, np.asarray(epsilon, dtype=np.float64)[..., None]
+        )
+        filled = low < high
+        raised = np.exp(np.where(filled, epsilon, 0.0))
+        left, right = self._tail(low), raised * self._tail(low + s)
+        total = np.where(filled, left - self._tail(high) - (right - raised * self._tail(high + s)), 0.0)
+        for index in zip(*np.nonzero(filled & (total < _PLAIN * left)), strict=True):
+            total[index] = self._by_panels(float(low[index]), float(high[index]), float(epsilon[index]), s)
+        return (total * region.weight).sum(axis=-1)
+
+    def _tail(self, y: Array) -> Array:
+        with np.errstate(under="ignore"):
+            beyond = np.exp(law(self.alpha).log_tail(np.abs(y)))
+        return np.where(y >= 0.0, beyond, 1.0 - beyond)
+
+    def _by_panels(self, low: float, high: float, epsilon: float, s: float) -> float:
+        high = min(high, 1e9 * max(1.0, s))  # the integrand falls like y^(-2-alpha): what is left out is below 1e-18
+        y, weight = _between(low, high)
+        with np.errstate(under="ignore"):
+            share = -np.expm1(epsilon * _LENIENT - _loss(self.alpha, y, s))
+            return float(np.sum(weight * np.exp(law(self.alpha).log_density(np.abs(y))) * np.maximum(share, 0.0)))

@@ -1,0 +1,70 @@
+"""Two numbers with the truth between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hush.errors import NotCertified
+
+__all__ = ["Bracket", "unwrap"]
+
+
+def unwrap(value: Any) -> Any:
+    """A Python float for a single number, the array itself otherwise."""
+    array = np.asarray(value, dtype=np.float64)
+    return float(array) if array.ndim == 0 else array
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A certified enclosure: lower <= truth <= upper, for one number or elementwise for an array.
+
+    Guarantees: construction fails with `NotCertified` if an end is NaN or the ends are crossed; an answer is never
+    clipped into its bracket.
+
+    >>> b = Bracket(0.9, 1.1)
+    >>> b.contains(1.0), b.contains(2.0)
+    (True, False)
+    """
+
+    lower: Any
+    upper: Any
+
+    def __post_init__(self) -> None:
+        lower, upper = unwrap(self.lower), unwrap(self.upper)
+        if not np.all(np.less_equal(lower, upper)):
+            raise NotCertified(f"the bracket ({lower}, {upper}) is crossed or not a number.")
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    @property
+    def width(self) -> Any:
+        """upper - lower, and 0 where both ends are the same infinity."""
+        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        with np.errstate(invalid="ignore"):
+            return unwrap(np.where(lower == upper, 0.0, upper - lower))
+
+    @property
+    def middle(self) -> Any:
+        """A point inside; an estimate, never a bound."""
+        with np.errstate(over="ignore"):
+            return unwrap(np.clip(0.5 * (np.asarray(self.lower) + self.upper), self.lower, self.upper))
+
+    def contains(self, value: Any) -> Any:
+        """Is the value between the ends (ends included)?"""
+        inside = np.logical_and(np.less_equal(self.lower, value), np.less_equal(value, self.upper))
+        return bool(inside) if np.ndim(inside) == 0 else inside
+
+
+def around(value: Any, relative: Any) -> Bracket:
+    """The bracket of a non-negative value known to a relative error, rounded outward by one unit more.
+
+    A value that underflowed stays above zero at the upper end: the truth is positive even where floats are not.
+    """
+    value = np.asarray(value, dtype=np.float64)
+    lower = np.nextafter(value * (1.0 - relative), 0.0)
+    upper = np.nextafter(value * (1.0 + relative), np.inf)
+    return Bracket(np.maximum(lower, 0.0), upper)

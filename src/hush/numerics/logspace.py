@@ -1,0 +1,44 @@
+"""Sums and differences of numbers known by their logarithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["exp_excess", "log1mexp", "log_difference"]
+
+
+def log1mexp(x: Any) -> Any:
+    """log(1 - e**x) for x <= 0, accurate at both ends (-inf at x = 0).
+
+    >>> float(log1mexp(-1e-20)), float(log1mexp(-50.0))
+    (-46.051701859880914, -1.928749847963918e-22)
+    """
+    x = np.asarray(x, dtype=np.float64)
+    with np.errstate(divide="ignore", under="ignore"):
+        return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+
+
+def log_difference(larger: Any, smaller: Any) -> Any:
+    """log(e**larger - e**smaller), -inf where they are equal."""
+    larger, smaller = np.asarray(larger, dtype=np.float64), np.asarray(smaller, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        gap = np.where(np.isneginf(smaller), -np.inf, smaller - larger)
+    return np.where(np.isneginf(larger), -np.inf, larger + log1mexp(np.minimum(gap, 0.0)))
+
+
+def exp_excess(x: Any) -> Any:
+    """e**x - 1 - x, which is never negative, without cancellation.
+
+    >>> float(exp_excess(1e-8))
+    5.0000000166666666e-17
+    """
+    x = np.asarray(x, dtype=np.float64)
+    small = np.abs(x) < 0.5
+    t = np.where(small, x, 0.0)
+    series = np.ones_like(t)
+    for n in range(16, 2, -1):  # x^2/2 * (1 + x/3 (1 + x/4 (...))): 0.5^16/17! is below 1e-19
+        series = 1.0 + series * t / n
+    with np.errstate(over="ignore"):
+        return np.where(small, 0.5 * t * t * series, np.expm1(np.where(small, 1.0, x)) - np.where(small, 1.0, x))

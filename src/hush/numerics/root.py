@@ -1,0 +1,82 @@
+"""Roots of decreasing functions that end on the safe side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import NotCertified
+
+__all__ = ["bracket_upwards", "safe_root"]
+
+Array = NDArray[np.float64]
+
+
+def bracket_upwards(function: Callable[[Array], Array], start: Any, *, largest: float = 1e40) -> tuple[Array, Array]:
+    """Double `start` until the function is no longer positive: (last positive point, first safe point; inf if there is none)."""
+    safe = np.array(start, dtype=np.float64)
+    unsafe = np.zeros_like(safe)
+    while True:
+        pending = function(safe) > 0.0
+        if not pending.any():
+            return unsafe, safe
+        unsafe = np.where(pending, safe, unsafe)
+        safe = np.where(pending, safe * 4.0, safe)
+        if (safe > largest).any():
+            return unsafe, np.where(safe > largest, np.inf, safe)
+
+
+#: Where a round looks, as shares of the bracket around the secant's root: near it at every scale, so that a good guess wins at once.
+_OFFSETS = np.array([-1e-1, -1e-2, -1e-4, -1e-7, -1e-10, -1e-13, 0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-2, 1e-1])
+_SPREAD = np.array([0.125, 0.25, 0.5, 0.75, 0.875])
+
+
+def _candidates(a: Array, b: Array, fa: Array, fb: Array) -> Array:
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        secant = fa / (fa - fb)
+    secant = np.where(np.isfinite(secant), secant, 0.5)
+    column = (slice(None),) + (None,) * a.ndim
+    shares = np.concatenate([np.clip(secant + _OFFSETS[column], 0.0, 1.0), np.broadcast_to(_SPREAD[column], (5, *a.shape))])
+    return np.sort(a + shares * (b - a), axis=0)
+
+
+def safe_root(function: Callable[[Array], Array], unsafe: Any, safe: Any, *, relative: float = 4e-16) -> tuple[Array, Array]:
+    """Narrow (unsafe, safe) around a sign change, elementwise: function > 0 at `unsafe` and <= 0 at `safe`, kept throughout.
+
+    A round evaluates 18 points at once (one vectorised call costs little more than one number): some spread over the bracket, so that it
+    shrinks at least fourfold whatever the function does, and some around the secant's root at every scale. `function` takes arrays with one
+    more axis in front. Returns (unsafe, safe), at most `relative` apart or neighbouring floats; the second is the answer to give away.
+    """
+    a, b = (np.array(v, dtype=np.float64) for v in np.broadcast_arrays(unsafe, safe))
+    fa, fb = function(a[None])[0], function(b[None])[0]
+    if not (np.all(fb <= 0.0) and np.all((fa > 0.0) | (a == b))):
+        raise NotCertified("the root is not bracketed.")
+    for _ in range(100):
+        close = np.abs(b - a) <= relative * np.maximum(np.abs(a), np.abs(b))
+        middle = 0.5 * (a + b)
+        if (close | (middle == a) | (middle == b)).all():
+            return a, b
+        points = np.concatenate([a[None], _candidates(np.minimum(a, b), np.maximum(a, b), *_ordered(a, b, fa, fb)), b[None]])
+        values = np.concatenate([fa[None], function(points[1:-1]), fb[None]])
+        a, b, fa, fb = _tightest(points, values, a, b)
+    raise NotCertified("the root did not settle.")
+
+
+def _ordered(a: Array, b: Array, fa: Array, fb: Array) -> tuple[Array, Array]:
+    return np.where(a <= b, fa, fb), np.where(a <= b, fb, fa)
+
+
+def _tightest(points: Array, values: Array, a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
+    """The safe point nearest to the unsafe end and the last unsafe point before it."""
+    distance = np.abs(points - a)
+    safe = values <= 0.0
+    first = np.argmin(np.where(safe, distance, np.inf), axis=0)[None]
+    limit = np.take_along_axis(distance, first, axis=0)
+    before = (values > 0.0) & (distance <= limit)
+    last = np.argmax(np.where(before, distance, -1.0), axis=0)[None]
+    last = np.where(before.any(axis=0, keepdims=True), last, 0)
+    take = lambda array, index: np.take_along_axis(array, index, axis=0)[0]  # noqa: E731
+    return take(points, last), take(points, first), take(values, last), take(values, first)

@@ -1,0 +1,447 @@
+"""Zhao's toolbox: how much Gaussian noise (epsilon, delta)-privacy takes, by every method, and where the classical amounts fail.
+
+Everything is written in y = eps/d - d/2 with d = sensitivity/sigma, the standardised threshold of the privacy loss (y = a sqrt 2 in the
+paper). Each method is a choice of y, and then sigma = sensitivity/d with d = sqrt(y^2 + 2 eps) - y. In these terms
+
+    DP:    delta = Q(y) - e^eps Q(y + d)              (Zhao, eq. 5)
+    pDP:   delta = Q(y) + Q(y + d)                    (Zhao, eq. 13)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfcx, erfinv, log_ndtr, ndtr, ndtri, ndtri_exp
+
+from hush.errors import InvalidParameter, NotCertified, Unsupported, budgets, deltas, one_of, positives, reject
+from hush.noise.gaussian import Gaussian
+from hush.numerics.bracket import Bracket, unwrap
+from hush.numerics.mills import drop, mills
+from hush.numerics.root import safe_root
+from hush.numerics.twofold import Twofold
+from hush.privacy.curve import curve
+
+__all__ = [
+    "Check",
+    "check",
+    "compose_sigma",
+    "dp_from_pdp",
+    "epsilon_free_sigma",
+    "fails_beyond",
+    "methods",
+    "pdp_delta",
+    "pdp_from_dp",
+    "sigma",
+    "sigma_bounds",
+]
+
+Array = NDArray[np.float64]
+
+_SQRT_2 = math.sqrt(2.0)
+_SQRT_2PI = math.sqrt(2.0 * math.pi)
+#: sigma is moved up by this share, so that the certified delta (error bound included) stays at or below the target.
+_UP = 1.0 + 2e-15
+
+
+# -- the two deltas as functions of y -------------------------------------------------------------------------------------------
+
+
+def _step(y: Array, epsilon: Array) -> Array:
+    """d = sqrt(y^2 + 2 eps) - y, without cancellation."""
+    root = np.hypot(y, np.sqrt(2.0 * epsilon))
+    return np.where(y > 0.0, 2.0 * epsilon / (np.maximum(y, 0.0) + root), root - np.minimum(y, 0.0))
+
+
+def _log_dp(y: Array, epsilon: Array) -> Array:
+    """log of Q(y) - e^eps Q(y + d)."""
+    d = _step(y, epsilon)
+    result = np.empty(y.shape)
+    far = y >= 0.0
+    result[far] = -0.5 * y[far] ** 2 - math.log(_SQRT_2PI) + np.log(drop(y[far], d[far]))
+    if not far.all():
+        z = -y[~far]
+        zero, density = np.zeros_like(z), np.exp(-0.5 * z * z) / _SQRT_2PI
+        result[~far] = np.log(-np.expm1(-0.5 * z * z) + density * (drop(zero, z) + drop(zero, np.maximum(d[~far] - z, 0.0))))
+    return result
+
+
+def _log_pdp(y: Array, epsilon: Array) -> Array:
+    """log of Q(y) + Q(y + d)."""
+    return np.logaddexp(log_ndtr(-y), log_ndtr(-y - _step(y, epsilon)))
+
+
+def _slope_dp(y: Array, epsilon: Array, log_delta: Array) -> Array:
+    """-d log delta/dy = phi(y) d/(sqrt(y^2 + 2 eps) delta)."""
+    root = np.hypot(y, np.sqrt(2.0 * epsilon))
+    return np.exp(-0.5 * y * y - log_delta) / _SQRT_2PI * _step(y, epsilon) / root
+
+
+def _slope_pdp(y: Array, epsilon: Array, log_delta: Array) -> Array:
+    root = np.hypot(y, np.sqrt(2.0 * epsilon))
+    far = y + _step(y, epsilon)
+    return (np.exp(-0.5 * y * y - log_delta) + np.exp(-0.5 * far * far - log_delta) * y / root) / _SQRT_2PI
+
+
+def _solve(log_value: Any, slope: Any, epsilon: Array, log_target: Array, low: Array, high: Array) -> Array:
+    """Zhao's Algorithm 1: keep the bracket, but move by Newton's step where it stays inside, by halves where it does not.
+
+    The log of delta is concave in y, so from the upper end Newton's steps descend to the root; five or six settle it.
+    """
+    shape = high.shape
+    epsilon, log_target, low, high = (np.array(v, dtype=np.float64).ravel() for v in (epsilon, log_target, low, high))
+    y, active = high.copy(), np.arange(high.size)
+    for _ in range(100):
+        here, e = y[active], epsilon[active]
+        value = log_value(here, e)
+        above = value > log_target[active]
+        low[active] = np.where(above, here, low[active])
+        high[active] = np.where(above, high[active], here)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+            newton = here + (value - log_target[active]) / slope(here, e, value)
+        inside = np.isfinite(newton) & (newton >= low[active]) & (newton <= high[active])
+        y[active] = np.where(inside, newton, 0.5 * (low[active] + high[active]))
+        moving = np.abs(y[active] - here) > 4e-15 * np.hypot(here, np.sqrt(2.0 * e))
+        active = active[moving]
+        if active.size == 0:
+            break
+    return y.reshape(shape)
+
+
+# -- one y for each method --------------------------------------------------------------------------------------------------------
+
+
+def _y_optimal(epsilon: Array, delta: Array) -> Array:
+    """Theorem 2, solved by Algorithm 1 inside the brackets of Lemma 14."""
+    # (90c): a > -inverfc((2 - 2 delta)/(e^eps + 1)), that is y > ndtri((1 - delta)/(e^eps + 1))
+    low = ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0))
+    high = np.where(delta < 0.5, -ndtri(np.minimum(delta, 0.5)), 0.0)  # Lemma 10 (31b): a < inverfc(2 delta)
+    # aim below delta by a little more than the error bound of the certified curve, so that one check settles it
+    return _solve(_log_dp, _slope_dp, epsilon, np.log(delta) - 6e-14, low, np.maximum(high, low))
+
+
+def _y_pdp_optimal(epsilon: Array, delta: Array) -> Array:
+    """Theorem 6, between the ends of Lemma 5: inverfc(2 delta) < d < inverfc(delta)."""
+    low, high = -ndtri(delta), -ndtri(0.5 * delta)
+    return _solve(_log_pdp, _slope_pdp, epsilon, np.log(delta), low, high)
+
+
+def _y_mechanism1(epsilon: Array, delta: Array) -> Array:
+    """Theorem 4, eq. (7a): u from Q(u) = delta + e^eps Q(sqrt(2 eps)), then Q(y) = delta Q(u)/(Q(u) - e^eps Q(u + d(u)))."""
+    root = np.sqrt(2.0 * epsilon)
+    # 1/2 - Q(u) = (1 - erfcx(sqrt eps))/2 - delta, the first difference without cancellation
+    middle = 0.5 * drop(np.zeros_like(root), root) / mills(0.0) - delta
+    defined = middle > -0.5
+    u = _SQRT_2 * erfinv(np.where(defined, 2.0 * middle, 0.0))
+    log_tail = np.log(delta) + log_ndtr(-u) - _log_dp(u, epsilon)
+    return np.where(defined, -ndtri_exp(np.minimum(log_tail, -1e-300)), 0.0)
+
+
+def _y_mechanism2(epsilon: Array, delta: Array) -> Array:
+    """Theorem 5, eq. (9): c^2 = ln(2/(sqrt(16 delta + 1) - 1)), rationalised so that small delta keeps its digits."""
+    if (delta >= 0.5).any():
+        raise InvalidParameter("mechanism2 needs delta below 0.5; use method='mechanism1' or 'optimal'.")
+    return np.sqrt(2.0 * (np.log((np.sqrt(16.0 * delta + 1.0) + 1.0) / 8.0) - np.log(delta)))
+
+
+def _y_mechanism3(epsilon: Array, delta: Array) -> Array:
+    """Theorem 8, eq. (14a): f = inverfc(delta)."""
+    return -ndtri(0.5 * delta) + 0.0 * epsilon
+
+
+def _y_mechanism4(epsilon: Array, delta: Array) -> Array:
+    """Theorem 9, eq. (15a): g^2 = ln(2/(sqrt(8 delta + 1) - 1)), rationalised."""
+    return np.sqrt(2.0 * (np.log((np.sqrt(8.0 * delta + 1.0) + 1.0) / 4.0) - np.log(delta))) + 0.0 * epsilon
+
+
+def _y_zcdp(epsilon: Array, delta: Array) -> Array:
+    """Section VII: rho = Delta^2/(2 sigma^2) and eps = rho + 2 sqrt(rho ln(1/delta)) give y = sqrt(2 ln(1/delta)).
+
+    Mironov's conversion minimised over the order gives the same amount, so "rdp" shares it.
+    """
+    return np.sqrt(-2.0 * np.log(delta)) + 0.0 * epsilon
+
+
+def _y_mcdp(epsilon: Array, delta: Array) -> Array:
+    """Lemma 7 solved: exp(-y^2/2) + exp(-y^2/2 - eps) = delta (not the pDP optimum, erratum A.2.4)."""
+    return np.sqrt(2.0 * (np.log1p(np.exp(-epsilon)) - np.log(delta)))
+
+
+_Y: dict[str, Callable[[Array, Array], Array]] = {
+    "optimal": _y_optimal,
+    "mechanism1": _y_mechanism1,
+    "mechanism2": _y_mechanism2,
+    "pdp_optimal": _y_pdp_optimal,
+    "mechanism3": _y_mechanism3,
+    "mechanism4": _y_mechanism4,
+    "zcdp": _y_zcdp,
+    "rdp": _y_zcdp,
+    "mcdp": _y_mcdp,
+}
+
+_CLASSICAL = {"dwork2006": 2.0, "dwork2014": 1.25}  # sigma = sqrt(2 ln(c/delta)) Delta/eps
+
+
+def methods() -> tuple[str, ...]:
+    """The names that `sigma` takes as method=."""
+    return ("optimal", "dwork2006", "dwork2014", *[name for name in _Y if name != "optimal"])
+
+
+# -- the amounts ------------------------------------------------------------------------------------------------------------------
+
+
+def sigma(
+    epsilon: Any,
+    delta: Any,
+    sensitivity: Any = 1.0,
+    *,
+    method: str = "optimal",
+    capped: bool = False,
+    allow_invalid: bool = False,
+) -> Any:
+    """The Gaussian amount for (epsilon, delta) by a named method; numbers or arrays.
+
+    sensitivity is the l2 sensitivity. "optimal" also takes epsilon = 0. capped=True takes the smaller of the method's amount and the
+    epsilon-free bound of Zhao, Theorem 3 (which Mechanisms 1 and 2 pass as epsilon goes to 0, erratum A.2.3).
+
+    Guarantees: Gaussian(sigma) is (epsilon, delta)-private: `hush.delta(Gaussian(sigma), epsilon, sensitivity) <= delta` (pdp_optimal,
+    mechanism3, mechanism4 and mcdp: also probabilistically so). dwork2006 and dwork2014 beyond epsilon = 1 have no proof and raise
+    `Unsupported` with the delta they would really give, unless allow_invalid=True.
+
+    >>> round(sigma(1.0, 1e-5), 10)
+    3.7306316348
+    """
+    one_of("method", method, methods())
+    epsilon = budgets("epsilon", epsilon, zero=method == "optimal")
+    delta = deltas("delta", delta, zero=False)
+    reach = positives("sensitivity", sensitivity)
+    epsilon, delta, reach = np.broadcast_arrays(epsilon, delta, reach)
+    if method in _CLASSICAL:
+        amount = _classical(method, epsilon, delta)
+        if not allow_invalid:
+            _refuse_unproved(method, epsilon, delta, amount)
+    else:
+        amount = _amount(method, epsilon, delta)
+        if capped:
+            amount = np.minimum(amount, _epsilon_free(delta))
+    return unwrap(np.nextafter(amount * reach, np.inf))
+
+
+def _amount(method: str, epsilon: Array, delta: Array) -> Array:
+    zero = epsilon == 0.0
+    safe_epsilon = np.where(zero, 1.0, epsilon)
+    amount = _UP / _step(_Y[method](safe_epsilon, delta), safe_epsilon)
+    if zero.any():
+        amount = np.where(zero, _epsilon_free(delta), amount)
+    return _certify(amount, epsilon, delta) if method == "optimal" else amount
+
+
+def _certify(amount: Array, epsilon: Array, delta: Array) -> Array:
+    """Raise each amount by as little as makes its certified delta meet the target."""
+    shape = np.shape(epsilon)
+    amount, epsilon, delta = (np.array(v, dtype=np.float64).ravel() for v in np.broadcast_arrays(amount, epsilon, delta))
+    late, rise = np.arange(amount.size), 1e-14
+    for _ in range(30):
+        late = late[dp_delta_upper(amount[late], epsilon[late]) > delta[late]]
+        if late.size == 0:
+            return amount.reshape(shape)
+        amount[late] *= 1.0 + rise
+        rise *= 3.0
+    raise NotCertified("no certified Gaussian amount was found; please report epsilon and delta.")
+
+
+def dp_delta_upper(amount: Array, epsilon: Array) -> Array:
+    """Certified delta of Gaussian noise for sensitivity 1, elementwise in (sigma, epsilon).
+
+    The curve of a unit Gaussian with shift 1/sigma; the shift is rounded up, so the bound survives the division.
+    """
+    unit = Gaussian(1.0)
+    shift = np.nextafter(1.0 / amount, np.inf)
+    d = Twofold(shift)
+    y = epsilon / d - d.halved()
+    value = unit._surplus_at(y, d)
+    return np.maximum(value * (1.0 + unit.relative_error), 5e-324)
+
+
+def _classical(method: str, epsilon: Array, delta: Array) -> Array:
+    return np.sqrt(2.0 * (math.log(_CLASSICAL[method]) - np.log(delta))) / epsilon * _UP
+
+
+def _refuse_unproved(method: str, epsilon: Array, delta: Array, amount: Array) -> None:
+    true = dp_delta_upper(amount.ravel(), epsilon.ravel()).reshape(amount.shape)
+    bad = (epsilon > 1.0) | (true > delta)
+    if not bad.any():
+        return
+    first = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    verdict = "more than asked" if true[first] > delta[first] else "within what was asked, but by luck and not by proof"
+    raise Unsupported(
+        f"{method} is proved for epsilon <= 1 only; at epsilon = {float(epsilon[first]):g} and delta = {float(delta[first]):g} it would "
+        f"really give delta = {float(true[first]):.6g}, {verdict}; use method='optimal', or allow_invalid=True to have the number anyway."
+    )
+
+
+def _epsilon_free(delta: Array) -> Array:
+    return 1.0 / (2.0 * _SQRT_2 * erfinv(delta)) * _UP
+
+
+def epsilon_free_sigma(delta: Any, sensitivity: Any = 1.0) -> Any:
+    """Delta/(2 sqrt 2 inverf(delta)): enough for any epsilon, and exactly what (0, delta)-DP takes (Zhao, Theorem 3, result 1).
+
+    >>> round(epsilon_free_sigma(0.5), 12)
+    0.741301109253
+    """
+    delta = deltas("delta", delta, zero=False)
+    return unwrap(np.nextafter(_epsilon_free(delta) * positives("sensitivity", sensitivity), np.inf))
+
+
+def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:
+    """Closed-form bounds on the optimal amount: Zhao, Lemma 10 with Theorem 2 (ii) and (iii).
+
+    Upper: the smaller of the epsilon-free bound (31a) and (31b); lower: (32a), (32b) or (33a), (33b), whichever applies.
+    """
+    epsilon, delta = budgets("epsilon", epsilon), deltas("delta", delta, zero=False)
+    reach = positives("sensitivity", sensitivity)
+    epsilon, delta, reach = np.broadcast_arrays(epsilon, delta, reach)
+    above = 1.0 / _step(-ndtri(delta), epsilon)  # (31b)
+    upper = np.minimum(_epsilon_free(delta), above) * _UP
+    lower = 1.0 / _step(ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0)), epsilon)  # (32a), (33a)
+    at_zero = 0.5 * drop(np.zeros_like(epsilon), np.sqrt(2.0 * epsilon)) / mills(0.0)  # delta at y = 0
+    lower = np.maximum(lower, np.where(at_zero > delta, 1.0 / np.sqrt(2.0 * epsilon), 0.0))  # (32b), Theorem 2 (ii)
+    deep = (delta >= 0.5) & (erfcx(np.sqrt(epsilon)) < 1.0 - delta)
+    lower = np.where(deep, np.maximum(lower, 1.0 / _step(-_SQRT_2 * erfinv(delta), epsilon)), lower)  # (33b)
+    return Bracket(lower / _UP * reach, upper * reach)
+
+
+# -- where the classical amounts fail ---------------------------------------------------------------------------------------------
+
+
+def fails_beyond(delta: Any, method: str, notion: str = "dp") -> Any:
+    """The epsilon beyond which a classical amount stops being private: Zhao, Theorem 1 and Figures 1 and 3.
+
+    method: "dwork2006" or "dwork2014"; notion: "dp" or "pdp". Rounded down, so that every smaller epsilon is private.
+
+    >>> round(fails_beyond(1e-5, "dwork2014"), 4)
+    8.4198
+    """
+    one_of("method", method, _CLASSICAL)
+    one_of("notion", notion, ("dp", "pdp"))
+    delta = deltas("delta", delta, zero=False)
+    log_value = _log_dp if notion == "dp" else _log_pdp
+    factor = np.sqrt(2.0 * (math.log(_CLASSICAL[method]) - np.log(delta)))
+
+    def short(log_epsilon: Array) -> Array:
+        epsilon = np.exp(log_epsilon) + 0.0 * factor
+        value = log_value(factor - epsilon / (2.0 * factor), epsilon) - np.log(delta)
+        return np.where(value > 0.0, value, np.minimum(value, -1e-300))
+
+    # beyond the threshold `short` is positive, so from there downwards the private end is reached last
+    high, low = safe_root(short, np.full_like(delta, math.log(1e5)), np.full_like(delta, math.log(1e-5)))
+    return unwrap(np.exp(low) * (1.0 - 1e-14))
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a Gaussian setting really gives."""
+
+    epsilon: float
+    delta: float
+    sigma: float
+    sensitivity: float
+    private: bool
+    true_delta: float
+    true_pdp_delta: float
+    sigma_needed: float
+    verdict: str
+
+    def __str__(self) -> str:
+        return self.verdict
+
+
+def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) -> Check:
+    """Is this published setting really private, and what delta does it really give? The tool that would have caught Zhao's Table I.
+
+    Guarantees: `private` is true only if the certified delta is at most the claimed one.
+
+    >>> print(check(10.0, 0.01, 0.3108).verdict)
+    NOT private: sigma = 0.3108 gives delta = 0.0405961 at epsilon = 10, not 0.01; sigma = 0.350149 is needed.
+    """
+    budget, target = float(budgets("epsilon", epsilon, zero=True)), float(deltas("delta", delta, zero=False))
+    amount, reach = float(positives("sigma", sigma)), float(positives("sensitivity", sensitivity))
+    true = float(curve(Gaussian(amount), reach).delta(budget).upper)
+    needed = float(_needed(budget, target, reach))
+    private = true <= target
+    if private:
+        verdict = f"private: sigma = {amount:g} gives delta = {true:.6g} at epsilon = {budget:g}, at most {target:g} as claimed"
+        verdict += f"; sigma = {needed:.6g} would do." if amount > needed * (1.0 + 1e-9) else "."
+    else:
+        verdict = f"NOT private: sigma = {amount:g} gives delta = {true:.6g} at epsilon = {budget:g}, not {target:g}; "
+        verdict += f"sigma = {needed:.6g} is needed."
+    tail = float(pdp_delta(budget, amount, reach)) if budget > 0.0 else 1.0
+    return Check(budget, target, amount, reach, private, true, tail, needed, verdict)
+
+
+def _needed(epsilon: float, delta: float, sensitivity: float) -> float:
+    return float(np.asarray(sigma(epsilon, delta, sensitivity)))
+
+
+# -- probabilistic privacy and composition ----------------------------------------------------------------------------------------
+
+
+def pdp_delta(epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
+    """P(|loss| > epsilon), the delta of probabilistic DP: Q(y) + Q(y + d) (Zhao, Theorem 6), rounded up.
+
+    >>> round(pdp_delta(1.0, 1.0), 12)
+    0.375344739995
+    """
+    epsilon = budgets("epsilon", epsilon)
+    d = Twofold(positives("sensitivity", sensitivity)) / positives("sigma", sigma)
+    y = epsilon / d - d.halved()
+    return unwrap(np.minimum(np.maximum((_tail(y) + _tail(y + d)) * (1.0 + 2e-14), 5e-324), 1.0))
+
+
+def _tail(y: Twofold) -> Array:
+    """Q(y), its exponent in twofold precision."""
+    out = y.where(y.hi > 0.0, 0.0)
+    with np.errstate(under="ignore"):
+        far = (-(out * out).halved()).exp() * mills(out.hi) / _SQRT_2PI
+    return np.where(y.hi > 0.0, far, ndtr(-y.hi))
+
+
+def dp_from_pdp(epsilon: float, delta: float) -> tuple[float, float]:
+    """(epsilon, delta)-pDP implies (epsilon, delta)-DP (Zhao, Lemma 3): the numbers stay as they are.
+
+    >>> dp_from_pdp(1.0, 1e-5)
+    (1.0, 1e-05)
+    """
+    return float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+
+
+def pdp_from_dp(epsilon: float, delta: float, larger: float) -> tuple[float, float]:
+    """(epsilon, delta)-DP implies (larger, delta (1 + e^-larger)/(1 - e^(epsilon - larger)))-pDP for larger > epsilon (Zhao, Lemma 4).
+
+    >>> pdp_from_dp(1.0, 1e-5, 2.0)
+    (2.0, 1.7960739725672...e-05)
+    """
+    epsilon, delta = dp_from_pdp(epsilon, delta)
+    larger = float(budgets("larger", larger))
+    if larger <= epsilon:
+        raise reject("larger", larger, f"greater than epsilon = {epsilon:g}")
+    return larger, min(delta * (1.0 + math.exp(-larger)) / -math.expm1(epsilon - larger), 1.0)
+
+
+def compose_sigma(sigmas: Any, sensitivities: Any = 1.0) -> float:
+    """The one Gaussian amount, for sensitivity 1, that many Gaussian releases come to: (sum Delta_i^2/sigma_i^2)^(-1/2) (Zhao, Lemma 15).
+
+    Exact when one neighbouring pair attains every Delta_i at once, an upper bound on the loss otherwise; rounded down, the safe side.
+
+    >>> round(compose_sigma([3, 5, 2], [1, 2, 0.5]), 12)
+    1.731329570474
+    """
+    ratios = np.atleast_1d(positives("sensitivities", sensitivities) / positives("sigmas", sigmas))
+    if ratios.size == 0:
+        raise InvalidParameter("sigmas must hold at least one amount.")
+    return float(np.nextafter(1.0 / (math.hypot(*ratios) * _UP), 0.0))
