@@ -13,10 +13,12 @@ from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
+from hush.noise.stable import Stable
 from hush.noise.staircase import Staircase
 from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
 from hush.privacy import gaussian
 from hush.privacy.curve import Curve, curve, delta, epsilon
+from hush.privacy.renyi import renyi
 from hush.sensitivity import Sensitivity

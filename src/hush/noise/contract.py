@@ -126,6 +126,10 @@ class Noise:
         """The region where f(x) > e^epsilon f(x - shift), for epsilon >= 0 and shift > 0."""
         raise Unsupported(f"{type(self).__name__} has no exceeding region here.")
 
+    def error_at(self, epsilon: Array, shift: float) -> Array | float:
+        """The relative error that `surplus` keeps here (1 means: an upper bound only)."""
+        return self.relative_error
+
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """Sum over the intervals I of `region` of P(I) - e^epsilon P(I - shift).
 

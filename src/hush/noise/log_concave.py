@@ -25,6 +25,7 @@ from hush.numerics.twofold import Twofold
 __all__ = ["LogConcave"]
 
 Array = NDArray[np.float64]
+_FAR = 1e140  # in units; twofold products overflow beyond, and every density here has long been 0
 
 
 class LogConcave(Noise):
@@ -59,7 +60,7 @@ class LogConcave(Noise):
     # -- the contract's hooks ----------------------------------------------------------------------------------
 
     def _in_units(self, x: Array) -> Twofold:
-        return Twofold(np.abs(x)) / self._unit
+        return Twofold(np.minimum(np.abs(x), _FAR * self._unit)) / self._unit
 
     def _logpdf(self, x: Array) -> Array:
         far = np.isinf(x)

@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from hush.errors import epsilons, positive, reals, reject, within
 from hush.noise.contract import Noise, Region
@@ -31,7 +30,7 @@ __all__ = ["Stable"]
 Array = NDArray[np.float64]
 
 _ROUND_UP = 1.0 + 1e-12  # on suprema that serve as bounds; their own error is below 1e-14
-_LENIENT = 1.0 - 1e-14  # on epsilon: covers the error of M, so that delta errs upwards as epsilon meets the pure epsilon
+_LENIENT = 1.0 - 5e-15  # on epsilon: covers the error of M, so that delta errs upwards as epsilon meets the pure epsilon
 _PLAIN = 0.02  # a difference of tails that keeps this share of the larger one is taken as it stands
 
 
@@ -40,9 +39,9 @@ def _loss(alpha: float, y: Array, s: float) -> Array:
     unit = law(alpha)
     start = np.abs(y)
     way = np.where(y >= 0.0, s, np.maximum(s + 2.0 * y, 0.0))
-    short = (way <= 0.125) | ((start >= FAR) & (way < 0.5 * start))
+    short = (way <= 0.25) | ((start >= FAR) & (way < 0.5 * start))
     out = np.empty_like(start)
-    nodes, weights = gauss(8)
+    nodes, weights = gauss(10)
     a, d = start[short], way[short]
     out[short] = (unit.score(a[:, None] + d[:, None] * nodes) @ weights) * d
     a, d = start[~short], way[~short]
@@ -67,6 +66,8 @@ def _peak(alpha: float) -> tuple[float, float, float]:
 @lru_cache(maxsize=256)
 def _top(alpha: float, s: float) -> tuple[float, float]:
     """The y >= 0 where M is largest, and M there: the scores at y and y + s agree, on either side of the score's peak."""
+    from scipy.optimize import brentq  # here, because it is slow to import
+
     unit = law(alpha)
     peak = _peak(alpha)[0]
 
@@ -131,8 +132,8 @@ def _root(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
 class Stable(Noise):
     """The symmetric alpha-stable law, 1 <= alpha <= 2, gamma > 0: characteristic function exp(-|gamma t|^alpha).
 
-    alpha = 1 is the Cauchy law and alpha = 2 the Gaussian with sigma = gamma sqrt 2. The sum of n independent copies is n^(1/alpha)
-    times one of them (SaS paper, Lemma V.1).
+    alpha = 1 is the Cauchy law and alpha = 2 the Gaussian with sigma = gamma sqrt 2. The sum of n independent copies is
+    n^(1/alpha) times one of them (SaS paper, Lemma V.1).
 
     Guarantees: for alpha < 2 pure privacy, epsilon = sup_y M(y) (SaS paper, Theorem IV.4, which proves it finite);
     E|X| = 2 gamma Gamma(1 - 1/alpha)/pi (Theorem V.2). Density, tail and score to 1e-13 relative, from the centre to x = 1e300.
@@ -144,7 +145,7 @@ class Stable(Noise):
     alpha: float
     gamma: float
 
-    relative_error: ClassVar[float] = 2e-12
+    relative_error: ClassVar[float] = 1e-11  # for epsilon up to 0.999 of max_loss; see surplus
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", within("alpha", self.alpha, 1.0, 2.0, "write Stable(1.7, 1.0)"))
@@ -256,14 +257,20 @@ class Stable(Noise):
             reach = np.minimum(top + _peak(alpha)[2] * s / epsilon + 1.0, 1e300)  # M(y) <= s/y sup(y score)
         start = np.full_like(epsilon, -0.5 * s)
         near = _root(lambda y: _loss(alpha, y, s) / epsilon - 1.0, start, np.full_like(epsilon, top))
-        level = np.log(epsilon)
-        far = _root(lambda w: np.log(_loss(alpha, np.expm1(w), s)) - level, np.full_like(epsilon, math.log1p(top)), np.log1p(reach))
+        level, first = np.log(epsilon), np.full_like(epsilon, math.log1p(top))
+        far = _root(lambda w: np.log(_loss(alpha, np.expm1(w), s)) - level, first, np.log1p(reach))
         return near, np.expm1(far)
+
+    def error_at(self, epsilon: Array, shift: float) -> Array:
+        """`relative_error` up to 0.999 of the pure epsilon; beyond, only that the value errs upwards."""
+        return np.where(epsilon <= 0.999 * self.max_loss(shift), self.relative_error, 1.0)
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """P(I) - e^epsilon P(I - shift) summed over the intervals I.
 
         A plain difference of tails where little cancels, else the integral of p(y) (1 - e^(epsilon - M(y))) on graded panels.
+        Guarantees: `relative_error` for epsilon up to 0.999 max_loss. Beyond, where delta falls like (max_loss - epsilon)^(3/2),
+        M is known to 5e-15 only and epsilon is lowered by as much: delta errs upwards, by 1e-14 epsilon/(max_loss - epsilon).
         """
         if self._gaussian:
             return self._gaussian.surplus(region, epsilon, shift)
@@ -275,7 +282,7 @@ class Stable(Noise):
         raised = np.exp(np.where(filled, epsilon, 0.0))
         left, right = self._tail(low), raised * self._tail(low + s)
         total = np.where(filled, left - self._tail(high) - (right - raised * self._tail(high + s)), 0.0)
-        for index in zip(*np.nonzero(filled & (total < _PLAIN * left)), strict=True):
+        for index in zip(*np.nonzero(filled & (total < _PLAIN * np.maximum(left, right))), strict=True):
             total[index] = self._by_panels(float(low[index]), float(high[index]), float(epsilon[index]), s)
         return (total * region.weight).sum(axis=-1)
 

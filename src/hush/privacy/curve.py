@@ -38,7 +38,7 @@ def _hockey_stick(noise: Noise, epsilon: Array, shift: float) -> Bracket:
         lower = np.concatenate([part.lower for part in ends]).reshape(epsilon.shape)
         return Bracket(lower, np.concatenate([part.upper for part in ends]).reshape(epsilon.shape))
     value = noise.surplus(noise.exceeds(epsilon, shift), epsilon, shift)
-    bracket = around(value, noise.relative_error)
+    bracket = around(value, noise.error_at(epsilon, shift))
     never = epsilon >= noise.max_loss(shift)  # proved zero; elsewhere the truth is positive even if floats are not
     upper = np.where(never, 0.0, np.minimum(np.maximum(bracket.upper, _TINY), 1.0))
     return Bracket(np.where(never, 0.0, np.minimum(bracket.lower, 1.0)), upper)

@@ -171,6 +171,23 @@ def _y_mcdp(epsilon: Array, delta: Array) -> Array:
     return np.sqrt(2.0 * (np.log1p(np.exp(-epsilon)) - np.log(delta)))
 
 
+def _y_cks(epsilon: Array, delta: Array) -> Array:
+    """eq. (20) of the OSGT paper at the best order a: d^2 = max over a of 2 (eps - c(a))/a, c(a) = log(1 - 1/a) - log(delta a)/(a - 1)."""
+    low, high = np.full(epsilon.shape, -14.0), np.full(epsilon.shape, 30.0)  # log(a - 1)
+    best = np.zeros(epsilon.shape)
+    for _ in range(12):  # each order is a valid bound on its own: the search only tightens
+        share = np.linspace(0.0, 1.0, 33).reshape((-1,) + (1,) * epsilon.ndim)
+        grid = low + share * (high - low)
+        a = 1.0 + np.exp(grid)
+        square = 2.0 * (epsilon - np.log1p(-1.0 / a) + (np.log(delta) + np.log(a)) / (a - 1.0)) / a
+        at = np.argmax(square, axis=0)[None]
+        best = np.maximum(best, np.take_along_axis(square, at, axis=0)[0])
+        low = np.take_along_axis(grid, np.maximum(at - 1, 0), axis=0)[0]
+        high = np.take_along_axis(grid, np.minimum(at + 1, 32), axis=0)[0]
+    d = np.sqrt(best)
+    return epsilon / d - 0.5 * d
+
+
 _Y: dict[str, Callable[[Array, Array], Array]] = {
     "optimal": _y_optimal,
     "mechanism1": _y_mechanism1,
@@ -181,6 +198,7 @@ _Y: dict[str, Callable[[Array, Array], Array]] = {
     "zcdp": _y_zcdp,
     "rdp": _y_zcdp,
     "mcdp": _y_mcdp,
+    "cks": _y_cks,
 }
 
 _CLASSICAL = {"dwork2006": 2.0, "dwork2014": 1.25}  # sigma = sqrt(2 ln(c/delta)) Delta/eps
