@@ -4,10 +4,11 @@ A noise is a shape and a scale; a sensitivity is how far an answer can move; tog
 
 >>> import hush
 >>> round(hush.epsilon(hush.Gaussian(4.0), 1e-6), 6)
-1.060876
+1.060702
 """
 
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, NotCertified, Unsupported
+from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
@@ -19,6 +20,36 @@ from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
 from hush.privacy import gaussian
-from hush.privacy.curve import Curve, curve, delta, epsilon
+from hush.privacy.curve import Curve, curve, delta, epsilon, epsilon_for_error_sum, error_sum
 from hush.privacy.renyi import renyi
 from hush.sensitivity import Sensitivity
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "OSGT",
+    "Bracket",
+    "BudgetExceeded",
+    "Curve",
+    "Discrete",
+    "FlippedHuber",
+    "Gaussian",
+    "HushError",
+    "InvalidParameter",
+    "Laplace",
+    "Noise",
+    "NotCertified",
+    "Sensitivity",
+    "Stable",
+    "Staircase",
+    "Stepped",
+    "TruncatedLaplace",
+    "Unsupported",
+    "curve",
+    "delta",
+    "epsilon",
+    "epsilon_for_error_sum",
+    "error_sum",
+    "gaussian",
+    "renyi",
+]

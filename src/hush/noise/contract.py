@@ -56,7 +56,7 @@ class Region:
             inside |= self._in_sequence(x)
         return inside.any(axis=-1)
 
-    def _in_sequence(self, x: Array) -> Array:
+    def _in_sequence(self, x: Array) -> NDArray[np.bool_]:
         recurs = np.broadcast_to(self.weight, self.lower.shape) > 1.0
         outward = np.where(self.upper <= 0.0, self.upper - x, x - self.lower)  # how far beyond the inner end
         folded = outward - self.period * np.floor(outward / self.period)

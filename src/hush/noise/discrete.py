@@ -49,9 +49,8 @@ class Discrete(Noise):
             )
         object.__setattr__(self, "step", positive("step", self.step, "write Discrete(Gaussian(2.0), step=1.0)"))
         if self.noise.isf(1e-300) / self.step > MOST_POINTS:
-            raise Unsupported(
-                f"a lattice of step {self.step:g} is too fine for {self.noise}; use a step of at least {self.noise.isf(1e-300) / MOST_POINTS:.3g}."
-            )
+            least = self.noise.isf(1e-300) / MOST_POINTS
+            raise Unsupported(f"a lattice of step {self.step:g} is too fine for {self.noise}; use a step of at least {least:.3g}.")
 
     # -- the table: points 0, 1, 2, ... of the half line ---------------------------------------------------------------
 
@@ -187,7 +186,9 @@ class Discrete(Noise):
         n = round(shift / self.step)
         if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
             lower = max(n, 1) * self.step
-            raise Unsupported(f"answers on a lattice of step {self.step:g} move by whole steps, not by {shift:g}; write sensitivity={lower:g}.")
+            raise Unsupported(
+                f"answers on a lattice of step {self.step:g} move by whole steps, not by {shift:g}; write sensitivity={lower:g}."
+            )
         return n
 
     @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long

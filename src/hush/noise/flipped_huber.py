@@ -32,7 +32,7 @@ class FlippedHuber(LogConcave):
     Guarantees: exact delta for every shift (FH paper, Theorem 4 with eq. 13 and 15).
 
     >>> round(FlippedHuber(31.906, 10.3129).variance, 3)
-    22.213
+    22.214
     """
 
     alpha: float

@@ -31,10 +31,10 @@ _FAR = 1e140  # in units; twofold products overflow beyond, and every density he
 class LogConcave(Noise):
     """A family given in units of its scale by four hooks (all for y >= 0):
 
-        _log_density(y)   log f(y), twofold in and out
-        _mills(y)         R(y) = P(Y > y)/f(y)
-        _drop(y, d)       R(y) - R(y + d)
-        _crossing(e, d)   the y with log f(-y)/f(-y - d) = e (may be negative; +inf where the loss never gets there)
+    _log_density(y)   log f(y), twofold in and out
+    _mills(y)         R(y) = P(Y > y)/f(y)
+    _drop(y, d)       R(y) - R(y + d)
+    _crossing(e, d)   the y with log f(-y)/f(-y - d) = e (may be negative; +inf where the loss never gets there)
     """
 
     log_concave: ClassVar[bool] = True

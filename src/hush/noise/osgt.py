@@ -88,11 +88,11 @@ class OSGT(GaussianTailed):
         return self.sigma
 
     @cached_property
-    def _offset(self) -> Twofold:  # type: ignore[override]
+    def _offset(self) -> Twofold:
         return Twofold(self.m) / self.sigma
 
     @cached_property
-    def _peak(self) -> Twofold:  # type: ignore[override]
+    def _peak(self) -> Twofold:
         return Twofold(-math.log(2.0 * float(mills(self._offset.hi))))
 
     @cached_property

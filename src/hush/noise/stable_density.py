@@ -186,11 +186,11 @@ class StableLaw:
         self._table = np.einsum("ij,fjp->fip", to_powers, coefficients)  # one product of both matrices would lose digits
         self._table[:, 0, :] += level
         # SaS paper, eq. (20) with its 1/k!: (-1)^(k+1) sin(k pi alpha/2) = sin(k pi (2-alpha)/2)
-        k = np.arange(1, _TERMS + 1)
-        lift = np.sin(0.5 * math.pi * k * (2.0 - alpha))
-        self._series = np.exp(gammaln(k * alpha + 1.0) - gammaln(k + 1.0) - gammaln(alpha + 1.0)) * lift / lift[0]
+        n = np.arange(1, _TERMS + 1)
+        lift = np.sin(0.5 * math.pi * n * (2.0 - alpha))
+        self._series = np.exp(gammaln(n * alpha + 1.0) - gammaln(n + 1.0) - gammaln(alpha + 1.0)) * lift / lift[0]
         self._log_first = math.log(math.gamma(alpha + 1.0) * lift[0] / math.pi)  # p ~ this x^(-alpha-1)
-        self._k = k
+        self._k: Array = n.astype(np.float64)
 
     def _look_up(self, which: int, y: Array) -> Array:
         piece = (y * _PIECES).astype(np.intp)
@@ -259,7 +259,7 @@ class StableLaw:
                 break
         return self._polish_centre(np.where(centre, 0.0, y), v, centre)
 
-    def _polish_centre(self, y: Array, v: Array, centre: Array) -> Array:
+    def _polish_centre(self, y: Array, v: Array, centre: NDArray[np.bool_]) -> Array:
         """Near the centre log v carries no digits of 1/2 - v: solve P(0 < Y < y) = 1/2 - v, which is concave, from the left."""
         if not centre.any():
             return y

@@ -44,7 +44,7 @@ class Staircase(Steps):
     f(x) = a e^(-k epsilon) for k Delta <= |x| < (k + gamma) Delta and a e^(-(k+1) epsilon) up to (k + 1) Delta; gamma=None takes
     the variance-optimal fraction.
 
-    Guarantees: pure epsilon for every shift up to `sensitivity` (Geng and Viswanath 2014); no additive noise has less variance at delta = 0.
+    Guarantees: pure epsilon for every shift up to `sensitivity` (Geng and Viswanath 2014); no noise has less variance at delta = 0.
 
     >>> Staircase(1.0).max_loss(1.0)
     1.0
@@ -192,7 +192,13 @@ def _pieces(noise: Staircase, shift: float) -> Pieces:
     log_peak = noise._log_peak - math.log(unit)
 
     def listed(lower: Any, upper: Any, here: Array, there: Array, weight: Array) -> tuple[Array, ...]:
-        return (np.asarray(lower) * unit, np.asarray(upper) * unit, log_peak - noise.epsilon * here, noise.epsilon * (there - here), weight)
+        return (
+            np.asarray(lower) * unit,
+            np.asarray(upper) * unit,
+            log_peak - noise.epsilon * here,
+            noise.epsilon * (there - here),
+            weight,
+        )
 
     left = listed(-edges[1:], -edges[:-1], mine, other, tail_weight)
     centre = listed(inner_edges[:-1], inner_edges[1:], inner_mine, inner_other, np.ones(inner_mine.size))

@@ -27,8 +27,8 @@ class Stepped(Steps):
 
     Guarantees: exact delta for every shift; where the heights are not falling, smaller shifts can be worse, and the curve checks all.
 
-    >>> Stepped(1.0, (2.0, 1.0)).pdf([0.5, 1.5, 2.5]).tolist()
-    [0.3333333333333333, 0.16666666666666666, 0.0]
+    >>> Stepped(1.0, (2.0, 1.0)).cdf([0.0, 1.0, 2.0]).round(12).tolist()
+    [0.5, 0.833333333333, 1.0]
     """
 
     width: float

@@ -62,7 +62,9 @@ class Bracket:
 def around(value: Any, relative: Any) -> Bracket:
     """The bracket of a non-negative value known to a relative error, rounded outward by one unit more.
 
-    A relative error of 1 leaves the lower end at 0 and says that the value itself errs upwards. A value that underflowed stays above zero at the upper end: the truth is positive even where floats are not.
+    A relative error of 1 leaves the lower end at 0 and says that the value itself errs upwards.
+
+    A value that underflowed stays above zero at the upper end: the truth is positive even where floats are not.
     """
     value = np.asarray(value, dtype=np.float64)
     relative = np.asarray(relative, dtype=np.float64)

@@ -13,7 +13,7 @@ def log1mexp(x: Any) -> Any:
     """log(1 - e**x) for x <= 0, accurate at both ends (-inf at x = 0).
 
     >>> float(log1mexp(-1e-20)), float(log1mexp(-50.0))
-    (-46.051701859880914, -1.928749847963918e-22)
+    (-46.0517018598..., -1.92874984796...e-22)
     """
     x = np.asarray(x, dtype=np.float64)
     with np.errstate(divide="ignore", under="ignore"):
@@ -32,7 +32,7 @@ def exp_excess(x: Any) -> Any:
     """e**x - 1 - x, which is never negative, without cancellation.
 
     >>> float(exp_excess(1e-8))
-    5.0000000166666666e-17
+    5.0000000166...e-17
     """
     x = np.asarray(x, dtype=np.float64)
     small = np.abs(x) < 0.5

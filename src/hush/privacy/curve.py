@@ -169,7 +169,10 @@ def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
     bound = Sensitivity.of(sensitivity)
     times = whole("times", times)
     if isinstance(noise, Gaussian):
-        return Curve(noise, float(np.nextafter(bound.l2_bound * math.sqrt(times), math.inf)) if times > 1 or bound.l0 != 1 else bound.l2_bound)
+        return Curve(
+            noise,
+            float(np.nextafter(bound.l2_bound * math.sqrt(times), math.inf)) if times > 1 or bound.l0 != 1 else bound.l2_bound,
+        )
     if bound.is_box and bound.l0 == 1 and times == 1:
         assert bound.linf is not None
         return Curve(noise, bound.linf)

@@ -357,7 +357,7 @@ def fails_beyond(delta: Any, method: str, notion: str = "dp") -> Any:
         return np.where(value > 0.0, value, np.minimum(value, -1e-300))
 
     # beyond the threshold `short` is positive, so from there downwards the private end is reached last
-    high, low = safe_root(short, np.full_like(delta, math.log(1e5)), np.full_like(delta, math.log(1e-5)))
+    _, low = safe_root(short, np.full_like(delta, math.log(1e5)), np.full_like(delta, math.log(1e-5)))
     return unwrap(np.exp(low) * (1.0 - 1e-14))
 
 
@@ -385,7 +385,7 @@ def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) 
     Guarantees: `private` is true only if the certified delta is at most the claimed one.
 
     >>> print(check(10.0, 0.01, 0.3108).verdict)
-    NOT private: sigma = 0.3108 gives delta = 0.0405961 at epsilon = 10, not 0.01; sigma = 0.350149 is needed.
+    NOT private: sigma = 0.3108 gives delta = 0.0405125 at epsilon = 10, not 0.01; sigma = 0.350097 is needed.
     """
     budget, target = float(budgets("epsilon", epsilon, zero=True)), float(deltas("delta", delta, zero=False))
     amount, reach = float(positives("sigma", sigma)), float(positives("sensitivity", sensitivity))

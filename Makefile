@@ -1,0 +1,38 @@
+# `make` alone lists the targets. Each target that needs Python makes its own virtual environment first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export HUSH_DATA ?= $(wildcard ../shared/data)
+export HUSH_ORACLE ?= $(wildcard ../shared/oracle)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check bench clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+demo: $(VENV)/ready ## a private histogram with error bars, and what was guaranteed
+	@$(BIN)/python examples/histogram.py
+
+test: $(VENV)/ready ## every test but the exhaustive ones
+	$(BIN)/python -m pytest -n auto -m "not exhaustive"
+
+test-all: $(VENV)/ready ## every test
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/ready ## linter, types, doctests, architecture: about a minute
+	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n auto --doctest-modules src tests/test_architecture.py tests/test_docs.py
+
+bench: $(VENV)/ready ## speed as ratios, measured in one run
+	@$(BIN)/python bench/foundation.py
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -1,0 +1,222 @@
+"""The command line: parse, call one public function, print."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+import hush
+from hush.errors import HushError, InvalidParameter
+from hush.noise.catalogue import FAMILIES, family
+
+__all__ = ["main"]
+
+#: How a constructor's parameter is spelled on the command line where its own name is taken.
+_FLAG = {"epsilon": "noise-epsilon", "sensitivity": "noise-sensitivity"}
+_SIMPLE = tuple(row for row in FAMILIES if row.name not in ("discrete", "stepped"))
+
+
+def _number(text: str) -> float:
+    """A float that did not fall to 0 or to infinity on the way from its decimal form."""
+    try:
+        value = float(text)
+    except ValueError as failure:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from failure
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+    if value == 0.0 and any(digit in "123456789" for digit in text.lower().split("e")[0]):
+        raise argparse.ArgumentTypeError(f"{text!r} is too small for floating point; the least positive number is 5e-324")
+    return value
+
+
+def _numbers(text: str) -> list[float]:
+    """One number, a comma list, or start:stop:count (logarithmic where both ends are positive)."""
+    if ":" not in text:
+        return [_number(part) for part in text.split(",")]
+    parts = text.split(":")
+    if len(parts) != 3 or not parts[2].isdigit() or int(parts[2]) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not start:stop:count, for example 0.1:10:20")
+    low, high, count = _number(parts[0]), _number(parts[1]), int(parts[2])
+    spaced = np.geomspace(low, high, count) if low > 0.0 and high > 0.0 else np.linspace(low, high, count)
+    return [float(v) for v in spaced]
+
+
+def _noise(options: argparse.Namespace) -> hush.Noise:
+    row = family(options.noise)
+    given = {name: getattr(options, name_of(name)) for name in row.parameters}
+    given = {name: value for name, value in given.items() if value is not None}
+    needed = [name for name in row.parameters if name not in given and not _has_default(row.type, name)]
+    if needed:
+        flags = " ".join(f"--{_FLAG.get(name, name)} <number>" for name in needed)
+        raise InvalidParameter(f"{row.name} noise also needs {flags}.")
+    noise = row.type(**given)
+    return hush.Discrete(noise, options.step or 1.0) if options.discrete else noise
+
+
+def _has_default(kind: type, name: str) -> bool:
+    return hasattr(kind, name) and not isinstance(getattr(kind, name), property)
+
+
+def name_of(parameter: str) -> str:
+    """The attribute argparse keeps a parameter under."""
+    return "noise_parameter_" + parameter
+
+
+def _add_noise_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--noise", required=True, metavar="FAMILY", help="one of " + ", ".join(row.name for row in _SIMPLE))
+    for name in sorted({name for row in _SIMPLE for name in row.parameters}):
+        owners = ", ".join(row.name for row in _SIMPLE if name in row.parameters)
+        parser.add_argument(f"--{_FLAG.get(name, name)}", dest=name_of(name), type=_number, metavar="X", help=f"parameter of {owners}")
+    parser.add_argument("--discrete", action="store_true", help="the lattice version of the noise")
+    parser.add_argument("--step", type=_number, metavar="H", help="lattice step for --discrete (default 1)")
+
+
+def _table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
+    """Rows under headings, numbers to six digits, right-aligned."""
+    cells = [list(columns.values())]
+    cells += [[_cell(row.get(key)) for key in columns] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    return "\n".join("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in cells)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else str(value)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: it becomes null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _emit(options: argparse.Namespace, document: dict[str, Any], text: str) -> None:
+    print(json.dumps(document, default=float, indent=2) if options.json else text)
+
+
+def _curve(options: argparse.Namespace) -> None:
+    noise = _noise(options)
+    curve = hush.curve(noise, options.sensitivity, times=options.times)
+    rows: list[dict[str, Any]] = []
+    if options.delta is not None:
+        rows = [{"delta": d, "epsilon": float(curve.epsilon_upper(d))} for d in options.delta]
+    else:
+        epsilons = options.epsilon or [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
+        rows = [{"epsilon": e, "delta": float(np.asarray(curve.delta(e).upper))} for e in epsilons]
+    document = {
+        "noise": str(noise),
+        "sensitivity": options.sensitivity,
+        "times": options.times,
+        "variance": _finite(noise.variance),
+        "mean_abs": _finite(noise.mean_abs),
+        "points": [{key: _finite(value) for key, value in row.items()} for row in rows],
+    }
+    head = f"{noise}, sensitivity {options.sensitivity:g}" + (f", {options.times} releases" if options.times > 1 else "")
+    if len(rows) == 1:
+        text = f"{head}\n(epsilon, delta) = ({rows[0]['epsilon']:.10g}, {rows[0]['delta']:.10g}), an upper bound"
+    else:
+        text = f"{head}\n{_table(rows, {'epsilon': 'epsilon', 'delta': 'delta'})}"
+    _emit(options, document, text)
+
+
+def _gaussian(options: argparse.Namespace) -> None:
+    names = hush.gaussian.methods() if options.all else (options.method,)
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        try:
+            sigma = hush.gaussian.sigma(options.epsilon, options.delta, options.sensitivity, method=name, allow_invalid=options.all)
+        except HushError:
+            if not options.all:
+                raise
+            rows.append({"method": name, "remark": "not defined for this delta"})
+            continue
+        found = hush.gaussian.check(options.epsilon, options.delta, sigma, options.sensitivity)
+        proved = not name.startswith("dwork") or options.epsilon <= 1.0
+        remark = "ok" if found.private and proved else "private here, but not proved" if found.private else "INVALID: not private"
+        rows.append({"method": name, "sigma": sigma, "ratio": sigma / found.sigma_needed, "delta": found.true_delta, "remark": remark})
+    document = {"epsilon": options.epsilon, "delta": options.delta, "sensitivity": options.sensitivity, "amounts": rows}
+    head = f"Gaussian noise for epsilon = {options.epsilon:g}, delta = {options.delta:g}, l2 sensitivity {options.sensitivity:g}"
+    columns = {"method": "method", "sigma": "sigma", "ratio": "x optimal", "delta": "delta really given", "remark": ""}
+    _emit(options, document, f"{head}\n{_table(rows, columns)}")
+
+
+_EXAMPLES = {
+    "curve": """examples:
+  hush curve --noise flipped_huber --alpha 31.9 --gamma 10.3 --sensitivity 1 --epsilon 0.3
+  hush curve --noise gaussian --sigma 4 --delta 1e-6
+  hush curve --noise laplace --scale 2 --epsilon 0.01:1:10 --json
+  hush curve --noise staircase --noise-epsilon 1 --epsilon 0.5
+  hush curve --noise osgt --m 3 --sigma 6.32 --discrete --epsilon 1""",
+    "gaussian": """examples:
+  hush gaussian --epsilon 1 --delta 1e-5
+  hush gaussian --epsilon 10 --delta 1e-5 --all       every amount side by side, invalid ones marked""",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that says what is wrong in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message}; see `{self.prog} --help`.", file=sys.stderr)
+        sys.exit(2)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="hush",
+        description="Differentially private answers with the least noise that provable privacy allows.",
+        epilog="`hush <command> --help` shows examples.",
+    )
+    parser.add_argument("--version", action="version", version=f"hush {hush.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+
+    def command(name: str, action: Any, text: str) -> argparse.ArgumentParser:
+        formatter = argparse.RawDescriptionHelpFormatter
+        sub = commands.add_parser(name, help=text, description=text, epilog=_EXAMPLES[name], formatter_class=formatter)
+        sub.set_defaults(action=action)
+        sub.add_argument("--json", action="store_true", help="machine-readable output")
+        return sub
+
+    curve = command("curve", _curve, "the exact delta at epsilon, or epsilon at delta, of a noise")
+    _add_noise_options(curve)
+    curve.add_argument("--sensitivity", type=_number, default=1.0, metavar="S", help="how far the answer can move (default 1)")
+    curve.add_argument("--times", type=int, default=1, metavar="N", help="number of releases (default 1)")
+    either = curve.add_mutually_exclusive_group()
+    either.add_argument("--epsilon", type=_numbers, metavar="E", help="a number, a list a,b,c or start:stop:count; prints delta")
+    either.add_argument("--delta", type=_numbers, metavar="D", help="likewise; prints epsilon (0 asks for the pure epsilon)")
+
+    gaussian = command("gaussian", _gaussian, "how much Gaussian noise (epsilon, delta) takes, by every method")
+    gaussian.add_argument("--epsilon", type=_number, required=True, metavar="E")
+    gaussian.add_argument("--delta", type=_number, required=True, metavar="D")
+    gaussian.add_argument("--sensitivity", type=_number, default=1.0, metavar="S", help="l2 sensitivity (default 1)")
+    gaussian.add_argument("--method", default="optimal", metavar="NAME", help="one of " + ", ".join(hush.gaussian.methods()))
+    gaussian.add_argument("--all", action="store_true", help="every method, with the delta each really gives")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command: 0 for success, 2 for a request that cannot be met, with one sentence on stderr."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.action(options)
+    except HushError as failure:
+        print(f"hush: {failure}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("hush: stopped; nothing was released.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader went away: say nothing more
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

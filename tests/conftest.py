@@ -1,0 +1,43 @@
+"""What all tests share: where the reference values are, and how hypothesis runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+HERE = Path(__file__).resolve().parent
+if str(HERE) not in sys.path:
+    sys.path.insert(0, str(HERE))  # tests/reference.py is shared by several rooms
+
+settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ci")
+
+
+def oracle_dir() -> Path | None:
+    """The folder of reference values: HUSH_ORACLE if set, else shared/oracle beside the repository, else None."""
+    named = os.environ.get("HUSH_ORACLE")
+    folder = Path(named) if named else HERE.parents[1] / "shared" / "oracle"
+    return folder if folder.is_dir() else None
+
+
+def oracle_entries() -> list[dict[str, Any]]:
+    """Every entry of both files, in order; empty where the folder is missing."""
+    folder = oracle_dir()
+    if folder is None:
+        return []
+    return [entry for name in ("gauss_osgt.json", "fh_sas.json") for entry in json.loads((folder / name).read_text())]
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The oracle folder, or a skip that says how to get it."""
+    folder = oracle_dir()
+    if folder is None:
+        pytest.skip("no reference values: set HUSH_ORACLE or put shared/oracle beside the repository")
+    return folder
