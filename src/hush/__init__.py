@@ -20,8 +20,10 @@ from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
 from hush.privacy import gaussian
-from hush.privacy.curve import Curve, curve, delta, epsilon, epsilon_for_error_sum, error_sum
+from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
 from hush.privacy.renyi import renyi
+from hush.privacy.subsampling import Subsampled
+from hush.privacy.vector import compose, curve, delta, epsilon
 from hush.sensitivity import Sensitivity
 
 __version__ = "0.1.0"
@@ -44,7 +46,9 @@ __all__ = [
     "Staircase",
     "Stepped",
     "TruncatedLaplace",
+    "Subsampled",
     "Unsupported",
+    "compose",
     "curve",
     "delta",
     "epsilon",

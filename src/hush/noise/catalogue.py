@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from hush.errors import one_of
+from hush.noise.asinh import Asinh
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
+from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
@@ -16,7 +22,29 @@ from hush.noise.staircase import Staircase
 from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 
-__all__ = ["FAMILIES", "Family", "family"]
+__all__ = ["FAMILIES", "Family", "Shape", "family"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shapes of a scale family, for calibration: a parameter t in [low, high], and how to build the unit-scale noise from it.
+
+    `like_laplace` and `like_gaussian` build the member that is Laplace noise of a scale, Gaussian noise of a sigma, for all that floats can
+    tell: a family must not lose to its own special case. `start` guesses t from r, the variance of pure Laplace over Gaussian noise.
+    """
+
+    build: Callable[[float], Noise]
+    low: float
+    high: float
+    stride: float
+    start: Callable[[float], float]
+    logarithmic: bool = True
+    like_laplace: Callable[[float], Noise] | None = None
+    like_gaussian: Callable[[float], Noise] | None = None
+
+    def value(self, t: float) -> float:
+        """The shape parameter itself."""
+        return math.exp(t) if self.logarithmic else t
 
 
 @dataclass(frozen=True)
@@ -29,20 +57,66 @@ class Family:
     paper: str
     proofs: tuple[str, ...]
     drawn: str
+    shape: Shape | None = None
 
 
+def _power_from(r: float) -> float:
+    """p against r, fitted on K = 5 .. 50."""
+    if r >= 1.1:
+        return 2.0 - 0.55 * r**-0.8
+    ladder = ((0.55, 1.01), (0.65, 1.045), (0.70, 1.07), (0.77, 1.13), (0.86, 1.242), (0.93, 1.329), (1.0, 1.39), (1.1, 1.47))
+    return float(np.interp(math.log(r), [math.log(x) for x, _ in ladder], [p for _, p in ladder]))
+
+
+_SHAPES = {
+    "osgt": Shape(
+        lambda r: OSGT(r, 1.0),  # r = m/sigma
+        -4.0,
+        7.0,
+        0.25,
+        lambda r: -0.84 - 1.03 * math.log(max(r - 0.6, 0.02)),
+        like_laplace=lambda scale: OSGT(1e12 * scale, 1e6 * scale),
+        like_gaussian=lambda sigma: OSGT(0.0, sigma),
+    ),
+    "flipped_huber": Shape(
+        lambda b: FlippedHuber(b, 1.0),  # b = alpha/gamma
+        -4.0,
+        3.4,
+        0.4,
+        lambda r: -1.5 if r > 1.2 else 0.0,
+        like_laplace=lambda scale: FlippedHuber(1600.0 * scale, 40.0 * scale),
+        like_gaussian=lambda sigma: FlippedHuber(0.0, sigma),
+    ),
+    "exponential_power": Shape(
+        lambda p: ExponentialPower(p, 1.0),
+        1.0,
+        2.0,
+        0.04,
+        _power_from,
+        logarithmic=False,
+        like_laplace=lambda scale: ExponentialPower(1.0, scale),
+        like_gaussian=lambda sigma: ExponentialPower(2.0, sigma * math.sqrt(2.0)),
+    ),
+    "asinh": Shape(lambda k: Asinh(k, 1.0), -6.0, 6.0, 0.25, lambda r: math.log(max(0.74 * (r - 0.84), 0.01))),
+    "stable": Shape(lambda a: Stable(a, 1.0), 1.05, 1.98, 0.08, lambda r: 1.7, logarithmic=False),
+}
 _BOX = ("linf with l0",)
 
-FAMILIES: tuple[Family, ...] = (
-    Family("gaussian", Gaussian, ("sigma",), "Zhao et al. 2019; Balle and Wang 2018", (*_BOX, "l1", "l2"), "quantile"),
-    Family("laplace", Laplace, ("scale",), "Dwork, McSherry, Nissim and Smith 2006", (*_BOX, "l1"), "quantile"),
-    Family("osgt", OSGT, ("m", "sigma"), "Sadeghi and Korki 2022", (*_BOX, "l2"), "quantile"),
-    Family("flipped_huber", FlippedHuber, ("alpha", "gamma"), "Muthukrishnan and Kalyani 2023", (*_BOX, "l2"), "quantile"),
-    Family("stable", Stable, ("alpha", "gamma"), "Zawacki and Abed 2023", (*_BOX, "l1", "l2"), "quantile"),
-    Family("staircase", Staircase, ("epsilon", "sensitivity", "gamma"), "Geng and Viswanath 2014", _BOX, "quantile"),
-    Family("truncated_laplace", TruncatedLaplace, ("scale", "bound"), "Geng, Ding, Guo and Kumar 2020", _BOX, "quantile"),
-    Family("stepped", Stepped, ("width", "heights", "ratio", "period"), "this project", _BOX, "quantile"),
-    Family("discrete", Discrete, ("noise", "step"), "Canonne, Kamath and Steinke 2020", _BOX, "table"),
+FAMILIES: tuple[Family, ...] = tuple(
+    Family(*row, "quantile" if row[0] != "discrete" else "table", _SHAPES.get(row[0]))  # type: ignore[arg-type]
+    for row in (
+        ("gaussian", Gaussian, ("sigma",), "Zhao et al. 2019; Balle and Wang 2018", (*_BOX, "l1", "l2")),
+        ("laplace", Laplace, ("scale",), "Dwork, McSherry, Nissim and Smith 2006", (*_BOX, "l1")),
+        ("osgt", OSGT, ("m", "sigma"), "Sadeghi and Korki 2022", (*_BOX, "l2")),
+        ("flipped_huber", FlippedHuber, ("alpha", "gamma"), "Muthukrishnan and Kalyani 2023", (*_BOX, "l2")),
+        ("stable", Stable, ("alpha", "gamma"), "Zawacki and Abed 2023", (*_BOX, "l1", "l2")),
+        ("staircase", Staircase, ("epsilon", "sensitivity", "gamma"), "Geng and Viswanath 2014", _BOX),
+        ("truncated_laplace", TruncatedLaplace, ("scale", "bound"), "Geng, Ding, Guo and Kumar 2020", _BOX),
+        ("exponential_power", ExponentialPower, ("p", "scale"), "Subbotin 1923; Liu 2019", _BOX),
+        ("asinh", Asinh, ("kappa", "scale"), "this project", _BOX),
+        ("stepped", Stepped, ("width", "heights", "ratio", "period"), "this project", _BOX),
+        ("discrete", Discrete, ("noise", "step"), "Canonne, Kamath and Steinke 2020", _BOX),
+    )
 )
 
 

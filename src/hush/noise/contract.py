@@ -118,9 +118,17 @@ class Noise:
         """The law of k X, k > 0."""
         raise Unsupported(f"{type(self).__name__} cannot be scaled.")
 
+    def plain(self) -> Noise:
+        """The simplest family's member with exactly this law: a Gaussian or Laplace noise under another name, or itself."""
+        return self
+
     def max_loss(self, shift: float) -> float:
         """sup over x of log f(x)/f(x - shift): the pure epsilon, infinite where there is none."""
         return math.inf
+
+    def atoms(self, shift: float) -> tuple[float, ...]:
+        """Positive values that the privacy loss takes with a probability of their own, the weightiest first."""
+        return ()
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         """The region where f(x) > e^epsilon f(x - shift), for epsilon >= 0 and shift > 0."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, epsilons, positive, probabilities, reals, reject
 from hush.noise.contract import Noise, Region
 from hush.noise.gaussian import Gaussian
+from hush.noise.laplace import Laplace
 from hush.noise.log_concave import LogConcave
 from hush.numerics.bracket import unwrap
 from hush.numerics.twofold import Twofold
@@ -226,6 +227,10 @@ class Discrete(Noise):
                 below = np.minimum(flat[start : start + chunk, None] - loss, 0.0)
                 total[start : start + chunk] = np.sum(-np.expm1(below) * mass, axis=1)
         return total.reshape(epsilon.shape)
+
+    def atoms(self, shift: float) -> tuple[float, ...]:
+        """Of a discrete Laplace law those of its continuous one; other lattices have too many to align with."""
+        return self.noise.atoms(shift) if isinstance(self.noise, Laplace) else ()
 
     def max_loss(self, shift: float) -> float:
         self._steps_in(shift)

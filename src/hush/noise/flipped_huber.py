@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import gammainc, log_ndtr, ndtri_exp
 
 from hush.errors import non_negative, positive, reals
+from hush.noise.contract import Noise
+from hush.noise.gaussian import Gaussian
 from hush.noise.log_concave import LogConcave
 from hush.numerics.bracket import unwrap
 from hush.numerics.mills import drop, mean_excess, mills
@@ -190,6 +192,9 @@ class FlippedHuber(LogConcave):
     @property
     def kinks(self) -> tuple[float, ...]:
         return (0.0, self.alpha) if self.alpha > 0.0 else ()
+
+    def plain(self) -> Noise:
+        return Gaussian(self.gamma) if self.alpha == 0.0 else self
 
     def scaled(self, k: float) -> FlippedHuber:
         return self._scaled_by(k, "alpha", "gamma")

@@ -99,6 +99,12 @@ class LogConcave(Noise):
             z = np.where(centre, np.maximum(inner - (self._central(inner) - (0.5 - v)) / density, 0.0), z)
         return z
 
+    def atoms(self, shift: float) -> tuple[float, ...]:
+        """The loss at the centre, log f(0)/f(shift), of a density with a kink there: an atom of the Laplace law, nearly one of its kin."""
+        if 0.0 not in self.kinks:
+            return ()
+        return (float((self._log_density(Twofold(0.0)) - self._log_density(Twofold(shift) / self._unit)).value()),)
+
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
         if (epsilon < 0.0).any():

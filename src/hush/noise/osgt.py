@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import non_negative, positive
+from hush.noise.contract import Noise
 from hush.noise.log_concave import LogConcave
 from hush.numerics.mills import drop, mills, moment_ratios
 from hush.numerics.twofold import Twofold
@@ -124,6 +125,11 @@ class OSGT(GaussianTailed):
     @property
     def kinks(self) -> tuple[float, ...]:
         return (0.0,) if self.m > 0.0 else ()
+
+    def plain(self) -> Noise:
+        from hush.noise.gaussian import Gaussian  # here, because the Gaussian is built on this room
+
+        return Gaussian(self.sigma) if self.m == 0.0 else self
 
     def scaled(self, k: float) -> OSGT:
         return self._scaled_by(k, "m", "sigma")

@@ -204,6 +204,9 @@ class Stable(Noise):
     def subgaussian_proxy(self) -> float:
         return self._gaussian.subgaussian_proxy if self._gaussian else math.inf
 
+    def plain(self) -> Noise:
+        return self._gaussian or self
+
     def scaled(self, k: float) -> Stable:
         return self._scaled_by(k, "gamma")
 

@@ -142,6 +142,9 @@ class Staircase(Steps):
         middle = 0.5 * (edges[:-1] + edges[1:])
         return edges, self._level(middle), self._level((whole - middle) + part)
 
+    def atoms(self, shift: float) -> tuple[float, ...]:
+        return (self.epsilon,)
+
     # -- moments: sums of b^k k^n -----------------------------------------------------------------------------------
 
     @property

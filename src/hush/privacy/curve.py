@@ -16,15 +16,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from hush.errors import Unsupported, as_float, deltas, epsilons, probabilities, reject, whole
+from hush.errors import NotCertified, as_float, deltas, epsilons, probabilities, reject
 from hush.noise.contract import Noise
-from hush.noise.gaussian import Gaussian
 from hush.numerics.bracket import Bracket, around, unwrap
 from hush.numerics.root import bracket_upwards, safe_root
-from hush.sensitivity import Sensitivity
 
-__all__ = ["Curve", "curve", "delta", "epsilon", "epsilon_for_error_sum", "error_sum"]
+__all__ = ["Curve", "OneNumber", "PureBound", "epsilon_for_error_sum", "error_sum"]
 
 Array = NDArray[np.float64]
 _TINY = 5e-324
@@ -44,54 +43,44 @@ def _hockey_stick(noise: Noise, epsilon: Array, shift: float) -> Bracket:
     return Bracket(np.where(never, 0.0, np.minimum(bracket.lower, 1.0)), upper)
 
 
-@dataclass(frozen=True)
 class Curve:
-    """The privacy curve of one noisy number: exact, both ways, as certified brackets.
+    """A privacy curve, both ways, as certified brackets.
 
-    Guarantees: `delta(e).upper` and `epsilon(d).upper` are upper bounds on what an attacker can learn from one release of a value that
-    neighbouring data move by at most `shift`.
+    Guarantees: `delta(e).upper` and `epsilon(d).upper` bound what an attacker can learn from what was released, for every neighbouring pair.
+    A curve is given by `_forward`, delta for epsilon >= 0 of a pair of laws that mirrors itself when reversed.
 
-    >>> from hush import Gaussian
-    >>> c = curve(Gaussian(1.0))
+    >>> import hush
+    >>> c = hush.curve(hush.Gaussian(1.0))
     >>> round(c.delta(1.0).upper, 12)
     0.126936737507
     """
 
-    noise: Noise
-    shift: float
-
-    def _shifts(self) -> tuple[float, ...]:
-        if getattr(self.noise, "unimodal", True):
-            return (self.shift,)
-        return self.noise.smaller_shifts(self.shift)  # type: ignore[attr-defined]
-
     def _forward(self, epsilon: Array) -> Bracket:
-        """Worst over the shifts that have to be looked at, epsilon >= 0."""
-        brackets = [_hockey_stick(self.noise, epsilon, shift) for shift in self._shifts()]
-        lower = np.max([np.asarray(b.lower) for b in brackets], axis=0)
-        return Bracket(lower, np.max([np.asarray(b.upper) for b in brackets], axis=0))
+        raise NotCertified("a curve has to give its delta.")
+
+    def _end(self, epsilon: Array, end: str) -> Array:
+        """One end of `_forward` alone, for curves that can save work."""
+        return np.asarray(getattr(self._forward(epsilon), end))
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The epsilon of pure differential privacy, rounded up; infinite where there is none."""
+        return math.inf
 
     def delta(self, epsilon: Any) -> Bracket:
         """delta at epsilon, any real number: below zero by delta(-e) = 1 - e^-e + e^-e delta(e), the symmetry of the pair."""
         epsilon = epsilons("epsilon", epsilon)
         forward = self._forward(np.abs(epsilon))
-        negative = epsilon < 0.0
-        if not negative.any():
-            return forward
-        fall = np.exp(np.minimum(epsilon, 0.0))
-        rest = -np.expm1(np.minimum(epsilon, 0.0))
-        lower = np.where(negative, np.nextafter(rest + fall * np.asarray(forward.lower), 0.0), forward.lower)
-        upper = np.where(negative, np.minimum(np.nextafter(rest + fall * np.asarray(forward.upper), 2.0), 1.0), forward.upper)
-        return Bracket(np.maximum(lower, 0.0), upper)
+        return Bracket(_mirrored(epsilon, forward.lower, 0.0), _mirrored(epsilon, forward.upper, 2.0))
 
-    @property
-    def pure_epsilon(self) -> float:
-        """The epsilon of pure differential privacy, rounded up; infinite where there is none."""
-        return max(float(np.nextafter(self.noise.max_loss(shift), math.inf)) for shift in self._shifts())
+    def delta_upper(self, epsilon: Any) -> Any:
+        """The upper end of `delta(epsilon)` alone, often at half the work."""
+        epsilon = epsilons("epsilon", epsilon)
+        return unwrap(_mirrored(epsilon, self._end(np.abs(epsilon), "upper"), 2.0))
 
     def _gap(self, epsilon: Array, delta: Array, end: str) -> Array:
         """How far the chosen end of the delta bracket lies above the target, in logarithms."""
-        value = np.asarray(getattr(self._forward(epsilon), end))
+        value = self._end(epsilon, end)
         with np.errstate(divide="ignore"):
             ratio = np.log(value) - np.log(delta)
         # the logarithm steers, the comparison itself decides
@@ -111,13 +100,11 @@ class Curve:
 
     def epsilon(self, delta: Any) -> Bracket:
         """epsilon at delta; delta = 0 asks for the pure epsilon. Never below 0, and infinite where no epsilon reaches delta."""
+        upper = np.asarray(self.epsilon_upper(delta))
         delta = deltas("delta", delta, zero=True)
         pure = delta == 0.0
-        target = np.where(pure, 0.5, delta)
-        _, upper = self._epsilon_end(target, "upper")
-        lower, _ = self._epsilon_end(target, "lower")
+        lower, _ = self._epsilon_end(np.where(pure, 0.5, delta), "lower")
         ceiling = self.pure_epsilon
-        upper = np.where(pure, ceiling, np.minimum(upper, ceiling))
         floor = ceiling * (1.0 - 1e-11) if math.isfinite(ceiling) else ceiling
         return Bracket(np.where(pure, floor, np.minimum(lower, upper)), upper)
 
@@ -125,27 +112,26 @@ class Curve:
         """The upper end of `epsilon(delta)` alone, at half the work."""
         delta = deltas("delta", delta, zero=True)
         pure = delta == 0.0
+        ceiling = self.pure_epsilon
+        if pure.all():
+            return unwrap(np.full_like(delta, ceiling))
         _, upper = self._epsilon_end(np.where(pure, 0.5, delta), "upper")
-        return unwrap(np.where(pure, self.pure_epsilon, np.minimum(upper, self.pure_epsilon)))
+        return unwrap(np.where(pure, ceiling, np.minimum(upper, ceiling)))
 
     def tradeoff(self, alpha: Any) -> Any:
         """The least false negative rate of any test with false positive rate alpha, rounded down.
 
-        beta(alpha) = sup over e of 1 - delta(e) - e^e alpha, which for a log-concave noise is F(F^-1(1 - alpha) - shift).
+        beta(alpha) = sup over e of 1 - delta(e) - e^e alpha: every line is a true lower bound, the best one is returned.
         """
         alpha = probabilities("alpha", alpha)
-        if self.noise.log_concave:
-            beta = np.asarray(self.noise.cdf(np.asarray(self.noise.isf(alpha)) - self.shift))
-            beta = np.where(alpha <= 0.0, np.asarray(self.noise.cdf(self.noise.support - self.shift)), beta)
-            return unwrap(np.maximum(beta * (1.0 - 1e-12), 0.0))
         return unwrap(np.array([self._supporting_line(a) for a in alpha.ravel()]).reshape(alpha.shape))
 
     def _supporting_line(self, alpha: float) -> float:
-        """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha): each is a true lower bound on beta."""
+        """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha) over e >= 0."""
         reach = min(self.pure_epsilon, 60.0 if alpha == 0.0 else max(1.0 - math.log(alpha), 1.0) + 1.0)
         best, grid = 0.0, np.linspace(0.0, reach, 65)
         for _ in range(12):  # narrow around the best point; the sup of lines is smooth or has a corner, either way this closes in
-            free = 1.0 - np.asarray(self._forward(grid).upper)
+            free = 1.0 - self._end(grid, "upper")
             lines = np.maximum(free - np.exp(grid) * alpha, np.exp(-grid) * (free - alpha))
             top = int(np.argmax(lines))
             best = max(best, float(lines[top]))
@@ -155,51 +141,114 @@ class Curve:
     @property
     def least_error_sum(self) -> float:
         """The least false positive plus false negative rate of any attacker: 1 - delta(0), rounded down."""
-        return max(1.0 - float(self.delta(0.0).upper), 0.0)
+        return max(1.0 - float(self.delta_upper(0.0)), 0.0)
 
 
-def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
-    """The privacy curve of a noise for a sensitivity, released `times` times.
-
-    Guarantees: exact for one number. The Gaussian is also exact for l2 bounds, l0 coordinates and repeated release, because the whole
-    then is one Gaussian with sensitivity sqrt(times) * l2 (Zhao, Lemma 15).
-    """
-    if not isinstance(noise, Noise):
-        raise reject("noise", noise, "a noise family", "write for example Gaussian(1.0)")
-    bound = Sensitivity.of(sensitivity)
-    times = whole("times", times)
-    if isinstance(noise, Gaussian):
-        return Curve(
-            noise,
-            float(np.nextafter(bound.l2_bound * math.sqrt(times), math.inf)) if times > 1 or bound.l0 != 1 else bound.l2_bound,
-        )
-    if bound.is_box and bound.l0 == 1 and times == 1:
-        assert bound.linf is not None
-        return Curve(noise, bound.linf)
-    raise Unsupported(
-        f"{type(noise).__name__} has no certified curve for {bound} released {times} times yet; the nearest supported calls are "
-        "sensitivity=<number> with times=1, or Gaussian(sigma) with any of these."
-    )
+def _mirrored(epsilon: Array, forward: Any, towards: float) -> Array:
+    """delta at epsilon of either sign from delta at |epsilon|, rounded towards the given side."""
+    forward = np.asarray(forward)
+    negative = epsilon < 0.0
+    if not negative.any():
+        return forward
+    below = np.minimum(epsilon, 0.0)
+    mirror = np.clip(np.nextafter(-np.expm1(below) + np.exp(below) * forward, towards), 0.0, 1.0)
+    return np.where(negative, mirror, forward)
 
 
-def delta(noise: Noise, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
-    """The delta a noise gives at epsilon, as an upper bound; epsilon may be an array, and negative.
+@dataclass(frozen=True)
+class OneNumber(Curve):
+    """One number with additive noise, moved by at most `shift`: exact. Also a pair that composition can use."""
 
-    >>> from hush import Laplace
-    >>> round(delta(Laplace(1.0), 0.5), 12)
-    0.221199216929
-    """
-    return curve(noise, sensitivity, times=times).delta(epsilon).upper
+    noise: Noise
+    shift: float
+
+    def _shifts(self) -> tuple[float, ...]:
+        if getattr(self.noise, "unimodal", True):
+            return (self.shift,)
+        return self.noise.smaller_shifts(self.shift)  # type: ignore[attr-defined]
+
+    def _forward(self, epsilon: Array) -> Bracket:
+        """Worst over the shifts that have to be looked at."""
+        brackets = [_hockey_stick(self.noise, np.asarray(epsilon), shift) for shift in self._shifts()]
+        lower = np.max([np.asarray(b.lower) for b in brackets], axis=0)
+        return Bracket(lower, np.max([np.asarray(b.upper) for b in brackets], axis=0))
+
+    @property
+    def pure_epsilon(self) -> float:
+        return max(float(np.nextafter(self.noise.max_loss(shift), math.inf)) for shift in self._shifts())
+
+    def tradeoff(self, alpha: Any) -> Any:
+        """For a log-concave noise F(F^-1(1 - alpha) - shift); by supporting lines otherwise. Rounded down."""
+        if not self.noise.log_concave:
+            return super().tradeoff(alpha)
+        alpha = probabilities("alpha", alpha)
+        beta = np.asarray(self.noise.cdf(np.asarray(self.noise.isf(alpha)) - self.shift))
+        beta = np.where(alpha <= 0.0, np.asarray(self.noise.cdf(self.noise.support - self.shift)), beta)
+        return unwrap(np.maximum(beta * (1.0 - 1e-12), 0.0))
+
+    # -- as one part of a composition (see privacy/loss) --------------------------------------------------------------
+
+    def forward(self, epsilon: Array) -> Bracket:
+        return self._forward(epsilon)
+
+    backward = forward
+
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+    @property
+    def spread(self) -> float:
+        """The shift of the unit Gaussian that is as easy to tell from its copy (same total variation)."""
+        apart = float(np.asarray(self._end(np.zeros(()), "upper")))
+        return float(min(2.0 * ndtri(0.5 * (1.0 + min(apart, 1.0 - 1e-15))), 16.0))
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        return self.noise.atoms(self.shift)
+
+    def shrunk(self, share: float) -> OneNumber | None:
+        """The same noise with a smaller shift: dominated, because unimodal noise grows easier to tell with the shift."""
+        if self.noise.discrete or not getattr(self.noise, "unimodal", True):
+            return None
+        return OneNumber(self.noise, self.shift * (1.0 - share))
 
 
-def epsilon(noise: Noise, delta: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
-    """The epsilon a noise gives at delta, as an upper bound; delta = 0 asks for the pure epsilon, infinite where there is none.
+@dataclass(frozen=True)
+class PureBound(Curve):
+    """All that is known is a pure epsilon: delta(e) = (e^pure - e^e)/(e^pure + 1), the curve of randomised response, the worst there is."""
 
-    >>> from hush import Laplace
-    >>> round(epsilon(Laplace(2.0), 0.0), 12)
-    0.5
-    """
-    return curve(noise, sensitivity, times=times).epsilon_upper(delta)
+    pure: float
+
+    def _forward(self, epsilon: Array) -> Bracket:
+        room = np.maximum(self.pure - epsilon, 0.0)
+        upper = -np.expm1(-room) / (1.0 + math.exp(-self.pure))
+        return Bracket(np.zeros_like(upper), np.minimum(upper * (1.0 + 1e-15), 1.0))
+
+    @property
+    def pure_epsilon(self) -> float:
+        return self.pure
+
+    def forward(self, epsilon: Array) -> Bracket:
+        return self._forward(epsilon)
+
+    backward = forward
+
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+    @property
+    def spread(self) -> float:
+        return self.pure
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        return (self.pure,)
+
+    def shrunk(self, share: float) -> None:
+        """Nothing is known from below."""
+        return None
 
 
 def error_sum(epsilon: float, delta: float = 0.0) -> float:

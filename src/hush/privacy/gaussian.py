@@ -24,7 +24,7 @@ from hush.numerics.bracket import Bracket, unwrap
 from hush.numerics.mills import drop, mills
 from hush.numerics.root import safe_root
 from hush.numerics.twofold import Twofold
-from hush.privacy.curve import curve
+from hush.privacy.curve import OneNumber
 
 __all__ = [
     "Check",
@@ -389,7 +389,7 @@ def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) 
     """
     budget, target = float(budgets("epsilon", epsilon, zero=True)), float(deltas("delta", delta, zero=False))
     amount, reach = float(positives("sigma", sigma)), float(positives("sensitivity", sensitivity))
-    true = float(curve(Gaussian(amount), reach).delta(budget).upper)
+    true = float(OneNumber(Gaussian(amount), reach).delta(budget).upper)
     needed = float(_needed(budget, target, reach))
     private = true <= target
     if private:

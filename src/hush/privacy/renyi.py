@@ -25,7 +25,6 @@ from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
-from hush.noise.stable import Stable
 from hush.noise.steps import Steps
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.logspace import exp_excess
@@ -69,15 +68,18 @@ def renyi(noise: Noise, order: float, sensitivity: Any = 1.0) -> float:
     """
     if not isinstance(noise, Noise):
         raise reject("noise", noise, "a noise family", "write for example Gaussian(1.0)")
-    order, bound = _order(order), Sensitivity.of(sensitivity)
+    order, bound, noise = _order(order), Sensitivity.of(sensitivity), noise.plain()
     if isinstance(noise, Gaussian):
         return _gaussian(noise, order, bound.l2_bound)
     if not bound.is_box:
         raise Unsupported(f"{type(noise).__name__} needs sensitivity=<number>; for OSGT under an l2 bound see osgt_theorem2.")
-    assert bound.linf is not None and bound.l0 is not None
     # For a symmetric unimodal noise the worst case is l0 coordinates, each at its full shift, and divergences of products add.
-    shifts = (bound.linf,) if getattr(noise, "unimodal", True) else noise.smaller_shifts(bound.linf)  # type: ignore[attr-defined]
-    return bound.l0 * max(_one_dimension(noise, order, shift) for shift in shifts)
+    return math.fsum(count * _worst(noise, order, shift) for shift, count in bound.shifts) * (1.0 + 1e-15)
+
+
+def _worst(noise: Noise, order: float, shift: float) -> float:
+    shifts = (shift,) if getattr(noise, "unimodal", True) else noise.smaller_shifts(shift)  # type: ignore[attr-defined]
+    return max(_one_dimension(noise, order, s) for s in shifts)
 
 
 def _one_dimension(noise: Noise, order: float, shift: float) -> float:
@@ -93,8 +95,6 @@ def _one_dimension(noise: Noise, order: float, shift: float) -> float:
         return _from_terms(pieces.mass[held], pieces.loss[held], order)
     if isinstance(noise, Discrete):
         return _discrete(noise, order, shift)
-    if isinstance(noise, Stable) and noise.alpha == 2.0:
-        return _gaussian(Gaussian(noise.gamma * math.sqrt(2.0)), order, shift)
     return _by_quadrature(noise, order, shift)
 
 
