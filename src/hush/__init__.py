@@ -1,15 +1,19 @@
 """hush: differentially private answers with the least noise that provable privacy allows.
 
-A noise is a shape and a scale; a sensitivity is how far an answer can move; together they make a privacy curve.
+A noise is a shape and a scale; a sensitivity is how far an answer can move; together they make a privacy curve; a calibrated curve is
+the least noise for a budget.
 
 >>> import hush
 >>> round(hush.epsilon(hush.Gaussian(4.0), 1e-6), 6)
 1.060702
 """
 
+from hush.calibrate import Choice, Plan, calibrate
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, NotCertified, Unsupported
+from hush.noise.asinh import Asinh
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
+from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
@@ -30,10 +34,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "OSGT",
+    "Asinh",
     "Bracket",
     "BudgetExceeded",
+    "Choice",
     "Curve",
     "Discrete",
+    "ExponentialPower",
     "FlippedHuber",
     "Gaussian",
     "HushError",
@@ -41,6 +48,7 @@ __all__ = [
     "Laplace",
     "Noise",
     "NotCertified",
+    "Plan",
     "Sensitivity",
     "Stable",
     "Staircase",
@@ -48,6 +56,7 @@ __all__ = [
     "TruncatedLaplace",
     "Subsampled",
     "Unsupported",
+    "calibrate",
     "compose",
     "curve",
     "delta",

@@ -599,11 +599,18 @@ def calibrate(
         one_of("family", family, (*names, "optimal"))
         rows = [row for row in rows if row.name == family]
     choices = [_choice(demand, row) for row in rows]
-    ranked = sorted((c for c in choices if c.noise is not None), key=lambda c: c.loss)
+    ranked = _ranked([c for c in choices if c.noise is not None])
     if not ranked:
         reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
         raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
     return _plan(demand, (*ranked, *(c for c in choices if c.noise is None)))
+
+
+def _ranked(choices: list[Choice]) -> list[Choice]:
+    """Least loss first; of those within 1e-5 of the least, the plainest family (the catalogue's order) leads."""
+    ranked = sorted(choices, key=lambda c: c.loss)
+    tied = [c for c in choices if c.loss <= ranked[0].loss * (1.0 + 1e-5)] if ranked else []
+    return tied[:1] + [c for c in ranked if c is not tied[0]] if tied else ranked
 
 
 def _demand(epsilon: Any, delta: Any, sensitivity: Any, loss: str, times: int, notion: str, step: float | None) -> _Demand:

@@ -77,12 +77,13 @@ def _add_noise_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step", type=_number, metavar="H", help="lattice step for --discrete (default 1)")
 
 
-def _table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
-    """Rows under headings, numbers to six digits, right-aligned."""
+def _table(rows: list[dict[str, Any]], columns: dict[str, str], *, left: int = 0) -> str:
+    """Rows under headings, numbers to six digits; the first `left` columns left-aligned, the others right."""
     cells = [list(columns.values())]
     cells += [[_cell(row.get(key)) for key in columns] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    return "\n".join("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in cells)
+    lines = [[t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(line, widths, strict=True))] for line in cells]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def _cell(value: Any) -> str:
@@ -148,7 +149,89 @@ def _gaussian(options: argparse.Namespace) -> None:
     _emit(options, document, f"{head}\n{_table(rows, columns)}")
 
 
+def _calibrate(options: argparse.Namespace) -> None:
+    sensitivity = hush.Sensitivity(
+        linf=options.linf if options.linf is not None or options.l1 or options.l2 else 1.0, l0=options.l0, l1=options.l1, l2=options.l2
+    )
+    if options.pure and options.delta:
+        raise InvalidParameter("--pure means delta = 0; leave --delta out.")
+    if not options.pure and options.delta is None:
+        raise InvalidParameter("--delta is needed (for example --delta 1e-6), or --pure for delta = 0.")
+    plan = hush.calibrate(
+        options.epsilon,
+        0.0 if options.pure else options.delta,
+        sensitivity,
+        family=options.family,
+        loss=options.loss,
+        times=options.times,
+        step=options.step,
+    )
+    limit = plan.limit
+    rows = [_ranked(choice, plan, limit) for choice in plan.ranking]
+    document = {
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "sensitivity": {k: getattr(sensitivity, k) for k in ("linf", "l0", "l1", "l2")},
+        "times": plan.times,
+        "loss": plan.loss,
+        "noise": str(plan.noise),
+        "limit": None if limit is None else {"lower": limit.lower, "upper": limit.upper},
+        "ranking": [{key: _finite(value) for key, value in row.items()} for row in rows],
+        "why": plan.why,
+    }
+    columns = {
+        "family": "family",
+        "parameters": "parameters",
+        "variance": "variance",
+        "mean_abs": "mean abs",
+        "interval999": "99.9 % within",
+        "ratio": "x best",
+        "to_limit": "x limit",
+    }
+    head = f"epsilon = {plan.epsilon:g}, delta = {plan.delta:g}, {_described(sensitivity)}, {plan.times} release" + "s" * (plan.times > 1)
+    absent = [f"  {row['family']}: {row['absent']}" for row in rows if row["absent"]]
+    text = f"{head}\n{_table([row for row in rows if not row['absent']], columns, left=2)}"
+    text += "\nnot in the running:\n" + "\n".join(absent) if absent else ""
+    _emit(options, document, f"{text}\n{plan.why}")
+
+
+def _ranked(choice: hush.Choice, plan: hush.Plan, limit: hush.Bracket | None) -> dict[str, Any]:
+    if choice.noise is None:
+        return {"family": choice.family, "absent": choice.reason}
+    parameters = str(choice.noise).split("(", 1)[1].rstrip(")")
+    short = ", ".join(_shortened(part) for part in parameters.split(", "))
+    return {
+        "family": choice.family,
+        "parameters": short if len(short) < 60 else f"{len(choice.noise.heights)} steps" if isinstance(choice.noise, hush.Stepped) else short,
+        "variance": choice.variance,
+        "mean_abs": choice.mean_abs,
+        "interval999": choice.interval999,
+        "ratio": choice.loss / plan.value,
+        "to_limit": None if limit is None else choice.loss / limit.upper,
+        "absent": "",
+    }
+
+
+def _shortened(part: str) -> str:
+    name, _, value = part.partition("=")
+    try:
+        return f"{name}={float(value):.6g}"
+    except ValueError:
+        return part
+
+
+def _described(sensitivity: hush.Sensitivity) -> str:
+    names = ("linf", "l0", "l1", "l2")
+    return ", ".join(f"{name} {getattr(sensitivity, name)}" for name in names if getattr(sensitivity, name) is not None)
+
+
 _EXAMPLES = {
+    "calibrate": """examples:
+  hush calibrate --epsilon 1 --delta 1e-6
+  hush calibrate --epsilon 1 --delta 1e-8 --linf 1 --l0 20         a person is in at most 20 of the groups
+  hush calibrate --epsilon 1 --delta 1e-6 --l2 1
+  hush calibrate --epsilon 1 --pure --loss mae
+  hush calibrate --epsilon 1 --delta 1e-6 --step 1                 integer answers, integer noise""",
     "curve": """examples:
   hush curve --noise flipped_huber --alpha 31.9 --gamma 10.3 --sensitivity 1 --epsilon 0.3
   hush curve --noise gaussian --sigma 4 --delta 1e-6
@@ -184,6 +267,19 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(action=action)
         sub.add_argument("--json", action="store_true", help="machine-readable output")
         return sub
+
+    calibrate = command("calibrate", _calibrate, "the least noise for a budget, every family ranked")
+    calibrate.add_argument("--epsilon", type=_number, required=True, metavar="E")
+    calibrate.add_argument("--delta", type=_number, metavar="D")
+    calibrate.add_argument("--pure", action="store_true", help="delta = 0: pure mechanisms only")
+    calibrate.add_argument("--linf", type=_number, metavar="X", help="how far one coordinate can move (default 1)")
+    calibrate.add_argument("--l0", type=int, metavar="K", help="how many coordinates can move (default 1)")
+    calibrate.add_argument("--l1", type=_number, metavar="X", help="how far the answer can move in the l1 norm")
+    calibrate.add_argument("--l2", type=_number, metavar="X", help="how far the answer can move in the l2 norm")
+    calibrate.add_argument("--times", type=int, default=1, metavar="N", help="number of releases (default 1)")
+    calibrate.add_argument("--loss", default="variance", metavar="NAME", help="what is made least: variance, mae, p95 or p999")
+    calibrate.add_argument("--family", metavar="NAME", help="one family only, or optimal")
+    calibrate.add_argument("--step", type=_number, metavar="H", help="noise on a lattice of this step (1 for integer answers)")
 
     curve = command("curve", _curve, "the exact delta at epsilon, or epsilon at delta, of a noise")
     _add_noise_options(curve)

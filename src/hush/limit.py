@@ -21,8 +21,8 @@ __all__ = ["limit", "optimal"]
 LOSSES = ("variance", "mae")
 #: The staircase and its closed forms keep their digits between these.
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 700.0
-#: Below this delta the pure staircase is within 1e-6 of the limit, and the programme would only meet round-off.
-_LEAST_DELTA = 1e-12
+#: Below this delta, as a share of 1 - e^-eps, the pure staircase is within 1e-6 of the limit and a programme would only meet round-off.
+_LEAST_SHARE = 1e-9
 #: The lower bound may use any larger delta (the limit falls with delta); this one costs less than 1e-5 and keeps the programme tame.
 _TAME_DELTA = 1e-9
 #: From this delta on the best noise is visibly not unimodal, and a second, smaller programme over all shifts pays.
@@ -56,12 +56,12 @@ def _spread(epsilon: float, delta: float, loss: str) -> float:
 
 
 def _cells(epsilon: float, delta: float, loss: str) -> int:
-    """Lattice points per sensitivity, a power of two: the bracket's relative width is about (step/spread)^2/3."""
+    """Lattice points per sensitivity: the bracket's relative width is about (step/spread)^2/3."""
     spread = _spread(epsilon, delta, loss)
     need = (16.0 if spread >= 1.0 else 11.0) / spread
     if loss == "mae" and epsilon > 2.0:
         need = max(need, 4.5 / _gamma(epsilon, loss))  # the mean absolute error feels where the first step ends
-    return min(2 ** max(0, math.ceil(math.log2(need))), 256 if loss == "variance" else 512)
+    return math.ceil(min(need, 1e6))
 
 
 # -- from below --------------------------------------------------------------------------------------------------------------------
@@ -76,10 +76,11 @@ def _below(epsilon: float, delta: float, loss: str) -> float:
     share = max(delta * (math.expm1(grouped) / math.expm1(epsilon) if group > 1 else 1.0) * (1.0 + 1e-14), _TAME_DELTA)
     if group > 1:
         return _rounded_back(grouped, share, 1, loss) * group ** (2 if loss == "variance" else 1)
-    cells = _cells(epsilon, delta, loss)
+    cells = min(_cells(epsilon, delta, loss), most_cells(epsilon, share, _gamma(epsilon, loss)))
     bound = _rounded_back(epsilon, share, cells, loss)
-    if delta >= _COARSE_DELTA and cells > most_cells(epsilon, share):
-        bound = max(bound, _rounded_back(epsilon, share, most_cells(epsilon, share), loss))
+    everywhere = most_cells(epsilon, share)
+    if cells > everywhere and (delta >= _COARSE_DELTA or bound == 0.0):
+        bound = max(bound, _rounded_back(epsilon, share, everywhere, loss))
     return bound
 
 
@@ -94,7 +95,7 @@ def _rounded_back(epsilon: float, delta: float, cells: int, loss: str) -> float:
 
 def _certified(build: Callable[[float], Stepped | None], epsilon: float, delta: float) -> Stepped | None:
     """The first noise, built with a growing margin, whose certified delta (round-off included) meets the target for every shift."""
-    for margin in (1e-12, 1e-9, 1e-6, 1e-4):
+    for margin in (1e-9, 1e-7, 1e-5, 1e-3):
         noise = build(margin)
         if noise is None:
             return None
@@ -106,7 +107,7 @@ def _certified(build: Callable[[float], Stepped | None], epsilon: float, delta: 
 def _stair(epsilon: float, loss: str) -> Stepped | None:
     """The staircase with its step fraction rounded to a power of two cells; None where that would be too many."""
     gamma = _gamma(epsilon, loss)
-    cells = 2 ** math.ceil(math.log2(64.0 / gamma))
+    cells = 2 ** math.ceil(math.log2(24.0 / gamma))
     if cells > _MOST_HEIGHTS:
         return None
     first = round(gamma * cells)
@@ -125,16 +126,22 @@ def _geometric(epsilon: float, delta: float) -> Stepped | None:
     the sum of the heights; n = ceil(edge) makes it cross delta for some x in [0, a e^-eps], and the crossing is linear in x.
     """
     n = math.ceil(edge(epsilon, delta))
+    fall = epsilon - 2e-14  # so that no pair inside exceeds epsilon by the round-off of two logarithms
     if n > _MOST_HEIGHTS or n < 2:
         return None
 
     def build(margin: float) -> Stepped:
-        heights = [math.exp(-epsilon * i) for i in range(n - 1)]
+        heights = [math.exp(-fall * i) for i in range(n - 1)]
         target = 2.0 * delta * (1.0 - margin)
         x = (heights[-1] - target * math.fsum(heights)) / (math.expm1(epsilon) + target)
         return Stepped(1.0, (*heights, min(max(x, 0.0), heights[-1])))
 
     return _certified(build, epsilon, delta)
+
+
+def _power(cells: float) -> int:
+    """The power of two at or below: the cell width then divides the sensitivity exactly."""
+    return 2 ** math.floor(math.log2(cells))
 
 
 def _programmes(epsilon: float, delta: float, loss: str) -> Iterator[Stepped | None]:
@@ -147,19 +154,19 @@ def _programmes(epsilon: float, delta: float, loss: str) -> Iterator[Stepped | N
 
         return _certified(build, epsilon, delta)
 
-    cells = 2 * _cells(epsilon, delta, loss)
-    while cells > 1 and cells * (edge(epsilon, delta) + 1.0) > 1500.0:
-        cells //= 2
-    yield solved(cells, True)
+    finest = max(1.0, 1500.0 / (edge(epsilon, delta) + 1.0))
+    yield solved(_power(min(2.0 * _cells(epsilon, delta, loss), finest)), True)
     if delta >= _COARSE_DELTA:
-        yield solved(min(cells, most_cells(epsilon, delta)), False)
+        yield solved(_power(most_cells(epsilon, delta)), False)
 
 
 @lru_cache(maxsize=256)
 def _best(epsilon: float, delta: float, loss: str) -> Stepped | None:
     """The best certified step density for sensitivity 1, or None where none is close to the limit."""
-    found = [_stair(epsilon, loss)]
-    if delta >= _LEAST_DELTA:
+    found: list[Stepped | None] = [_stair(epsilon, loss)]
+    if found[0] is None:
+        return None  # a first step too thin for equal cells
+    if delta >= _LEAST_SHARE * -math.expm1(-epsilon):
         if _spread(epsilon, delta, loss) >= 32.0:
             found = [_geometric(epsilon, delta)]  # without it the staircase alone could be far from the limit
         else:
@@ -224,7 +231,7 @@ def optimal(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str
     """A step density whose loss is within a fraction of a percent of `limit`, as a noise like any other.
 
     f(x) = heights[floor(|x|/width)], width = sensitivity/2^k: the solution of the linear programme, a truncated staircase in all but name;
-    at delta = 0 (or below 1e-12) the staircase itself, with its geometric tail.
+    at delta = 0 (or next to it) the staircase itself, with its geometric tail.
 
     Guarantees: curve(noise, sensitivity).delta(epsilon).upper <= delta for every shift up to the sensitivity, round-off included, whatever
     the solver did. Near the limit, not exactly on it: see `limit` for what is proved about the distance.

@@ -21,8 +21,8 @@ Index = NDArray[np.int64]
 #: More (shift, point) pairs than this are thinned to those near the centre, where the small shifts bind.
 _MOST_PAIRS = 3000
 #: HiGHS settings, in the order they are tried.
-_ATTEMPTS = (("highs-ds", 1e-9, True), ("highs-ds", 1e-9, False), ("highs-ipm", 1e-8, True), ("highs-ds", 1e-7, True))
-_SECONDS = 4.0
+_ATTEMPTS = ((1e-9, True), (1e-9, False), (1e-7, True))
+_SECONDS = 2.0
 _UNIT = 2.3e-16  # just above one unit of round-off, 2^-52
 
 
@@ -37,9 +37,13 @@ def edge(epsilon: float, delta: float) -> float:
     return math.log1p(math.expm1(epsilon) / (2.0 * delta)) / epsilon
 
 
-def most_cells(epsilon: float, delta: float) -> int:
-    """The finest lattice (cells per sensitivity, a power of two) on which every shift can be tested at every point."""
-    return 2 ** max(0, math.floor(0.5 * math.log2(_MOST_PAIRS / (edge(epsilon, delta) + 1.3))))
+def most_cells(epsilon: float, delta: float, middle: float | None = None) -> int:
+    """The finest lattice, in cells per sensitivity, on which every shift can be tested: everywhere, or within `middle` of 0."""
+    reach = edge(epsilon, delta) + 1.3
+    if middle is None:
+        return max(1, math.floor(math.sqrt(_MOST_PAIRS / reach)))
+    # the positive root of 1.7 middle m^2 + reach m = pairs, with twice the pairs since these are the easier programmes
+    return max(1, math.floor(4.0 * _MOST_PAIRS / (reach + math.sqrt(reach**2 + 13.6 * middle * _MOST_PAIRS))))
 
 
 def _solve(cost: Array, rows: Any, limits: Array, weights: Array) -> Any | None:
@@ -48,14 +52,14 @@ def _solve(cost: Array, rows: Any, limits: Array, weights: Array) -> Any | None:
     from scipy.sparse import csr_array
 
     total = csr_array(weights[None, :])
-    for method, tolerance, presolve in _ATTEMPTS:
+    for tolerance, presolve in _ATTEMPTS:
         options = {
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
             "presolve": presolve,
             "time_limit": _SECONDS,
         }
-        answer = linprog(cost, rows, limits, total, [1.0], bounds=(0, None), method=method, options=options)
+        answer = linprog(cost, rows, limits, total, [1.0], bounds=(0, None), method="highs-ds", options=options)
         if answer.status == 0:
             return answer
     return None

@@ -137,9 +137,9 @@ def _reach(kappa: float, u: Array, end: float) -> Array:
     return w
 
 
-def _summands(kappa: float, u: Array) -> tuple[Array, Array, Array]:
+def _summands(kappa: float, u: Array, *, spare: int = 0) -> tuple[Array, Array, Array]:
     """Steps w, points sinh(u + w) and weights e^(-A) cosh(u + w) dw, along a first axis."""
-    nodes, weights = _rule(40 if kappa >= 0.1 else 56)
+    nodes, weights = _rule(spare + (40 if kappa >= 0.1 else 56))
     reach = _reach(kappa, u, _END)
     w = nodes[:, None] * reach
     exponent, sinh, cosh = _rise(kappa, u, w)
@@ -156,7 +156,7 @@ class _Law:
     """Everything that depends on kappa alone, at scale 1."""
 
     def __init__(self, kappa: float) -> None:
-        _, y, weights = _summands(kappa, np.zeros(1))
+        _, y, weights = _summands(kappa, np.zeros(1), spare=24)  # second moments reach further
         self.kappa, self.centre = kappa, float(weights.sum())
         self.mean_abs = float((y * weights).sum()) / self.centre
         self.variance = float((y * y * weights).sum()) / self.centre

@@ -35,10 +35,12 @@ __all__ = ["Composed", "LossDistribution", "Pair"]
 Array = NDArray[np.float64]
 
 _UNIT = 2.3e-16
-_CUT = 1e-70  # a part's loss beyond the epsilon where its delta is this small counts as infinite
+_CUT = 1e-55  # a part's loss beyond the epsilon where its delta is this small counts as infinite
 _MOST_POINTS = 1 << 24
 #: The share of the shift that discretisation may cost, unless asked otherwise.
-DEFAULT_RELATIVE = 2e-6
+DEFAULT_RELATIVE = 3e-6
+_NEGLIGIBLE = 45.0  # e^-45 of the tilted mass is left out of sums, and added to delta
+_WRAPPED = 1e-10  # share of the tilted mass that may wrap round, and is then added to delta
 
 
 class Pair(Protocol):
@@ -259,36 +261,62 @@ class _Sum:
         length = next_fast_len(max(end - start + 1, max(p.masses.size for p, _ in self.parts), 16), real=True)
         if length > _MOST_POINTS:
             raise Unsupported("the composition needs too fine a grid; fewer releases or more noise are needed.")
-        spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
-        offset = 0
-        for part, times in self.parts:
-            transform = rfft(part.tilted(tilt, part.log_mgf(tilt)), length)
-            with np.errstate(under="ignore"):
-                spectrum *= transform**times if times < 4 else _power(transform, times)
-            offset += times * part.first
+        spectrum = self._spectrum(tilt, length)
+        offset = sum(times * part.first for part, times in self.parts)
         circle = irfft(spectrum, length)
         window = np.roll(circle, -((start - offset) % length))[: end - start + 1]
         count = sum(times for _, times in self.parts)
         noise = 8.0 * _UNIT * (count + math.log2(length)) * float(np.abs(spectrum).mean()) * 2.0
         return _Tilted(np.maximum(window, 0.0), start, step, tilt, log_m, noise, wrapped, self.infinite)
 
+    def _spectrum(self, tilt: float, length: int) -> NDArray[np.complex128]:
+        """The transform of the composed tilted law; short parts are convolved with each other first, at the length that they need."""
+        spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
+        waiting: list[Array] = []
+        with np.errstate(under="ignore"):
+            for part, times in self.parts:
+                masses = part.tilted(tilt, part.log_mgf(tilt))
+                if times > 1 or 8 * masses.size > length:
+                    spectrum *= _power(rfft(masses, length), times)
+                    continue
+                if sum(w.size for w in waiting) + masses.size > length // 4:
+                    spectrum *= rfft(_convolved(waiting), length)
+                    waiting = []
+                waiting.append(masses)
+            if waiting:
+                spectrum *= rfft(_convolved(waiting), length)
+        return spectrum
+
     def _window(self, tilt: float, log_m: float, mean: float, variance: float) -> tuple[float, float, float]:
         """How far below and above the mean the window has to go, and Chernoff's bound on what lies outside."""
         deviation = math.sqrt(variance) + self.step
         reach, bounds = [], []
         for sign in (-1.0, 1.0):
-            width = 9.0 * deviation
+            width = 7.0 * deviation
             for _ in range(60):
-                bound = min(
-                    math.exp(min(self.log_mgf(tilt + sign * t) - log_m - sign * t * mean - t * width, 0.0))
-                    for t in (9.0 / deviation, 4.5 / deviation, 18.0 / deviation, 2.0 / deviation)
-                )
-                if bound < 1e-18:
+                # Chernoff at the point that suits a normal law, then at some that suit longer tails
+                for t in (width / deviation**2, 0.5 * width / deviation**2, 2.0 * width / deviation**2, 2.0 / deviation):
+                    bound = math.exp(min(self.log_mgf(tilt + sign * t) - log_m - sign * t * mean - t * width, 0.0))
+                    if bound < _WRAPPED:
+                        break
+                if bound < _WRAPPED:
                     break
                 width *= 1.25
             reach.append(width)
             bounds.append(bound)
         return reach[0], reach[1], sum(bounds)
+
+
+def _convolved(rows: list[Array]) -> Array:
+    """All rows convolved."""
+    if len(rows) == 1:
+        return rows[0]
+    size = sum(row.size for row in rows) - len(rows) + 1
+    length = next_fast_len(size, real=True)
+    product = rfft(rows[0], length)
+    for row in rows[1:]:
+        product *= rfft(row, length)
+    return irfft(product, length)[:size]
 
 
 def _power(transform: NDArray[np.complex128], times: int) -> NDArray[np.complex128]:
@@ -323,9 +351,10 @@ class _Tilted:
 
         delta(e) = near - e^(e - loss_0) far for e below the next loss, all relative to e^(log M - tilt loss_0).
         """
-        loss = (self.first + np.arange(self.masses.size)) * self.step
+        skip = max(int(0.35 * self.masses.size), 0) if self.tilt > 0.0 else 0  # the tilt puts the crossing near the window's middle
+        loss = (self.first + np.arange(skip, self.masses.size)) * self.step
         with np.errstate(under="ignore", divide="ignore", invalid="ignore"):
-            weight = self.masses * np.exp(-self.tilt * (loss - loss[0]))
+            weight = self.masses[skip:] * np.exp(-self.tilt * (loss - loss[0]))
             near = np.append(np.cumsum(weight[::-1])[::-1][1:], 0.0)
             far = np.append(np.cumsum((weight * np.exp(-(loss - loss[0])))[::-1])[::-1][1:], 0.0)
             log_delta = np.log(np.maximum(near - np.exp(loss - loss[0]) * far, 0.0))
@@ -347,12 +376,13 @@ class _Tilted:
         """delta at epsilon: the sum over losses above it, every term positive; errors added at both ends."""
         loss = (self.first + np.arange(self.masses.size)) * self.step
         index = int(np.searchsorted(loss, epsilon, side="right"))
-        over = loss[index:] - epsilon
+        end = int(np.searchsorted(loss, epsilon + _NEGLIGIBLE / max(self.tilt, 1e-300)))
+        over = loss[index:end] - epsilon
         with np.errstate(under="ignore"):
             factor = np.exp(-self.tilt * over) * -np.expm1(-over)
-            total = float(self.masses[index:] @ factor)
+            total = float(self.masses[index:end] @ factor)
             # each point is off by `noise` at most, and what wrapped round by the factor's largest value
-            slack = self.noise * float(factor.sum()) + self.wrapped * float(factor.max(initial=0.0))
+            slack = self.noise * float(factor.sum()) + self.wrapped * float(factor.max(initial=0.0)) + math.exp(-_NEGLIGIBLE)
         scale = self.log_m - self.tilt * epsilon
         upper = math.exp(min(scale + math.log(max((total + slack) * (1.0 + 1e-13), 5e-324)), 1.0)) + self.infinite
         lower = math.exp(min(scale + math.log(max((total - slack) * (1.0 - 1e-13), 5e-324)), 1.0)) if total > slack else 0.0
@@ -462,7 +492,8 @@ class Composed(Curve):
             return math.inf
         tilted = total.composed(total.tilt_for_delta(delta))
         sign = -1.0 if lower else 1.0
-        room = delta / self._inflation - total.infinite if not lower else delta * self._inflation
+        # aim a little to the safe side, so that the first check settles it: 1e-8 of delta is nothing in epsilon
+        room = delta / self._inflation * (1.0 - 1e-8) - total.infinite if not lower else delta * self._inflation * (1.0 + 1e-8)
         found, rise = tilted.epsilon(max(room, 5e-324)), 1e-13
         for _ in range(60):
             bracket = tilted.delta(found)
