@@ -1,7 +1,7 @@
 """Fifty-digit references, written from the densities alone and sharing nothing with the library.
 
-Parameters are exact binary floats. A law gives log f up to its normaliser for x >= 0, the integral of f from x to infinity piece by
-piece, and its moments by quadrature. Privacy is F(t) - e^eps F(t - s), with t found by bisection of the privacy loss.
+Parameters are exact binary floats. A law gives log f up to its normaliser for x >= 0, the integral of f from x to infinity piece
+by piece, and its moments by quadrature. Privacy is F(t) - e^eps F(t - s), with t found by bisection of the privacy loss.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Law:
         return self._average(lambda x, unit: (x / unit) ** power) * (self.total / 2) ** power
 
     def information(self) -> mp.mpf:
-        """E (f'/f)^2; the slope of the cost is exact by a central difference, as every cost is at most quadratic on each piece."""
+        """E (f'/f)^2; a central difference of the cost is exact, as every cost is at most quadratic on each piece."""
 
         def slope(x: mp.mpf, unit: mp.mpf) -> mp.mpf:
             h = min([x, *(abs(x - b) for b in self.breaks if b != x)]) / 2
@@ -115,7 +115,9 @@ class Law:
     def _average(self, function: Callable[[mp.mpf, mp.mpf], mp.mpf]) -> mp.mpf:
         with mp.workdps(30):
             unit = self.total / 2
-            marks = [mp.mpf(k) for k in (0, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128)] + [b / unit for b in self.breaks if b > 0]
+            marks = [mp.mpf(k) for k in (0, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128)] + [
+                b / unit for b in self.breaks if b > 0
+            ]
             far = min(self.support / unit, mp.mpf(256))
             ends = [*sorted({e for e in marks if e < far}), far]
             return mp.quad(lambda y: function(y * unit, unit) * mp.exp(-self.cost(y * unit)), ends)

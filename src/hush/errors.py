@@ -114,7 +114,7 @@ def whole(name: str, value: Any, least: int = 1, instead: str = "") -> int:
 def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
     """One word out of a list."""
     words = tuple(choices)
-    if value not in words:
+    if not isinstance(value, str) or value not in words:
         raise reject(name, value, "one of " + ", ".join(words))
     return str(value)
 

@@ -21,10 +21,10 @@ __all__ = ["limit", "optimal"]
 LOSSES = ("variance", "mae")
 #: The staircase and its closed forms keep their digits between these.
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 700.0
-#: Below this delta, as a share of 1 - e^-eps, the pure staircase is within 1e-6 of the limit and a programme would only meet round-off.
+#: Below this share of 1 - e^-eps, delta is worth under 1e-6 of the pure staircase's loss, and a programme would meet round-off.
 _LEAST_SHARE = 1e-9
-#: The lower bound may use any larger delta (the limit falls with delta); this one costs less than 1e-5 and keeps the programme tame.
-_TAME_DELTA = 1e-9
+#: The lower bound may use any larger delta (the limit falls with delta); these cost less than 1e-5 and keep the programme tame.
+_TAME_DELTA, _TAME_DELTA_STEEP, _STEEP = 1e-9, 1e-7, 3.0
 #: From this delta on the best noise is visibly not unimodal, and a second, smaller programme over all shifts pays.
 _COARSE_DELTA = 1e-2
 _OUTWARD = 1e-12
@@ -58,13 +58,13 @@ def _spread(epsilon: float, delta: float, loss: str) -> float:
 def _cells(epsilon: float, delta: float, loss: str) -> int:
     """Lattice points per sensitivity: the bracket's relative width is about (step/spread)^2/3."""
     spread = _spread(epsilon, delta, loss)
-    need = (16.0 if spread >= 1.0 else 11.0) / spread
+    need = (16.0 if spread >= 1.0 else 13.0) / spread
     if loss == "mae" and epsilon > 2.0:
         need = max(need, 4.5 / _gamma(epsilon, loss))  # the mean absolute error feels where the first step ends
-    return math.ceil(min(need, 1e6))
+    return math.ceil(min(need, 512.0))
 
 
-# -- from below --------------------------------------------------------------------------------------------------------------------
+# -- from below -------------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1024)
@@ -73,7 +73,8 @@ def _below(epsilon: float, delta: float, loss: str) -> float:
     group = max(1, math.floor(_spread(epsilon, delta, loss) / 16.0))
     grouped = group * epsilon * (1.0 + 4e-16)
     # group privacy: a shift by `group` is private with group * epsilon and delta (1 + e^eps + ... + e^((group - 1) eps))
-    share = max(delta * (math.expm1(grouped) / math.expm1(epsilon) if group > 1 else 1.0) * (1.0 + 1e-14), _TAME_DELTA)
+    copies = math.expm1(grouped) / math.expm1(epsilon) if group > 1 else 1.0
+    share = max(delta * copies * (1.0 + 1e-14), _TAME_DELTA_STEEP if epsilon >= _STEEP else _TAME_DELTA)
     if group > 1:
         return _rounded_back(grouped, share, 1, loss) * group ** (2 if loss == "variance" else 1)
     cells = min(_cells(epsilon, delta, loss), most_cells(epsilon, share, _gamma(epsilon, loss)))
@@ -90,11 +91,11 @@ def _rounded_back(epsilon: float, delta: float, cells: int, loss: str) -> float:
     return max(bound - (0.25 / cells**2 if loss == "variance" else 0.0), 0.0)
 
 
-# -- from above --------------------------------------------------------------------------------------------------------------------
+# -- from above -------------------------------------------------------------------------------------------------------------
 
 
 def _certified(build: Callable[[float], Stepped | None], epsilon: float, delta: float) -> Stepped | None:
-    """The first noise, built with a growing margin, whose certified delta (round-off included) meets the target for every shift."""
+    """The first noise, built with a growing margin, whose certified delta (round-off included) meets the target."""
     for margin in (1e-9, 1e-7, 1e-5, 1e-3):
         noise = build(margin)
         if noise is None:
@@ -122,8 +123,8 @@ def _stair(epsilon: float, loss: str) -> Stepped | None:
 def _geometric(epsilon: float, delta: float) -> Stepped | None:
     """Truncated Laplace in steps of one sensitivity: heights e^(-eps i), and a last height x that uses delta up.
 
-    With n cells of which the last but one has height a < e^eps x or not, the divergence at shift 1 is x + max(a - e^eps x, 0) over twice
-    the sum of the heights; n = ceil(edge) makes it cross delta for some x in [0, a e^-eps], and the crossing is linear in x.
+    With a the height of the last cell but one, the divergence at shift 1 is x + max(a - e^eps x, 0) over twice the sum of the
+    heights; with n = ceil(edge) cells it meets delta at some x in [0, a e^-eps], the root of a linear equation.
     """
     n = math.ceil(edge(epsilon, delta))
     fall = epsilon - 2e-14  # so that no pair inside exceeds epsilon by the round-off of two logarithms
@@ -141,7 +142,7 @@ def _geometric(epsilon: float, delta: float) -> Stepped | None:
 
 def _power(cells: float) -> int:
     """The power of two at or below: the cell width then divides the sensitivity exactly."""
-    return 2 ** math.floor(math.log2(cells))
+    return int(2 ** math.floor(math.log2(cells)))
 
 
 def _programmes(epsilon: float, delta: float, loss: str) -> Iterator[Stepped | None]:
@@ -154,8 +155,8 @@ def _programmes(epsilon: float, delta: float, loss: str) -> Iterator[Stepped | N
 
         return _certified(build, epsilon, delta)
 
-    finest = max(1.0, 1500.0 / (edge(epsilon, delta) + 1.0))
-    yield solved(_power(min(2.0 * _cells(epsilon, delta, loss), finest)), True)
+    finest = max(1.0, 1050.0 / (edge(epsilon, delta) + 1.0))
+    yield solved(_power(min(4.0 * _cells(epsilon, delta, loss), finest)), True)
     if delta >= _COARSE_DELTA:
         yield solved(_power(most_cells(epsilon, delta)), False)
 
@@ -174,42 +175,45 @@ def _best(epsilon: float, delta: float, loss: str) -> Stepped | None:
     return min((noise for noise in found if noise is not None), key=lambda noise: _loss(noise, loss), default=None)
 
 
-# -- the public names --------------------------------------------------------------------------------------------------------------
+# -- the public names -------------------------------------------------------------------------------------------------------
 
 
 def _checked(epsilon: Any, delta: Any, sensitivity: Any, loss: Any) -> tuple[float, float, float, str]:
     budget, share = budgets("epsilon", epsilon), deltas("delta", delta, zero=True)
-    if budget.ndim or share.ndim:
-        raise reject("epsilon" if budget.ndim else "delta", epsilon if budget.ndim else delta, "one number", "call once for each value")
+    for name, value, array in (("epsilon", epsilon, budget), ("delta", delta, share)):
+        if array.ndim:
+            raise reject(name, value, "one number", "call once for each value")
     if not SMALLEST_EPSILON <= budget <= LARGEST_EPSILON:
         raise Unsupported(f"limit covers epsilon from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, got {float(budget):g}.")
     return float(budget), float(share), positive("sensitivity", sensitivity), one_of("loss", loss, LOSSES)
 
 
 def limit(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str = "variance") -> Bracket:
-    """A bracket on the least variance (or mean absolute error, loss="mae") of any additive (epsilon, delta)-private noise, one number.
+    """A bracket on the least variance (or mean absolute error, loss="mae") of any additive (epsilon, delta)-private noise.
 
-        inf over laws of X of E X^2 (or E |X|), where P(X + s in S) <= e^eps P(X + s' in S) + delta for all S and |s - s'| <= sensitivity
+        inf over laws of X of E X^2 (or E |X|), where P(X + s in S) <= e^eps P(X in S) + delta for all S and |s| <= sensitivity
 
     Guarantees: lower <= infimum <= upper, for every law: symmetric or not, unimodal or not, discrete or continuous.
 
-    Why symmetric is enough: X and -X have the same loss and the same privacy (shifts come in both signs), and the hockey-stick divergence
-    is convex, so half of each is as private and as small. The lower end has three steps.
+    Why symmetric is enough: X and -X have the same loss and the same privacy (shifts come in both signs), and the hockey-stick
+    divergence is convex, so half of each is as private and as small; the mean may be taken off, so the least variance is the
+    least E X^2. The lower end has three steps.
 
-    1. Rounding. Answers that are whole multiples of h = sensitivity/m stay h-lattice answers if the output is rounded to one of the two
-       nearest lattice points at random without bias; that is post-processing, so the rounded X is a private lattice noise. It costs
-       f (1 - f) h^2 <= h^2/4 of variance, and no mean absolute error at all, as |x| is linear between lattice points. Hence
-       V >= V_lattice - h^2/4 (better than (sqrt V_lattice - h/2)^2) and M >= M_lattice.
-    2. Duality. Any weights mu_j >= 0 and tests 0 <= phi_j(t) <= 1 give E c(X) >= lambda - delta sum_j mu_j as soon as, at every lattice
-       point x, c(x) + sum_j mu_j (phi_j(x) - e^eps phi_j(x - j h)) >= lambda. HiGHS proposes them; lambda is recomputed in floating point
-       with its round-off subtracted. Beyond the last listed point each phi_j is constant (0 or 1) and c grows, so one more inequality
-       covers the whole tail: the range is not truncated.
-    3. Where the noise is wide against the sensitivity, group privacy coarsens the lattice: a shift by g is
+    1. Rounding. For answers that are whole multiples of h = sensitivity/m, round the output to one of its two lattice neighbours
+       at random and without bias: post-processing, so the rounded X is a private lattice noise. It costs f (1 - f) h^2 <= h^2/4
+       of variance, and no mean absolute error at all, as |x| is linear between lattice points. Hence V >= V_lattice - h^2/4
+       (better than (sqrt V_lattice - h/2)^2) and M >= M_lattice.
+    2. Duality. Any weights mu_j >= 0 and tests 0 <= phi_j(t) <= 1 give E c(X) >= lambda - delta sum_j mu_j as soon as, at every
+       lattice point x, c(x) + sum_j mu_j (phi_j(x) - e^eps phi_j(x - j h)) >= lambda. HiGHS proposes them; lambda is recomputed
+       in floating point with its round-off subtracted. Beyond the last listed point each phi_j is constant (0 or 1) and c grows,
+       so one more inequality covers the whole tail: the range is not truncated.
+    3. Where the noise is wide against the sensitivity, group privacy coarsens the lattice: a shift by g sensitivities is
        (g eps, delta (e^(g eps) - 1)/(e^eps - 1))-private, and truncated Laplace noise shows that little is lost.
 
-    The upper end is the loss of an explicit noise: `optimal`, staircase, truncated Laplace or Laplace, whichever is least. At delta = 0 the
-    staircase is optimal (Geng and Viswanath 2014, Theorems 4 and 5) and both ends are its loss.
-    Width: under 0.3 % for epsilon up to 5 and delta up to 1e-3; it widens for larger delta, and from epsilon = 8 on as the lattice coarsens.
+    The upper end is the loss of an explicit noise: `optimal`, staircase, truncated Laplace or Laplace, whichever is least. At
+    delta = 0 the staircase is optimal (Geng and Viswanath 2014, Theorems 4 and 5) and both ends are its loss.
+    Width: about 0.3 % or less for epsilon up to 7 and delta up to 1e-3, 1.5 % for delta up to 0.1; it grows for delta near 1 and
+    for epsilon above 10, where the lattice is coarse against the first step.
 
     >>> bracket = limit(0.3, 1e-6)
     >>> bracket.contains(22.1283), bracket.width < 0.02
@@ -230,11 +234,11 @@ def limit(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str =
 def optimal(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str = "variance") -> Stepped:
     """A step density whose loss is within a fraction of a percent of `limit`, as a noise like any other.
 
-    f(x) = heights[floor(|x|/width)], width = sensitivity/2^k: the solution of the linear programme, a truncated staircase in all but name;
-    at delta = 0 (or next to it) the staircase itself, with its geometric tail.
+    f(x) ~ heights[floor(|x|/width)], width = sensitivity/2^k: the solution of the linear programme, a truncated staircase in all
+    but name; at delta = 0 (or next to it) the staircase itself, with its geometric tail.
 
-    Guarantees: curve(noise, sensitivity).delta(epsilon).upper <= delta for every shift up to the sensitivity, round-off included, whatever
-    the solver did. Near the limit, not exactly on it: see `limit` for what is proved about the distance.
+    Guarantees: curve(noise, sensitivity).delta(epsilon).upper <= delta for every shift up to the sensitivity, round-off included,
+    whatever the solver did. Near the limit, not exactly on it: see `limit` for what is proved about the distance.
 
     >>> from hush import delta
     >>> noise = optimal(1.0, 1e-3)
@@ -247,8 +251,9 @@ def optimal(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str
         nearest = f"Staircase({epsilon:g}, {sensitivity:g})"
         if delta > 0.0 and epsilon < 1.0:
             nearest = f"TruncatedLaplace({sensitivity / epsilon:g}, {sensitivity * edge(epsilon, delta):g})"
-        raise Unsupported(f"optimal lists at most {_MOST_HEIGHTS} cells and epsilon={epsilon:g}, delta={delta:g} needs more; use {nearest}.")
+        budget = f"epsilon={epsilon:g}, delta={delta:g}"
+        raise Unsupported(f"optimal lists at most {_MOST_HEIGHTS} cells and {budget} needs more; use {nearest}.")
     scaled = Stepped(noise.width * sensitivity, noise.heights, noise.ratio, noise.period)
     if OneNumber(scaled, sensitivity).delta(epsilon).upper > delta:
-        raise NotCertified(f"the optimal noise for epsilon={epsilon:g}, delta={delta:g} lost its certificate at sensitivity {sensitivity:g}.")
+        raise NotCertified(f"the optimal noise lost its certificate at sensitivity {sensitivity:g}; scale it from sensitivity 1.")
     return scaled

@@ -1,7 +1,7 @@
 """The two linear programmes behind `limit`: one bounds every noise from below, the other builds a noise that comes close.
 
-Both live on a lattice of step 1/cells for sensitivity 1. What is proved never rests on the solver: its answer is only a suggestion, which
-is checked by plain arithmetic afterwards (`_Tests.bound`, and the certified curve in `limit.optimal`).
+Both live on a lattice of step 1/cells for sensitivity 1. What is proved never rests on the solver: its answer is only a
+suggestion, which is checked by plain arithmetic afterwards (`_Tests.bound`, and the certified curve in `limit.optimal`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Index = NDArray[np.int64]
 
 #: More (shift, point) pairs than this are thinned to those near the centre, where the small shifts bind.
 _MOST_PAIRS = 3000
-#: HiGHS settings, in the order they are tried.
-_ATTEMPTS = ((1e-9, True), (1e-9, False), (1e-7, True))
-_SECONDS = 2.0
+#: HiGHS settings (tolerance, presolve), in the order they are tried, and the seconds each may take.
+_ATTEMPTS = ((1e-9, False), (1e-9, True), (1e-7, False))
+_SECONDS = 1.5
 _UNIT = 2.3e-16  # just above one unit of round-off, 2^-52
 
 
 def edge(epsilon: float, delta: float) -> float:
-    """Where the truncated Laplace noise of scale 1/epsilon ends: log(1 + (e^eps - 1)/(2 delta))/eps (Geng, Ding, Guo and Kumar 2020).
+    """Where truncated Laplace noise of scale 1/epsilon ends: log(1 + (e^eps - 1)/(2 delta))/eps (Geng, Ding, Guo, Kumar 2020).
 
     >>> round(edge(0.3, 1e-6), 4)
-    39.9134
+    40.2405
     """
     if epsilon - math.log(delta) > 600.0:
         return (epsilon + math.log(-math.expm1(-epsilon)) - math.log(2.0) - math.log(delta)) / epsilon
@@ -42,8 +42,9 @@ def most_cells(epsilon: float, delta: float, middle: float | None = None) -> int
     reach = edge(epsilon, delta) + 1.3
     if middle is None:
         return max(1, math.floor(math.sqrt(_MOST_PAIRS / reach)))
-    # the positive root of 1.7 middle m^2 + reach m = pairs, with twice the pairs since these are the easier programmes
-    return max(1, math.floor(4.0 * _MOST_PAIRS / (reach + math.sqrt(reach**2 + 13.6 * middle * _MOST_PAIRS))))
+    pairs = 1.4 * _MOST_PAIRS  # these are the easier programmes
+    # the positive root of 1.7 middle m^2 + reach m = pairs
+    return max(1, math.floor(2.0 * pairs / (reach + math.sqrt(reach**2 + 6.8 * middle * pairs))))
 
 
 def _solve(cost: Array, rows: Any, limits: Array, weights: Array) -> Any | None:
@@ -73,14 +74,14 @@ def _sparse(entries: list[tuple[Any, Any, Any]], shape: tuple[int, int]) -> Any:
     return coo_array((value, (row, column)), shape=shape).tocsr()
 
 
-# -- below every noise ------------------------------------------------------------------------------------------------------------
+# -- below every noise ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Tests:
-    """The attacks that bound the loss: for shift j, sum over t of phi_j(t) (p_t - e^eps p_{t+j}) <= delta whenever 0 <= phi_j <= 1.
+    """The attacks that bound the loss: for shift j, sum over t of phi_j(t) (p_t - e^eps p_{t+j}) <= delta if 0 <= phi_j <= 1.
 
-    `near` = |t| < `far` = |t + j| list the points where phi_j is free; for shifts with `endless` set, phi_j = 1 at every t > last.
+    `near` = |t| < `far` = |t + j| list the points where phi_j is free; for shifts marked `endless`, phi_j = 1 at every t > last.
     """
 
     epsilon: float
@@ -117,23 +118,23 @@ class _Tests:
         return out - into + most @ tail, _UNIT * terms * (out + into + most @ np.abs(tail) + self.count * self.cost[:-1])
 
     def bound(self, flow: Array, most: Array) -> float:
-        """Weak duality: lambda - delta sum mu_j, where lambda is the least of cost + (out - e^eps in + tail)/count over all distances.
+        """Weak duality: lambda - delta sum mu_j, with lambda the least cost + (out - e^eps in + tail)/count at any distance.
 
-        Guarantees: a lower bound on the expected cost of every symmetric lattice noise that is (epsilon, delta)-private. Beyond the listed
-        distances nothing flows in except from the endless tests, and the cost only grows: one more distance settles all of them.
+        Guarantees: a lower bound on the expected cost of every symmetric (epsilon, delta)-private lattice noise. Beyond the
+        listed distances only the endless tests flow in, and the cost grows: one more distance settles all the rest.
         """
         flow = np.clip(flow, 0.0, most[self.which])
         gain, doubt = self.margin(flow, most)
         least = float(np.min(self.cost[:-1] + (gain - doubt) / self.count))
         endless = float(most[self.endless].sum()) * math.expm1(self.epsilon) / 2.0
-        least = min(least, float(self.cost[-1]) - endless * (1.0 + 1e-12))
+        least = min(least, float(self.cost[-1]) * (1.0 - 1e-12) - endless * (1.0 + 1e-12))
         paid = self.delta * float(most.sum())
         return least - paid - 1e-13 * (abs(least) + paid)
 
     def repaired(self, flow: Array, most: Array, target: float) -> Array:
         """The flow with every shortfall below the target pushed towards the centre, where it is e^-eps smaller at each step.
 
-        A tolerance of the solver is largest, in true units, far out. Taking back d/e^eps of what flows into a distance lifts it by d.
+        The solver's tolerance is largest, in true units, far out. Taking back d/e^eps of the flow into a distance lifts it by d.
         """
         flow = np.clip(flow, 0.0, most[self.which])
         gain, doubt = self.margin(flow, most)
@@ -169,30 +170,23 @@ def _tests(epsilon: float, delta: float, cells: int, loss: str, middle: float) -
     return _Tests(epsilon, delta, cost, np.abs(t), np.abs(t + shifts[which]), which, shifts, endless, last)
 
 
-def lattice_bound(epsilon: float, delta: float, cells: int, loss: str, middle: float) -> float:
-    """A proved lower bound on E X^2 or E |X| over all lattice noises (step 1/cells) that are (epsilon, delta)-private for shifts up to 1.
+def _proposal(tests: _Tests, cells: int) -> tuple[Array, Array, float] | None:
+    """(flow, most, target) from the multipliers of the primal programme, or None where HiGHS gives up.
 
-    Primal variables are the scaled probabilities y_r = p_r e^(eps r h) and the slacks u_j(t)/delta; the multipliers of the rows
-    p_t - e^eps p_{t+j} <= u_j(t) and sum_t u_j(t) <= delta are the flows mu_j phi_j(t) and the mu_j that `_Tests.bound` then checks.
-
-    Guarantees: whatever HiGHS returns, the number is a lower bound (0 if it returns nothing).
-
-    >>> round(lattice_bound(1.0, 1e-6, 1, "variance", 0.5), 4)  # integer answers: 2 e^-1/(1 - e^-1)^2 less the worth of delta
-    1.8411
+    Its variables are the scaled probabilities y_r = p_r e^(eps r h) and the slacks u_j(t)/delta; the multipliers of the rows
+    p_t - e^eps p_{t+j} <= u_j(t) and sum_t u_j(t) <= delta are the flows mu_j phi_j(t) and the mu_j.
     """
-    tests = _tests(epsilon, delta, cells, loss, middle)
-    n, pairs, kinds = tests.size, tests.near.size, tests.shifts.size
-    weight = np.maximum(np.exp(-epsilon * np.arange(n) / cells), 1e-3 * delta)
+    n, pairs, kinds, delta = tests.size, tests.near.size, tests.shifts.size, tests.delta
+    weight = np.maximum(np.exp(-tests.epsilon * np.arange(n) / cells), 1e-3 * delta)
     unit = float(np.dot(tests.count * weight, tests.cost[:-1]) / np.dot(tests.count, weight))
-    row, slack = np.arange(pairs), n + np.arange(pairs)
-    lift = 1.0 / weight[tests.near]
+    row, lift = np.arange(pairs), 1.0 / weight[tests.near]
     tail = tests.tail * weight / delta
     kind, distance = np.nonzero(tail)
     entries = [
         (row, tests.near, np.ones(pairs)),
-        (row, tests.far, -math.exp(epsilon) * weight[tests.far] * lift),
-        (row, slack, -delta * lift),
-        (pairs + tests.which, slack, np.ones(pairs)),
+        (row, tests.far, -math.exp(tests.epsilon) * weight[tests.far] * lift),
+        (row, n + row, -delta * lift),
+        (pairs + tests.which, n + row, np.ones(pairs)),
         (pairs + kind, distance, tail[kind, distance]),
     ]
     rows = _sparse(entries, (pairs + kinds, n + pairs))
@@ -200,22 +194,37 @@ def lattice_bound(epsilon: float, delta: float, cells: int, loss: str, middle: f
     cost = np.append(tests.count * tests.cost[:-1] * weight / unit, zeros)
     answer = _solve(cost, rows, np.append(zeros, np.ones(kinds)), np.append(tests.count * weight, zeros))
     if answer is None:
-        return 0.0
+        return None
     multiplier = np.maximum(-answer.ineqlin.marginals, 0.0) * unit
     flow, most = multiplier[:pairs] * lift, multiplier[pairs:] / delta
     # raising mu_j to the largest flow costs delta times the solver's tolerance; cutting the flow down to mu_j would cost far more
     np.maximum.at(most, tests.which, flow)
-    mended = tests.repaired(flow, most, float(answer.eqlin.marginals[0]) * unit)
-    return max(tests.bound(flow, most), tests.bound(mended, most), 0.0)
+    return flow, most, float(answer.eqlin.marginals[0]) * unit
 
 
-# -- a noise close to the limit ---------------------------------------------------------------------------------------------------
+def lattice_bound(epsilon: float, delta: float, cells: int, loss: str, middle: float) -> float:
+    """A proved lower bound on E X^2 or E |X| over all noises on the lattice of step 1/cells that are private for shifts up to 1.
+
+    Guarantees: whatever HiGHS returns, the number is a lower bound (0 if it returns nothing).
+
+    >>> round(lattice_bound(1.0, 1e-6, 1, "variance", 0.5), 4)  # integer answers: 2 e^-1/(1 - e^-1)^2 less the worth of delta
+    1.8411
+    """
+    tests = _tests(epsilon, delta, cells, loss, middle)
+    proposal = _proposal(tests, cells)
+    if proposal is None:
+        return 0.0
+    flow, most, target = proposal
+    return max(tests.bound(flow, most), tests.bound(tests.repaired(flow, most, target), most), 0.0)
+
+
+# -- a noise close to the limit ---------------------------------------------------------------------------------------------
 
 
 def step_heights(epsilon: float, delta: float, cells: int, loss: str, *, falling: bool) -> Array | None:
-    """The step density of least loss (cells of width 1/cells on the half line, as masses) with divergence <= delta at shifts up to 1.
+    """The step density of least loss (cells of width 1/cells on the half line, as masses) with divergence <= delta up to shift 1.
 
-    falling=True asks for heights that never rise; then only the full shift matters (design, section 3) and the programme is small.
+    falling=True asks for heights that never rise; then only the full shift matters (design, section 3), and only outward.
     falling=False lists every shift of whole cells; between them the divergence is linear in the shift.
     Returns None where HiGHS gives up. The caller certifies the heights, as the solver meets delta only to its tolerance.
     """
@@ -224,7 +233,8 @@ def step_heights(epsilon: float, delta: float, cells: int, loss: str, *, falling
     weight = np.maximum(np.exp(-epsilon * i / cells), 1e-3 * delta)
     cell_cost = (i * i + i + 1.0 / 3.0) / cells**2 if loss == "variance" else (i + 0.5) / cells
     shifts = np.array([cells]) if falling else np.arange(1, cells + 1)
-    which, t = (block.ravel() for block in np.meshgrid(np.arange(shifts.size), np.arange(-n, n), indexing="ij"))
+    points = np.arange(-min(n, (cells + 1) // 2) if falling else -n, n)
+    which, t = np.repeat(np.arange(shifts.size), points.size), np.tile(points, shifts.size)
     far = t + shifts[which]
     near, far, inside = np.where(t < 0, -1 - t, t), np.where(far < 0, -1 - far, far), far < n
     pairs, lift, row = t.size, 1.0 / weight[near], np.arange(t.size)

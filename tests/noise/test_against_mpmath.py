@@ -57,7 +57,7 @@ def _family(name: str, rng: random.Random) -> Family:
 
 
 def _aim(law: reference.Law, epsilon: float, rng: random.Random) -> float:
-    """A shift of the unit law whose delta is in range: choose where the loss crosses epsilon, then the shift that puts it there."""
+    """A shift of the unit law with a delta in range: choose where the loss crosses epsilon, then the shift that puts it there."""
     draw = rng.random()
     if law.support < mp.inf and draw < 0.5:
         return float(2 * law.support) * _log_uniform(rng, 1e-12, 0.999)
@@ -153,7 +153,13 @@ def test_quantiles_in_both_tails(name, k):
     """isf and ppf within 1e-12, to 1e-300 and next to 1/2."""
     case = cases(name)[k]
     rng = random.Random(1000 + k)
-    tails = [1e-300, 10.0 ** rng.uniform(-299, -10), 10.0 ** rng.uniform(-10, -1), rng.uniform(0.1, 0.4), 0.5 - 2.0 ** rng.uniform(-45, -5)]
+    tails = [
+        1e-300,
+        10.0 ** rng.uniform(-299, -10),
+        10.0 ** rng.uniform(-10, -1),
+        rng.uniform(0.1, 0.4),
+        0.5 - 2.0 ** rng.uniform(-45, -5),
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         upper, lower = case.noise.isf(tails), case.noise.ppf(tails)

@@ -1,6 +1,6 @@
 """Every shared reference value that these rooms answer, one test each, to the digits that are printed.
 
-Closed forms must agree to 1e-12, quadratures and roots to 1e-9, and nothing is asked beyond half a unit of the last printed digit.
+Closed forms must agree to 1e-12, quadratures and roots to 1e-9; nothing is asked beyond half a unit of the last printed digit.
 Inputs are decimal strings, so a float input differs from the oracle's by up to half an ulp (and sigma = sqrt(s2) likewise); the
 condition numbers met here stay below about 100, which 1e-12 covers with room to spare.
 """
@@ -28,7 +28,7 @@ ENTRIES = oracle_entries()
 CLOSED, ROOT = 1e-12, 1e-9
 
 
-# -- noises named by the oracle's inputs --------------------------------------------------------------------------------------------
+# -- noises named by the oracle's inputs -----------------------------------------------------------------------------------------
 
 
 def number(text: Any) -> float:
@@ -75,7 +75,7 @@ def fig6(family: str) -> hush.Gaussian | hush.OSGT | hush.FlippedHuber:
     return build(brentq(lambda a: build(a, 7.0).variance - 16.0, 1.0, 100.0, xtol=1e-14, rtol=1e-15), 7.0)
 
 
-# -- one answer per function: (our value, tolerance kind) --------------------------------------------------------------------------
+# -- one answer per function: (our value, tolerance kind) ------------------------------------------------------------------------
 
 
 def by_method(method: str) -> Callable[[Inputs], float]:
@@ -214,7 +214,7 @@ LATER = {
 }
 
 
-# -- digits ---------------------------------------------------------------------------------------------------------------------------
+# -- digits ----------------------------------------------------------------------------------------------------------------------
 
 
 def digits(text: str) -> int:
@@ -249,7 +249,7 @@ def of(names: Any) -> list[Any]:
     return [pytest.param(entry, id=label(entry)) for entry in ENTRIES if entry["function"] in names]
 
 
-# -- tests ----------------------------------------------------------------------------------------------------------------------------
+# -- tests -----------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("entry", of(ANSWERS))

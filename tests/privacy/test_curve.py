@@ -1,4 +1,4 @@
-"""The privacy curve both ways, over random families and budgets: always an upper bound, never crossed, and one with the attacker's view."""
+"""The privacy curve both ways over random families and budgets: always an upper bound, and one with the attacker's view."""
 
 from __future__ import annotations
 
@@ -31,26 +31,34 @@ UNITS: dict[str, st.SearchStrategy[tuple[Noise, float]]] = {
     "OSGT": st.tuples(ratio.map(lambda r: hush.OSGT(r, 1.0)), spread(1e-6, 30.0)),
     "FlippedHuber": st.tuples(ratio.map(lambda r: hush.FlippedHuber(r, 1.0)), spread(1e-6, 30.0)),
     "TruncatedLaplace": st.tuples(spread(1e-2, 500.0).map(lambda b: hush.TruncatedLaplace(1.0, b)), spread(1e-6, 50.0)),
-    "Staircase": st.tuples(st.builds(hush.Staircase, spread(1e-3, 20.0), st.just(1.0), st.floats(0.05, 0.95)), spread(1e-3, 20.0)),
+    "Staircase": st.tuples(
+        st.builds(hush.Staircase, spread(1e-3, 20.0), st.just(1.0), st.floats(0.05, 0.95)), spread(1e-3, 20.0)
+    ),
     "Stepped": st.tuples(
         st.one_of(
             st.builds(lambda h: hush.Stepped(1.0, tuple(sorted(h, reverse=True))), heights),
-            st.builds(lambda h, q: hush.Stepped(1.0, tuple(sorted(h, reverse=True)), ratio=q, period=1), heights, st.floats(0.05, 0.9)),
+            st.builds(
+                lambda h, q: hush.Stepped(1.0, tuple(sorted(h, reverse=True)), ratio=q, period=1), heights, st.floats(0.05, 0.9)
+            ),
             st.builds(lambda h: hush.Stepped(1.0, tuple(h)), heights),
         ),
         spread(1e-2, 8.0),
     ),
     "Discrete": st.tuples(
-        st.sampled_from([hush.Discrete(hush.Gaussian(3.0)), hush.Discrete(hush.Laplace(2.0)), hush.Discrete(hush.OSGT(3.0, 5.0))]),
+        st.sampled_from(
+            [hush.Discrete(hush.Gaussian(3.0)), hush.Discrete(hush.Laplace(2.0)), hush.Discrete(hush.OSGT(3.0, 5.0))]
+        ),
         st.integers(1, 12).map(float),
     ),
     "Stable": st.tuples(
-        st.sampled_from([hush.Stable(1.0, 1.0), hush.Stable(1.2, 1.0), hush.Stable(1.7, 1.0), hush.Stable(1.95, 1.0), hush.Stable(2.0, 1.0)]),
+        st.sampled_from(
+            [hush.Stable(1.0, 1.0), hush.Stable(1.2, 1.0), hush.Stable(1.7, 1.0), hush.Stable(1.95, 1.0), hush.Stable(2.0, 1.0)]
+        ),
         st.sampled_from([0.01, 0.3, 1.0, 4.0]),
     ),
 }
-CASES = {"Gaussian": 90, "Laplace": 90, "Stable": 6}  # each example brings eight budgets
-DEFAULT = 50
+CASES = {"Gaussian": 90, "Laplace": 90, "Stable": 5}  # each example brings eight budgets
+DEFAULT = 35
 
 
 @st.composite
@@ -90,12 +98,32 @@ def test_epsilon_of_delta_is_private(name):
     check()
 
 
+@pytest.mark.parametrize(
+    ("noise", "shift", "d"),
+    [
+        (hush.Stepped(1.0, (1.5, 1.0), ratio=0.375, period=1), 1.0, math.exp(-1.5)),
+        (hush.Stable(1.2, 1.0), 1.0, 9.904674964312847e-06),
+        (hush.Stable(1.7, 1.0), 0.3, 3.147169357424673e-06),
+        (hush.Stable(1.95, 1.0), 4.0, 1e-6),
+        (hush.Gaussian(1.0), 1.0, 1e-6),
+    ],
+    ids=str,
+)
+def test_an_answer_does_not_depend_on_its_company(noise, shift, d):
+    """delta alone is delta in an array, to the bit: the search for epsilon asks for many at once, the user for one."""
+    e = hush.epsilon(noise, d, shift)
+    assert hush.delta(noise, e, shift) <= d
+    for others in (1, 2, 7, 18, 33):
+        crowd = np.concatenate([np.linspace(0.01, 0.99, others) * e, [e]])
+        assert hush.delta(noise, crowd, shift)[-1] == hush.delta(noise, e, shift)
+
+
 @pytest.mark.parametrize("name", UNITS)
 def test_brackets_are_ordered_and_narrow(name):
     """Both brackets hold together; the ends agree with the public functions."""
     budget = st.one_of(st.just(0.0), spread(1e-9, 700.0), spread(1e-9, 5.0).map(lambda e: -e))
 
-    @settings(max_examples=CASES.get(name, DEFAULT))
+    @settings(max_examples=min(CASES.get(name, DEFAULT), 12))
     @given(released(name), many_deltas, st.lists(budget, min_size=8, max_size=8).map(np.array))
     def check(pair, d, e):
         noise, shift = pair
@@ -116,8 +144,8 @@ def test_brackets_are_ordered_and_narrow(name):
 def test_epsilon_and_delta_are_monotone(name):
     """More delta needs no more epsilon; more epsilon gives no more delta; a smaller shift is never worse."""
 
-    @settings(max_examples=CASES.get(name, 2 * DEFAULT))
-    @given(released(name), spread(1e-200, 0.4), st.floats(1.0001, 1e3), st.floats(0.0, 40.0), st.floats(0.001, 5.0))
+    @settings(max_examples=CASES.get(name, DEFAULT))
+    @given(released(name), spread(1e-200, 0.4), st.floats(1.0001, 1e3), spread(1e-9, 40.0), st.floats(0.001, 5.0))
     def check(pair, d, more, e, step):
         noise, shift = pair
         assume(d * more < 0.99)
@@ -132,14 +160,21 @@ def test_epsilon_and_delta_are_monotone(name):
 def test_arrays_equal_scalars():
     """An array of budgets gives what each would give alone, shape kept."""
     e, d = np.array([[0.0, 0.3], [-1.0, 8.0]]), np.array([[1e-300, 1e-6], [0.3, 0.0]])
-    for noise in (hush.Gaussian(0.7), hush.Laplace(1.3), hush.OSGT(2.0, 1.0), hush.FlippedHuber(2.0, 1.5), hush.Staircase(1.0), hush.Stable(1.5, 1.0)):
+    for noise in (
+        hush.Gaussian(0.7),
+        hush.Laplace(1.3),
+        hush.OSGT(2.0, 1.0),
+        hush.FlippedHuber(2.0, 1.5),
+        hush.Staircase(1.0),
+        hush.Stable(1.5, 1.0),
+    ):
         there, back = hush.delta(noise, e), hush.epsilon(noise, d)
         assert there.shape == back.shape == (2, 2)
         np.testing.assert_allclose(there.ravel(), [hush.delta(noise, float(x)) for x in e.ravel()], rtol=1e-13)
         np.testing.assert_allclose(back.ravel(), [hush.epsilon(noise, float(x)) for x in d.ravel()], rtol=1e-13)
 
 
-# -- pure epsilon ---------------------------------------------------------------------------------------------------------------------
+# -- pure epsilon ----------------------------------------------------------------------------------------------------------------
 
 
 @given(spread(1e-6, 1e6), spread(1e-6, 1e6))
@@ -183,7 +218,13 @@ def test_pure_epsilon_of_stable_is_the_supremum(alpha):
 
 @pytest.mark.parametrize(
     "noise",
-    [hush.Gaussian(1.0), hush.OSGT(3.0, 1.0), hush.FlippedHuber(3.0, 1.0), hush.TruncatedLaplace(1.0, 9.0), hush.Stable(2.0, 1.0)],
+    [
+        hush.Gaussian(1.0),
+        hush.OSGT(3.0, 1.0),
+        hush.FlippedHuber(3.0, 1.0),
+        hush.TruncatedLaplace(1.0, 9.0),
+        hush.Stable(2.0, 1.0),
+    ],
     ids=str,
 )
 def test_no_pure_epsilon(noise):
@@ -193,7 +234,7 @@ def test_no_pure_epsilon(noise):
     assert hush.delta(noise, 600.0) > 0.0
 
 
-# -- the attacker's view ---------------------------------------------------------------------------------------------------------------
+# -- the attacker's view ---------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=200)
@@ -209,11 +250,13 @@ def test_gaussian_tradeoff_is_a_lower_bound_and_tight(d, alpha):
         assert mp.mpf(beta) >= truth * (1 - mp.mpf("1e-11"))
 
 
-@pytest.mark.parametrize("name", ["Gaussian", "Laplace", "OSGT", "FlippedHuber", "TruncatedLaplace", "Staircase", "Stepped", "Discrete", "Stable"])
+@pytest.mark.parametrize(
+    "name", ["Gaussian", "Laplace", "OSGT", "FlippedHuber", "TruncatedLaplace", "Staircase", "Stepped", "Discrete", "Stable"]
+)
 def test_tradeoff_and_curve_tell_the_same_story(name):
     """Every (epsilon, delta) line lies below the trade-off, and the best line meets it."""
 
-    @settings(max_examples=5 if name == "Stable" else 30)
+    @settings(max_examples=4 if name == "Stable" else 20)
     @given(UNITS[name], st.floats(0.001, 0.999))
     def check(pair, alpha):
         noise, shift = pair
@@ -231,7 +274,9 @@ def test_tradeoff_and_curve_tell_the_same_story(name):
     check()
 
 
-@pytest.mark.parametrize("noise", [hush.Laplace(1.0), hush.OSGT(1.0, 2.0), hush.FlippedHuber(2.0, 1.0), hush.TruncatedLaplace(1.0, 4.0)], ids=str)
+@pytest.mark.parametrize(
+    "noise", [hush.Laplace(1.0), hush.OSGT(1.0, 2.0), hush.FlippedHuber(2.0, 1.0), hush.TruncatedLaplace(1.0, 4.0)], ids=str
+)
 def test_tradeoff_ends(noise):
     """alpha = 0 leaves what the supports do not tell apart; alpha = 1 leaves nothing."""
     curve = hush.curve(noise)
@@ -271,7 +316,7 @@ def test_error_sum_inverts(least):
     assert hush.error_sum(hush.epsilon_for_error_sum(least)) == pytest.approx(least, rel=1e-13)
 
 
-# -- noises that are not unimodal ------------------------------------------------------------------------------------------------------
+# -- noises that are not unimodal ------------------------------------------------------------------------------------------------
 
 
 def comb() -> hush.Stepped:
@@ -311,7 +356,7 @@ def test_staircase_is_a_stepped_noise():
             assert hush.delta(steps, e, shift) == pytest.approx(hush.delta(stairs, e, shift), rel=1e-12)
 
 
-# -- limits ----------------------------------------------------------------------------------------------------------------------------
+# -- limits ----------------------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=100)
@@ -333,7 +378,7 @@ def test_large_offsets_are_laplace(d):
         assert hush.delta(hush.OSGT(2000.0**2, 2000.0), e, d) == pytest.approx(plain, rel=1e-5)
 
 
-# -- Gaussian vectors ------------------------------------------------------------------------------------------------------------------
+# -- Gaussian vectors ------------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=100)
@@ -346,7 +391,9 @@ def test_gaussian_vectors_and_repeats(sigma, l0, times, e):
     # an ulp in the sensitivity moves log delta by about y^2 ulps
     slack = 1e-12 + 4e-15 * (e * sigma / whole) ** 2
     assert hush.delta(noise, e, hush.Sensitivity(linf=0.5, l0=l0), times=times) == pytest.approx(expected, rel=slack, abs=1e-320)
-    assert hush.delta(noise, e, hush.Sensitivity(l2=0.5 * math.sqrt(l0)), times=times) == pytest.approx(expected, rel=slack, abs=1e-320)
+    assert hush.delta(noise, e, hush.Sensitivity(l2=0.5 * math.sqrt(l0)), times=times) == pytest.approx(
+        expected, rel=slack, abs=1e-320
+    )
 
 
 def test_gaussian_l1_is_charged_as_l2():

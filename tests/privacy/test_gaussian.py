@@ -1,4 +1,4 @@
-"""Zhao's toolbox: every amount on the private side, in the order the errata confirm, and the classical ones refused where they fail."""
+"""Zhao's toolbox: every amount on the private side, in the order the errata confirm; classical ones refused where they fail."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def true_delta(sigma: float, epsilon: float, sensitivity: float) -> mp.mpf:
         return (mp.erfc((e / d - d / 2) / mp.sqrt(2)) - mp.exp(e) * mp.erfc((e / d + d / 2) / mp.sqrt(2))) / 2
 
 
-# -- never on the wrong side -----------------------------------------------------------------------------------------------------------
+# -- never on the wrong side -----------------------------------------------------------------------------------------------------
 
 
 def test_all_methods_are_there():
@@ -112,7 +112,7 @@ def test_large_deltas_and_budgets():
             assert not gaussian.check(epsilon, delta, 0.999999 * sigma).private
 
 
-# -- orderings (errata A.4) -----------------------------------------------------------------------------------------------------------
+# -- orderings (errata A.4) ------------------------------------------------------------------------------------------------------
 
 EPSILONS = [1e-4, 1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 5.0, 10.0, 20.0, 31.62, 50.0, 100.0]
 DELTAS = [1e-300, 1e-200, 1e-100, 1e-50, 1e-20, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.25, 0.49]
@@ -151,7 +151,7 @@ def test_rdp_is_zcdp():
 
 
 def test_mechanism1_and_2_need_the_cap_for_small_epsilon():
-    """Erratum A.2.3: M1/OPT reaches 1936 at (1e-4, 0.25); the cap brings it to the epsilon-free bound, within 1 of the optimum there."""
+    """Erratum A.2.3: M1/OPT reaches 1936 at (1e-4, 0.25); the cap brings it to the epsilon-free bound, near the optimum."""
     plain, best = gaussian.sigma(1e-4, 0.25, method="mechanism1"), gaussian.sigma(1e-4, 0.25)
     assert plain / best == pytest.approx(1936.0, rel=1e-3)
     assert gaussian.sigma(1e-4, 0.25, method="mechanism1", capped=True) / best < 1.01
@@ -161,8 +161,16 @@ def test_mechanism1_and_2_need_the_cap_for_small_epsilon():
 
 def test_printed_ratios():
     """M1/OPT of erratum A.2.3, and the RDP comparison of A.2.5."""
-    for (epsilon, delta), ratio in {(10, 1e-5): 1.027, (1, 1e-5): 1.108, (0.1, 1e-5): 1.236, (0.01, 1e-3): 2.15, (1e-3, 0.01): 4.71}.items():
-        assert gaussian.sigma(epsilon, delta, method="mechanism1") / gaussian.sigma(epsilon, delta) == pytest.approx(ratio, abs=0.006)
+    for (epsilon, delta), ratio in {
+        (10, 1e-5): 1.027,
+        (1, 1e-5): 1.108,
+        (0.1, 1e-5): 1.236,
+        (0.01, 1e-3): 2.15,
+        (1e-3, 0.01): 4.71,
+    }.items():
+        assert gaussian.sigma(epsilon, delta, method="mechanism1") / gaussian.sigma(epsilon, delta) == pytest.approx(
+            ratio, abs=0.006
+        )
     assert gaussian.sigma(0.1, 1e-5, method="cks") == pytest.approx(33.98, abs=0.005)
     assert gaussian.sigma(1.0, 1e-5, method="cks") == pytest.approx(4.0451, abs=5e-5)
     assert gaussian.sigma(1.0, 1e-5, method="mcdp") == pytest.approx(4.96409, abs=5e-6)
@@ -186,7 +194,7 @@ def test_bounds_enclose_the_optimum(epsilon, delta, sensitivity):
     assert true_delta(bounds.upper, epsilon, sensitivity) <= mp.mpf(delta)
 
 
-# -- the classical amounts -------------------------------------------------------------------------------------------------------------
+# -- the classical amounts -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", CLASSICAL)
@@ -240,25 +248,34 @@ def test_dwork2014_with_a_large_delta_is_refused_where_it_fails():
             assert gaussian.check(epsilon, delta, sigma).private
 
 
-#: Zhao, Table I as the errata recompute it: epsilon, delta, Dwork-2006 noise where printed, least noise
-TABLE_1 = [
-    (8.87, 1e-5, None, 0.5513),
-    (9.59, 1e-5, None, 0.5172),
-    (10.0, 1e-5, None, 0.4553),
-    (10.0, 1e-2, 0.325525, None),
-    (10.0, 1e-3, 0.389895, None),
+#: Zhao, Table I, the Dwork-2006 amounts that the errata correct: epsilon, delta, amount
+TABLE_1_DWORK = [(10.0, 1e-2, 0.325525), (10.0, 1e-3, 0.389895)]
+#: and the least amounts, put back in order: epsilon, delta, amount
+TABLE_1_LEAST = [
+    (8.87, 1e-5, 0.5513, 6e-5),
+    (9.59, 1e-5, 0.5172, 6e-5),
+    (10.0, 1e-4, 0.4553, 6e-5),
+    (31.62, 1e-4, 0.194364, 6e-7),
 ]
 
 
-def test_table_1_dwork_amounts_are_not_private():
-    """The rows whose Dwork-2006 noise the errata give in full: the amount is that, and check() says it is not private."""
-    for epsilon, delta, noise, _ in TABLE_1:
-        if noise is not None:
-            assert gaussian.sigma(epsilon, delta, method="dwork2006", allow_invalid=True) == pytest.approx(noise, abs=6e-7)
-            verdict = gaussian.check(epsilon, delta, noise)
-            assert not verdict.private
-            assert verdict.verdict.startswith("NOT private")
-            assert verdict.sigma_needed > noise
+@pytest.mark.parametrize(("epsilon", "delta", "amount"), TABLE_1_DWORK)
+def test_table_1_dwork_amounts_are_not_private(epsilon, delta, amount):
+    """The amount is what Dwork-2006 gives, and check() says that it is not private."""
+    assert gaussian.sigma(epsilon, delta, method="dwork2006", allow_invalid=True) == pytest.approx(amount, abs=6e-7)
+    verdict = gaussian.check(epsilon, delta, amount)
+    assert not verdict.private
+    assert verdict.verdict.startswith("NOT private")
+    assert verdict.sigma_needed > amount
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "amount", "digit"), TABLE_1_LEAST)
+def test_table_1_least_amounts(epsilon, delta, amount, digit):
+    """The least noise of the table, recomputed; the Dwork-2014 amount of the same row is below it and not private."""
+    assert gaussian.sigma(epsilon, delta) == pytest.approx(amount, abs=digit)
+    classical = gaussian.sigma(epsilon, delta, method="dwork2014", allow_invalid=True)
+    assert classical < amount
+    assert not gaussian.check(epsilon, delta, classical).private
 
 
 def test_table_1_delta_really_achieved():
@@ -270,11 +287,9 @@ def test_table_1_delta_really_achieved():
     assert second.true_delta == pytest.approx(0.202, abs=5e-4)
 
 
-def test_table_1_least_noise():
-    """The least amounts of Heikkila et al. (delta = 1e-4): 0.4553 at 10, 0.194364 at 31.62 (Mechanism 1: 0.195976)."""
-    assert gaussian.sigma(31.62, 1e-4) == pytest.approx(0.194364, abs=6e-7)
+def test_table_1_is_not_mechanism_1_either():
+    """The misprinted 0.1976 at (31.62, 1e-4) is neither the optimum nor Mechanism 1, which is 0.195976."""
     assert gaussian.sigma(31.62, 1e-4, method="mechanism1") == pytest.approx(0.195976, abs=6e-7)
-    assert gaussian.sigma(10.0, 1e-4) == pytest.approx(0.4553, abs=6e-5)
 
 
 def test_check_reports_what_it_found():
@@ -290,7 +305,7 @@ def test_check_reports_what_it_found():
     assert gaussian.check(0.0, 0.1, 5.0).true_pdp_delta == 1.0
 
 
-# -- probabilistic privacy, composition, arrays ---------------------------------------------------------------------------------------
+# -- probabilistic privacy, composition, arrays ----------------------------------------------------------------------------------
 
 
 @given(spread(1e-3, 50.0), spread(1e-30, 1.0), spread(1.0001, 10.0))
@@ -333,7 +348,10 @@ def test_arrays_equal_scalars(method):
     epsilon, delta, reach_ = np.array([[0.05], [0.9]]), np.array([1e-200, 1e-6, 0.1]), np.array([1e-9, 1.0, 1e9])
     whole = gaussian.sigma(epsilon, delta, reach_, method=method)
     assert whole.shape == (2, 3)
-    alone = [[gaussian.sigma(float(e), float(d), float(r), method=method) for d, r in zip(delta, reach_, strict=True)] for e in epsilon[:, 0]]
+    alone = [
+        [gaussian.sigma(float(e), float(d), float(r), method=method) for d, r in zip(delta, reach_, strict=True)]
+        for e in epsilon[:, 0]
+    ]
     np.testing.assert_allclose(whole, alone, rtol=3e-13)
     assert isinstance(alone[0][0], float)
 

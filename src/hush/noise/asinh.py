@@ -32,10 +32,8 @@ Newton = Callable[[Array, Array, Twofold], tuple[Array, Array]]
 
 FAR = 1e140  # in units; what lies beyond has no mass in floats
 PARTS = 64  # steps of the tables of logarithms and powers
-_LEAST, _LARGEST = 1e-6, 1e8
 _ORDER, _WIDEST = 20, 1.5  # of a panel in u; the integrals vary with e^u
-_END = 44.0  # exponents beyond this add nothing to an integral
-_DEEPEST = 800.0  # densities below e^-800 of the peak are 0 in floats: the panels end there
+_END, _DEEPEST = 44.0, 800.0  # exponents that add nothing more to an integral, and beyond which densities are 0 in floats
 
 
 def split(numbers: list[Decimal]) -> Twofold:
@@ -61,7 +59,7 @@ def log_twofold(y: Twofold) -> Twofold:
     m = Twofold(np.ldexp(y.hi, -exponent), np.ldexp(y.lo, -exponent))
     j = np.rint(m.hi * PARTS).astype(np.int64)
     u = (m - j / PARTS) / (m + j / PARTS)
-    square, s = u * u, (u * u).hi
+    square, s = u * u, u.hi * u.hi
     rest = s * s * (1.0 / 5.0 + s * (1.0 / 7.0 + s * (1.0 / 9.0 + s * (1.0 / 11.0 + s / 13.0))))
     series = u * (square / 3.0 + rest + 1.0)
     return log2 * exponent.astype(np.float64) + logs[j - 44] + Twofold(2.0 * series.hi, 2.0 * series.lo)
@@ -186,17 +184,20 @@ class _Law:
     def at(self, which: int, u: Array) -> Array:
         """R, -R' or (R(0) - R)/y, from the panels and beyond them by quadrature."""
         inside = u <= self.edges[-1]
-        if inside.all():
-            return self._panels(which, u)
-        out = np.empty_like(u)
-        out[inside] = self._panels(which, u[inside])
-        ratio, slope = _by_quadrature(self.kappa, u[~inside])
-        out[~inside] = (ratio, slope, (self.centre - ratio) / np.sinh(u[~inside]))[which]
+        out = self._panels(which, np.where(inside, u, 0.0))
+        if not inside.all():
+            ratio, slope = _by_quadrature(self.kappa, u[~inside])
+            out[~inside] = (ratio, slope, (self.centre - ratio) / np.sinh(u[~inside]))[which]
         return out
 
     def drop(self, y: Array, d: Array) -> Array:
         """R(y) - R(y + d): subtracted where R falls a tenth or R(0) - R grows a tenth, else -R' is integrated."""
         there, u, v = y + d, np.arcsinh(y), np.arcsinh(y + d)
+        lost = u > self.edges[-1]  # the density is 0 in floats there: the leading term of R, 1/U', will do
+        if lost.any():
+            out = (1.0 / np.maximum(u, self.edges[-1]) - 1.0 / np.maximum(v, self.edges[-1])) / self.kappa
+            out[~lost] = self.drop(y[~lost], d[~lost])
+            return out
         ratio, ratio_there = self.at(0, u), self.at(0, v)
         out = ratio - ratio_there
         tight = np.flatnonzero(ratio_there > 0.9 * ratio)
@@ -239,7 +240,7 @@ class Asinh(LogConcave):
 
     def __post_init__(self) -> None:
         hint = "write Asinh(kappa=1.0, scale=10.0)"
-        object.__setattr__(self, "kappa", within("kappa", self.kappa, _LEAST, _LARGEST, hint))
+        object.__setattr__(self, "kappa", within("kappa", self.kappa, 1e-6, 1e8, hint))
         object.__setattr__(self, "scale", positive("scale", self.scale, hint))
 
     @property

@@ -110,10 +110,12 @@ class FlippedHuber(LogConcave):
         step = float(d.hi)
         y = epsilon / d - d.halved()
         if self.alpha > 0.0:
-            flat = epsilon - b * d  # its sign: beyond or below the constant loss of the Laplace centre
-            graft = (flat.hi >= 0.0) & (y.hi < b.hi)
-            centre = (flat.hi < 0.0) & (0.5 * (epsilon / b.hi + step) <= b.hi)
-            across = (flat.hi < 0.0) & ~centre & (step + b.hi - np.sqrt(2.0 * (epsilon + b.hi * step)) <= b.hi)
+            flat = epsilon - b * d
+            past = max(step - float(b.hi), 0.0)
+            outside = flat.hi >= 0.5 * past * past  # epsilon is at least rho(d), the loss at the centre: both points on one side
+            graft = outside & (y.hi < b.hi)
+            centre = ~outside & (0.5 * (epsilon / b.hi + step) <= b.hi)
+            across = ~outside & ~centre & (step + b.hi - np.sqrt(2.0 * (epsilon + b.hi * step)) <= b.hi)
             if graft.any():
                 y.put(graft, b - d + (flat[graft] * 2.0).sqrt())
             if centre.any():
@@ -129,10 +131,10 @@ class FlippedHuber(LogConcave):
         """FH paper, eq. (11), with the centre's share as an incomplete gamma function."""
         b = float(self._b.hi)
         if b < 1e-100:
-            return self.gamma**2
+            return self.gamma * self.gamma
         c = b * b
         centre = 2.0 * float(gammainc(3.0, c)) / b**3 if c > 1e-4 else (1.0 / 3.0 - c / 4.0 + c * c / 10.0) * b**3
-        return (centre + math.exp(-c) * (b + float(mills(b)))) / self._half_kappa * self.gamma**2
+        return (centre + math.exp(-c) * (b + float(mills(b)))) / self._half_kappa * (self.gamma * self.gamma)
 
     @property
     def mean_abs(self) -> float:
@@ -146,12 +148,12 @@ class FlippedHuber(LogConcave):
     def fisher_information(self) -> float:
         """(b + e^(-b^2) M(b)) 2/(kappa gamma), the same number as FH paper, eq. (12)."""
         b = float(self._b.hi)
-        return (b + math.exp(-b * b) * float(mills(b))) / self._half_kappa / self.gamma**2
+        return (b + math.exp(-b * b) * float(mills(b))) / self._half_kappa / (self.gamma * self.gamma)
 
     @property
     def subgaussian_proxy(self) -> float:
         """gamma^2 (FH paper, Lemma 2; proved by peakedness, erratum A7)."""
-        return self.gamma**2
+        return self.gamma * self.gamma
 
     @property
     def kappa(self) -> float:

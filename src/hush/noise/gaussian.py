@@ -34,7 +34,7 @@ class Gaussian(GaussianTailed):
 
     @property
     def variance(self) -> float:
-        return self.sigma**2
+        return self.sigma * self.sigma
 
     @property
     def mean_abs(self) -> float:
@@ -42,11 +42,11 @@ class Gaussian(GaussianTailed):
 
     @property
     def fisher_information(self) -> float:
-        return 1.0 / self.sigma**2
+        return 1.0 / (self.sigma * self.sigma)
 
     @property
     def subgaussian_proxy(self) -> float:
-        return self.sigma**2
+        return self.sigma * self.sigma
 
     def scaled(self, k: float) -> Gaussian:
         return self._scaled_by(k, "sigma")

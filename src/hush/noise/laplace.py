@@ -52,7 +52,7 @@ class Laplace(LogConcave):
 
     @property
     def variance(self) -> float:
-        return 2.0 * self.scale**2
+        return 2.0 * (self.scale * self.scale)
 
     @property
     def mean_abs(self) -> float:
@@ -60,7 +60,7 @@ class Laplace(LogConcave):
 
     @property
     def fisher_information(self) -> float:
-        return 1.0 / self.scale**2
+        return 1.0 / (self.scale * self.scale)
 
     @property
     def kinks(self) -> tuple[float, ...]:

@@ -79,8 +79,14 @@ class LogConcave(Noise):
 
     def _isf(self, v: Array) -> Array:
         v = np.asarray(v, dtype=np.float64)
-        # log P(Y > z) is concave, so from the right of the root Newton's steps come down to it and never cross.
-        z = -np.log(2.0 * v) * float(self._mills(np.zeros(())))
+        # log P(Y > z) is concave, so from the right of the root Newton's steps come down to it and never cross; doubling finds the right
+        furthest = -np.log(2.0 * v) * float(self._mills(np.zeros(())))
+        z = np.minimum(furthest, float(self._mills(np.zeros(()))))
+        for _ in range(40):
+            short = (self._log_density(Twofold(z)).value() + np.log(self._mills(z)) > np.log(v)) & (z < furthest)
+            if not short.any():
+                break
+            z = np.where(short, np.minimum(2.0 * z, furthest), z)
         for _ in range(200):
             excess = self._log_density(Twofold(z)).value() + np.log(self._mills(z)) - np.log(v)
             step = np.minimum(excess, 0.0) * self._mills(z)
@@ -100,10 +106,13 @@ class LogConcave(Noise):
         return z
 
     def atoms(self, shift: float) -> tuple[float, ...]:
-        """The loss at the centre, log f(0)/f(shift), of a density with a kink there: an atom of the Laplace law, nearly one of its kin."""
+        """The loss at the centre, log f(0)/f(shift), if it hardly grows from there: an atom of the Laplace law, nearly one of its kin."""
         if 0.0 not in self.kinks:
             return ()
-        return (float((self._log_density(Twofold(0.0)) - self._log_density(Twofold(shift) / self._unit)).value()),)
+        d, out = Twofold(shift) / self._unit, Twofold(self._mills(np.zeros(())))
+        centre = float((self._log_density(Twofold(0.0)) - self._log_density(d)).value())
+        further = float((self._log_density(out) - self._log_density(out + d)).value())
+        return (centre,) if further < 1.2 * centre else ()
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
@@ -111,7 +120,8 @@ class LogConcave(Noise):
             raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
         shift = positive("shift", shift)
         crossing = self._crossing(epsilon, Twofold(shift) / self._unit)
-        upper = (-crossing.value() * self._unit)[..., None]
+        with np.errstate(over="ignore"):
+            upper = (-crossing.value() * self._unit)[..., None]
         return Region(np.full_like(upper, -np.inf), upper, crossing=crossing)
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
@@ -119,6 +129,10 @@ class LogConcave(Noise):
         d = Twofold(shift) / self._unit
         y = region.crossing if region.crossing is not None else self._crossing(np.asarray(epsilon, dtype=np.float64), d)
         return self._surplus_at(y, d)
+
+    def _drop_from(self, y: Twofold, d: Twofold) -> Array:
+        """The drop from a twofold point, for a family whose Mills ratio needs its digits."""
+        return self._drop(y.hi, d.hi)
 
     def _surplus_at(self, y: Twofold, d: Twofold) -> Array:
         """delta from the crossing y and the shift d, both in units and twofold; elementwise."""
@@ -130,7 +144,7 @@ class LogConcave(Noise):
         with np.errstate(under="ignore"):
             if outer.any():
                 far = y[outer]
-                result[outer] = self._log_density(far).exp() * self._drop(far.hi, spread.hi[outer])
+                result[outer] = self._log_density(far).exp() * self._drop_from(far, spread[outer])
             if inner.any():
                 z = -y[inner]
                 density = self._log_density(z)

@@ -104,7 +104,7 @@ class OSGT(GaussianTailed):
     @property
     def variance(self) -> float:
         """V(m, sigma^2) of OSGT paper, eq. (9), as the product of two moment ratios (no cancellation for large m/sigma)."""
-        return self._moments[1] * self.sigma**2
+        return self._moments[1] * (self.sigma * self.sigma)
 
     @property
     def mean_abs(self) -> float:
@@ -115,12 +115,12 @@ class OSGT(GaussianTailed):
     def fisher_information(self) -> float:
         """E (|Y| + m)^2 / sigma^4."""
         r = float(self._offset.hi)
-        return (self._moments[1] + 2.0 * r * self._moments[0] + r * r) / self.sigma**2
+        return (self._moments[1] + 2.0 * r * self._moments[0] + r * r) / (self.sigma * self.sigma)
 
     @property
     def subgaussian_proxy(self) -> float:
         """sigma^2 for every m >= 0: the density is a Gaussian times an even log-concave factor (erratum to Proposition 2)."""
-        return self.sigma**2
+        return self.sigma * self.sigma
 
     @property
     def kinks(self) -> tuple[float, ...]:

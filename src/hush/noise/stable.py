@@ -43,7 +43,7 @@ def _loss(alpha: float, y: Array, s: float) -> Array:
     out = np.empty_like(start)
     nodes, weights = gauss(10)
     a, d = start[short], way[short]
-    out[short] = (unit.score(a[:, None] + d[:, None] * nodes) @ weights) * d
+    out[short] = (unit.score(a[:, None] + d[:, None] * nodes) * weights).sum(axis=1) * d
     a, d = start[~short], way[~short]
     out[~short] = unit.log_density(a) - unit.log_density(a + d)
     return out
@@ -106,11 +106,12 @@ def _information(alpha: float) -> float:
 def _root(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
     """Ridders' method, elementwise, where the function changes sign between a and b; the bracket halves at every step."""
     at_a, at_b = function(a), function(b)
-    last = a
+    last, settled = a, np.zeros(a.shape, dtype=bool)
     for _ in range(100):
         middle = 0.5 * (a + b)
         at_middle = function(middle)
-        spread = np.sqrt(at_middle**2 - np.minimum(at_a * at_b, 0.0))
+        with np.errstate(over="ignore"):
+            spread = np.sqrt(at_middle**2 - np.minimum(at_a * at_b, 0.0))
         move = np.divide(at_middle, spread, out=np.zeros_like(spread), where=spread > 0.0)
         point = middle + (middle - a) * np.sign(at_a - at_b) * move
         at_point = function(point)
@@ -122,9 +123,11 @@ def _root(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
             np.where(crossed | left, point, b),
             np.where(crossed | left, at_point, at_b),
         )
-        if (np.abs(point - last) <= 1e-15 * np.abs(point)).all():
+        # a root that has settled stays put, so that it does not depend on its company
+        settled |= np.abs(point - last) <= 1e-15 * np.abs(point)
+        last = np.where(settled, last, point)
+        if settled.all():
             break
-        last = point
     return last
 
 

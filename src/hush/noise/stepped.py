@@ -116,7 +116,8 @@ class Stepped(Steps):
         cell = np.clip(np.searchsorted(-self._beyond, -v, side="right") - 1, 0, n - 1)
         mass = np.exp(self._log_heights[cell])
         part = np.divide(v - self._beyond[cell + 1], mass, out=np.zeros_like(v), where=mass > 0.0)
-        return (cell + 1.0 - np.clip(part, 0.0, 1.0) + past * self.period) * self.width
+        x = (cell + 1.0 - np.clip(part, 0.0, 1.0) + past * self.period) * self.width
+        return np.where(v >= self._beyond[0], 0.0, x)  # the median, whatever rounding made of one half
 
     # -- privacy -----------------------------------------------------------------------------------------------------
 

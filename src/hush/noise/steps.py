@@ -76,7 +76,8 @@ class Steps(Noise):
         with np.errstate(under="ignore"):
             for start in range(0, flat.size, chunk):
                 below = np.minimum(flat[start : start + chunk, None] - loss, 0.0)
-                total[start : start + chunk] = -np.expm1(below) @ mass
+                # a plain sum along the row, so that a number does not depend on its company (a matrix product's order does)
+                total[start : start + chunk] = np.sum(-np.expm1(below) * mass, axis=1)
         return total.reshape(epsilon.shape)
 
     def max_loss(self, shift: float) -> float:

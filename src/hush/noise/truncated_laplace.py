@@ -67,6 +67,12 @@ class TruncatedLaplace(LogConcave):
         with np.errstate(under="ignore"):
             return np.exp(step - room) * -np.expm1(-step)
 
+    def _drop_from(self, y: Twofold, d: Twofold) -> Array:
+        room = np.maximum((self._edge - y).value(), 0.0)  # a shift that is tiny against the bound lives in the second float
+        step = np.minimum(d.hi, room)
+        with np.errstate(under="ignore"):
+            return np.exp(step - room) * -np.expm1(-step)
+
     def _crossing(self, epsilon: Array, d: Twofold) -> Twofold:
         """The Laplace crossing (eps - d)/2 below eps = d, or the edge B - d beyond which f(x - shift) = 0, whichever is further in."""
         laplace = (epsilon - d).halved()
@@ -90,13 +96,13 @@ class TruncatedLaplace(LogConcave):
     def _isf(self, v: Array) -> Array:
         edge = float(self._edge.hi)
         tail = -np.log(math.exp(-edge) + 2.0 * v * self._kept)
-        centre = -np.log1p((1.0 - 2.0 * v) * -self._kept)
+        centre = -np.log1p((1.0 - 2.0 * np.maximum(v, 0.25)) * -self._kept)
         return np.clip(np.where(v > 0.25, centre, tail), 0.0, edge) * self.scale
 
     @property
     def variance(self) -> float:
         """2 scale^2 P(3, B)/(1 - e^(-B)), with P the regularised incomplete gamma function and B = bound/scale."""
-        return 2.0 * float(gammainc(3.0, self._edge.hi)) / self._kept * self.scale**2
+        return 2.0 * float(gammainc(3.0, self._edge.hi)) / self._kept * (self.scale * self.scale)
 
     @property
     def mean_abs(self) -> float:
@@ -110,7 +116,7 @@ class TruncatedLaplace(LogConcave):
     @property
     def subgaussian_proxy(self) -> float:
         """bound^2, by Hoeffding's lemma for a centred law on [-bound, bound]."""
-        return self.bound**2
+        return self.bound * self.bound
 
     @property
     def kinks(self) -> tuple[float, ...]:

@@ -68,6 +68,6 @@ def around(value: Any, relative: Any) -> Bracket:
     """
     value = np.asarray(value, dtype=np.float64)
     relative = np.asarray(relative, dtype=np.float64)
-    lower = np.nextafter(value * (1.0 - relative), 0.0)
-    upper = np.nextafter(value * (1.0 + np.minimum(relative, 1e-10)), np.inf)
+    lower = np.nextafter(value - value * relative, 0.0)
+    upper = np.nextafter(value + value * np.minimum(relative, 1e-10), np.inf)
     return Bracket(np.maximum(lower, 0.0), upper)

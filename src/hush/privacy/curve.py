@@ -127,16 +127,18 @@ class Curve:
         return unwrap(np.array([self._supporting_line(a) for a in alpha.ravel()]).reshape(alpha.shape))
 
     def _supporting_line(self, alpha: float) -> float:
-        """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha) over e >= 0."""
-        reach = min(self.pure_epsilon, 60.0 if alpha == 0.0 else max(1.0 - math.log(alpha), 1.0) + 1.0)
-        best, grid = 0.0, np.linspace(0.0, reach, 65)
-        for _ in range(12):  # narrow around the best point; the sup of lines is smooth or has a corner, either way this closes in
-            free = 1.0 - self._end(grid, "upper")
-            lines = np.maximum(free - np.exp(grid) * alpha, np.exp(-grid) * (free - alpha))
-            top = int(np.argmax(lines))
-            best = max(best, float(lines[top]))
-            grid = np.linspace(grid[max(top - 1, 0)], grid[min(top + 1, grid.size - 1)], 65)
-        return max(best, 0.0)
+        """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha) over e >= 0, each searched on its own."""
+        steep = min(self.pure_epsilon, 60.0 if alpha == 0.0 else 1.0 - math.log(alpha))  # beyond, e^e alpha passes 1
+        best = 0.0
+        for mirrored, reach in ((False, steep), (True, min(self.pure_epsilon, 60.0))):
+            grid = np.linspace(0.0, reach, 65)
+            for _ in range(12):  # narrow around the best point; smooth or with a corner, either way this closes in
+                free = 1.0 - self._end(grid, "upper")
+                lines = np.exp(-grid) * (free - alpha) if mirrored else free - np.exp(grid) * alpha
+                top = int(np.argmax(lines))
+                best = max(best, float(lines[top]))
+                grid = np.linspace(grid[max(top - 1, 0)], grid[min(top + 1, grid.size - 1)], 65)
+        return best
 
     @property
     def least_error_sum(self) -> float:
@@ -207,12 +209,6 @@ class OneNumber(Curve):
     def atoms(self) -> tuple[float, ...]:
         return self.noise.atoms(self.shift)
 
-    def shrunk(self, share: float) -> OneNumber | None:
-        """The same noise with a smaller shift: dominated, because unimodal noise grows easier to tell with the shift."""
-        if self.noise.discrete or not getattr(self.noise, "unimodal", True):
-            return None
-        return OneNumber(self.noise, self.shift * (1.0 - share))
-
 
 @dataclass(frozen=True)
 class PureBound(Curve):
@@ -246,10 +242,6 @@ class PureBound(Curve):
     def atoms(self) -> tuple[float, ...]:
         return (self.pure,)
 
-    def shrunk(self, share: float) -> None:
-        """Nothing is known from below."""
-        return None
-
 
 def error_sum(epsilon: float, delta: float = 0.0) -> float:
     """The least p + q of an attacker's false positive and false negative rates under (epsilon, delta): 2 (1 - delta)/(1 + e^epsilon).
@@ -262,7 +254,7 @@ def error_sum(epsilon: float, delta: float = 0.0) -> float:
     epsilon = as_float("epsilon", epsilon, "a finite number, 0 or greater")
     if not 0.0 <= epsilon < math.inf:
         raise reject("epsilon", epsilon, "a finite number, 0 or greater")
-    share = float(deltas("delta", delta, zero=True))
+    share = float(deltas("delta", as_float("delta", delta, "in [0, 1)"), zero=True))
     fall = math.exp(-epsilon)
     return 2.0 * (1.0 - share) * fall / (1.0 + fall)
 

@@ -387,8 +387,8 @@ def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) 
     >>> print(check(10.0, 0.01, 0.3108).verdict)
     NOT private: sigma = 0.3108 gives delta = 0.0405125 at epsilon = 10, not 0.01; sigma = 0.350097 is needed.
     """
-    budget, target = float(budgets("epsilon", epsilon, zero=True)), float(deltas("delta", delta, zero=False))
-    amount, reach = float(positives("sigma", sigma)), float(positives("sensitivity", sensitivity))
+    budget, target = _one(budgets("epsilon", epsilon, zero=True), "epsilon"), _one(deltas("delta", delta, zero=False), "delta")
+    amount, reach = _one(positives("sigma", sigma), "sigma"), _one(positives("sensitivity", sensitivity), "sensitivity")
     true = float(OneNumber(Gaussian(amount), reach).delta(budget).upper)
     needed = float(_needed(budget, target, reach))
     private = true <= target
@@ -400,6 +400,13 @@ def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) 
         verdict += f"sigma = {needed:.6g} is needed."
     tail = float(pdp_delta(budget, amount, reach)) if budget > 0.0 else 1.0
     return Check(budget, target, amount, reach, private, true, tail, needed, verdict)
+
+
+def _one(value: Array, name: str) -> float:
+    """A single number, where an array has no meaning."""
+    if value.ndim:
+        raise reject(name, value, "a single number")
+    return float(value)
 
 
 def _needed(epsilon: float, delta: float, sensitivity: float) -> float:
@@ -435,7 +442,7 @@ def dp_from_pdp(epsilon: float, delta: float) -> tuple[float, float]:
     >>> dp_from_pdp(1.0, 1e-5)
     (1.0, 1e-05)
     """
-    return float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+    return _one(budgets("epsilon", epsilon), "epsilon"), _one(deltas("delta", delta, zero=True), "delta")
 
 
 def pdp_from_dp(epsilon: float, delta: float, larger: float) -> tuple[float, float]:
@@ -445,7 +452,7 @@ def pdp_from_dp(epsilon: float, delta: float, larger: float) -> tuple[float, flo
     (2.0, 1.7960739725672...e-05)
     """
     epsilon, delta = dp_from_pdp(epsilon, delta)
-    larger = float(budgets("larger", larger))
+    larger = _one(budgets("larger", larger), "larger")
     if larger <= epsilon:
         raise reject("larger", larger, f"greater than epsilon = {epsilon:g}")
     return larger, min(delta * (1.0 + math.exp(-larger)) / -math.expm1(epsilon - larger), 1.0)

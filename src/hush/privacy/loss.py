@@ -6,7 +6,7 @@ a discrete loss distribution that lies above the true, convex one. Its masses ar
     p_j = (e^h (delta_(j-1) - delta_j) - (delta_j - delta_(j+1))) / (e^h - 1)     for j > 0,        p_inf = delta at the last point,
 
 and losses below zero mirror those of the reversed pair, p_(-j) = e^(-e_j) p_j. Whatever dominates each part dominates the composition, so
-the composed curve is an upper bound. The chords cost (h/d)^2/8 of the shift d, no more. Shrinking the shift by about as much gives a
+the composed curve is an upper bound. The chords cost (h/d)^2/8 of the shift d, no more. Shrinking all losses by about as much gives a
 discrete curve that lies *below* the true one everywhere (checked, not assumed): a lower bound, and so a bracket.
 
 **Composing.** Losses add, so distributions convolve. Each is tilted first, p_j e^(t e_j)/M(t), with t at the saddle point: the tilted sum is
@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,9 +69,30 @@ class Pair(Protocol):
         """Positive losses that have a probability of their own; the grid is aligned with the first."""
         ...
 
-    def shrunk(self, share: float) -> Pair | None:
-        """A pair that this one dominates, with the shift reduced by the share; None where the shift cannot be reduced."""
-        ...
+
+@dataclass(frozen=True)
+class Reversed:
+    """A pair the other way round."""
+
+    pair: Any
+
+    def forward(self, epsilon: Array) -> Bracket:
+        return self.pair.backward(epsilon)
+
+    def backward(self, epsilon: Array) -> Bracket:
+        return self.pair.forward(epsilon)
+
+    @property
+    def symmetric(self) -> bool:
+        return bool(self.pair.symmetric)
+
+    @property
+    def spread(self) -> float:
+        return float(self.pair.spread)
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        return tuple(self.pair.atoms)
 
 
 @dataclass(frozen=True)
@@ -129,8 +150,10 @@ def _curve_of(masses: Array, infinite: float, step: float) -> Array:
     return np.append(np.cumsum(falls[::-1])[::-1] + infinite, infinite)
 
 
-def _sampled(side: Any, step: float) -> tuple[Array, Bracket]:
-    """The grid from 0 to where delta falls below the cut or stops falling, and the side's curve on it."""
+@lru_cache(maxsize=64)
+def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
+    """The grid from 0 to where delta falls below the cut or stops falling, and the pair's curve on it, forward or backward."""
+    side = pair.backward if backward else pair.forward
     counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
     ends = np.asarray(side(counts * step).upper)
     final = np.flatnonzero((ends <= _CUT) | (np.append(ends[4:], [ends[-1]] * 4) >= 0.999 * ends))
@@ -147,9 +170,9 @@ def _sampled(side: Any, step: float) -> tuple[Array, Bracket]:
 
 def discretise(pair: Pair, step: float) -> LossDistribution:
     """The chords' distribution: its curve is at or above the pair's, for every epsilon."""
-    _, curve = _sampled(pair.forward, step)
+    _, curve = _sampled(pair, False, step)
     up = _side(curve.upper, step) * (1.0 + 1e-13)
-    down = up if pair.symmetric else _side(_sampled(pair.backward, step)[1].upper, step) * (1.0 + 1e-13)
+    down = up if pair.symmetric else _side(_sampled(pair, True, step)[1].upper, step) * (1.0 + 1e-13)
     return _joined(up, down, float(curve.upper[-1]), step)
 
 
@@ -161,23 +184,28 @@ def _joined(up: Array, down: Array, infinite: float, step: float) -> LossDistrib
 
 
 def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution | None:
-    """A distribution whose curve is at or below the pair's: chords of the pair shrunk by `share`, checked against the pair itself.
+    """A distribution whose curve is at or below the pair's, checked; None if the share is too small for that.
 
-    Between grid points the true curve lies above the two lines that continue its neighbouring chords; the candidate's chord must lie
-    below the higher of the two where they meet. None if it does not everywhere.
+    The candidate is (1 - c) delta(e/(1 - c)): below delta because delta falls, with c at least `share` and such that the first atom
+    lands on the grid (the factor keeps the masses' sum at 1). Between grid points the true curve lies above the two lines that
+    continue its neighbouring chords, and the candidate's chord must lie below the higher of the two where they meet.
     """
-    smaller = pair.shrunk(share) if share > 0.0 else pair
-    if smaller is None:
-        return None
+    squeeze = 1.0 - share
+    if pair.atoms and pair.atoms[0] > step:
+        steps = pair.atoms[0] * squeeze / step
+        squeeze *= math.floor(steps * (1.0 + 1e-12)) / steps if steps >= 1.0 else 1.0
     sides = []
-    for candidate, truth in ((smaller.forward, pair.forward), (smaller.backward, pair.backward))[: 1 if pair.symmetric else 2]:
-        grid, curve = _sampled(truth, step)
-        low = np.asarray(candidate(grid).lower)
+    for backward in (False,) if pair.symmetric else (False, True):
+        grid, curve = _sampled(pair, backward, step)
+        truth = pair.backward if backward else pair.forward
+        squeeze = min(squeeze, 1.0)
+        low = np.asarray(truth(grid / squeeze).lower) * squeeze
         masses = _side(np.maximum(low - low[-1], 0.0), step) * (1.0 - 1e-13)
         if not _lies_below(_curve_of(masses, 0.0, step), np.asarray(curve.lower), step):
             return None
         sides.append(masses)
-    return _joined(sides[0], sides[-1], 0.0, step)
+    found = _joined(sides[0], sides[-1], 0.0, step)
+    return found if found.masses[-found.first] > 0.0 else None
 
 
 def _lies_below(chords: Array, truth: Array, step: float) -> bool:
@@ -267,7 +295,7 @@ class _Sum:
         window = np.roll(circle, -((start - offset) % length))[: end - start + 1]
         count = sum(times for _, times in self.parts)
         noise = 8.0 * _UNIT * (count + math.log2(length)) * float(np.abs(spectrum).mean()) * 2.0
-        return _Tilted(np.maximum(window, 0.0), start, step, tilt, log_m, noise, wrapped, self.infinite)
+        return _Tilted(np.maximum(window, 0.0), start, step, tilt, log_m, noise, wrapped, self.infinite, mean, math.sqrt(variance))
 
     def _spectrum(self, tilt: float, length: int) -> NDArray[np.complex128]:
         """The transform of the composed tilted law; short parts are convolved with each other first, at the length that they need."""
@@ -344,6 +372,8 @@ class _Tilted:
     noise: float
     wrapped: float
     infinite: float
+    mean: float
+    deviation: float
 
     @cached_property
     def _grid(self) -> tuple[Array, Array, Array, Array]:
@@ -351,7 +381,9 @@ class _Tilted:
 
         delta(e) = near - e^(e - loss_0) far for e below the next loss, all relative to e^(log M - tilt loss_0).
         """
-        skip = max(int(0.35 * self.masses.size), 0) if self.tilt > 0.0 else 0  # the tilt puts the crossing near the window's middle
+        # the tilt puts the crossing near the mean, a few deviations or e-folds below it at most; the caller checks
+        skip = math.floor(self.mean / self.step - 3.0 * self.deviation / self.step - 5.0 / max(self.tilt * self.step, 1e-9)) - self.first
+        skip = min(max(skip, 0), self.masses.size - 1)
         loss = (self.first + np.arange(skip, self.masses.size)) * self.step
         with np.errstate(under="ignore", divide="ignore", invalid="ignore"):
             weight = self.masses[skip:] * np.exp(-self.tilt * (loss - loss[0]))
@@ -366,11 +398,19 @@ class _Tilted:
         target = math.log(delta) - self.log_m + self.tilt * loss[0]
         index = int(np.searchsorted(-log_delta, -target))  # the first loss with delta at or below the target
         if index == 0 or index >= loss.size:
-            return float(loss[min(index, loss.size - 1)])
+            return self._bisected(delta)
         # between loss[index - 1] and loss[index]: near - e^(e - loss_0) far = target
         rest = near[index - 1] - math.exp(target)
         inside = math.log(rest / far[index - 1]) + loss[0] if rest > 0.0 and far[index - 1] > 0.0 else loss[index]
         return float(min(max(inside, loss[index - 1]), loss[index]))
+
+    def _bisected(self, delta: float) -> float:
+        """The crossing by halving the whole window, where the shortcut does not reach."""
+        low, high = self.first * self.step, (self.first + self.masses.size) * self.step
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.delta(middle).upper - self.infinite > delta else (low, middle)
+        return high
 
     def delta(self, epsilon: float) -> Bracket:
         """delta at epsilon: the sum over losses above it, every term positive; errors added at both ends."""
@@ -414,25 +454,32 @@ class Composed(Curve):
         return step
 
     @cached_property
-    def _above(self) -> _Sum:
-        return _Sum(tuple((discretise(pair, self._step), times) for pair, times in self.parts))
+    def _ways(self) -> tuple[tuple[tuple[Any, int], ...], ...]:
+        """The parts, and where one of them is not its own mirror image all of them reversed: the worse way counts."""
+        if all(pair.symmetric for pair, _ in self.parts):
+            return (self.parts,)
+        return self.parts, tuple((Reversed(pair), times) for pair, times in self.parts)
 
     @cached_property
-    def _below(self) -> _Sum | None:
-        """All parts shrunk by one share, and the grid with them, so that aligned atoms stay aligned; the least share that passes."""
-        coarse = max((self._step / pair.spread) ** 2 for pair, _ in self.parts)
-        for share in (0.0, *(0.25 * coarse * 2.0**i for i in range(10))):
-            if share > 0.2:
-                break
-            parts = []
-            for pair, times in self.parts:
-                part = discretise_below(pair, share, self._step * (1.0 - share))
-                if part is None:
-                    break
-                parts.append((part, times))
-            if len(parts) == len(self.parts):
-                return _Sum(tuple(parts))
-        return None
+    def _above(self) -> tuple[_Sum, ...]:
+        return tuple(_Sum(tuple((discretise(pair, self._step), times) for pair, times in parts)) for parts in self._ways)
+
+    @cached_property
+    def _below(self) -> tuple[_Sum | None, ...]:
+        return tuple(self._below_of(parts) for parts in self._ways)
+
+    def _below_of(self, parts_of_way: tuple[tuple[Any, int], ...]) -> _Sum | None:
+        """Each part with the least share that passes."""
+        alone = len(parts_of_way) == 1
+        step = self._step if alone else self._step / 6.0  # atoms of several parts cannot all be aligned
+        found = []
+        for pair, times in parts_of_way:
+            shares = (0.0, *(0.25 * (step / pair.spread) ** 2 * 2.0**i for i in range(12)))
+            tried = (discretise_below(pair, share, step * (1.0 - share) if alone else step) for share in shares if share < 0.2)
+            part = next((p for p in tried if p is not None), None)
+            if part is not None:  # a part without a lower bound is left out, which only lowers the whole
+                found.append((part, times))
+        return _Sum(tuple(found)) if found else None
 
     @cached_property
     def _inflation(self) -> float:
@@ -450,17 +497,15 @@ class Composed(Curve):
 
     def _one(self, epsilon: float, *, lower: bool) -> float:
         if lower:
-            if self._below is None:
-                return 0.0
-            value = self._tilted(self._below, "below", epsilon).delta(epsilon)
-            return float(value.lower) / self._inflation
+            values = [self._tilted(total, epsilon).delta(epsilon).lower for total in self._below if total is not None]
+            return max((float(value) for value in values), default=0.0) / self._inflation
         if epsilon >= self._pure:
             return 0.0
-        return min(float(self._tilted(self._above, "above", epsilon).delta(epsilon).upper) * self._inflation, 1.0)
+        return min(max(float(self._tilted(total, epsilon).delta(epsilon).upper) for total in self._above) * self._inflation, 1.0)
 
-    def _tilted(self, total: _Sum, name: str, epsilon: float) -> _Tilted:
+    def _tilted(self, total: _Sum, epsilon: float) -> _Tilted:
         """The composed distribution under a tilt that suits epsilon, from the few already made if one of them does."""
-        made = self._cache.setdefault(name, [])
+        made = self._cache.setdefault(id(total), [])
         for mean, deviation, tilted in made:
             if abs(epsilon - mean) < 2.0 * deviation or (tilted.tilt == 0.0 and epsilon < mean):
                 return tilted
@@ -483,11 +528,15 @@ class Composed(Curve):
         return found, found
 
     def _epsilon_at(self, delta: float, *, lower: bool) -> float:
-        """One tilt aimed at delta, its crossing, and then as little more (or less) as makes the certified end agree."""
-        total = self._below if lower else self._above
+        """The worse way's epsilon."""
         alone = max(float(np.asarray(pair.forward(np.zeros(())).lower)) for pair, _ in self.parts)  # together they give no less
-        if total is None or (alone <= delta and self._one(0.0, lower=lower) <= delta):
+        if alone <= delta and self._one(0.0, lower=lower) <= delta:
             return 0.0
+        totals = self._below if lower else self._above
+        return max((self._crossing(total, delta, lower=lower) for total in totals if total is not None), default=0.0)
+
+    def _crossing(self, total: _Sum, delta: float, *, lower: bool) -> float:
+        """One tilt aimed at delta, its crossing, and then as little more (or less) as makes the certified end agree."""
         if not lower and total.infinite >= delta:
             return math.inf
         tilted = total.composed(total.tilt_for_delta(delta))

@@ -138,7 +138,14 @@ def _from_terms(mass: Array, loss: Array, order: float) -> float:
     a = order - 1.0
     with np.errstate(divide="ignore"):
         terms = _log_terms(np.log(mass), loss, a)
-    return _finish(float(np.logaddexp.reduce(terms)), a) * (1.0 + 1e-12)
+    return _finish(_log_total(terms), a) * (1.0 + 1e-13)
+
+
+def _log_total(terms: Array) -> float:
+    """log of the sum of exponentials, every one kept to full precision."""
+    top = float(terms.max())
+    with np.errstate(under="ignore"):
+        return top + math.log(math.fsum(np.exp(terms - top))) if math.isfinite(top) else top
 
 
 def _discrete(noise: Discrete, order: float, shift: float) -> float:
@@ -152,7 +159,7 @@ def _discrete(noise: Discrete, order: float, shift: float) -> float:
         here, there = noise._log_weights(np.abs(k)), noise._log_weights(np.abs(k - n))
         terms = _log_terms(here.value() - math.log(noise._total), (here - there).value(), a)
         if max(terms[0], terms[-1]) < terms.max() - 60.0:
-            return _finish(float(np.logaddexp.reduce(terms)), a) * (1.0 + 1e-12)
+            return _finish(_log_total(terms), a) * (1.0 + 1e-13)
         reach *= 2.0
         if reach > 2e7:
             raise Unsupported(f"order {order:g} reaches too far into the tails of {noise}; use an order below {order / 2.0:g}.")
@@ -166,9 +173,13 @@ def _by_quadrature(noise: Noise, order: float, shift: float) -> float:
 
     def log_integrand(x: Array) -> Array:
         here, there = noise._logpdf(x), noise._logpdf(x - shift)
-        return _log_terms(here, here - there, a)
+        with np.errstate(invalid="ignore", over="ignore"):
+            terms = _log_terms(here, here - there, a)
+        return np.where(np.isfinite(here) & np.isfinite(there), terms, -np.inf)  # beyond floats, in the far tails
 
     edges, peak = _layout(noise, log_integrand, shift)
+    if not math.isfinite(peak):
+        return math.inf
     # exponents of size L are known to about L units in the last place: asking for less error than that would never end
     exponent = float(np.max(np.abs(noise._logpdf(edges)) * (1.0 + 2.0 * a)))
     relative = max(1e-12 if noise.log_concave else 1e-11, 1e-14 * exponent)
@@ -188,19 +199,35 @@ def _layout(noise: Noise, log_integrand: Callable[[Array], Array], shift: float)
     offsets = np.concatenate([-ladder[::-1], ladder])
     edges = np.unique(np.concatenate([offsets, shift + offsets, noise._cuts(shift), [0.0, 0.5 * shift, shift]]))
     for _ in range(3):
-        values = log_integrand(edges)
-        top = int(np.nanargmax(values))
-        edges = np.unique(np.concatenate([edges, edges[top] + offsets]))
+        top = int(np.nanargmax(log_integrand(edges)))
+        edges = np.unique(np.concatenate([edges, _peak(log_integrand, edges[max(top - 1, 0)], edges[min(top + 1, edges.size - 1)]) + offsets]))
     values = log_integrand(edges)
+    if not np.nanmax(values) < 1e12:  # where 45 more or less can no longer be told
+        return edges, math.inf
     keep = np.flatnonzero(values > np.nanmax(values) - 45.0)
     return edges[max(keep[0] - 1, 0) : keep[-1] + 2], float(np.nanmax(values))
+
+
+def _peak(function: Callable[[Array], Array], low: float, high: float) -> float:
+    """Where a function is largest between two points, by ever closer fans."""
+    for _ in range(30):
+        fan = np.linspace(low, high, 9)
+        top = int(np.nanargmax(function(fan)))
+        low, high = fan[max(top - 1, 0)], fan[min(top + 1, 8)]
+    return float(0.5 * (low + high))
 
 
 # -- the papers' own bounds ------------------------------------------------------------------------------------------------------
 
 
+def _expect(noise: object, family: type) -> None:
+    if not isinstance(noise, family):
+        raise reject("noise", noise, f"{family.__name__} noise", "this theorem is about no other")
+
+
 def osgt_appendix_e(noise: OSGT, order: float, sensitivity: float = 1.0) -> float:
     """The closed form of OSGT paper, Appendix E: three normal integrals, in log space. `renyi` is the same number, safe near order 1."""
+    _expect(noise, OSGT)
     order, shift = _order(order), positive("sensitivity", sensitivity)
     if order == 1.0:
         raise reject("order", order, "greater than 1 in Appendix E", "use renyi(noise, 1.0)")
@@ -220,6 +247,7 @@ def osgt_theorem2(noise: OSGT, order: float, l2: float = 1.0, *, k: int = 1) -> 
     rho = l2^2/(2 sigma^2), zeta = k log((1 - Q)/Q)/(order - 1), Q = Q(m/sigma). zeta depends on the order, so this is a Renyi bound and
     not a (zeta, rho)-zCDP statement (erratum B.2.2).
     """
+    _expect(noise, OSGT)
     order, l2, k = _order(order), positive("l2", l2), whole("k", k)
     if order == 1.0:
         return math.inf
@@ -233,6 +261,7 @@ def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float
 
     xi = R/(2 gamma^2), eta = Delta^2/(2 gamma^2), R = alpha^2 - max(alpha - Delta, 0)^2. Both are constants, so the noise is (xi, eta)-zCDP.
     """
+    _expect(noise, FlippedHuber)
     order, shift = _order(order), positive("sensitivity", sensitivity)
     short = max(noise.alpha - shift, 0.0)
     spread = (noise.alpha - short) * (noise.alpha + short)
@@ -260,6 +289,8 @@ def rdp_to_delta(order: float, divergence: float, epsilon: float) -> float:
     """
     order, t = _order(order), non_negative("divergence", divergence)
     epsilon = as_float("epsilon", epsilon, "a finite number")
+    if not math.isfinite(epsilon):
+        raise reject("epsilon", epsilon, "a finite number")
     if order == 1.0:
         return 1.0
     log_delta = (order - 1.0) * (t - epsilon) - math.log(order - 1.0) + order * math.log1p(-1.0 / order)
@@ -278,7 +309,7 @@ def _least_over_orders(value: Callable[[float], float], most: float) -> float:
     """The least of a bound over orders in (1, most]; every order is a valid bound, so a coarse search is safe, a fine one tight."""
     low, high = math.log(1e-4), math.log(most - 1.0)
     best = math.inf
-    for points in (33, 17, 17, 17, 17):
+    for points in (33, 17, 17, 17, 17, 17, 17):
         grid = np.linspace(low, high, points)
         values = [value(1.0 + math.exp(t)) for t in grid]
         at = int(np.nanargmin(values))

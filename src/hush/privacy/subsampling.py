@@ -112,7 +112,3 @@ class Subsampled(Curve):
     @property
     def atoms(self) -> tuple[float, ...]:
         return ()
-
-    def shrunk(self, share: float) -> Subsampled | None:
-        smaller = self.whole.shrunk(share)
-        return None if smaller is None else Subsampled(smaller.noise, self.rate, smaller.shift)

@@ -27,6 +27,7 @@ from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
 from hush.privacy.bounds import FlippedHuberTheorem8, OSGTTheorem2
 from hush.privacy.curve import Curve, OneNumber, PureBound
+from hush.privacy.exchange import Imported
 from hush.privacy.loss import compose_parts
 from hush.privacy.subsampling import Subsampled
 from hush.sensitivity import Sensitivity
@@ -63,7 +64,7 @@ def compose(releases: Iterable[Any]) -> Curve:
     gaussians: list[tuple[float, float, int]] = []
     for entry in releases:
         noise, bound, times = _entry(entry)
-        if isinstance(noise, Subsampled):
+        if isinstance(noise, Subsampled | Imported):
             parts.append((noise, times))
         elif isinstance(noise, Gaussian):
             gaussians.append((noise.sigma, bound.l2_bound, times))
@@ -88,9 +89,9 @@ def _entry(entry: Any) -> tuple[Any, Sensitivity, int]:
         items = tuple(entry)
     except TypeError:
         items = (entry,)
-    if items and isinstance(items[0], Subsampled):
+    if items and isinstance(items[0], Subsampled | Imported):
         if len(items) > 2:
-            raise InvalidParameter("a subsampled release is (subsampled, times): its sensitivity is already inside.")
+            raise InvalidParameter("a ready-made curve is released as (curve, times): its sensitivity is already inside.")
         return items[0], Sensitivity.of(1.0), whole("times", items[1] if len(items) == 2 else 1)
     if not 1 <= len(items) <= 3:
         raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; write (Gaussian(1.0), 1.0, 1).")

@@ -1,0 +1,107 @@
+"""Curves to and from Google's dp_accounting, an optional package: ours as their loss distribution, theirs as our curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from hush.errors import Unsupported, positive, reject
+from hush.numerics.bracket import Bracket
+from hush.privacy.curve import Curve
+from hush.privacy.loss import Reversed, discretise
+
+__all__ = ["Imported", "from_dp_accounting", "to_dp_accounting"]
+
+Array = NDArray[np.float64]
+
+
+def _peer() -> Any:
+    try:
+        from dp_accounting.pld import privacy_loss_distribution
+    except ImportError as failure:
+        raise Unsupported("this needs Google's accounting package; install it with: pip install 'hush[accounting]'.") from failure
+    return privacy_loss_distribution
+
+
+@dataclass(frozen=True)
+class _AsPair:
+    """A whole curve as a symmetric pair."""
+
+    curve: Curve
+    spread: float = 1.0
+    atoms: tuple[float, ...] = ()
+    symmetric: bool = True
+
+    def forward(self, epsilon: Array) -> Bracket:
+        return self.curve._forward(epsilon)
+
+    backward = forward
+
+
+def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
+    """The curve as their PrivacyLossDistribution on a grid of the given step: pessimistic, so their answers stay upper bounds.
+
+    >>> import hush
+    >>> try:
+    ...     theirs = to_dp_accounting(hush.curve(hush.OSGT(3.0, 6.3))).get_delta_for_epsilon(0.5)
+    ... except hush.Unsupported:
+    ...     theirs = 7e-5
+    >>> 6.7e-5 < theirs < 7.1e-5
+    True
+    """
+    if not isinstance(curve, Curve):
+        raise reject("curve", curve, "a privacy curve", "write to_dp_accounting(hush.curve(noise))")
+    step, peer = positive("step", step), _peer()
+    pair: Any = curve if hasattr(curve, "forward") else _AsPair(curve)
+    ways = (pair,) if pair.symmetric else (pair, Reversed(pair))
+    rows = []
+    for way in ways:
+        part = discretise(way, step)
+        masses = {part.first + i: float(p) for i, p in enumerate(part.masses) if p > 0.0}
+        rows.append((masses, part.infinite))
+    more: dict[str, Any] = {}
+    if len(rows) == 2:
+        more = {"rounded_probability_mass_function_add": rows[1][0], "infinity_mass_add": rows[1][1], "symmetric": False}
+    return peer.PrivacyLossDistribution.create_from_rounded_probability(rows[0][0], rows[0][1], step, **more)
+
+
+@dataclass(frozen=True, eq=False)
+class Imported(Curve):
+    """Their loss distribution as a curve: what it says, plus 1e-9 of it for their rounding. Nothing is known from below."""
+
+    distribution: Any
+
+    def _forward(self, epsilon: Array) -> Bracket:
+        flat = np.asarray(epsilon, dtype=np.float64)
+        upper = np.array([float(self.distribution.get_delta_for_epsilon(float(e))) for e in flat.ravel()]).reshape(flat.shape)
+        return Bracket(np.zeros_like(upper), np.clip(upper * (1.0 + 1e-9) + 1e-300, 0.0, 1.0))
+
+    def forward(self, epsilon: Array) -> Bracket:
+        """The worse of their two directions, either way: a symmetric pair that dominates theirs."""
+        return self._forward(epsilon)
+
+    backward = forward
+
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+    @property
+    def spread(self) -> float:
+        apart = float(np.asarray(self._end(np.zeros(()), "upper")))
+        return float(min(2.0 * ndtri(0.5 * (1.0 + min(apart, 1.0 - 1e-15))), 16.0))
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        return ()
+
+
+def from_dp_accounting(distribution: Any) -> Imported:
+    """Their PrivacyLossDistribution as a curve that hush can read and compose: compose([(from_dp_accounting(d), 3), ...])."""
+    if not callable(getattr(distribution, "get_delta_for_epsilon", None)):
+        raise reject("distribution", distribution, "a PrivacyLossDistribution of dp_accounting")
+    return Imported(distribution)

@@ -1,0 +1,156 @@
+"""Imports point downwards only, the core starts lean, and the contract's names are there."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hush
+
+SOURCE = Path(hush.__file__).parent
+
+#: The rooms from the ground up; a room may import from lower floors and from itself (design, section 2).
+FLOORS = [
+    {"numerics", "errors"},
+    {"noise", "sensitivity"},
+    {"privacy"},
+    {"calibrate", "limit", "limit_program", "mechanism", "sampling"},
+    {"ledger"},
+    {"release"},
+    {"tables", "learn", "federated", "audit"},
+    {"cli", "show", "papers", "__main__"},
+]
+RANK = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+#: Rooms of one floor that are neighbours, not to be imported from each other.
+WALLS = {"tables", "learn", "federated", "audit"}
+
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """The hush rooms a module imports, at the top or inside functions."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} uses a relative import"
+            found |= {node.module or ""}
+            if node.module == "hush":
+                found |= {f"hush.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] for name in found if name.startswith("hush.")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_downwards(path):
+    """A room knows only the floors below it."""
+    room = room_of(path)
+    assert room in RANK, f"{room} is not on the map: add it to FLOORS and to docs/architecture.md"
+    for other in imports(path):
+        if other in RANK:
+            assert RANK[other] <= RANK[room], f"{room} must not import from {other}"
+            assert other == room or not {room, other} <= WALLS, f"{room} and {other} are neighbours"
+        elif room not in {"cli", "show", "papers", "__main__"}:
+            raise AssertionError(f"{path.name} imports hush.{other}: only the top floor may go through the public names")
+
+
+def test_the_map_can_tell():
+    """The check itself sees an upward import: errors import nothing of hush, privacy imports noise, noise never privacy."""
+    seen = {room_of(path): imports(path) for path in MODULES if path.parent == SOURCE}
+    assert not seen["errors"] - {"errors"}
+    below = set().union(*(imports(path) for path in MODULES if room_of(path) == "privacy"))
+    assert {"noise", "numerics", "errors"} <= below
+    assert "privacy" not in set().union(*(imports(path) for path in MODULES if room_of(path) == "noise"))
+
+
+def test_import_is_lean():
+    """`import hush` loads none of the heavy or optional packages."""
+    heavy = [
+        "scipy.optimize",
+        "scipy.stats",
+        "scipy.integrate",
+        "duckdb",
+        "ibis",
+        "mpmath",
+        "pyspark",
+        "sklearn",
+        "flwr",
+        "altair",
+        "marimo",
+    ]
+    code = f"import sys, hush; print([name for name in {heavy!r} if name in sys.modules])"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(SOURCE.parent)}
+    )
+    assert shown.stdout.strip() == "[]"
+
+
+NAMES = {
+    *("Gaussian", "Laplace", "OSGT", "FlippedHuber", "Stable", "Staircase", "TruncatedLaplace", "Stepped", "Discrete"),
+    *("Sensitivity", "delta", "epsilon", "curve", "renyi", "gaussian", "Curve", "Bracket"),
+    *("HushError", "InvalidParameter", "Unsupported", "BudgetExceeded", "NotCertified"),
+}
+
+
+def test_public_names():
+    """Section 4 of the design, as far as these rooms go."""
+    assert {name for name in NAMES if hasattr(hush, name)} == NAMES
+    assert all(inspect.getdoc(getattr(hush, name)) for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    "family", ["Gaussian", "Laplace", "OSGT", "FlippedHuber", "Stable", "Staircase", "TruncatedLaplace", "Stepped", "Discrete"]
+)
+def test_every_family_answers_the_contract(family):
+    """All the public methods and properties are there."""
+    names = [
+        "pdf",
+        "logpdf",
+        "cdf",
+        "sf",
+        "logcdf",
+        "logsf",
+        "ppf",
+        "isf",
+        "variance",
+        "mean_abs",
+        "fisher_information",
+        "scaled",
+        "exceeds",
+    ]
+    assert [name for name in [*names, "subgaussian_proxy", "max_loss"] if not hasattr(getattr(hush, family), name)] == []
+
+
+def test_signatures_of_the_contract():
+    """Positional order and defaults of the functions users write."""
+    shown = {name: list(inspect.signature(getattr(hush, name)).parameters) for name in ("delta", "epsilon", "curve", "renyi")}
+    assert shown["delta"] == ["noise", "epsilon", "sensitivity", "times"]
+    assert shown["epsilon"] == ["noise", "delta", "sensitivity", "times"]
+    assert shown["curve"] == ["noise", "sensitivity", "times"]
+    assert shown["renyi"] == ["noise", "order", "sensitivity"]
+    assert list(inspect.signature(hush.gaussian.sigma).parameters)[:3] == ["epsilon", "delta", "sensitivity"]
+    assert inspect.signature(hush.gaussian.sigma).parameters["method"].default == "optimal"
+    assert inspect.signature(hush.delta).parameters["sensitivity"].default == 1.0
+    for name in ("delta", "epsilon"):  # no default budget anywhere
+        parameters = inspect.signature(getattr(hush, name)).parameters
+        assert parameters["epsilon" if name == "delta" else "delta"].default is inspect.Parameter.empty
+
+
+def test_no_machine_paths_or_seeds_in_the_source():
+    """Sources name no absolute path, and no parameter is called seed."""
+    for path in MODULES:
+        text = path.read_text()
+        assert "/tmp/" not in text
+        assert "/home/" not in text
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.arg):
+                assert node.arg != "seed"
