@@ -17,9 +17,7 @@ if str(HERE) not in sys.path:
 
 FOUND_IS_ENOUGH = (Phase.explicit, Phase.generate)  # shrinking costs minutes; HYPOTHESIS_PROFILE=shrink asks for it
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile(
-    "ci", deadline=None, derandomize=True, database=None, phases=FOUND_IS_ENOUGH, suppress_health_check=QUIET
-)
+settings.register_profile("ci", deadline=None, derandomize=True, database=None, phases=FOUND_IS_ENOUGH, suppress_health_check=QUIET)
 settings.register_profile("shrink", deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

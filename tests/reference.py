@@ -115,9 +115,7 @@ class Law:
     def _average(self, function: Callable[[mp.mpf, mp.mpf], mp.mpf]) -> mp.mpf:
         with mp.workdps(30):
             unit = self.total / 2
-            marks = [mp.mpf(k) for k in (0, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128)] + [
-                b / unit for b in self.breaks if b > 0
-            ]
+            marks = [mp.mpf(k) for k in (0, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128)] + [b / unit for b in self.breaks if b > 0]
             far = min(self.support / unit, mp.mpf(256))
             ends = [*sorted({e for e in marks if e < far}), far]
             return mp.quad(lambda y: function(y * unit, unit) * mp.exp(-self.cost(y * unit)), ends)

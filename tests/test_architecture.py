@@ -88,9 +88,7 @@ def test_import_is_lean():
         "marimo",
     ]
     code = f"import sys, hush; print([name for name in {heavy!r} if name in sys.modules])"
-    shown = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(SOURCE.parent)}
-    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(SOURCE.parent)})
     assert shown.stdout.strip() == "[]"
 
 

@@ -10,6 +10,7 @@ the least noise for a budget.
 
 from hush.calibrate import Choice, Plan, calibrate
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, NotCertified, Unsupported
+from hush.limit import limit, optimal
 from hush.noise.asinh import Asinh
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
@@ -64,5 +65,7 @@ __all__ = [
     "epsilon_for_error_sum",
     "error_sum",
     "gaussian",
+    "limit",
+    "optimal",
     "renyi",
 ]

@@ -226,7 +226,8 @@ def _search(demand: _Demand, row: Family, rough: float) -> Noise:
     limits = [noise for noise in _limits(demand, row) if noise is not None]
     ceiling = min((demand.value(noise) for noise in limits), default=math.inf)
     if not limits or not _worthless_delta(demand):
-        _downhill(at, start, shape.low, shape.high, shape.stride, give_up=1.3 * _best_plain(demand))
+        if at(start) < 1.3 * _best_plain(demand):  # a shape much worse than Laplace and Gaussian is not worth a closer look
+            _downhill(at, start, shape.low, shape.high, shape.stride)
     if not found:
         return min(limits, key=demand.value)
     best = min(found, key=lambda t: found[t][0])
@@ -291,9 +292,7 @@ def _typical(noise: Noise) -> float:
     return float(np.asarray(noise.isf(0.15)))
 
 
-def _downhill(
-    function: Callable[[float], float], start: float, low: float, high: float, stride: float, *, give_up: float = math.inf
-) -> None:
+def _downhill(function: Callable[[float], float], start: float, low: float, high: float, stride: float) -> None:
     """Walk from the start to a minimum and close in on it by parabolas; the function remembers what it saw.
 
     The loss is flat at its minimum and the search knows it to 1e-4 only, so a handful of shapes is enough.
@@ -301,8 +300,6 @@ def _downhill(
     points = sorted({min(max(start + s * stride, low), high) for s in (-1.0, 0.0, 1.0)})
     for turn in range(7):
         best = min(points, key=function)
-        if function(best) > give_up and math.isfinite(function(best)):
-            return
         at = points.index(best)
         left, right = points[max(at - 1, 0)], points[min(at + 1, len(points) - 1)]
         if left == best or right == best:  # at the edge of what was seen: go further, if there is further

@@ -202,7 +202,11 @@ def _ranked(choice: hush.Choice, plan: hush.Plan, limit: hush.Bracket | None) ->
     short = ", ".join(_shortened(part) for part in parameters.split(", "))
     return {
         "family": choice.family,
-        "parameters": short if len(short) < 60 else f"{len(choice.noise.heights)} steps" if isinstance(choice.noise, hush.Stepped) else short,
+        "parameters": short
+        if len(short) < 60
+        else f"{len(choice.noise.heights)} steps"
+        if isinstance(choice.noise, hush.Stepped)
+        else short,
         "variance": choice.variance,
         "mean_abs": choice.mean_abs,
         "interval999": choice.interval999,

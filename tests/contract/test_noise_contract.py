@@ -69,9 +69,7 @@ EXAMPLES: dict[str, list[tuple[Noise, float]]] = {
 
 def families() -> dict[str, type[Noise]]:
     """Every concrete noise that hush exports."""
-    found = {
-        name: obj for name, obj in vars(hush).items() if inspect.isclass(obj) and issubclass(obj, Noise) and obj is not Noise
-    }
+    found = {name: obj for name, obj in vars(hush).items() if inspect.isclass(obj) and issubclass(obj, Noise) and obj is not Noise}
     return {name: obj for name, obj in found.items() if not inspect.isabstract(obj)}
 
 

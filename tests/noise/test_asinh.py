@@ -112,9 +112,7 @@ def test_normaliser_and_moments_by_the_trapezoidal_rule(kappa):
     assert noise.variance == pytest.approx(float(sums[2] / sums[0] / 4), rel=1e-14)
     assert noise.fisher_information == pytest.approx(float(4 * sums[3] / sums[0]), rel=1e-14)
     # |y| has a corner at 0, where equal steps are no good
-    mean = mp.quad(
-        lambda u: mp.sinh(u) * mp.cosh(u) * mp.exp(-k * (u * mp.sinh(u) - mp.cosh(u) + 1)), mp.linspace(0, j * step, 7)
-    )
+    mean = mp.quad(lambda u: mp.sinh(u) * mp.cosh(u) * mp.exp(-k * (u * mp.sinh(u) - mp.cosh(u) + 1)), mp.linspace(0, j * step, 7))
     assert noise.mean_abs == pytest.approx(float(mean / sums[0] / 2), rel=1e-13)
     assert noise.normalised_fisher_information >= 1.0
 

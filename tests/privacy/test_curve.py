@@ -31,23 +31,17 @@ UNITS: dict[str, st.SearchStrategy[tuple[Noise, float]]] = {
     "OSGT": st.tuples(ratio.map(lambda r: hush.OSGT(r, 1.0)), spread(1e-6, 30.0)),
     "FlippedHuber": st.tuples(ratio.map(lambda r: hush.FlippedHuber(r, 1.0)), spread(1e-6, 30.0)),
     "TruncatedLaplace": st.tuples(spread(1e-2, 500.0).map(lambda b: hush.TruncatedLaplace(1.0, b)), spread(1e-6, 50.0)),
-    "Staircase": st.tuples(
-        st.builds(hush.Staircase, spread(1e-3, 20.0), st.just(1.0), st.floats(0.05, 0.95)), spread(1e-3, 20.0)
-    ),
+    "Staircase": st.tuples(st.builds(hush.Staircase, spread(1e-3, 20.0), st.just(1.0), st.floats(0.05, 0.95)), spread(1e-3, 20.0)),
     "Stepped": st.tuples(
         st.one_of(
             st.builds(lambda h: hush.Stepped(1.0, tuple(sorted(h, reverse=True))), heights),
-            st.builds(
-                lambda h, q: hush.Stepped(1.0, tuple(sorted(h, reverse=True)), ratio=q, period=1), heights, st.floats(0.05, 0.9)
-            ),
+            st.builds(lambda h, q: hush.Stepped(1.0, tuple(sorted(h, reverse=True)), ratio=q, period=1), heights, st.floats(0.05, 0.9)),
             st.builds(lambda h: hush.Stepped(1.0, tuple(h)), heights),
         ),
         spread(1e-2, 8.0),
     ),
     "Discrete": st.tuples(
-        st.sampled_from(
-            [hush.Discrete(hush.Gaussian(3.0)), hush.Discrete(hush.Laplace(2.0)), hush.Discrete(hush.OSGT(3.0, 5.0))]
-        ),
+        st.sampled_from([hush.Discrete(hush.Gaussian(3.0)), hush.Discrete(hush.Laplace(2.0)), hush.Discrete(hush.OSGT(3.0, 5.0))]),
         st.integers(1, 12).map(float),
     ),
     "Stable": st.tuples(
@@ -391,9 +385,7 @@ def test_gaussian_vectors_and_repeats(sigma, l0, times, e):
     # an ulp in the sensitivity moves log delta by about y^2 ulps
     slack = 1e-12 + 4e-15 * (e * sigma / whole) ** 2
     assert hush.delta(noise, e, hush.Sensitivity(linf=0.5, l0=l0), times=times) == pytest.approx(expected, rel=slack, abs=1e-320)
-    assert hush.delta(noise, e, hush.Sensitivity(l2=0.5 * math.sqrt(l0)), times=times) == pytest.approx(
-        expected, rel=slack, abs=1e-320
-    )
+    assert hush.delta(noise, e, hush.Sensitivity(l2=0.5 * math.sqrt(l0)), times=times) == pytest.approx(expected, rel=slack, abs=1e-320)
 
 
 def test_gaussian_l1_is_charged_as_l2():

@@ -168,9 +168,7 @@ def test_printed_ratios():
         (0.01, 1e-3): 2.15,
         (1e-3, 0.01): 4.71,
     }.items():
-        assert gaussian.sigma(epsilon, delta, method="mechanism1") / gaussian.sigma(epsilon, delta) == pytest.approx(
-            ratio, abs=0.006
-        )
+        assert gaussian.sigma(epsilon, delta, method="mechanism1") / gaussian.sigma(epsilon, delta) == pytest.approx(ratio, abs=0.006)
     assert gaussian.sigma(0.1, 1e-5, method="cks") == pytest.approx(33.98, abs=0.005)
     assert gaussian.sigma(1.0, 1e-5, method="cks") == pytest.approx(4.0451, abs=5e-5)
     assert gaussian.sigma(1.0, 1e-5, method="mcdp") == pytest.approx(4.96409, abs=5e-6)
@@ -349,8 +347,7 @@ def test_arrays_equal_scalars(method):
     whole = gaussian.sigma(epsilon, delta, reach_, method=method)
     assert whole.shape == (2, 3)
     alone = [
-        [gaussian.sigma(float(e), float(d), float(r), method=method) for d, r in zip(delta, reach_, strict=True)]
-        for e in epsilon[:, 0]
+        [gaussian.sigma(float(e), float(d), float(r), method=method) for d, r in zip(delta, reach_, strict=True)] for e in epsilon[:, 0]
     ]
     np.testing.assert_allclose(whole, alone, rtol=3e-13)
     assert isinstance(alone[0][0], float)

@@ -145,9 +145,7 @@ def test_steps_by_sums(noise, order):
     assert hush.renyi(noise, order, shift) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize(
-    "base", [hush.Gaussian(2.0), hush.Laplace(1.5), hush.OSGT(1.0, 2.0), hush.FlippedHuber(3.0, 2.0)], ids=str
-)
+@pytest.mark.parametrize("base", [hush.Gaussian(2.0), hush.Laplace(1.5), hush.OSGT(1.0, 2.0), hush.FlippedHuber(3.0, 2.0)], ids=str)
 @pytest.mark.parametrize("order", [1.0, 2.0, 9.0])
 def test_lattice_by_sums(base, order):
     """The plain sum over lattice points at 40 digits, from the density alone."""

@@ -60,7 +60,10 @@ class LogConcave(Noise):
     # -- the contract's hooks ----------------------------------------------------------------------------------
 
     def _in_units(self, x: Array) -> Twofold:
-        return Twofold(np.minimum(np.abs(x), _FAR * self._unit)) / self._unit
+        # by an exact power of two first, so that units near the ends of the float range pass through twofold products
+        fraction, power = math.frexp(self._unit)
+        with np.errstate(under="ignore", over="ignore"):
+            return Twofold(np.minimum(np.ldexp(np.abs(x), -power), _FAR)) / fraction
 
     def _logpdf(self, x: Array) -> Array:
         far = np.isinf(x)
@@ -109,7 +112,7 @@ class LogConcave(Noise):
         """The loss at the centre, log f(0)/f(shift), if it hardly grows from there: an atom of the Laplace law, nearly one of its kin."""
         if 0.0 not in self.kinks:
             return ()
-        d, out = Twofold(shift) / self._unit, Twofold(self._mills(np.zeros(())))
+        d, out = self._in_units(np.asarray(shift)), Twofold(self._mills(np.zeros(())))
         centre = float((self._log_density(Twofold(0.0)) - self._log_density(d)).value())
         further = float((self._log_density(out) - self._log_density(out + d)).value())
         return (centre,) if further < 1.2 * centre else ()
@@ -119,14 +122,14 @@ class LogConcave(Noise):
         if (epsilon < 0.0).any():
             raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
         shift = positive("shift", shift)
-        crossing = self._crossing(epsilon, Twofold(shift) / self._unit)
+        crossing = self._crossing(epsilon, self._in_units(np.asarray(shift)))
         with np.errstate(over="ignore"):
             upper = (-crossing.value() * self._unit)[..., None]
         return Region(np.full_like(upper, -np.inf), upper, crossing=crossing)
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """The module's formula for the half line that `exceeds` found."""
-        d = Twofold(shift) / self._unit
+        d = self._in_units(np.asarray(shift))
         y = region.crossing if region.crossing is not None else self._crossing(np.asarray(epsilon, dtype=np.float64), d)
         return self._surplus_at(y, d)
 
@@ -136,7 +139,7 @@ class LogConcave(Noise):
 
     def _surplus_at(self, y: Twofold, d: Twofold) -> Array:
         """delta from the crossing y and the shift d, both in units and twofold; elementwise."""
-        reached = y.hi < np.inf
+        reached = y.hi < _FAR  # beyond, the density has long been 0
         outer = reached & (y.hi >= 0.0)
         inner = reached & (y.hi < 0.0)
         spread = Twofold(np.broadcast_to(d.hi, y.hi.shape), np.broadcast_to(d.lo, y.hi.shape))

@@ -107,7 +107,7 @@ class Stepped(Steps):
 
     def _isf(self, v: Array) -> Array:
         n = len(self.heights)
-        v = np.asarray(v, dtype=np.float64)
+        asked = v = np.asarray(v, dtype=np.float64)
         past = np.zeros_like(v)
         if self.ratio > 0.0:
             end = self._beyond[-1]
@@ -117,7 +117,7 @@ class Stepped(Steps):
         mass = np.exp(self._log_heights[cell])
         part = np.divide(v - self._beyond[cell + 1], mass, out=np.zeros_like(v), where=mass > 0.0)
         x = (cell + 1.0 - np.clip(part, 0.0, 1.0) + past * self.period) * self.width
-        return np.where(v >= self._beyond[0], 0.0, x)  # the median, whatever rounding made of one half
+        return np.where(asked >= 0.5, 0.0, x)  # the median, whatever rounding made of one half
 
     # -- privacy -----------------------------------------------------------------------------------------------------
 

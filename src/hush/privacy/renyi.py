@@ -200,7 +200,9 @@ def _layout(noise: Noise, log_integrand: Callable[[Array], Array], shift: float)
     edges = np.unique(np.concatenate([offsets, shift + offsets, noise._cuts(shift), [0.0, 0.5 * shift, shift]]))
     for _ in range(3):
         top = int(np.nanargmax(log_integrand(edges)))
-        edges = np.unique(np.concatenate([edges, _peak(log_integrand, edges[max(top - 1, 0)], edges[min(top + 1, edges.size - 1)]) + offsets]))
+        edges = np.unique(
+            np.concatenate([edges, _peak(log_integrand, edges[max(top - 1, 0)], edges[min(top + 1, edges.size - 1)]) + offsets])
+        )
     values = log_integrand(edges)
     if not np.nanmax(values) < 1e12:  # where 45 more or less can no longer be told
         return edges, math.inf

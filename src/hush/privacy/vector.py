@@ -162,4 +162,3 @@ def epsilon(noise: Noise, delta: Any, sensitivity: Any = 1.0, *, times: int = 1)
     0.5
     """
     return curve(noise, sensitivity, times=times).epsilon_upper(delta)
-
