@@ -174,7 +174,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         "sensitivity": {k: getattr(sensitivity, k) for k in ("linf", "l0", "l1", "l2")},
         "times": plan.times,
         "loss": plan.loss,
-        "noise": str(plan.noise),
+        "noise": repr(plan.noise),
         "limit": None if limit is None else {"lower": limit.lower, "upper": limit.upper},
         "ranking": [{key: _finite(value) for key, value in row.items()} for row in rows],
         "why": plan.why,
@@ -202,11 +202,7 @@ def _ranked(choice: hush.Choice, plan: hush.Plan, limit: hush.Bracket | None) ->
     short = ", ".join(_shortened(part) for part in parameters.split(", "))
     return {
         "family": choice.family,
-        "parameters": short
-        if len(short) < 60
-        else f"{len(choice.noise.heights)} steps"
-        if isinstance(choice.noise, hush.Stepped)
-        else short,
+        "parameters": short,
         "variance": choice.variance,
         "mean_abs": choice.mean_abs,
         "interval999": choice.interval999,

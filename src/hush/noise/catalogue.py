@@ -102,21 +102,23 @@ _SHAPES = {
 }
 _BOX = ("linf with l0",)
 
-FAMILIES: tuple[Family, ...] = tuple(
-    Family(*row, "quantile" if row[0] != "discrete" else "table", _SHAPES.get(row[0]))  # type: ignore[arg-type]
-    for row in (
-        ("gaussian", Gaussian, ("sigma",), "Zhao et al. 2019; Balle and Wang 2018", (*_BOX, "l1", "l2")),
-        ("laplace", Laplace, ("scale",), "Dwork, McSherry, Nissim and Smith 2006", (*_BOX, "l1")),
-        ("osgt", OSGT, ("m", "sigma"), "Sadeghi and Korki 2022", (*_BOX, "l2")),
-        ("flipped_huber", FlippedHuber, ("alpha", "gamma"), "Muthukrishnan and Kalyani 2023", (*_BOX, "l2")),
-        ("stable", Stable, ("alpha", "gamma"), "Zawacki and Abed 2023", (*_BOX, "l1", "l2")),
-        ("staircase", Staircase, ("epsilon", "sensitivity", "gamma"), "Geng and Viswanath 2014", _BOX),
-        ("truncated_laplace", TruncatedLaplace, ("scale", "bound"), "Geng, Ding, Guo and Kumar 2020", _BOX),
-        ("exponential_power", ExponentialPower, ("p", "scale"), "Subbotin 1923; Liu 2019", _BOX),
-        ("asinh", Asinh, ("kappa", "scale"), "this project", _BOX),
-        ("stepped", Stepped, ("width", "heights", "ratio", "period"), "this project", _BOX),
-        ("discrete", Discrete, ("noise", "step"), "Canonne, Kamath and Steinke 2020", _BOX),
-    )
+
+def _row(name: str, kind: type[Noise], parameters: tuple[str, ...], paper: str, proofs: tuple[str, ...] = _BOX) -> Family:
+    return Family(name, kind, parameters, paper, proofs, "table" if name == "discrete" else "quantile", _SHAPES.get(name))
+
+
+FAMILIES: tuple[Family, ...] = (
+    _row("gaussian", Gaussian, ("sigma",), "Zhao et al. 2019; Balle and Wang 2018", (*_BOX, "l1", "l2")),
+    _row("laplace", Laplace, ("scale",), "Dwork, McSherry, Nissim and Smith 2006", (*_BOX, "l1")),
+    _row("osgt", OSGT, ("m", "sigma"), "Sadeghi and Korki 2022", (*_BOX, "l2")),
+    _row("flipped_huber", FlippedHuber, ("alpha", "gamma"), "Muthukrishnan and Kalyani 2023", (*_BOX, "l2")),
+    _row("stable", Stable, ("alpha", "gamma"), "Zawacki and Abed 2023", (*_BOX, "l1", "l2")),
+    _row("staircase", Staircase, ("epsilon", "sensitivity", "gamma"), "Geng and Viswanath 2014"),
+    _row("truncated_laplace", TruncatedLaplace, ("scale", "bound"), "Geng, Ding, Guo and Kumar 2020"),
+    _row("exponential_power", ExponentialPower, ("p", "scale"), "Subbotin 1923; Liu 2019"),
+    _row("asinh", Asinh, ("kappa", "scale"), "this project"),
+    _row("stepped", Stepped, ("width", "heights", "ratio", "period"), "this project"),
+    _row("discrete", Discrete, ("noise", "step"), "Canonne, Kamath and Steinke 2020"),
 )
 
 

@@ -49,6 +49,11 @@ class Stepped(Steps):
             raise InvalidParameter(f"period must be at most the number of heights, {heights.size}, got {period}; {hint}.")
         object.__setattr__(self, "period", period)
 
+    def __str__(self) -> str:
+        """A line, however many heights there are (repr has them all)."""
+        tail = f", ratio={self.ratio:g}, period={self.period}" if self.ratio > 0.0 else ""
+        return f"Stepped(width={self.width:g}, {len(self.heights)} heights{tail})"
+
     @cached_property
     def _log_heights(self) -> Array:
         """log density of the listed cells, for a unit width."""

@@ -46,7 +46,7 @@ def _hockey_stick(noise: Noise, epsilon: Array, shift: float) -> Bracket:
 class Curve:
     """A privacy curve, both ways, as certified brackets.
 
-    Guarantees: `delta(e).upper` and `epsilon(d).upper` bound what an attacker can learn from what was released, for every neighbouring pair.
+    Guarantees: `delta(e).upper` and `epsilon(d).upper` bound what an attacker can learn from the release, for every neighbouring pair.
     A curve is given by `_forward`, delta for epsilon >= 0 of a pair of laws that mirrors itself when reversed.
 
     >>> import hush

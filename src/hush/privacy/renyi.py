@@ -261,7 +261,7 @@ def osgt_theorem2(noise: OSGT, order: float, l2: float = 1.0, *, k: int = 1) -> 
 def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float = 1.0) -> float:
     """The bound xi + order eta of FH paper, Theorem 9.
 
-    xi = R/(2 gamma^2), eta = Delta^2/(2 gamma^2), R = alpha^2 - max(alpha - Delta, 0)^2. Both are constants, so the noise is (xi, eta)-zCDP.
+    xi = R/(2 gamma^2), eta = Delta^2/(2 gamma^2), R = alpha^2 - max(alpha - Delta, 0)^2. Both are constants: it is (xi, eta)-zCDP.
     """
     _expect(noise, FlippedHuber)
     order, shift = _order(order), positive("sensitivity", sensitivity)

@@ -1,0 +1,132 @@
+"""The best shape of a family: its own Laplace and Gaussian, then downhill from a rule of thumb."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+from hush.calibration.demand import Demand
+from hush.calibration.scale import at_scale, base, typical
+from hush.calibration.tied import gaussian_noise, laplace_noise, regime, truncated_laplace_noise
+from hush.errors import HushError, Unsupported
+from hush.noise.catalogue import Family
+from hush.noise.contract import Noise
+from hush.noise.laplace import Laplace
+
+__all__ = ["limits", "search"]
+
+
+def search(demand: Demand, row: Family, rough: float) -> Noise:
+    """The best shape of a scale family: its Laplace and its Gaussian, then from the rule's start downhill."""
+    shape = row.shape
+    assert shape is not None
+    start = shape.start(regime(demand))
+    if demand.step is None and not math.isfinite(demand.value(shape.build(shape.value(start)))):
+        raise Unsupported(f"its {demand.loss} is infinite")
+    found: dict[float, tuple[float, Noise | None, Noise]] = {}
+
+    def at(t: float) -> float:
+        if t not in found:
+            unit = shape.build(shape.value(t))
+            near = min((s for s in found if found[s][1] is not None), key=lambda s: abs(s - t), default=None)
+            like = None if near is None else found[near][1]
+            guess = (rough if like is None else typical(base(like))) / max(typical(unit), 1e-300)
+            try:
+                noise = at_scale(demand, unit, guess, fine=False)
+                found[t] = (demand.value(noise), noise, unit)
+            except Unsupported:
+                found[t] = (math.inf, None, unit)
+        return found[t][0]
+
+    known = [noise for noise in limits(demand, row) if noise is not None]
+    ceiling = min((demand.value(noise) for noise in known), default=math.inf)
+    # a shape much worse than Laplace and Gaussian is not worth a closer look
+    if (not known or not _worthless_delta(demand)) and at(start) < 1.3 * _best_plain(demand):
+        _downhill(at, start, shape.low, shape.high, shape.stride)
+    if not found:
+        return min(known, key=demand.value)
+    best = min(found, key=lambda t: found[t][0])
+    value, noise, unit = found[best]
+    if noise is not None and math.isfinite(value) and value < ceiling * (1.0 + 2e-4):
+        with contextlib.suppress(Unsupported):  # the coarse grid may have promised more than the fine one holds
+            known.append(at_scale(demand, unit, typical(base(noise)) / typical(unit), fine=True))
+    if not known:
+        raise Unsupported(f"no {row.name} noise was found for this budget")
+    return min(known, key=demand.value)
+
+
+def _best_plain(demand: Demand) -> float:
+    """The loss of the better of Laplace and Gaussian noise: a shape much worse than that is not worth a closer look."""
+    plain = (_plainest(demand, name) for name in ("laplace", "gaussian"))
+    return min((demand.value(noise) for noise in plain if noise is not None), default=math.inf)
+
+
+def _worthless_delta(demand: Demand) -> bool:
+    """Is delta too small to buy anything? Then a family's Laplace is its best: cutting Laplace noise off shows what delta is worth."""
+    if not demand.plain or demand.step is not None or regime(demand) > 0.5:
+        return False
+    pure = Laplace(demand.shift * demand.count / demand.epsilon)
+    try:
+        return demand.delta == 0.0 or truncated_laplace_noise(demand).variance > pure.variance * (1.0 - 5e-4)
+    except Unsupported:
+        return False
+
+
+def limits(demand: Demand, row: Family) -> list[Noise | None]:
+    """The family's members that are Laplace and Gaussian noise for all that matters, at those families' own scales."""
+    assert row.shape is not None
+    found: list[Noise | None] = []
+    for name, build in (("laplace", row.shape.like_laplace), ("gaussian", row.shape.like_gaussian)):
+        base = _plainest(demand, name) if build is not None else None
+        if base is None or build is None:
+            continue
+        size = base.scale if isinstance(base, Laplace) else base.sigma  # type: ignore[attr-defined]
+        tries = (demand.on_lattice(build(size * (1.0 + rise))) for rise in (0.0, 1e-14, 1e-10, 1e-7, 1e-5))
+        found.append(next((noise for noise in tries if demand.meets(noise)), None))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _plainest(demand: Demand, name: str) -> Noise | None:
+    """The demand's Laplace or Gaussian noise, without its lattice; None where there is none."""
+    try:
+        noise = (laplace_noise if name == "laplace" else gaussian_noise)(demand)
+    except HushError:
+        return None
+    return base(noise)
+
+
+def _downhill(function: Callable[[float], float], start: float, low: float, high: float, stride: float) -> None:
+    """Walk from the start to a minimum and close in on it by parabolas; the function remembers what it saw.
+
+    The loss is flat at its minimum and the search knows it to 1e-4 only, so a handful of shapes is enough.
+    """
+    points = sorted({min(max(start + s * stride, low), high) for s in (-1.0, 0.0, 1.0)})
+    for turn in range(7):
+        best = min(points, key=function)
+        at = points.index(best)
+        left, right = points[max(at - 1, 0)], points[min(at + 1, len(points) - 1)]
+        if left == best or right == best:  # at the edge of what was seen: go further, if there is further
+            beyond = min(max(best + (1.6**turn) * stride * (1.0 if right == best else -1.0), low), high)
+            if beyond in points:
+                return
+            points = sorted({*points, beyond})
+            continue
+        worst = max(function(left), function(right))
+        if worst < function(best) * (1.0 + 3e-4):
+            return
+        vertex = _vertex((left, best, right), (function(left), function(best), function(right)))
+        points = sorted({*points, vertex if abs(vertex - best) > 0.03 * (right - left) else best + 0.3 * (right - best)})
+
+
+def _vertex(x: tuple[float, float, float], y: tuple[float, float, float]) -> float:
+    """The lowest point of the parabola through three points (the outer values may be infinite)."""
+    if not all(math.isfinite(v) for v in y):
+        return 0.5 * (x[1] + (x[0] if math.isfinite(y[0]) else x[2]))
+    first, second = (x[1] - x[0]) * (y[1] - y[2]), (x[1] - x[2]) * (y[1] - y[0])
+    if first == second:
+        return x[1]
+    vertex = x[1] - 0.5 * ((x[1] - x[0]) * first - (x[1] - x[2]) * second) / (first - second)
+    return min(max(vertex, x[0] + 0.1 * (x[1] - x[0])), x[2] - 0.1 * (x[2] - x[1]))

@@ -1,0 +1,419 @@
+"""Composition: losses add, so their distributions convolve.
+
+Every distribution is tilted first, p_j e^(t e_j)/M(t), with t at the saddle point: the tilted sum is centred where delta is decided, and
+round-off, 1e-16 of the *tilted* mass, is 1e-16 of delta instead of 1e-16 of 1. The convolution is a product of discrete Fourier transforms
+on a window around the tilted mean; what may wrap round it is bounded by Chernoff. Composed laws are smooth, so few frequencies of the
+product are not negligible, and on those delta is a sum in closed form (a geometric series for each); only where many are left, the law
+itself is transformed back. Round-off, neglected frequencies, wrap-around and the mass at infinity are added to the upper end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+
+from hush.errors import Unsupported
+from hush.numerics.bracket import Bracket
+from hush.privacy.curve import Curve
+from hush.privacy.loss import LossDistribution, Reversed, discretise, discretise_below
+
+__all__ = ["DEFAULT_RELATIVE", "Composed", "compose_parts"]
+
+Array = NDArray[np.float64]
+Spectrum = NDArray[np.complex128]
+
+#: The share of the shift that discretisation may cost, unless asked otherwise.
+DEFAULT_RELATIVE = 1.9e-6
+_UNIT = 2.3e-16
+_NEGLIGIBLE = 45.0  # e^-45 of the tilted mass is left out of sums, and added to delta
+_WRAPPED = 1e-10  # share of the tilted mass that may wrap round, and is then added to delta
+_FAINT = 1e-16  # frequencies fainter than this are left out, and added to delta
+_MOST_FREQUENCIES = 4096  # beyond, transforming back is cheaper
+_MOST_POINTS = 1 << 24
+
+
+@dataclass(frozen=True)
+class _Law:
+    """A composed tilted law on the lattice points first .. first + length - 1 (times step), and what is not known about it."""
+
+    first: int
+    length: int
+    step: float
+    tilt: float
+    log_m: float
+    wrapped: float
+    infinite: float
+    mean: float
+    deviation: float
+    rounding: float
+
+    def _sums(self, epsilon: float) -> tuple[float, float, float]:
+        """The tilted sum over losses above epsilon of p e^(-t over)(1 - e^-over), a bound on its error, and that of p e^(-(t+1) over)."""
+        raise Unsupported("a law has to give its sums.")
+
+    def delta(self, epsilon: float) -> Bracket:
+        """delta at epsilon, errors added at both ends."""
+        if epsilon < self.first * self.step:  # the window starts above epsilon: mass below it is unknown, and is at most all
+            return Bracket(0.0, 1.0)
+        total, slack, _ = self._sums(epsilon)
+        # what wrapped round counts by the factor's largest value, at over = log(1 + 1/t)
+        largest = math.exp(-self.tilt * math.log1p(1.0 / self.tilt)) / (1.0 + self.tilt) if self.tilt > 0.0 else 1.0
+        slack += self.wrapped * largest + math.exp(-_NEGLIGIBLE)
+        scale = self.log_m - self.tilt * epsilon
+        upper = math.exp(min(scale + math.log(max((total + slack) * (1.0 + 1e-13), 5e-324)), 1.0)) + self.infinite
+        lower = math.exp(min(scale + math.log(max((total - slack) * (1.0 - 1e-13), 5e-324)), 1.0)) if total > slack else 0.0
+        return Bracket(min(lower, 1.0), min(max(upper, 5e-324), 1.0))
+
+    def epsilon(self, delta: float) -> float:
+        """Where the finite part of delta crosses delta, nearly: Newton's steps on log delta, kept inside a bracket. The caller checks."""
+        low, high = self.first * self.step, (self.first + self.length - 1) * self.step
+        point = min(max(self.mean, low), high)
+        for _ in range(100):
+            total, _, far = self._sums(point)
+            gap = math.log(max(total, 5e-324)) + self.log_m - self.tilt * point - math.log(delta)
+            if abs(gap) < 1e-10 or high - low <= 1e-14 * max(abs(high), self.step):
+                break
+            low, high = (point, high) if gap > 0.0 else (low, point)
+            newton = point + gap * total / far if far > 0.0 else math.inf  # d log delta/d epsilon = -far/total
+            if abs(newton - point) <= 1e-12 * max(abs(point), self.step):
+                break
+            point = newton if low < newton < high else 0.5 * (low + high)
+        return point
+
+
+@dataclass(frozen=True)
+class _Dense(_Law):
+    """The law point by point."""
+
+    masses: Array = field(default_factory=lambda: np.zeros(0))
+
+    def _sums(self, epsilon: float) -> tuple[float, float, float]:
+        start = max(math.floor(epsilon / self.step) + 1 - self.first, 0)
+        end = min(self.length, start + math.ceil(_NEGLIGIBLE / max(self.tilt * self.step, 1e-12)) + 1)
+        over = (self.first + np.arange(start, end)) * self.step - epsilon
+        with np.errstate(under="ignore"):
+            near = np.exp(-self.tilt * over)
+            share = -np.expm1(-np.maximum(over, 0.0))
+            masses = self.masses[start:end] * near
+        # plain sums: a threaded dot product costs more than it saves at this size
+        total = float((masses * share).sum())
+        return total, self.rounding * float((near * share).sum()), float(masses.sum()) - total
+
+
+@dataclass(frozen=True)
+class _Spectral(_Law):
+    """The law by the frequencies that matter: numbers, values (turned so that point 0 is loss 0), and the sum of the faint ones."""
+
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    values: Spectrum = field(default_factory=lambda: np.zeros(0, dtype=np.complex128))
+    faint: float = 0.0
+
+    def _series(self, decay: float, count: int) -> Spectrum:
+        """Sum over m < count of e^(-decay m step + 2 pi i number m/length), in closed form."""
+        turn = 2.0 * math.pi / self.length
+        ratio = -decay * self.step + 1j * turn * self.numbers
+        whole = -decay * self.step * count + 1j * turn * (self.numbers * count % self.length)
+        with np.errstate(under="ignore"):
+            return np.where(ratio == 0.0, float(count), np.expm1(whole) / np.expm1(np.where(ratio == 0.0, 1.0, ratio)))
+
+    def _sums(self, epsilon: float) -> tuple[float, float, float]:
+        start = max(math.floor(epsilon / self.step) + 1, self.first)
+        count = self.first + self.length - start
+        if count <= 0:
+            return 0.0, 0.0, 0.0
+        over = start * self.step - epsilon
+        turned = np.exp(2j * math.pi / self.length * (self.numbers * start % self.length))
+        near = math.exp(-self.tilt * over) * self._series(self.tilt, count)
+        far = math.exp(-(self.tilt + 1.0) * over) * self._series(self.tilt + 1.0, count)
+        factor = near - far
+        twice = np.where((self.numbers == 0) | (2 * self.numbers == self.length), 1.0, 2.0) / self.length
+        weights = self.values * turned * twice
+        total = float(np.sum((weights * factor).real))
+        size = float(np.sum(np.abs(self.values) * (np.abs(near) * 4.0) * twice))
+        return total, self.rounding * size + self.faint * float(np.abs(factor[0])), float(np.sum((weights * far).real))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """Several loss distributions on one grid, each a number of times, composed under a tilt."""
+
+    parts: tuple[tuple[LossDistribution, int], ...]
+
+    @property
+    def step(self) -> float:
+        return self.parts[0][0].step
+
+    @cached_property
+    def count(self) -> int:
+        return sum(times for _, times in self.parts)
+
+    @cached_property
+    def infinite(self) -> float:
+        return -math.expm1(sum(times * math.log1p(-min(part.infinite, 1.0 - 1e-16)) for part, times in self.parts))
+
+    def moments(self, tilt: float) -> tuple[float, float, float]:
+        """log M, mean and variance of the tilted sum."""
+        log_m = mean = variance = 0.0
+        for part, times in self.parts:
+            one = part.moments(tilt)
+            log_m, mean, variance = log_m + times * one[0], mean + times * one[1], variance + times * one[2]
+        return log_m, mean, variance
+
+    def log_mgf(self, tilt: float) -> float:
+        return math.fsum(times * part.log_mgf(tilt) for part, times in self.parts)
+
+    def tilt_for(self, epsilon: float) -> float:
+        """The saddle point: the tilt whose mean is epsilon (0 if the mean is above it already); near it is near enough."""
+        top = sum(times * part.losses[-1] for part, times in self.parts)
+        epsilon = min(epsilon, top * (1.0 - 1e-9))
+        low, high, tilt = 0.0, math.inf, 0.0
+        for _ in range(200):
+            _, mean, variance = self.moments(tilt)
+            if abs(mean - epsilon) < 0.2 * math.sqrt(variance) or (tilt == 0.0 and mean >= epsilon) or tilt > 1e12:
+                break
+            low, high = (tilt, high) if mean < epsilon else (low, tilt)
+            newton = tilt + (epsilon - mean) / max(variance, 1e-300)
+            inside = low < newton < min(high, 4.0 * tilt + 1.0 / math.sqrt(max(variance, 1e-300)))
+            tilt = newton if inside else min(2.0 * low + 1e-3, 0.5 * (low + high))
+        return tilt
+
+    def tilt_for_delta(self, delta: float) -> float:
+        """The tilt t at which Chernoff's bound at its own mean, M(t) e^(-t mean), has come down to delta."""
+        target = math.log(delta)
+        variance = self.moments(0.0)[2]
+        tilt, low, high = math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf
+        for _ in range(200):
+            log_m, mean, variance = self.moments(tilt)
+            gap = log_m - tilt * mean - target
+            if abs(gap) < 1.0 or tilt > 1e12:
+                break
+            low, high = (tilt, high) if gap > 0.0 else (low, tilt)
+            newton = tilt + gap / max(tilt * variance, 1e-300)
+            tilt = newton if low < newton < min(high, 4.0 * tilt) else min(2.0 * low + 1e-3, 0.5 * (low + high))
+        return tilt
+
+    def composed(self, tilt: float) -> _Law:
+        """The tilted law of the sum, in a window around its mean that all but a known share of it stays in."""
+        log_m, mean, variance = self.moments(tilt)
+        lowest = sum(times * part.first for part, times in self.parts)
+        highest = sum(times * (part.first + part.masses.size - 1) for part, times in self.parts)
+        below, above, wrapped = self._window(tilt, log_m, mean, variance)
+        first = max(lowest, math.floor((mean - below) / self.step))
+        last = min(highest, math.ceil((mean + above) / self.step))
+        least = max(last - first + 1, max(part.masses.size for part, _ in self.parts), 16)
+        length = next_fast_len(least, real=True)
+        if length > _MOST_POINTS:
+            raise Unsupported("the composition needs too fine a grid; fewer releases or more noise are needed.")
+        spectrum = self._spectrum(tilt, length)
+        rounding = 8.0 * _UNIT * (self.count + math.log2(length))
+        known = (first, length, self.step, tilt, log_m, wrapped, self.infinite, mean, math.sqrt(variance))
+        size = np.abs(spectrum)
+        numbers = np.flatnonzero(size > _FAINT)
+        if numbers.size <= _MOST_FREQUENCIES:
+            faint = 2.0 * float(size.sum() - size[numbers].sum() + _UNIT) / length
+            turned = np.exp(-2j * math.pi / length * (numbers * (lowest % length) % length))
+            return _Spectral(*known, rounding, numbers, spectrum[numbers] * turned, faint)
+        circle = np.roll(irfft(spectrum, length), -((first - lowest) % length))
+        return _Dense(*known, rounding * 2.0 * float(size.mean()), np.maximum(circle, 0.0))
+
+    def _spectrum(self, tilt: float, length: int) -> Spectrum:
+        """The transform of the tilted sum; short parts are convolved with each other first, at the length that they need."""
+        spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
+        waiting: list[Array] = []
+        with np.errstate(under="ignore"):
+            for part, times in self.parts:
+                masses = part.tilted(tilt, part.log_mgf(tilt))
+                if times > 1 or 8 * masses.size > length:
+                    spectrum *= _power(rfft(masses, length), times)
+                    continue
+                if sum(w.size for w in waiting) + masses.size > length // 4:
+                    spectrum *= rfft(_convolved(waiting), length)
+                    waiting = []
+                waiting.append(masses)
+            if waiting:
+                spectrum *= rfft(_convolved(waiting), length)
+        return spectrum
+
+    def _window(self, tilt: float, log_m: float, mean: float, variance: float) -> tuple[float, float, float]:
+        """How far below and above the mean the window has to go, and Chernoff's bound on what lies outside."""
+        deviation = math.sqrt(variance) + self.step
+        reach, bounds = [], []
+        for sign in (-1.0, 1.0):
+            width = 7.0 * deviation
+            for _ in range(60):
+                # at the point that suits a normal law, then at some that suit longer tails
+                for t in (width / deviation**2, 0.5 * width / deviation**2, 2.0 * width / deviation**2, 2.0 / deviation):
+                    bound = math.exp(min(self.log_mgf(tilt + sign * t) - log_m - sign * t * mean - t * width, 0.0))
+                    if bound < _WRAPPED:
+                        break
+                if bound < _WRAPPED:
+                    break
+                width *= 1.25
+            reach.append(width)
+            bounds.append(bound)
+        return reach[0], reach[1], sum(bounds)
+
+
+def _convolved(rows: list[Array]) -> Array:
+    """All rows convolved."""
+    if len(rows) == 1:
+        return rows[0]
+    size = sum(row.size for row in rows) - len(rows) + 1
+    length = next_fast_len(size, real=True)
+    product = rfft(rows[0], length)
+    for row in rows[1:]:
+        product *= rfft(row, length)
+    return irfft(product, length)[:size]
+
+
+def _power(transform: Spectrum, times: int) -> Spectrum:
+    """z^times by squaring, where it is not hopelessly small."""
+    if times == 1:
+        return transform
+    alive = np.flatnonzero(np.abs(transform) > 1e-30 ** (1.0 / times))
+    base, result = transform[alive], np.ones(alive.size, dtype=np.complex128)
+    while times:
+        if times & 1:
+            result = result * base
+        times >>= 1
+        if times:
+            base = base * base
+    whole = np.zeros_like(transform)
+    whole[alive] = result
+    return whole
+
+
+@dataclass(frozen=True, eq=False)
+class Composed(Curve):
+    """The curve of several pairs released together: (pair, times) each; see the module's text.
+
+    `relative` is the share of the shift that discretisation may cost.
+    """
+
+    parts: tuple[tuple[Any, int], ...]
+    relative: float = DEFAULT_RELATIVE
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _step(self) -> float:
+        """h with h^2/8 = relative * (mean square loss), aligned with an atom where there is one."""
+        count = sum(times for _, times in self.parts)
+        square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
+        step = math.sqrt(8.0 * self.relative * square)
+        aligned = [atom for pair, _ in self.parts for atom in pair.atoms]
+        if aligned and max(aligned) > step:
+            step = max(aligned) / math.ceil(max(aligned) / step)
+        return step
+
+    @cached_property
+    def _ways(self) -> tuple[tuple[tuple[Any, int], ...], ...]:
+        """The parts, and where one of them is not its own mirror image all of them reversed: the worse way counts."""
+        if all(pair.symmetric for pair, _ in self.parts):
+            return (self.parts,)
+        return self.parts, tuple((Reversed(pair), times) for pair, times in self.parts)
+
+    @cached_property
+    def _above(self) -> tuple[_Sum, ...]:
+        return tuple(_Sum(tuple((discretise(pair, self._step), times) for pair, times in parts)) for parts in self._ways)
+
+    @cached_property
+    def _below(self) -> tuple[_Sum | None, ...]:
+        return tuple(self._below_of(parts) for parts in self._ways)
+
+    def _below_of(self, parts_of_way: tuple[tuple[Any, int], ...]) -> _Sum | None:
+        """Each part with the least share that passes."""
+        alone = len(parts_of_way) == 1
+        step = self._step if alone else self._step / 6.0  # atoms of several parts cannot all be aligned
+        found = []
+        for pair, times in parts_of_way:
+            shares = (0.0, *(0.25 * (step / pair.spread) ** 2 * 2.0**i for i in range(12)))
+            tried = (discretise_below(pair, share, step * (1.0 - share) if alone else step) for share in shares if share < 0.2)
+            part = next((p for p in tried if p is not None), None)
+            if part is not None:  # a part without a lower bound is left out, which only lowers the whole
+                found.append((part, times))
+        return _Sum(tuple(found)) if found else None
+
+    @cached_property
+    def _inflation(self) -> float:
+        """(1 + relative error of the parts' curves and of their masses)^count."""
+        return math.exp(min(sum(times for _, times in self.parts) * 4e-13, 1.0))
+
+    @cached_property
+    def _pure(self) -> float:
+        return math.fsum(times * pair.pure_epsilon for pair, times in self.parts)
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The sum of the parts' pure epsilons."""
+        return self._pure * (1.0 + 1e-15)
+
+    def _one(self, epsilon: float, *, lower: bool) -> float:
+        if lower:
+            values = [self._law(total, epsilon).delta(epsilon).lower for total in self._below if total is not None]
+            return max((float(value) for value in values), default=0.0) / self._inflation
+        if epsilon >= self._pure:
+            return 0.0
+        return min(max(float(self._law(total, epsilon).delta(epsilon).upper) for total in self._above) * self._inflation, 1.0)
+
+    def _law(self, total: _Sum, epsilon: float) -> _Law:
+        """The composed law under a tilt that suits epsilon, from the few already made if one of them does."""
+        made = self._cache.setdefault(id(total), [])
+        for law in made:
+            if abs(epsilon - law.mean) < 2.0 * law.deviation or (law.tilt == 0.0 and epsilon < law.mean):
+                return law
+        law = total.composed(total.tilt_for(epsilon))
+        made.append(law)
+        return law
+
+    def _forward(self, epsilon: Array) -> Bracket:
+        upper = self._end(epsilon, "upper")
+        return Bracket(np.minimum(self._end(epsilon, "lower"), upper), upper)
+
+    def _end(self, epsilon: Array, end: str) -> Array:
+        flat = np.asarray(epsilon, dtype=np.float64).ravel()
+        return np.array([self._one(float(e), lower=end == "lower") for e in flat]).reshape(np.shape(epsilon))
+
+    def _epsilon_end(self, delta: Array, end: str) -> tuple[Array, Array]:
+        found = np.array([self._epsilon_at(float(d), lower=end == "lower") for d in delta.ravel()]).reshape(delta.shape)
+        return found, found
+
+    def _epsilon_at(self, delta: float, *, lower: bool) -> float:
+        """The worse way's epsilon."""
+        alone = max(float(np.asarray(pair.forward(np.zeros(())).lower)) for pair, _ in self.parts)  # together they give no less
+        if alone <= delta and self._one(0.0, lower=lower) <= delta:
+            return 0.0
+        totals = self._below if lower else self._above
+        return max((self._crossing(total, delta, lower=lower) for total in totals if total is not None), default=0.0)
+
+    def _crossing(self, total: _Sum, delta: float, *, lower: bool) -> float:
+        """One tilt aimed at delta, its crossing, and then as little more (or less) as makes the certified end agree."""
+        if not lower and total.infinite >= delta:
+            return math.inf
+        law = total.composed(total.tilt_for_delta(delta))
+        sign = -1.0 if lower else 1.0
+        # aim a little to the safe side, so that the first check settles it: 1e-8 of delta is nothing in epsilon
+        room = delta / self._inflation * (1.0 - 1e-8) - total.infinite if not lower else delta * self._inflation * (1.0 + 1e-8)
+        found, rise = law.epsilon(max(room, 5e-324)), 1e-13
+        for _ in range(60):
+            bracket = law.delta(found)
+            value = float(bracket.lower) / self._inflation if lower else float(bracket.upper) * self._inflation
+            if (value >= delta) if lower else (value <= delta):
+                return max(found, 0.0)
+            found = found + sign * (rise * abs(found) + 1e-300)
+            rise *= 4.0
+        return 0.0 if lower else math.inf
+
+
+def compose_parts(parts: Sequence[tuple[Any, int]], **options: Any) -> Composed:
+    """Equal parts merged, then composed."""
+    merged: dict[Any, int] = {}
+    for pair, times in parts:
+        merged[pair] = merged.get(pair, 0) + times
+    return Composed(tuple(merged.items()), **options)
