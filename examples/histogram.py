@@ -54,9 +54,8 @@ def main() -> None:
         f"Guarantee: adding or removing one person, who falls into one bar, changes the probability of any output by at most a factor "
         f"e^{EPSILON:g} = {math.exp(EPSILON):.3g}, but for an event of probability {DELTA:g}."
     )
-    print(
-        f"A careful guesser of whether you are in the data errs at least {100 * hush.curve(plan.noise).least_error_sum / 2:.0f} % of the time."
-    )
+    errs = 100.0 * hush.curve(plan.noise).least_error_sum / 2.0
+    print(f"A careful guesser of whether you are in the data errs at least {errs:.0f} % of the time.")
     print(f"The Gaussian noise that most tools would add has {gaussian.variance / plan.variance:.1f} times the variance.")
 
 

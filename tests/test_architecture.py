@@ -19,7 +19,7 @@ FLOORS = [
     {"numerics", "errors"},
     {"noise", "sensitivity"},
     {"privacy"},
-    {"calibrate", "limit", "limit_program", "mechanism", "sampling"},
+    {"calibrate", "calibration", "limit", "limit_program", "mechanism", "sampling"},
     {"ledger"},
     {"release"},
     {"tables", "learn", "federated", "audit"},

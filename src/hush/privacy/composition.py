@@ -82,7 +82,9 @@ class _Law:
                 break
             low, high = (point, high) if gap > 0.0 else (low, point)
             newton = point + gap * total / far if far > 0.0 else math.inf  # d log delta/d epsilon = -far/total
-            if abs(newton - point) <= 1e-12 * max(abs(point), self.step):
+            if abs(gap) > 0.1 and abs(newton - point) < 0.01 * (high - low):  # under an atom delta itself is nearly linear
+                newton = point - math.expm1(min(-gap, 700.0)) * total / far if far > 0.0 else math.inf
+            elif abs(newton - point) <= 1e-12 * max(abs(point), self.step):
                 break
             point = newton if low < newton < high else 0.5 * (low + high)
         return point
@@ -185,17 +187,18 @@ class _Sum:
         return tilt
 
     def tilt_for_delta(self, delta: float) -> float:
-        """The tilt t at which Chernoff's bound at its own mean, M(t) e^(-t mean), has come down to delta."""
+        """The tilt t at which M(t) e^(-t mean)/(1 + t) has come down to delta: Chernoff's bound at its own mean, and a little less, because
+        losses count by how far they pass epsilon (without it, losses that end in an atom would never get there)."""
         target = math.log(delta)
         variance = self.moments(0.0)[2]
         tilt, low, high = math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf
         for _ in range(200):
             log_m, mean, variance = self.moments(tilt)
-            gap = log_m - tilt * mean - target
+            gap = log_m - tilt * mean - math.log1p(tilt) - target
             if abs(gap) < 1.0 or tilt > 1e12:
                 break
             low, high = (tilt, high) if gap > 0.0 else (low, tilt)
-            newton = tilt + gap / max(tilt * variance, 1e-300)
+            newton = tilt + gap / (tilt * variance + 1.0 / (1.0 + tilt))
             tilt = newton if low < newton < min(high, 4.0 * tilt) else min(2.0 * low + 1e-3, 0.5 * (low + high))
         return tilt
 
@@ -401,14 +404,30 @@ class Composed(Curve):
         # aim a little to the safe side, so that the first check settles it: 1e-8 of delta is nothing in epsilon
         room = delta / self._inflation * (1.0 - 1e-8) - total.infinite if not lower else delta * self._inflation * (1.0 + 1e-8)
         found, rise = law.epsilon(max(room, 5e-324)), 1e-13
-        for _ in range(60):
-            bracket = law.delta(found)
-            value = float(bracket.lower) / self._inflation if lower else float(bracket.upper) * self._inflation
-            if (value >= delta) if lower else (value <= delta):
+        for _ in range(12):
+            if self._settles(law.delta(found), delta, lower=lower):
                 return max(found, 0.0)
             found = found + sign * (rise * abs(found) + 1e-300)
             rise *= 4.0
-        return 0.0 if lower else math.inf
+        return self._bisected(total, delta, lower=lower)
+
+    def _settles(self, value: Bracket, delta: float, *, lower: bool) -> bool:
+        if lower:
+            return float(value.lower) / self._inflation >= delta
+        return float(value.upper) * self._inflation <= delta
+
+    def _bisected(self, total: _Sum, delta: float, *, lower: bool) -> float:
+        """The same by halves, a tilt of its own at every point: for laws so lopsided that one tilt does not show the crossing."""
+        low, high = 0.0, min(self._pure, total.step * sum(times * (part.first + part.masses.size) for part, times in total.parts))
+        safe = 0.0 if lower else math.inf
+        for _ in range(64):
+            middle = 0.5 * (low + high)
+            settles = self._settles(self._law(total, middle).delta(middle), delta, lower=lower)
+            safe = middle if settles else safe
+            low, high = (middle, high) if settles == lower else (low, middle)
+            if high - low <= 1e-13 * high:
+                break
+        return safe
 
 
 def compose_parts(parts: Sequence[tuple[Any, int]], **options: Any) -> Composed:

@@ -45,7 +45,7 @@ def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
 
     >>> from hush import Laplace, Sensitivity
     >>> round(curve(Laplace(20.0), Sensitivity(linf=1.0, l0=20)).epsilon(1e-8).upper, 3)
-    0.988
+    0.99
     """
     return compose([(noise, sensitivity, times)])
 

@@ -1,0 +1,367 @@
+"""Composition: brackets around exact Gaussians, enumerated losses and quadratures, and the laws that losses obey."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import erfc
+
+import hush
+from hush.privacy.composition import Composed
+from hush.privacy.curve import OneNumber
+
+Array = NDArray[np.float64]
+
+FAMILIES = {
+    "gaussian": hush.Gaussian(3.0),
+    "laplace": hush.Laplace(4.0),
+    "osgt": hush.OSGT(3.0, 6.0),
+    "flipped_huber": hush.FlippedHuber(4.0, 3.0),
+    "stable": hush.Stable(1.5, 4.0),
+    "staircase": hush.Staircase(0.4, 1.0, 0.45),
+    "truncated_laplace": hush.TruncatedLaplace(3.0, 30.0),
+    "exponential_power": hush.ExponentialPower(1.4, 5.0),
+    "asinh": hush.Asinh(0.5, 3.0),
+    "stepped": hush.Stepped(0.5, (4.0, 4.0, 3.0, 3.0, 2.0, 1.5), ratio=0.5, period=2),
+    "discrete": hush.Discrete(hush.Laplace(3.0)),
+}
+
+
+def inside(bracket: hush.Bracket, truth: float, slack: float = 0.0) -> bool:
+    """Does the bracket hold the truth, known to a relative `slack`?"""
+    return float(bracket.lower) * (1.0 - slack) <= truth <= float(bracket.upper) * (1.0 + slack)
+
+
+def width(bracket: hush.Bracket) -> float:
+    """Relative to the upper end."""
+    return (float(bracket.upper) - float(bracket.lower)) / float(bracket.upper)
+
+
+def composed(*parts: tuple[hush.Noise, float, int]) -> Composed:
+    """Parts as they are: nothing merged, no closed form."""
+    return Composed(tuple((OneNumber(noise, shift), times) for noise, shift, times in parts))
+
+
+# -- against exact values ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-12, 1e-20, 1e-30])
+def test_a_thousand_gaussians_bracket_the_exact_epsilon(delta: float) -> None:
+    got = composed((hush.Gaussian(30.0), 1.0, 1000)).epsilon(delta)
+    exact = OneNumber(hush.Gaussian(30.0), math.sqrt(1000.0)).epsilon(delta)
+    assert got.lower <= exact.lower and exact.upper <= got.upper
+    assert width(got) < 1e-4
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 6.0, 12.0])
+def test_unequal_gaussians_bracket_the_exact_delta(epsilon: float) -> None:
+    got = composed((hush.Gaussian(3.0), 1.0, 4), (hush.Gaussian(5.0), 2.0, 3), (hush.Gaussian(11.0), 1.0, 20)).delta(epsilon)
+    exact = OneNumber(hush.Gaussian(1.0), math.sqrt(4 / 9 + 12 / 25 + 20 / 121)).delta(epsilon)
+    assert inside(got, exact.lower) and inside(got, exact.upper)
+    assert width(got) < 1e-3
+
+
+def test_gaussians_are_merged_exactly() -> None:
+    merged = hush.compose([(hush.Gaussian(3.0), 1.0, 4), (hush.Gaussian(5.0), 2.0, 3)])
+    exact = OneNumber(hush.Gaussian(1.0), math.sqrt(4 / 9 + 12 / 25))
+    for epsilon in (0.1, 1.0, 5.0):
+        assert merged.delta(epsilon).upper == pytest.approx(exact.delta(epsilon).upper, rel=1e-12)
+
+
+def test_a_hundred_different_mechanisms_have_a_narrow_bracket() -> None:
+    builders: list[Callable[[float], hush.Noise]] = [
+        lambda i: hush.Laplace(40.0 + i),
+        lambda i: hush.Gaussian(30.0 + i),
+        lambda i: hush.OSGT(10.0 + i, 40.0 + i),
+        lambda i: hush.FlippedHuber(30.0 + i, 35.0),
+        lambda i: hush.ExponentialPower(1.2 + 0.005 * i, 50.0),
+        lambda i: hush.Asinh(0.5 + 0.01 * i, 30.0 + i),
+        lambda i: hush.Staircase(0.02 + 0.0002 * i),
+        lambda i: hush.Discrete(hush.Laplace(45.0 + i)),
+        lambda i: hush.TruncatedLaplace(45.0 + i, 3000.0),
+        lambda i: hush.Gaussian(60.0 + i),
+    ]
+    releases = [(builders[i % 10](float(i)), 1.0, 1) for i in range(100)]
+    assert len({str(noise) for noise, _, _ in releases}) == 100
+    curve = hush.compose(releases)
+    for delta in (1e-4, 1e-6, 1e-9):
+        assert width(curve.epsilon(delta)) < 1e-3
+
+
+def test_osgt_eight_times_is_better_than_the_papers_bound() -> None:
+    got = hush.curve(hush.OSGT(15.0, math.sqrt(630.0)), hush.Sensitivity(linf=1.0, l0=8)).delta(0.9)
+    assert inside(got, 1.674639e-15, 5e-7)  # half a unit of the last digit
+    assert width(got) < 0.01
+    assert got.upper < 1.2287e-14 / 7.0
+
+
+# -- against direct enumeration -----------------------------------------------------------------------------------------------------
+
+
+def enumerated(masses: Array, moved: Array, epsilon: float, times: int) -> float:
+    """The hockey-stick divergence of the product laws, outcome by outcome."""
+    p, q = masses, moved
+    for _ in range(times - 1):
+        p, q = np.outer(p, masses).ravel(), np.outer(q, moved).ravel()
+    return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+
+def lattice_pair(weights: Array, shift: int) -> tuple[Array, Array]:
+    """A law on consecutive cells, and itself moved by `shift` cells, over the union of both."""
+    masses = np.append(weights / weights.sum(), np.zeros(shift))
+    return masses, np.roll(masses, shift)
+
+
+def symmetric(half: Array) -> Array:
+    return np.append(half[::-1], half)
+
+
+TAIL = np.arange(0.0, 120.0)
+STAIRS = np.exp(-0.9 * np.floor(0.5 * np.arange(0.0, 100.0) + 0.5))  # gamma = 1/2, cells of 1/2: heights 1, e, e, e^2, e^2, ...
+LATTICE = {
+    "stepped": (hush.Stepped(0.5, (3.0, 2.0, 1.5, 1.0)), 1.0, lattice_pair(symmetric(np.array([3.0, 2.0, 1.5, 1.0])), 2)),
+    "wide": (hush.Stepped(1.0, (5.0, 3.0, 3.0, 0.01)), 1.0, lattice_pair(symmetric(np.array([5.0, 3.0, 3.0, 0.01])), 1)),
+    "staircase": (hush.Staircase(0.9, 1.0, 0.5), 1.0, lattice_pair(symmetric(STAIRS), 2)),
+    "discrete laplace": (hush.Discrete(hush.Laplace(1.5)), 1.0, lattice_pair(np.exp(-np.abs(np.arange(-60.0, 61.0)) / 1.5), 1)),
+    "discrete gaussian": (hush.Discrete(hush.Gaussian(2.0)), 2.0, lattice_pair(np.exp(-(np.arange(-20.0, 21.0) ** 2) / 8.0), 2)),
+}
+
+
+@pytest.mark.parametrize("times", [2, 3])
+@pytest.mark.parametrize("name", LATTICE)
+def test_enumerated_losses_are_inside_the_bracket(name: str, times: int) -> None:
+    noise, shift, (masses, moved) = LATTICE[name]
+    curve = hush.curve(noise, shift, times=times)
+    for epsilon in (0.0, 0.3, 0.9, 1.1, 1.8, 2.4):
+        truth, got = enumerated(masses, moved, epsilon, times), curve.delta(epsilon)
+        assert got.lower - 1e-12 <= truth <= got.upper + 1e-12
+        assert got.upper <= truth * 1.01 + 1e-9
+
+
+def test_a_mixed_list_agrees_with_enumeration() -> None:
+    first, second = LATTICE["stepped"], LATTICE["discrete laplace"]
+    curve = hush.compose([(first[0], first[1], 1), (second[0], second[1], 1)])
+    for epsilon in (0.0, 0.4, 1.0, 1.5):
+        p, q = (np.outer(first[2][i], second[2][i]).ravel() for i in (0, 1))
+        truth = float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+        got = curve.delta(epsilon)
+        assert got.lower - 1e-12 <= truth <= got.upper + 1e-12
+        assert width(got) < 0.01
+
+
+# -- against quadrature -------------------------------------------------------------------------------------------------------------
+
+
+def laplace_delta(epsilon: Array, scale: float) -> Array:
+    """One Laplace number moved by 1, any real epsilon: exact."""
+    pure = 1.0 / scale
+    middle = -np.expm1(0.5 * (np.clip(epsilon, -pure, pure) - pure))
+    return np.where(epsilon >= pure, 0.0, np.where(epsilon <= -pure, -np.expm1(np.minimum(epsilon, 0.0)), middle))
+
+
+class Huber:
+    """Flipped Huber noise from its density alone: linear up to alpha, quadratic beyond."""
+
+    def __init__(self, alpha: float, gamma: float) -> None:
+        self.alpha, self.gamma = alpha, gamma
+        self.total = 2.0 * float(self.beyond(np.zeros(1))[0])
+
+    def cost(self, x: Array) -> Array:
+        x = np.abs(x)
+        return np.where(x <= self.alpha, self.alpha * x, 0.5 * (x * x + self.alpha**2)) / self.gamma**2
+
+    def beyond(self, x: Array) -> Array:
+        a, g = self.alpha, self.gamma
+        tail = math.exp(-0.5 * (a / g) ** 2) * g * math.sqrt(0.5 * math.pi) * erfc(np.maximum(x, a) / (g * math.sqrt(2.0)))
+        return tail + (g * g / a) * (np.exp(-a * np.minimum(x, a) / g**2) - math.exp(-((a / g) ** 2)))
+
+    def cdf(self, x: Array) -> Array:
+        upper = self.beyond(np.abs(x)) / self.total
+        return np.where(x > 0.0, 1.0 - upper, upper)
+
+    def loss(self, x: Array) -> Array:
+        return self.cost(x - 1.0) - self.cost(x)
+
+    def delta(self, epsilon: Array) -> Array:
+        """F(t) - e^epsilon F(t - 1), with the loss above epsilon exactly below t."""
+        low, high = np.full_like(epsilon, -400.0), np.full_like(epsilon, 400.0)
+        for _ in range(80):
+            middle = 0.5 * (low + high)
+            above = self.loss(middle) > epsilon
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        return self.cdf(low) - np.exp(epsilon) * self.cdf(low - 1.0)
+
+
+def panels(breaks: list[float], count: int) -> tuple[Array, Array]:
+    """Gauss-Legendre nodes and weights, `count` panels between neighbouring breaks."""
+    node, weight = np.polynomial.legendre.leggauss(8)
+    edges = np.unique(np.concatenate([np.linspace(a, b, count + 1) for a, b in itertools.pairwise(breaks)]))
+    half = 0.5 * np.diff(edges)[:, None]
+    return (edges[:-1, None] + half * (1.0 + node)).ravel(), (half * weight).ravel()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0, 1.2, 1.9, 2.0, 2.1])
+@pytest.mark.parametrize("scale", [0.7, 5.0])
+def test_two_laplace_numbers_against_quadrature(scale: float, share: float) -> None:
+    """Epsilon below, at and above the atom 1/scale and the pure 2/scale."""
+    pure, epsilon = 1.0 / scale, share / scale
+    x, w = panels(sorted({0.0, 1.0, min(0.5 * abs(2.0 - share), 1.0), min(0.5 * share, 1.0)}), 50)
+    between = float(np.sum(w * np.exp(-x / scale) / (2.0 * scale) * laplace_delta(epsilon - (1.0 - 2.0 * x) / scale, scale)))
+    ends = 0.5 * laplace_delta(np.array(epsilon - pure), scale) + 0.5 * math.exp(-pure) * laplace_delta(np.array(epsilon + pure), scale)
+    truth, got = between + float(ends), hush.curve(hush.Laplace(scale), times=2).delta(epsilon)
+    assert got.lower - 1e-14 <= truth <= got.upper + 1e-14
+    assert got.upper <= truth * 1.001 + 1e-15
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0, 1.3, 2.0, 2.5, 4.0])
+@pytest.mark.parametrize(("alpha", "gamma"), [(4.0, 3.0), (1.5, 2.0)])
+def test_two_flipped_huber_numbers_against_quadrature(alpha: float, gamma: float, share: float) -> None:
+    """delta_2(e) = E delta_1(e - L); epsilon in units of the atom alpha/gamma^2."""
+    law, epsilon = Huber(alpha, gamma), share * alpha / gamma**2
+    x, w = panels([-40.0, -alpha, 0.0, 1.0, alpha, alpha + 1.0, 40.0], 800)
+    truth = float(np.sum(w * np.exp(-law.cost(x)) / law.total * law.delta(epsilon - law.loss(x))))
+    got = hush.curve(hush.FlippedHuber(alpha, gamma), times=2).delta(epsilon)
+    assert inside(got, truth, 1e-6)
+    assert width(got) < 0.01
+
+
+# -- laws ---------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_k_at_once_equal_k_singles(name: str) -> None:
+    noise = FAMILIES[name]
+    whole, singles = hush.compose([(noise, 1.0, 3)]), hush.compose([(noise, 1.0, 1)] * 3)
+    nested = hush.curve(noise, hush.Sensitivity(linf=1.0, l0=3))
+    unmerged = composed((noise, 1.0, 1), (noise, 1.0, 1), (noise, 1.0, 1))
+    for epsilon in (0.0, 0.2, 0.7):
+        upper = whole.delta(epsilon).upper
+        assert singles.delta(epsilon).upper == pytest.approx(upper, rel=1e-12)
+        assert nested.delta(epsilon).upper == pytest.approx(upper, rel=1e-12)
+        other = unmerged.delta(epsilon)
+        assert other.upper == pytest.approx(upper, rel=1e-4)
+        assert whole.delta(epsilon).lower <= other.upper and other.lower <= upper
+
+
+def test_times_and_l0_multiply() -> None:
+    noise = hush.FlippedHuber(4.0, 3.0)
+    six = hush.delta(noise, 0.8, times=6)
+    assert hush.delta(noise, 0.8, hush.Sensitivity(linf=1.0, l0=3), times=2) == pytest.approx(six, rel=1e-12)
+    assert hush.delta(noise, 0.8, hush.Sensitivity(linf=1.0, l0=2), times=3) == pytest.approx(six, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_monotone_in_times_and_l0(name: str) -> None:
+    noise = FAMILIES[name]
+    by_times = [hush.delta(noise, 0.5, times=k) for k in (1, 2, 3, 5, 9)]
+    by_l0 = [hush.epsilon(noise, 1e-2, hush.Sensitivity(linf=1.0, l0=k)) for k in (1, 2, 4, 8)]
+    assert all(a <= b for a, b in itertools.pairwise(by_times))
+    assert all(a <= b for a, b in itertools.pairwise(by_l0))
+
+
+@pytest.mark.parametrize("name", [n for n in FAMILIES if math.isfinite(hush.epsilon(FAMILIES[n], 0.0))])
+def test_pure_epsilon_adds_and_delta_vanishes_there(name: str) -> None:
+    noise = FAMILIES[name]
+    one, curve = hush.epsilon(noise, 0.0), hush.curve(noise, times=7)
+    assert curve.epsilon(0.0).upper == pytest.approx(7.0 * one, rel=1e-10)
+    assert curve.epsilon(0.0).upper >= 7.0 * one * (1.0 - 1e-14)
+    assert curve.delta(7.0 * one * (1.0 + 1e-9)).upper == 0.0
+    assert curve.delta(7.0 * one * 0.9).upper > 0.0
+    mixed = hush.compose([(noise, 1.0, 2), (hush.Laplace(10.0), 1.0, 5)])
+    assert mixed.epsilon(0.0).upper == pytest.approx(2.0 * one + 0.5, rel=1e-10)
+
+
+def test_no_pure_epsilon_where_a_part_has_none() -> None:
+    assert math.isinf(hush.compose([(hush.Laplace(2.0), 1.0, 1), (hush.Gaussian(2.0), 1.0, 1)]).epsilon(0.0).upper)
+
+
+@pytest.mark.parametrize("times", [1, 2, 10, 100])
+def test_the_mass_at_infinity_of_truncated_laplace_stays(times: int) -> None:
+    """Mass the moved law does not reach is told apart for certain: 1 - (1 - m)^k is left at every epsilon."""
+    noise = hush.TruncatedLaplace(1.0, 9.0)
+    lost = (math.exp(-8.0) - math.exp(-9.0)) / (2.0 * -math.expm1(-9.0))
+    whole = -math.expm1(times * math.log1p(-lost))
+    curve = hush.curve(noise, times=times)
+    beyond = curve.delta(times * 1.0 + 1.0)
+    assert inside(beyond, whole, 1e-9)
+    assert beyond.upper <= whole * (1.0 + 1e-6)
+    assert math.isinf(curve.epsilon(0.999 * whole).upper)
+    assert curve.epsilon(1.01 * whole).upper <= times * 1.0 + 1e-9
+
+
+def test_composed_delta_is_monotone_and_convex_in_e_to_epsilon() -> None:
+    curve = hush.compose([(hush.Laplace(3.0), 1.0, 2), (hush.OSGT(3.0, 6.0), 1.0, 3)])
+    epsilon = np.linspace(0.0, 2.0, 41)
+    upper = np.asarray(curve.delta(epsilon).upper)
+    assert (np.diff(upper) <= 1e-12).all()
+    slope = np.diff(upper) / np.diff(np.exp(epsilon))
+    assert (np.diff(slope) >= -1e-6).all()
+
+
+def test_more_releases_tell_more() -> None:
+    base = [(hush.Laplace(5.0), 1.0, 2), (hush.Asinh(0.5, 3.0), 1.0, 1)]
+    more = [*base, (hush.Staircase(0.2), 1.0, 1)]
+    for epsilon in (0.0, 0.3, 0.8):
+        assert hush.compose(base).delta(epsilon).lower <= hush.compose(more).delta(epsilon).upper
+        assert hush.compose(base).delta(epsilon).upper <= hush.compose(more).delta(epsilon).upper
+
+
+def test_order_does_not_matter() -> None:
+    releases = [(hush.Laplace(5.0), 1.0, 2), (hush.Asinh(0.5, 3.0), 1.0, 1), (hush.OSGT(3.0, 6.0), 2.0, 1)]
+    values = [hush.compose(order).delta(0.6).upper for order in itertools.permutations(releases)]
+    assert values == pytest.approx([values[0]] * 6, rel=1e-9)
+
+
+def test_an_array_and_negative_epsilons() -> None:
+    curve = hush.curve(hush.Laplace(2.0), times=3)
+    got = np.asarray(curve.delta([-0.4, 0.0, 0.4]).upper)
+    assert got.shape == (3,)
+    assert got[0] == pytest.approx(-math.expm1(-0.4) + math.exp(-0.4) * got[2], rel=1e-12)
+
+
+NOISES = st.one_of(
+    st.builds(hush.Laplace, st.floats(0.5, 50.0)),
+    st.builds(hush.OSGT, st.floats(0.1, 20.0), st.floats(1.0, 30.0)),
+    st.builds(hush.FlippedHuber, st.floats(0.1, 20.0), st.floats(1.0, 20.0)),
+    st.builds(hush.ExponentialPower, st.floats(1.0, 2.0), st.floats(1.0, 40.0)),
+    st.builds(hush.Staircase, st.floats(0.02, 2.0)),
+    st.builds(lambda s: hush.Discrete(hush.Laplace(s)), st.floats(0.5, 20.0)),
+)
+
+
+@settings(max_examples=30)
+@given(noise=NOISES, log_delta=st.floats(-12.0, -1.0), times=st.integers(2, 60))
+def test_epsilon_lands_on_the_private_side(noise: hush.Noise, log_delta: float, times: int) -> None:
+    delta = 10.0**log_delta
+    epsilon = hush.epsilon(noise, delta, times=times)
+    assert hush.delta(noise, epsilon, times=times) <= delta
+
+
+@settings(max_examples=20)
+@given(noise=NOISES, log_delta=st.floats(-10.0, -1.5), times=st.integers(2, 40))
+def test_the_ends_are_in_order_and_near(noise: hush.Noise, log_delta: float, times: int) -> None:
+    got = hush.curve(noise, times=times).epsilon(10.0**log_delta)
+    assert 0.0 <= got.lower <= got.upper
+    assert got.upper - got.lower <= 2e-3 * got.upper + 1e-9
+
+
+# -- bad input ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("releases", [[], [()], [(1.0, 1.0, 1)], [(hush.Gaussian(1.0), 1.0, 1, 1)], [(hush.Gaussian(1.0), -1.0, 1)], ["x"]])
+def test_bad_lists_are_refused(releases: list[object]) -> None:
+    with pytest.raises(hush.HushError):
+        hush.compose(releases)
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.5, math.nan, "2", None, True])
+def test_bad_times_are_refused(times: object) -> None:
+    with pytest.raises(hush.InvalidParameter):
+        hush.curve(hush.Laplace(1.0), times=times)  # type: ignore[arg-type]
