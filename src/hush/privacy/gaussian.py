@@ -1,22 +1,17 @@
 """Zhao's toolbox: how much Gaussian noise (epsilon, delta)-privacy takes, by every method, and where the classical amounts fail.
 
-Everything is written in y = eps/d - d/2 with d = sensitivity/sigma, the standardised threshold of the privacy loss (y = a sqrt 2 in the
-paper). Each method is a choice of y, and then sigma = sensitivity/d with d = sqrt(y^2 + 2 eps) - y. In these terms
-
-    DP:    delta = Q(y) - e^eps Q(y + d)              (Zhao, eq. 5)
-    pDP:   delta = Q(y) + Q(y + d)                    (Zhao, eq. 13)
+The amounts are choices of a threshold (threshold.py); here they become numbers with a certificate.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, erfinv, log_ndtr, ndtr, ndtri, ndtri_exp
+from scipy.special import erfcx, erfinv, ndtr, ndtri, ndtri_exp
 
 from hush.errors import InvalidParameter, NotCertified, Unsupported, budgets, deltas, one_of, positives, reject
 from hush.noise.gaussian import Gaussian
@@ -25,6 +20,7 @@ from hush.numerics.mills import drop, mills
 from hush.numerics.root import safe_root
 from hush.numerics.twofold import Twofold
 from hush.privacy.curve import OneNumber
+from hush.privacy.threshold import Y, log_dp, log_pdp, step
 
 __all__ = [
     "Check",
@@ -48,165 +44,12 @@ _SQRT_2PI = math.sqrt(2.0 * math.pi)
 _UP = 1.0 + 2e-15
 
 
-# -- the two deltas as functions of y -------------------------------------------------------------------------------------------
-
-
-def _step(y: Array, epsilon: Array) -> Array:
-    """d = sqrt(y^2 + 2 eps) - y, without cancellation."""
-    root = np.hypot(y, np.sqrt(2.0 * epsilon))
-    return np.where(y > 0.0, 2.0 * epsilon / (np.maximum(y, 0.0) + root), root - np.minimum(y, 0.0))
-
-
-def _log_dp(y: Array, epsilon: Array) -> Array:
-    """log of Q(y) - e^eps Q(y + d)."""
-    d = _step(y, epsilon)
-    result = np.empty(y.shape)
-    far = y >= 0.0
-    result[far] = -0.5 * y[far] ** 2 - math.log(_SQRT_2PI) + np.log(drop(y[far], d[far]))
-    if not far.all():
-        z = -y[~far]
-        zero, density = np.zeros_like(z), np.exp(-0.5 * z * z) / _SQRT_2PI
-        result[~far] = np.log(-np.expm1(-0.5 * z * z) + density * (drop(zero, z) + drop(zero, np.maximum(d[~far] - z, 0.0))))
-    return result
-
-
-def _log_pdp(y: Array, epsilon: Array) -> Array:
-    """log of Q(y) + Q(y + d)."""
-    return np.logaddexp(log_ndtr(-y), log_ndtr(-y - _step(y, epsilon)))
-
-
-def _slope_dp(y: Array, epsilon: Array, log_delta: Array) -> Array:
-    """-d log delta/dy = phi(y) d/(sqrt(y^2 + 2 eps) delta)."""
-    root = np.hypot(y, np.sqrt(2.0 * epsilon))
-    return np.exp(-0.5 * y * y - log_delta) / _SQRT_2PI * _step(y, epsilon) / root
-
-
-def _slope_pdp(y: Array, epsilon: Array, log_delta: Array) -> Array:
-    root = np.hypot(y, np.sqrt(2.0 * epsilon))
-    far = y + _step(y, epsilon)
-    return (np.exp(-0.5 * y * y - log_delta) + np.exp(-0.5 * far * far - log_delta) * y / root) / _SQRT_2PI
-
-
-def _solve(log_value: Any, slope: Any, epsilon: Array, log_target: Array, low: Array, high: Array) -> Array:
-    """Zhao's Algorithm 1: keep the bracket, but move by Newton's step where it stays inside, by halves where it does not.
-
-    The log of delta is concave in y, so from the upper end Newton's steps descend to the root; five or six settle it.
-    """
-    shape = high.shape
-    epsilon, log_target, low, high = (np.array(v, dtype=np.float64).ravel() for v in (epsilon, log_target, low, high))
-    y, active = high.copy(), np.arange(high.size)
-    for _ in range(100):
-        here, e = y[active], epsilon[active]
-        value = log_value(here, e)
-        above = value > log_target[active]
-        low[active] = np.where(above, here, low[active])
-        high[active] = np.where(above, high[active], here)
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
-            newton = here + (value - log_target[active]) / slope(here, e, value)
-        inside = np.isfinite(newton) & (newton >= low[active]) & (newton <= high[active])
-        y[active] = np.where(inside, newton, 0.5 * (low[active] + high[active]))
-        moving = np.abs(y[active] - here) > 4e-15 * np.hypot(here, np.sqrt(2.0 * e))
-        active = active[moving]
-        if active.size == 0:
-            break
-    return y.reshape(shape)
-
-
-# -- one y for each method --------------------------------------------------------------------------------------------------------
-
-
-def _y_optimal(epsilon: Array, delta: Array) -> Array:
-    """Theorem 2, solved by Algorithm 1 inside the brackets of Lemma 14."""
-    # (90c): a > -inverfc((2 - 2 delta)/(e^eps + 1)), that is y > ndtri((1 - delta)/(e^eps + 1))
-    low = ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0))
-    high = np.where(delta < 0.5, -ndtri(np.minimum(delta, 0.5)), 0.0)  # Lemma 10 (31b): a < inverfc(2 delta)
-    # aim below delta by a little more than the error bound of the certified curve, so that one check settles it
-    return _solve(_log_dp, _slope_dp, epsilon, np.log(delta) - 6e-14, low, np.maximum(high, low))
-
-
-def _y_pdp_optimal(epsilon: Array, delta: Array) -> Array:
-    """Theorem 6, between the ends of Lemma 5: inverfc(2 delta) < d < inverfc(delta)."""
-    low, high = -ndtri(delta), -ndtri(0.5 * delta)
-    return _solve(_log_pdp, _slope_pdp, epsilon, np.log(delta), low, high)
-
-
-def _y_mechanism1(epsilon: Array, delta: Array) -> Array:
-    """Theorem 4, eq. (7a): u from Q(u) = delta + e^eps Q(sqrt(2 eps)), then Q(y) = delta Q(u)/(Q(u) - e^eps Q(u + d(u)))."""
-    root = np.sqrt(2.0 * epsilon)
-    # 1/2 - Q(u) = (1 - erfcx(sqrt eps))/2 - delta, the first difference without cancellation
-    middle = 0.5 * drop(np.zeros_like(root), root) / mills(0.0) - delta
-    defined = middle > -0.5
-    u = _SQRT_2 * erfinv(np.where(defined, 2.0 * middle, 0.0))
-    log_tail = np.log(delta) + log_ndtr(-u) - _log_dp(u, epsilon)
-    return np.where(defined, -ndtri_exp(np.minimum(log_tail, -1e-300)), 0.0)
-
-
-def _y_mechanism2(epsilon: Array, delta: Array) -> Array:
-    """Theorem 5, eq. (9): c^2 = ln(2/(sqrt(16 delta + 1) - 1)), rationalised so that small delta keeps its digits."""
-    if (delta >= 0.5).any():
-        raise InvalidParameter("mechanism2 needs delta below 0.5; use method='mechanism1' or 'optimal'.")
-    return np.sqrt(2.0 * (np.log((np.sqrt(16.0 * delta + 1.0) + 1.0) / 8.0) - np.log(delta)))
-
-
-def _y_mechanism3(epsilon: Array, delta: Array) -> Array:
-    """Theorem 8, eq. (14a): f = inverfc(delta)."""
-    return -ndtri(0.5 * delta) + 0.0 * epsilon
-
-
-def _y_mechanism4(epsilon: Array, delta: Array) -> Array:
-    """Theorem 9, eq. (15a): g^2 = ln(2/(sqrt(8 delta + 1) - 1)), rationalised."""
-    return np.sqrt(2.0 * (np.log((np.sqrt(8.0 * delta + 1.0) + 1.0) / 4.0) - np.log(delta))) + 0.0 * epsilon
-
-
-def _y_zcdp(epsilon: Array, delta: Array) -> Array:
-    """Section VII: rho = Delta^2/(2 sigma^2) and eps = rho + 2 sqrt(rho ln(1/delta)) give y = sqrt(2 ln(1/delta)).
-
-    Mironov's conversion minimised over the order gives the same amount, so "rdp" shares it.
-    """
-    return np.sqrt(-2.0 * np.log(delta)) + 0.0 * epsilon
-
-
-def _y_mcdp(epsilon: Array, delta: Array) -> Array:
-    """Lemma 7 solved: exp(-y^2/2) + exp(-y^2/2 - eps) = delta (not the pDP optimum, erratum A.2.4)."""
-    return np.sqrt(2.0 * (np.log1p(np.exp(-epsilon)) - np.log(delta)))
-
-
-def _y_cks(epsilon: Array, delta: Array) -> Array:
-    """eq. (20) of the OSGT paper at the best order a: d^2 = max over a of 2 (eps - c(a))/a, c(a) = log(1 - 1/a) - log(delta a)/(a - 1)."""
-    low, high = np.full(epsilon.shape, -14.0), np.full(epsilon.shape, 30.0)  # log(a - 1)
-    best = np.zeros(epsilon.shape)
-    for _ in range(12):  # each order is a valid bound on its own: the search only tightens
-        share = np.linspace(0.0, 1.0, 33).reshape((-1,) + (1,) * epsilon.ndim)
-        grid = low + share * (high - low)
-        a = 1.0 + np.exp(grid)
-        square = 2.0 * (epsilon - np.log1p(-1.0 / a) + (np.log(delta) + np.log(a)) / (a - 1.0)) / a
-        at = np.argmax(square, axis=0)[None]
-        best = np.maximum(best, np.take_along_axis(square, at, axis=0)[0])
-        low = np.take_along_axis(grid, np.maximum(at - 1, 0), axis=0)[0]
-        high = np.take_along_axis(grid, np.minimum(at + 1, 32), axis=0)[0]
-    d = np.sqrt(best)
-    return epsilon / d - 0.5 * d
-
-
-_Y: dict[str, Callable[[Array, Array], Array]] = {
-    "optimal": _y_optimal,
-    "mechanism1": _y_mechanism1,
-    "mechanism2": _y_mechanism2,
-    "pdp_optimal": _y_pdp_optimal,
-    "mechanism3": _y_mechanism3,
-    "mechanism4": _y_mechanism4,
-    "zcdp": _y_zcdp,
-    "rdp": _y_zcdp,
-    "mcdp": _y_mcdp,
-    "cks": _y_cks,
-}
-
 _CLASSICAL = {"dwork2006": 2.0, "dwork2014": 1.25}  # sigma = sqrt(2 ln(c/delta)) Delta/eps
 
 
 def methods() -> tuple[str, ...]:
     """The names that `sigma` takes as method=."""
-    return ("optimal", "dwork2006", "dwork2014", *[name for name in _Y if name != "optimal"])
+    return ("optimal", "dwork2006", "dwork2014", *[name for name in Y if name != "optimal"])
 
 
 # -- the amounts ------------------------------------------------------------------------------------------------------------------
@@ -252,7 +95,7 @@ def sigma(
 def _amount(method: str, epsilon: Array, delta: Array) -> Array:
     zero = epsilon == 0.0
     safe_epsilon = np.where(zero, 1.0, epsilon)
-    amount = _UP / _step(_Y[method](safe_epsilon, delta), safe_epsilon)
+    amount = _UP / step(Y[method](safe_epsilon, delta), safe_epsilon)
     if zero.any():
         amount = np.where(zero, _epsilon_free(delta), amount)
     return _certify(amount, epsilon, delta) if method == "optimal" else amount
@@ -324,13 +167,13 @@ def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:
     epsilon, delta = budgets("epsilon", epsilon), deltas("delta", delta, zero=False)
     reach = positives("sensitivity", sensitivity)
     epsilon, delta, reach = np.broadcast_arrays(epsilon, delta, reach)
-    above = 1.0 / _step(-ndtri(delta), epsilon)  # (31b)
+    above = 1.0 / step(-ndtri(delta), epsilon)  # (31b)
     upper = np.minimum(_epsilon_free(delta), above) * _UP
-    lower = 1.0 / _step(ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0)), epsilon)  # (32a), (33a)
+    lower = 1.0 / step(ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0)), epsilon)  # (32a), (33a)
     at_zero = 0.5 * drop(np.zeros_like(epsilon), np.sqrt(2.0 * epsilon)) / mills(0.0)  # delta at y = 0
     lower = np.maximum(lower, np.where(at_zero > delta, 1.0 / np.sqrt(2.0 * epsilon), 0.0))  # (32b), Theorem 2 (ii)
     deep = (delta >= 0.5) & (erfcx(np.sqrt(epsilon)) < 1.0 - delta)
-    lower = np.where(deep, np.maximum(lower, 1.0 / _step(-_SQRT_2 * erfinv(delta), epsilon)), lower)  # (33b)
+    lower = np.where(deep, np.maximum(lower, 1.0 / step(-_SQRT_2 * erfinv(delta), epsilon)), lower)  # (33b)
     return Bracket(lower / _UP * reach, upper * reach)
 
 
@@ -348,7 +191,7 @@ def fails_beyond(delta: Any, method: str, notion: str = "dp") -> Any:
     one_of("method", method, _CLASSICAL)
     one_of("notion", notion, ("dp", "pdp"))
     delta = deltas("delta", delta, zero=False)
-    log_value = _log_dp if notion == "dp" else _log_pdp
+    log_value = log_dp if notion == "dp" else log_pdp
     factor = np.sqrt(2.0 * (math.log(_CLASSICAL[method]) - np.log(delta)))
 
     def short(log_epsilon: Array) -> Array:
