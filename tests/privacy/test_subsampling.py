@@ -1,0 +1,129 @@
+"""Poisson sampling: both directions against the mixture's own integral, and training loops against Google's accountant."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import hush
+
+NOISES = {
+    "gaussian": hush.Gaussian(1.5),
+    "laplace": hush.Laplace(1.2),
+    "osgt": hush.OSGT(1.0, 2.0),
+    "flipped_huber": hush.FlippedHuber(2.0, 1.5),
+    "exponential_power": hush.ExponentialPower(1.5, 2.0),
+}
+EPSILONS = (0.01, 0.1, 0.3, 0.7)
+
+
+def mixture_deltas(noise: hush.Noise, rate: float, epsilon: float) -> tuple[float, float]:
+    """The hockey-stick divergences of q P + (1 - q) Q from Q and back, by the midpoint rule."""
+    step = 1e-3
+    x = np.arange(-40.0, 41.0, step) + 0.5 * step
+    with_unit, without = np.asarray(noise.pdf(x - 1.0)), np.asarray(noise.pdf(x))
+    mixed = rate * with_unit + (1.0 - rate) * without
+    raised = math.exp(epsilon)
+    return float(np.maximum(mixed - raised * without, 0.0).sum() * step), float(np.maximum(without - raised * mixed, 0.0).sum() * step)
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.3, 0.9])
+@pytest.mark.parametrize("name", NOISES)
+def test_both_directions_against_the_mixture(name: str, rate: float) -> None:
+    noise = NOISES[name]
+    sampled = hush.Subsampled(noise, rate)
+    for epsilon in EPSILONS:
+        there, back = mixture_deltas(noise, rate, epsilon)
+        forward, backward = sampled.forward(np.array(epsilon)), sampled.backward(np.array(epsilon))
+        assert float(forward.upper) == pytest.approx(there, rel=1e-4, abs=1e-7)
+        assert float(backward.upper) == pytest.approx(back, rel=1e-4, abs=1e-7)
+        assert float(forward.lower) <= float(forward.upper) <= float(forward.lower) * (1.0 + 1e-8) + 1e-15
+        assert float(backward.lower) <= float(backward.upper)
+        assert sampled.delta(epsilon).upper == max(float(forward.upper), float(backward.upper))
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_rate_one_is_the_whole(name: str) -> None:
+    sampled, whole = hush.Subsampled(NOISES[name], 1.0), hush.curve(NOISES[name])
+    for epsilon in (0.0, *EPSILONS):
+        assert sampled.delta(epsilon).upper == pytest.approx(whole.delta(epsilon).upper, rel=1e-10)
+        assert sampled.delta(epsilon).upper >= whole.delta(epsilon).lower
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_fewer_units_tell_less(name: str) -> None:
+    values = [hush.Subsampled(NOISES[name], rate).delta(0.2).upper for rate in (0.001, 0.01, 0.1, 0.5, 1.0)]
+    assert all(a <= b for a, b in itertools.pairwise(values))
+
+
+def test_the_pure_epsilon_is_amplified() -> None:
+    got = hush.Subsampled(hush.Laplace(1.0), 0.1).epsilon(0.0).upper
+    assert got == pytest.approx(math.log1p(0.1 * math.expm1(1.0)), rel=1e-12)
+    assert hush.Subsampled(hush.Laplace(1.0), 0.1).delta(got * (1.0 + 1e-9)).upper == 0.0
+
+
+def test_the_sensitivity_scales() -> None:
+    one, ten = hush.Subsampled(hush.Gaussian(1.5), 0.1), hush.Subsampled(hush.Gaussian(15.0), 0.1, 10.0)
+    assert one.delta(0.3).upper == pytest.approx(ten.delta(0.3).upper, rel=1e-12)
+
+
+def test_composition_of_one_is_itself() -> None:
+    sampled = hush.Subsampled(hush.Gaussian(1.5), 0.1)
+    assert hush.compose([(sampled, 1)]).delta(0.3).upper == sampled.delta(0.3).upper
+
+
+def test_k_at_once_equal_k_singles() -> None:
+    first, again = (hush.Subsampled(hush.Gaussian(1.5), 0.1) for _ in range(2))
+    assert first == again and hash(first) == hash(again)
+    whole, singles = hush.compose([(first, 3)]), hush.compose([(first, 1), (again, 2)])
+    assert whole.epsilon(1e-5).upper == pytest.approx(singles.epsilon(1e-5).upper, rel=1e-12)
+
+
+def test_sampling_helps_a_loop() -> None:
+    loop = hush.compose([(hush.Subsampled(hush.Gaussian(2.0), 0.05), 50)]).epsilon(1e-5)
+    assert 0.0 < loop.lower <= loop.upper < 0.2 * hush.epsilon(hush.Gaussian(2.0), 1e-5, times=50)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("noise", "rate", "times", "delta"),
+    [
+        (hush.Gaussian(1.0), 0.01, 500, 1e-5),
+        (hush.Gaussian(2.0), 0.2, 20, 1e-6),
+        (hush.Laplace(2.0), 0.1, 50, 1e-5),
+    ],
+)
+def test_a_loop_against_dp_accounting(noise: hush.Noise, rate: float, times: int, delta: float) -> None:
+    peer = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    if isinstance(noise, hush.Gaussian):
+        one = peer.from_gaussian_mechanism(noise.sigma, sampling_prob=rate, value_discretization_interval=1e-4)
+    else:
+        one = peer.from_laplace_mechanism(noise.scale, sampling_prob=rate, value_discretization_interval=1e-4)
+    theirs = one.self_compose(times).get_epsilon_for_delta(delta)
+    ours = hush.compose([(hush.Subsampled(noise, rate), times)]).epsilon(delta)
+    assert ours.upper == pytest.approx(theirs, rel=1e-3)
+    assert ours.lower <= theirs * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.0 + 1e-9, 2.0, math.nan, math.inf, "0.1", None, True])
+def test_bad_rates(rate: object) -> None:
+    with pytest.raises(hush.InvalidParameter, match="rate"):
+        hush.Subsampled(hush.Gaussian(1.0), rate)  # type: ignore[arg-type]
+
+
+def test_what_is_not_proved_is_refused() -> None:
+    for bound in (
+        hush.Sensitivity(linf=1.0, l0=2),
+        hush.Sensitivity(l2=1.0),
+        hush.Sensitivity(linf=1.0, l0=1, neighbours="replace"),
+        hush.Sensitivity(linf=(1.0, 2.0)),
+    ):
+        with pytest.raises(hush.Unsupported, match="Subsampled"):
+            hush.Subsampled(hush.Gaussian(1.0), 0.1, bound)
+    with pytest.raises(hush.InvalidParameter, match="noise"):
+        hush.Subsampled(1.0, 0.1)  # type: ignore[arg-type]
+    with pytest.raises(hush.InvalidParameter, match="times"):
+        hush.compose([(hush.Subsampled(hush.Gaussian(1.0), 0.1), 1.0, 3)])
