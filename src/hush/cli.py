@@ -51,6 +51,13 @@ def _noise(options: argparse.Namespace) -> hush.Noise:
     row = family(options.noise)
     given = {name: getattr(options, name_of(name)) for name in row.parameters}
     given = {name: value for name, value in given.items() if value is not None}
+    foreign = [
+        name for other in _SIMPLE for name in other.parameters if name not in row.parameters and getattr(options, name_of(name)) is not None
+    ]
+    if foreign:
+        raise InvalidParameter(
+            f"{row.name} noise has no parameter --{_FLAG.get(foreign[0], foreign[0])}; it takes {', '.join(row.parameters)}."
+        )
     needed = [name for name in row.parameters if name not in given and not _has_default(row.type, name)]
     if needed:
         flags = " ".join(f"--{_FLAG.get(name, name)} <number>" for name in needed)

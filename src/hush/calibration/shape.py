@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 from collections.abc import Callable
 from functools import lru_cache
@@ -65,8 +66,9 @@ def _best_plain(demand: Demand) -> float:
 
 def _worthless_delta(demand: Demand) -> bool:
     """Is delta too small to buy anything? Then a family's Laplace is its best: cutting Laplace noise off shows what delta is worth."""
-    if not demand.plain or demand.step is not None or regime(demand) > 0.5:
+    if not demand.plain or regime(demand) > 0.5:
         return False
+    demand = dataclasses.replace(demand, step=None)
     pure = Laplace(demand.shift * demand.count / demand.epsilon)
     try:
         return demand.delta == 0.0 or truncated_laplace_noise(demand).variance > pure.variance * (1.0 - 5e-4)

@@ -56,7 +56,10 @@ def laplace_noise(demand: Demand) -> Noise:
     try:
         return least(demand, noise_at, max(first, 0.0), relative=FINE, tolerance=tolerance)
     except Unsupported:
-        return demand.on_lattice(Laplace(pure))
+        noise = demand.on_lattice(Laplace(pure))
+        if not demand.meets(noise):
+            raise
+        return noise
 
 
 def staircase_noise(demand: Demand) -> Noise:

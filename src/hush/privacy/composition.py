@@ -69,7 +69,7 @@ class _Law:
         scale = self.log_m - self.tilt * epsilon
         upper = math.exp(min(scale + math.log(max((total + slack) * (1.0 + 1e-13), 5e-324)), 1.0)) + self.infinite
         lower = math.exp(min(scale + math.log(max((total - slack) * (1.0 - 1e-13), 5e-324)), 1.0)) if total > slack else 0.0
-        return Bracket(min(lower, 1.0), min(max(upper, 5e-324), 1.0))
+        return Bracket(min(lower + self.infinite * (1.0 - 1e-12), upper, 1.0), min(max(upper, 5e-324), 1.0))
 
     def epsilon(self, delta: float) -> float:
         """Where the finite part of delta crosses delta, nearly: Newton's steps on log delta, kept inside a bracket. The caller checks."""
@@ -310,6 +310,8 @@ class Composed(Curve):
         count = sum(times for _, times in self.parts)
         square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
         step = math.sqrt(8.0 * self.relative * square)
+        if not step > 1e-290:
+            raise Unsupported("the losses are too small to compose; with this much noise there is nothing left to account for.")
         aligned = [atom for pair, _ in self.parts for atom in pair.atoms]
         if aligned and max(aligned) > step:
             step = max(aligned) / math.ceil(max(aligned) / step)
@@ -359,21 +361,23 @@ class Composed(Curve):
 
     def _one(self, epsilon: float, *, lower: bool) -> float:
         if lower:
-            values = [self._law(total, epsilon).delta(epsilon).lower for total in self._below if total is not None]
+            values = [self._law_at(total, epsilon).delta(epsilon).lower for total in self._below if total is not None]
             return max((float(value) for value in values), default=0.0) / self._inflation
         if epsilon >= self._pure:
             return 0.0
-        return min(max(float(self._law(total, epsilon).delta(epsilon).upper) for total in self._above) * self._inflation, 1.0)
+        return min(max(float(self._law_at(total, epsilon).delta(epsilon).upper) for total in self._above) * self._inflation, 1.0)
 
-    def _law(self, total: _Sum, epsilon: float) -> _Law:
-        """The composed law under a tilt that suits epsilon, from the few already made if one of them does."""
-        made = self._cache.setdefault(id(total), [])
-        for law in made:
-            if abs(epsilon - law.mean) < 2.0 * law.deviation or (law.tilt == 0.0 and epsilon < law.mean):
-                return law
-        law = total.composed(total.tilt_for(epsilon))
-        made.append(law)
-        return law
+    def _law(self, total: _Sum, tilt: float) -> _Law:
+        """The composed law under a tilt from a ladder, so that nearby questions share it and the same question always gets the same."""
+        rung = math.exp(round(math.log(tilt) * 4.0) / 4.0) if tilt > 0.0 else 0.0
+        made = self._cache.setdefault(id(total), {})
+        if rung not in made:
+            made[rung] = total.composed(rung)
+        return made[rung]
+
+    def _law_at(self, total: _Sum, epsilon: float) -> _Law:
+        """The law that decides delta at epsilon."""
+        return self._law(total, total.tilt_for(epsilon))
 
     def _forward(self, epsilon: Array) -> Bracket:
         upper = self._end(epsilon, "upper")
@@ -399,16 +403,27 @@ class Composed(Curve):
         """One tilt aimed at delta, its crossing, and then as little more (or less) as makes the certified end agree."""
         if not lower and total.infinite >= delta:
             return math.inf
-        law = total.composed(total.tilt_for_delta(delta))
         sign = -1.0 if lower else 1.0
         # aim a little to the safe side, so that the first check settles it: 1e-8 of delta is nothing in epsilon
-        room = delta / self._inflation * (1.0 - 1e-8) - total.infinite if not lower else delta * self._inflation * (1.0 + 1e-8)
-        found, rise = law.epsilon(max(room, 5e-324)), 1e-13
-        for _ in range(12):
-            if self._settles(law.delta(found), delta, lower=lower):
+        room = (
+            delta / self._inflation * (1.0 - 1e-8) - total.infinite
+            if not lower
+            else delta * self._inflation * (1.0 + 1e-8) - total.infinite
+        )
+        law = self._law(total, total.tilt_for_delta(delta))
+        for _ in range(3):
+            found, rise = law.epsilon(max(room, 5e-324)), 1e-13
+            for _ in range(12):
+                if self._settles(law.delta(found), delta, lower=lower):
+                    break
+                found = found + sign * (rise * abs(found) + 1e-300)
+                rise *= 4.0
+            else:
+                break
+            deciding = self._law_at(total, found)  # what delta(found) will be answered with: it has to agree
+            if self._settles(deciding.delta(found), delta, lower=lower):
                 return max(found, 0.0)
-            found = found + sign * (rise * abs(found) + 1e-300)
-            rise *= 4.0
+            law = deciding
         return self._bisected(total, delta, lower=lower)
 
     def _settles(self, value: Bracket, delta: float, *, lower: bool) -> bool:
@@ -422,7 +437,7 @@ class Composed(Curve):
         safe = 0.0 if lower else math.inf
         for _ in range(64):
             middle = 0.5 * (low + high)
-            settles = self._settles(self._law(total, middle).delta(middle), delta, lower=lower)
+            settles = self._settles(self._law_at(total, middle).delta(middle), delta, lower=lower)
             safe = middle if settles else safe
             low, high = (middle, high) if settles == lower else (low, middle)
             if high - low <= 1e-13 * high:

@@ -38,7 +38,8 @@ def _hockey_stick(noise: Noise, epsilon: Array, shift: float) -> Bracket:
         return Bracket(lower, np.concatenate([part.upper for part in ends]).reshape(epsilon.shape))
     value = noise.surplus(noise.exceeds(epsilon, shift), epsilon, shift)
     bracket = around(value, noise.error_at(epsilon, shift))
-    never = epsilon >= noise.max_loss(shift)  # proved zero; elsewhere the truth is positive even if floats are not
+    most = noise.max_loss(shift)  # a float: at equality the surplus, in twofold precision, knows on which side the truth is
+    never = (epsilon > most) | ((epsilon == most) & (value == 0.0))  # proved zero; elsewhere positive even if floats are not
     upper = np.where(never, 0.0, np.minimum(np.maximum(bracket.upper, _TINY), 1.0))
     return Bracket(np.where(never, 0.0, np.minimum(bracket.lower, 1.0)), upper)
 
@@ -191,7 +192,11 @@ class OneNumber(Curve):
     # -- as one part of a composition (see privacy/loss) --------------------------------------------------------------
 
     def forward(self, epsilon: Array) -> Bracket:
-        return self._forward(epsilon)
+        """The curve; its lower end of the full shift alone, because several releases share one shift."""
+        whole = self._forward(epsilon)
+        if len(self._shifts()) == 1:
+            return whole
+        return Bracket(_hockey_stick(self.noise, np.asarray(epsilon), self.shift).lower, whole.upper)
 
     backward = forward
 

@@ -77,7 +77,7 @@ class Imported(Curve):
     distribution: Any
 
     def _forward(self, epsilon: Array) -> Bracket:
-        flat = np.asarray(epsilon, dtype=np.float64)
+        flat = np.minimum(np.asarray(epsilon, dtype=np.float64), 700.0)  # delta falls, so an earlier epsilon is on the safe side
         upper = np.array([float(self.distribution.get_delta_for_epsilon(float(e))) for e in flat.ravel()]).reshape(flat.shape)
         return Bracket(np.zeros_like(upper), np.clip(upper * (1.0 + 1e-9) + 1e-300, 0.0, 1.0))
 

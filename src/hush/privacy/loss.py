@@ -29,6 +29,7 @@ __all__ = ["LossDistribution", "Pair", "Reversed", "discretise", "discretise_bel
 
 Array = NDArray[np.float64]
 
+_FAR = 1e12  # an epsilon that stands for infinity
 _CUT = 1e-55  # a part's loss beyond the epsilon where its delta is this small counts as infinite
 _MOST_POINTS = 1 << 24
 
@@ -146,14 +147,15 @@ def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
     side = pair.backward if backward else pair.forward
     counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
     ends = np.asarray(side(counts * step).upper)
-    final = np.flatnonzero((ends <= _CUT) | (np.append(ends[4:], [ends[-1]] * 4) >= 0.999 * ends))
+    rest = float(np.asarray(side(np.array([_FAR])).upper)[0])  # what no epsilon takes away
+    final = np.flatnonzero(ends <= _CUT + rest * (1.0 + 1e-9))
     if not final.size or counts[final[0]] > _MOST_POINTS:
         raise Unsupported("the loss reaches too far for the grid; fewer releases or more noise are needed.")
     count = int(counts[final[0]])
     grid = np.arange(count + 1, dtype=np.float64) * step
     values = side(grid)
     upper = np.asarray(values.upper)
-    small = np.flatnonzero((upper <= _CUT) | (upper <= upper[-1] * (1.0 + 1e-12)))
+    small = np.flatnonzero(upper <= _CUT + rest * (1.0 + 1e-9))
     end = max(int(small[0]) if small.size else count, 1) + 1
     return grid[:end], Bracket(np.asarray(values.lower)[:end], upper[:end])
 
@@ -170,7 +172,8 @@ def _joined(up: Array, down: Array, infinite: float, step: float) -> LossDistrib
     """Positive losses as given, negative ones mirrored from the reversed pair, the rest at zero."""
     below = down * np.exp(-step * np.arange(1.0, down.size + 1.0))
     centre = 1.0 - infinite - math.fsum(up) - math.fsum(below)
-    return LossDistribution(np.concatenate([below[::-1], [max(centre, 0.0)], up]), -down.size, step, infinite)
+    # a trace at zero keeps logarithms finite where all the mass is infinite; it adds to the total, the safe side
+    return LossDistribution(np.concatenate([below[::-1], [max(centre, 1e-300)], up]), -down.size, step, infinite)
 
 
 def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution | None:
@@ -184,18 +187,20 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
     if pair.atoms and pair.atoms[0] > step:
         steps = pair.atoms[0] * squeeze / step
         squeeze *= math.floor(steps * (1.0 + 1e-12)) / steps if steps >= 1.0 else 1.0
-    sides = []
+    sides, infinite = [], 0.0
     for backward in (False,) if pair.symmetric else (False, True):
         grid, curve = _sampled(pair, backward, step)
         truth = pair.backward if backward else pair.forward
         squeeze = min(squeeze, 1.0)
         low = np.asarray(truth(grid / squeeze).lower) * squeeze
-        masses = _side(np.maximum(low - low[-1], 0.0), step) * (1.0 - 1e-13)
-        if not _lies_below(_curve_of(masses, 0.0, step), np.asarray(curve.lower), step):
+        rest = float(np.asarray(truth(np.array([_FAR])).lower)[0]) * squeeze * (1.0 - 1e-12)
+        masses = _side(np.maximum(low - max(rest, low[-1]), 0.0), step) * (1.0 - 1e-13)
+        if not _lies_below(_curve_of(masses, rest, step), np.asarray(curve.lower), step):
             return None
         sides.append(masses)
-    found = _joined(sides[0], sides[-1], 0.0, step)
-    return found if found.masses[-found.first] > 0.0 else None
+        infinite = rest if not backward else infinite
+    found = _joined(sides[0], sides[-1], infinite, step)
+    return found if found.masses[-found.first] > 1e-300 else None
 
 
 def _lies_below(chords: Array, truth: Array, step: float) -> bool:

@@ -67,7 +67,7 @@ class Subsampled(Curve):
         # log(1 + (e^e - 1)/q), written so that e^e may overflow
         raised = np.where(
             epsilon > 30.0,
-            epsilon - math.log(self.rate) + np.log1p(-(1.0 - self.rate) * np.exp(-epsilon)),
+            epsilon - math.log(self.rate) + np.log1p(-(1.0 - self.rate) * np.exp(-np.maximum(epsilon, 0.0))),
             np.log1p(np.expm1(np.minimum(epsilon, 30.0)) / self.rate),
         )
         inner = self.whole.forward(np.nextafter(raised * (1.0 - 4e-16), -np.inf).clip(0.0))
