@@ -186,7 +186,8 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
     squeeze = 1.0 - share
     if pair.atoms and pair.atoms[0] > step:
         steps = pair.atoms[0] * squeeze / step
-        squeeze *= math.floor(steps * (1.0 + 1e-12)) / steps if steps >= 1.0 else 1.0
+        # a touch short of the grid point, so that rounding leaves no trace of the atom beyond it
+        squeeze *= math.floor(steps * (1.0 + 1e-12)) / steps * (1.0 - 1e-14) if steps >= 1.0 else 1.0
     sides, infinite = [], 0.0
     for backward in (False,) if pair.symmetric else (False, True):
         grid, curve = _sampled(pair, backward, step)
