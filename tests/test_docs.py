@@ -44,3 +44,22 @@ def test_every_room_of_the_source_is_on_the_map() -> None:
     for source in (ROOT / "src" / "hush").rglob("*.py"):
         if source.stem not in ("__init__", "__main__"):
             assert source.stem in text, f"docs/architecture.md does not mention {source.name}"
+
+
+def test_the_map_of_theorems_names_what_exists() -> None:
+    """Every hush name and every test file in docs/theorems.md is there."""
+    import importlib
+
+    import hush
+
+    text = (ROOT / "docs" / "theorems.md").read_text()
+    names = {name.rstrip(".") for name in re.findall(r"`(hush\.[A-Za-z_.0-9]+)", text)}
+    assert len(names) > 40
+    for name in names:
+        found: object = hush
+        done = "hush"
+        for part in name.split(".")[1:]:
+            done += "." + part
+            found = getattr(found, part) if hasattr(found, part) else importlib.import_module(done)
+    for path in set(re.findall(r"tests/[\w/]+\.py", text)):
+        assert (ROOT / path).exists(), f"docs/theorems.md names {path}"
