@@ -11,9 +11,7 @@ both of positive terms and entire in u: one Gauss rule sums them, and Chebyshev 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
@@ -22,72 +20,17 @@ from numpy.typing import NDArray
 
 from hush.errors import positive, within
 from hush.noise.log_concave import LogConcave
+from hush.noise.smooth import crossing
+from hush.numerics.logarithm import log_twofold
 from hush.numerics.quadrature import gauss
 from hush.numerics.twofold import Twofold
 
 __all__ = ["Asinh", "crossing", "log_twofold"]
 
 Array = NDArray[np.float64]
-Newton = Callable[[Array, Array, Twofold], tuple[Array, Array]]
 
-FAR = 1e140  # in units; what lies beyond has no mass in floats
-PARTS = 64  # steps of the tables of logarithms and powers
 _ORDER, _WIDEST = 20, 1.5  # of a panel in u; the integrals vary with e^u
 _END, _DEEPEST = 44.0, 800.0  # exponents that add nothing more to an integral, and beyond which densities are 0 in floats
-
-
-def split(numbers: list[Decimal]) -> Twofold:
-    """Decimals as a twofold array."""
-    high = [float(x) for x in numbers]
-    return Twofold(high, [float(x - Decimal(h)) for x, h in zip(numbers, high, strict=True)])
-
-
-@cache
-def _logarithms() -> tuple[Twofold, Twofold]:
-    """log 2, and log(j/64) for j = 44 ... 91."""
-    with localcontext() as context:
-        context.prec = 40
-        return split([Decimal(2).ln()])[0], split([(Decimal(j) / PARTS).ln() for j in range(44, 92)])
-
-
-def log_twofold(y: Twofold) -> Twofold:
-    """log y for y > 0 to about 26 digits: a table at steps of 1/64 and 2 artanh of the small rest."""
-    log2, logs = _logarithms()
-    mantissa, exponent = np.frexp(y.hi)
-    # a mantissa around 1 keeps the logarithm of a y near 1 from cancelling
-    exponent = np.where(mantissa < math.sqrt(0.5), exponent - 1, exponent)
-    m = Twofold(np.ldexp(y.hi, -exponent), np.ldexp(y.lo, -exponent))
-    j = np.rint(m.hi * PARTS).astype(np.int64)
-    u = (m - j / PARTS) / (m + j / PARTS)
-    square, s = u * u, u.hi * u.hi
-    rest = s * s * (1.0 / 5.0 + s * (1.0 / 7.0 + s * (1.0 / 9.0 + s * (1.0 / 11.0 + s / 13.0))))
-    series = u * (square / 3.0 + rest + 1.0)
-    return log2 * exponent.astype(np.float64) + logs[j - 44] + Twofold(2.0 * series.hi, 2.0 * series.lo)
-
-
-def crossing(epsilon: Array, d: Twofold, start: Array, newton: Newton, energy: Callable[[Twofold], Twofold]) -> Twofold:
-    """The y >= -d/2 where the loss U(y + d) - U(|y|) equals epsilon, by Newton's steps.
-
-    `start` bounds y on the side from which the steps go one way (infinite: beyond all mass), `newton` gives epsilon - loss and
-    its slope in floats, `energy` the twofold U of a last step, left out where a hopelessly small d would drown it in round-off.
-    """
-    live, step = start < FAR, float(d.hi)
-    e, x, last = epsilon[live], start[live], not live.any()
-    for _ in range(60):
-        rest, slope = newton(x, e, d)
-        before, x = x, np.clip(x + rest / slope, -0.5 * step, FAR)
-        if last:
-            break
-        last = bool((np.abs(x - before) <= 1e-9 * np.abs(x) + 4e-15 * (x + step)).all())
-    y = Twofold(x)
-    for _ in range(2 if (np.abs(x) < 1e-6 * step).any() else 1):  # two where the slope may jump
-        near, far = y.where(y.hi >= 0.0, -y), y + d
-        both = energy(Twofold(np.stack([far.hi, near.hi]), np.stack([far.lo, near.lo])))
-        slope = newton(y.hi, e, d)[1]
-        y = y + np.where(1e-26 * both[0].hi <= 1e-15 * far.hi * slope, (e - (both[0] - both[1])).value() / slope, 0.0)
-    out = Twofold(np.full_like(start, np.inf), np.zeros_like(start))
-    out.put(live, y)
-    return out
 
 
 @cache

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from scipy.special import zeta
 
 from hush.errors import positive, within
-from hush.noise.asinh import PARTS, crossing, log_twofold, split
 from hush.noise.log_concave import LogConcave
+from hush.noise.smooth import crossing
+from hush.numerics.logarithm import PARTS, log_twofold, split
 from hush.numerics.quadrature import gauss
 from hush.numerics.twofold import Twofold
 

@@ -158,8 +158,34 @@ def _mirrored(epsilon: Array, forward: Any, towards: float) -> Array:
     return np.where(negative, mirror, forward)
 
 
+class Mirrored(Curve):
+    """A curve of a pair that is its own mirror image, as one part of a composition (see privacy/loss)."""
+
+    def forward(self, epsilon: Array) -> Bracket:
+        """delta of the first law against the second."""
+        return self._forward(epsilon)
+
+    def backward(self, epsilon: Array) -> Bracket:
+        """delta of the second against the first: the same."""
+        return self.forward(epsilon)
+
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+    @property
+    def spread(self) -> float:
+        """The shift of the unit Gaussian that is as easy to tell from its copy (same total variation)."""
+        apart = float(np.asarray(self._end(np.zeros(()), "upper")))
+        return float(min(2.0 * ndtri(0.5 * (1.0 + min(apart, 1.0 - 1e-15))), 16.0))
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        return ()
+
+
 @dataclass(frozen=True)
-class OneNumber(Curve):
+class OneNumber(Mirrored):
     """One number with additive noise, moved by at most `shift`: exact. Also a pair that composition can use."""
 
     noise: Noise
@@ -189,8 +215,6 @@ class OneNumber(Curve):
         beta = np.where(alpha <= 0.0, np.asarray(self.noise.cdf(self.noise.support - self.shift)), beta)
         return unwrap(np.maximum(beta * (1.0 - 1e-12), 0.0))
 
-    # -- as one part of a composition (see privacy/loss) --------------------------------------------------------------
-
     def forward(self, epsilon: Array) -> Bracket:
         """The curve; its lower end of the full shift alone, because several releases share one shift."""
         whole = self._forward(epsilon)
@@ -198,25 +222,13 @@ class OneNumber(Curve):
             return whole
         return Bracket(_hockey_stick(self.noise, np.asarray(epsilon), self.shift).lower, whole.upper)
 
-    backward = forward
-
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-    @property
-    def spread(self) -> float:
-        """The shift of the unit Gaussian that is as easy to tell from its copy (same total variation)."""
-        apart = float(np.asarray(self._end(np.zeros(()), "upper")))
-        return float(min(2.0 * ndtri(0.5 * (1.0 + min(apart, 1.0 - 1e-15))), 16.0))
-
     @property
     def atoms(self) -> tuple[float, ...]:
         return self.noise.atoms(self.shift)
 
 
 @dataclass(frozen=True)
-class PureBound(Curve):
+class PureBound(Mirrored):
     """All that is known is a pure epsilon: delta(e) = (e^pure - e^e)/(e^pure + 1), the curve of randomised response, the worst there is."""
 
     pure: float
@@ -229,15 +241,6 @@ class PureBound(Curve):
     @property
     def pure_epsilon(self) -> float:
         return self.pure
-
-    def forward(self, epsilon: Array) -> Bracket:
-        return self._forward(epsilon)
-
-    backward = forward
-
-    @property
-    def symmetric(self) -> bool:
-        return True
 
     @property
     def spread(self) -> float:

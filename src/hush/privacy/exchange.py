@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from hush.errors import Unsupported, positive, reject
 from hush.numerics.bracket import Bracket
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.loss import Reversed, discretise
 
 __all__ = ["Imported", "from_dp_accounting", "to_dp_accounting"]
@@ -28,18 +27,13 @@ def _peer() -> Any:
 
 
 @dataclass(frozen=True)
-class _AsPair:
-    """A whole curve as a symmetric pair."""
+class _Whole(Mirrored):
+    """A whole curve as one symmetric pair."""
 
     curve: Curve
-    spread: float = 1.0
-    atoms: tuple[float, ...] = ()
-    symmetric: bool = True
 
-    def forward(self, epsilon: Array) -> Bracket:
+    def _forward(self, epsilon: Array) -> Bracket:
         return self.curve._forward(epsilon)
-
-    backward = forward
 
 
 def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
@@ -57,7 +51,7 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     if not isinstance(curve, Curve):
         raise reject("curve", curve, "a privacy curve", "write to_dp_accounting(hush.curve(noise))")
     step, peer = positive("step", step), _peer()
-    pair: Any = curve if hasattr(curve, "forward") else _AsPair(curve)
+    pair: Any = curve if hasattr(curve, "forward") else _Whole(curve)
     ways = (pair,) if pair.symmetric else (pair, Reversed(pair))
     rows = []
     for way in ways:
@@ -71,8 +65,11 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Imported(Curve):
-    """Their loss distribution as a curve: what it says, plus 1e-9 of it for their rounding. Nothing is known from below."""
+class Imported(Mirrored):
+    """Their loss distribution as a curve: the worse of its two directions, plus 1e-9 of it for their rounding.
+
+    Nothing is known from below. Used either way round, the worse direction is a symmetric pair that dominates theirs.
+    """
 
     distribution: Any
 
@@ -80,25 +77,6 @@ class Imported(Curve):
         flat = np.minimum(np.asarray(epsilon, dtype=np.float64), 700.0)  # delta falls, so an earlier epsilon is on the safe side
         upper = np.array([float(self.distribution.get_delta_for_epsilon(float(e))) for e in flat.ravel()]).reshape(flat.shape)
         return Bracket(np.zeros_like(upper), np.clip(upper * (1.0 + 1e-9) + 1e-300, 0.0, 1.0))
-
-    def forward(self, epsilon: Array) -> Bracket:
-        """The worse of their two directions, either way: a symmetric pair that dominates theirs."""
-        return self._forward(epsilon)
-
-    backward = forward
-
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-    @property
-    def spread(self) -> float:
-        apart = float(np.asarray(self._end(np.zeros(()), "upper")))
-        return float(min(2.0 * ndtri(0.5 * (1.0 + min(apart, 1.0 - 1e-15))), 16.0))
-
-    @property
-    def atoms(self) -> tuple[float, ...]:
-        return ()
 
 
 def from_dp_accounting(distribution: Any) -> Imported:
