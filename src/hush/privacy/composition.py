@@ -266,7 +266,7 @@ class Composed(Curve):
 
     def _law(self, total: _Sum, tilt: float) -> Law:
         """The composed law under a tilt from a ladder, so that nearby questions share it and the same question always gets the same."""
-        rung = math.exp(round(math.log(tilt) * 4.0) / 4.0) if tilt > 0.0 else 0.0
+        rung = math.exp(round(math.log(tilt) * 2.0) / 2.0) if tilt > 0.0 else 0.0
         made = self._cache.setdefault(id(total), {})
         if rung not in made:
             made[rung] = total.composed(rung)
@@ -290,10 +290,10 @@ class Composed(Curve):
 
     def _epsilon_at(self, delta: float, *, lower: bool) -> float:
         """The worse way's epsilon."""
-        alone = max(float(np.asarray(pair.forward(np.zeros(())).lower)) for pair, _ in self.parts)  # together they give no less
-        if alone <= delta and self._one(0.0, lower=lower) <= delta:
-            return 0.0
         totals = self._below if lower else self._above
+        alone = max((part.at_zero for total in totals if total is not None for part, _ in total.parts), default=0.0)
+        if alone <= delta and self._one(0.0, lower=lower) <= delta:  # together the parts give no less than one alone
+            return 0.0
         return max((self._crossing(total, delta, lower=lower) for total in totals if total is not None), default=0.0)
 
     def _crossing(self, total: _Sum, delta: float, *, lower: bool) -> float:

@@ -51,6 +51,11 @@ class Pair(Hashable, Protocol):
         ...
 
     @property
+    def pure_epsilon(self) -> float:
+        """The largest loss either way, often infinite."""
+        ...
+
+    @property
     def spread(self) -> float:
         """The size of a typical loss: what a grid step is measured against."""
         ...
@@ -78,6 +83,10 @@ class Reversed:
         return bool(self.pair.symmetric)
 
     @property
+    def pure_epsilon(self) -> float:
+        return float(self.pair.pure_epsilon)
+
+    @property
     def spread(self) -> float:
         return float(self.pair.spread)
 
@@ -103,6 +112,11 @@ class LossDistribution:
     def _log_masses(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self.masses)
+
+    @property
+    def at_zero(self) -> float:
+        """delta at epsilon = 0."""
+        return float((self.masses * -np.expm1(-np.maximum(self.losses, 0.0))).sum()) + self.infinite
 
     def moments(self, tilt: float) -> tuple[float, float, float]:
         """log M, mean and variance of the tilted law, M the sum of p e^(tilt loss) over the finite losses."""
@@ -141,13 +155,16 @@ def _curve_of(masses: Array, infinite: float, step: float) -> Array:
     return np.append(np.cumsum(falls[::-1])[::-1] + infinite, infinite)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=24)
 def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
     """The grid from 0 to where delta falls below the cut or stops falling, and the pair's curve on it, forward or backward."""
     side = pair.backward if backward else pair.forward
+    if pair.pure_epsilon / step < 4096:  # a short loss needs no looking for its end
+        grid = np.arange(math.ceil(pair.pure_epsilon / step) + 2, dtype=np.float64) * step
+        return grid, side(grid)
     counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
-    ends = np.asarray(side(counts * step).upper)
-    rest = float(np.asarray(side(np.array([_FAR])).upper)[0])  # what no epsilon takes away
+    ends = np.asarray(side(np.append(counts * step, _FAR)).upper)
+    ends, rest = ends[:-1], float(ends[-1])  # what no epsilon takes away
     final = np.flatnonzero(ends <= _CUT + rest * (1.0 + 1e-9))
     if not final.size or counts[final[0]] > _MOST_POINTS:
         raise Unsupported("the loss reaches too far for the grid; fewer releases or more noise are needed.")
@@ -168,10 +185,10 @@ def discretise(pair: Pair, step: float) -> LossDistribution:
     return _joined(up, down, float(curve.upper[-1]), step)
 
 
-def _joined(up: Array, down: Array, infinite: float, step: float) -> LossDistribution:
-    """Positive losses as given, negative ones mirrored from the reversed pair, the rest at zero."""
+def _joined(up: Array, down: Array, infinite: float, step: float, *, slack: float = 1e-14) -> LossDistribution:
+    """Positive losses as given, negative ones mirrored from the reversed pair, the rest (and the sums' round-off, as slack) at zero."""
     below = down * np.exp(-step * np.arange(1.0, down.size + 1.0))
-    centre = 1.0 - infinite - math.fsum(up) - math.fsum(below)
+    centre = 1.0 - infinite - float(up.sum()) - float(below.sum()) + slack
     # a trace at zero keeps logarithms finite where all the mass is infinite; it adds to the total, the safe side
     return LossDistribution(np.concatenate([below[::-1], [max(centre, 1e-300)], up]), -down.size, step, infinite)
 
@@ -200,7 +217,7 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
             return None
         sides.append(masses)
         infinite = rest if not backward else infinite
-    found = _joined(sides[0], sides[-1], infinite, step)
+    found = _joined(sides[0], sides[-1], infinite, step, slack=-1e-14)
     return found if found.masses[-found.first] > 1e-300 else None
 
 
