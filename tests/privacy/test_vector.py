@@ -30,7 +30,7 @@ def at_shifts(noise: hush.Noise, shifts: tuple[float, ...]) -> hush.Curve:
     return hush.compose([(noise, shift, 1) for shift in shifts if shift > 0.0])
 
 
-def dominates(bound: hush.Curve, noise: hush.Noise, shifts: tuple[float, ...], epsilons: tuple[float, ...]) -> None:
+def assert_dominates(bound: hush.Curve, noise: hush.Noise, shifts: tuple[float, ...], epsilons: tuple[float, ...]) -> None:
     for epsilon in epsilons:
         assert at_shifts(noise, shifts).delta(epsilon).lower <= bound.delta(epsilon).upper
 
@@ -134,7 +134,7 @@ def test_smaller_moves_tell_less() -> None:
     for noise in (hush.Laplace(3.0), hush.OSGT(3.0, 6.0), hush.Staircase(0.5)):
         whole = hush.curve(noise, hush.Sensitivity(linf=1.0, l0=2))
         for shifts in ((1.0, 0.4), (0.7, 0.7), (1.0,)):
-            dominates(whole, noise, shifts, (0.1, 0.5, 0.8))
+            assert_dominates(whole, noise, shifts, (0.1, 0.5, 0.8))
 
 
 # -- bounds ---------------------------------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ DIRECTIONS = {"diagonal": (math.sqrt(0.5),) * 2, "axis": (1.0,), "25 degrees": (
 def test_osgt_theorem_2_dominates_every_direction(direction: str) -> None:
     noise = hush.OSGT(3.0, math.sqrt(40.0))
     bound = hush.curve(noise, hush.Sensitivity(l2=1.0, l0=2))
-    dominates(bound, noise, DIRECTIONS[direction], (0.05, 0.2, 0.5, 1.0, 2.0))
+    assert_dominates(bound, noise, DIRECTIONS[direction], (0.05, 0.2, 0.5, 1.0, 2.0))
     assert bound.delta(2.0).upper < 1e-6
 
 
@@ -155,7 +155,7 @@ def test_osgt_theorem_2_dominates_every_direction(direction: str) -> None:
 def test_flipped_huber_theorem_8_dominates_every_direction(alpha: float, gamma: float, direction: str) -> None:
     noise = hush.FlippedHuber(alpha, gamma)
     bound = hush.curve(noise, hush.Sensitivity(l2=1.0, l0=2))
-    dominates(bound, noise, DIRECTIONS[direction], (0.05, 0.3, 0.8, 1.2, 1.5, 2.5))
+    assert_dominates(bound, noise, DIRECTIONS[direction], (0.05, 0.3, 0.8, 1.2, 1.5, 2.5))
     assert bound.delta(2.5).upper < 1e-3
 
 
@@ -180,7 +180,7 @@ def test_bounds_fall_with_epsilon_and_grow_with_the_ball() -> None:
 def test_l1_with_k_is_the_box(noise: hush.Noise) -> None:
     bound = hush.curve(noise, hush.Sensitivity(l1=1.0, l0=2))
     assert bound.delta(0.6).upper == pytest.approx(hush.delta(noise, 0.6, hush.Sensitivity(linf=1.0, l0=2)), rel=1e-12)
-    dominates(bound, noise, (0.5, 0.5), (0.2, 0.6))
+    assert_dominates(bound, noise, (0.5, 0.5), (0.2, 0.6))
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1.5, 1.9])

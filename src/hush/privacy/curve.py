@@ -264,7 +264,7 @@ def error_sum(epsilon: float, delta: float = 0.0) -> float:
         raise reject("epsilon", epsilon, "a finite number, 0 or greater")
     share = float(deltas("delta", as_float("delta", delta, "in [0, 1)"), zero=True))
     fall = math.exp(-epsilon)
-    return 2.0 * (1.0 - share) * fall / (1.0 + fall)
+    return 2.0 * (1.0 - share) * fall / (1.0 + fall) * (1.0 - 1e-15 * (epsilon > 0.0 or share > 0.0))
 
 
 def epsilon_for_error_sum(least: float) -> float:

@@ -298,7 +298,7 @@ def pdp_from_dp(epsilon: float, delta: float, larger: float) -> tuple[float, flo
     larger = _one(budgets("larger", larger), "larger")
     if larger <= epsilon:
         raise reject("larger", larger, f"greater than epsilon = {epsilon:g}")
-    return larger, min(delta * (1.0 + math.exp(-larger)) / -math.expm1(epsilon - larger), 1.0)
+    return larger, min(delta * (1.0 + math.exp(-larger)) / -math.expm1(epsilon - larger) * _UP, 1.0)
 
 
 def compose_sigma(sigmas: Any, sensitivities: Any = 1.0) -> float:

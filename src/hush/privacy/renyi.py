@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+_UP = 1.0 + 2e-15  # a few roundings of a sum of positive terms
 
 
 def _order(value: Any) -> float:
@@ -280,7 +281,7 @@ def _one_delta(value: Any) -> float:
 def rdp_to_epsilon_mironov(order: float, divergence: float, delta: float) -> float:
     """(order, divergence)-RDP gives epsilon = divergence + log(1/delta)/(order - 1) (Mironov 2017, Proposition 3)."""
     order, delta = _order(order), _one_delta(delta)
-    return math.inf if order == 1.0 else non_negative("divergence", divergence) - math.log(delta) / (order - 1.0)
+    return math.inf if order == 1.0 else (non_negative("divergence", divergence) - math.log(delta) / (order - 1.0)) * _UP
 
 
 def rdp_to_delta(order: float, divergence: float, epsilon: float) -> float:
@@ -296,7 +297,9 @@ def rdp_to_delta(order: float, divergence: float, epsilon: float) -> float:
     if order == 1.0:
         return 1.0
     log_delta = (order - 1.0) * (t - epsilon) - math.log(order - 1.0) + order * math.log1p(-1.0 / order)
-    return math.exp(min(log_delta, 0.0))
+    # the exponent's terms are known to a unit in the last place each: their sizes, not that of their sum, decide the error
+    sizes = (order - 1.0) * (t + abs(epsilon)) + abs(math.log(order - 1.0)) + 2.0
+    return min(math.exp(min(log_delta, 0.0)) * (1.0 + 4e-16 * sizes), 1.0)
 
 
 def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
@@ -304,7 +307,9 @@ def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
     order, t, delta = _order(order), non_negative("divergence", divergence), _one_delta(delta)
     if order == 1.0:
         return math.inf
-    return max(t + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0), 0.0)
+    last = (math.log(delta) + math.log(order)) / (order - 1.0)
+    slack = 8e-16 * (t + abs(math.log1p(-1.0 / order)) + (abs(math.log(delta)) + math.log(order)) / (order - 1.0))
+    return max(t + math.log1p(-1.0 / order) - last + slack, 0.0)
 
 
 def _least_over_orders(value: Callable[[float], float], most: float) -> float:
@@ -339,7 +344,7 @@ def best_epsilon(divergence: Callable[[float], float], delta: float, *, largest_
 def zcdp_to_epsilon(rho: float, delta: float, *, xi: float = 0.0) -> float:
     """(xi, rho)-zCDP gives epsilon = xi + rho + 2 sqrt(rho log(1/delta)) (Bun and Steinke 2016, Proposition 1.3 and Lemma 3.5)."""
     rho, xi = non_negative("rho", rho), non_negative("xi", xi)
-    return xi + rho + 2.0 * math.sqrt(-rho * math.log(_one_delta(delta)))
+    return (xi + rho + 2.0 * math.sqrt(-rho * math.log(_one_delta(delta)))) * _UP
 
 
 def tcdp_to_epsilon(rho: float, omega: float, delta: float) -> float:
@@ -352,8 +357,8 @@ def tcdp_to_epsilon(rho: float, omega: float, delta: float) -> float:
     if omega <= 1.0:
         raise reject("omega", omega, "greater than 1")
     if needed <= (omega - 1.0) ** 2 * rho:
-        return rho + 2.0 * math.sqrt(rho * needed)
-    return rho * omega + needed / (omega - 1.0)
+        return (rho + 2.0 * math.sqrt(rho * needed)) * _UP
+    return (rho * omega + needed / (omega - 1.0)) * _UP
 
 
 def mcdp_to_pdp(mu: float, tau: float, epsilon: float) -> float:
@@ -363,4 +368,5 @@ def mcdp_to_pdp(mu: float, tau: float, epsilon: float) -> float:
     if epsilon <= mu:
         raise reject("epsilon", epsilon, f"greater than mu = {mu:g}")
     near, far = (epsilon - mu) / tau, (epsilon + mu) / tau
-    return min(math.exp(-0.5 * near * near) + math.exp(-0.5 * far * far), 1.0)
+    slack = 1.0 + 4e-16 * (far * far + 4.0)
+    return min((math.exp(-0.5 * near * near) + math.exp(-0.5 * far * far)) * slack, 1.0)
