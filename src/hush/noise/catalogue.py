@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hush.errors import one_of
+from hush.errors import InvalidParameter, one_of
 from hush.noise.asinh import Asinh
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
@@ -22,7 +23,7 @@ from hush.noise.staircase import Staircase
 from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 
-__all__ = ["FAMILIES", "Family", "Shape", "family"]
+__all__ = ["FAMILIES", "Family", "Shape", "family", "from_plain_values", "plain_values"]
 
 
 @dataclass(frozen=True)
@@ -130,3 +131,28 @@ def family(name: str) -> Family:
     """
     one_of("noise", name, (row.name for row in FAMILIES))
     return next(row for row in FAMILIES if row.name == name)
+
+
+def plain_values(noise: Noise) -> dict[str, Any]:
+    """The noise as its family name and numbers, for JSON and for the ledger; `from_plain_values` reads it back, bit for bit.
+
+    >>> plain_values(Discrete(Gaussian(2.0)))
+    {'family': 'discrete', 'noise': {'family': 'gaussian', 'sigma': 2.0}, 'step': 1.0}
+    """
+    row = next(row for row in FAMILIES if row.type is type(noise))
+    values = {name: getattr(noise, name) for name in row.parameters}
+    return {"family": row.name} | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
+
+
+def from_plain_values(values: Mapping[str, Any]) -> Noise:
+    """The noise that `plain_values` wrote down.
+
+    >>> from_plain_values({"family": "laplace", "scale": 2.0})
+    Laplace(scale=2.0)
+    """
+    row = family(values.get("family", ""))
+    given = {name: v for name, v in values.items() if name != "family"}
+    unknown = sorted(set(given) - set(row.parameters))
+    if unknown or set(row.parameters) - set(given):
+        raise InvalidParameter(f"{row.name} noise takes {', '.join(row.parameters)}, got {', '.join(sorted(given)) or 'nothing'}.")
+    return row.type(**{name: from_plain_values(v) if isinstance(v, Mapping) else v for name, v in given.items()})

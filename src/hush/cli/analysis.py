@@ -1,50 +1,22 @@
-"""The command line: parse, call one public function, print."""
+"""`hush calibrate`, `hush curve` and `hush gaussian`: questions that need no data."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import math
-import sys
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 import hush
+from hush.cli.text import Command, emit, finite, number, numbers, table
 from hush.errors import HushError, InvalidParameter
 from hush.noise.catalogue import FAMILIES, family
 
-__all__ = ["main"]
+__all__ = ["register"]
 
 #: How a constructor's parameter is spelled on the command line where its own name is taken.
 _FLAG = {"epsilon": "noise-epsilon", "sensitivity": "noise-sensitivity"}
 _SIMPLE = tuple(row for row in FAMILIES if row.name not in ("discrete", "stepped"))
-
-
-def _number(text: str) -> float:
-    """A float that did not fall to 0 or to infinity on the way from its decimal form."""
-    try:
-        value = float(text)
-    except ValueError as failure:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from failure
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
-    if value == 0.0 and any(digit in "123456789" for digit in text.lower().split("e")[0]):
-        raise argparse.ArgumentTypeError(f"{text!r} is too small for floating point; the least positive number is 5e-324")
-    return value
-
-
-def _numbers(text: str) -> list[float]:
-    """One number, a comma list, or start:stop:count (logarithmic where both ends are positive)."""
-    if ":" not in text:
-        return [_number(part) for part in text.split(",")]
-    parts = text.split(":")
-    if len(parts) != 3 or not parts[2].isdigit() or int(parts[2]) < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not start:stop:count, for example 0.1:10:20")
-    low, high, count = _number(parts[0]), _number(parts[1]), int(parts[2])
-    spaced = np.geomspace(low, high, count) if low > 0.0 and high > 0.0 else np.linspace(low, high, count)
-    return [float(v) for v in spaced]
 
 
 def _noise(options: argparse.Namespace) -> hush.Noise:
@@ -79,35 +51,9 @@ def _add_noise_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--noise", required=True, metavar="FAMILY", help="one of " + ", ".join(row.name for row in _SIMPLE))
     for name in sorted({name for row in _SIMPLE for name in row.parameters}):
         owners = ", ".join(row.name for row in _SIMPLE if name in row.parameters)
-        parser.add_argument(f"--{_FLAG.get(name, name)}", dest=name_of(name), type=_number, metavar="X", help=f"parameter of {owners}")
+        parser.add_argument(f"--{_FLAG.get(name, name)}", dest=name_of(name), type=number, metavar="X", help=f"parameter of {owners}")
     parser.add_argument("--discrete", action="store_true", help="the lattice version of the noise")
-    parser.add_argument("--step", type=_number, metavar="H", help="lattice step for --discrete (default 1)")
-
-
-def _table(rows: list[dict[str, Any]], columns: dict[str, str], *, left: int = 0) -> str:
-    """Rows under headings, numbers to six digits; the first `left` columns left-aligned, the others right."""
-    cells = [list(columns.values())]
-    cells += [[_cell(row.get(key)) for key in columns] for row in rows]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    lines = [[t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(line, widths, strict=True))] for line in cells]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return "" if value is None else str(value)
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinity: it becomes null."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def _emit(options: argparse.Namespace, document: dict[str, Any], text: str) -> None:
-    print(json.dumps(document, default=float, indent=2) if options.json else text)
+    parser.add_argument("--step", type=number, metavar="H", help="lattice step for --discrete (default 1)")
 
 
 def _curve(options: argparse.Namespace) -> None:
@@ -123,16 +69,16 @@ def _curve(options: argparse.Namespace) -> None:
         "noise": str(noise),
         "sensitivity": options.sensitivity,
         "times": options.times,
-        "variance": _finite(noise.variance),
-        "mean_abs": _finite(noise.mean_abs),
-        "points": [{key: _finite(value) for key, value in row.items()} for row in rows],
+        "variance": finite(noise.variance),
+        "mean_abs": finite(noise.mean_abs),
+        "points": [{key: finite(value) for key, value in row.items()} for row in rows],
     }
     head = f"{noise}, sensitivity {options.sensitivity:g}" + (f", {options.times} releases" if options.times > 1 else "")
     if len(rows) == 1:
         text = f"{head}\n(epsilon, delta) = ({rows[0]['epsilon']:.10g}, {rows[0]['delta']:.10g}), an upper bound"
     else:
-        text = f"{head}\n{_table(rows, {'epsilon': 'epsilon', 'delta': 'delta'})}"
-    _emit(options, document, text)
+        text = f"{head}\n{table(rows, {'epsilon': 'epsilon', 'delta': 'delta'})}"
+    emit(options, document, text)
 
 
 def _gaussian(options: argparse.Namespace) -> None:
@@ -153,7 +99,7 @@ def _gaussian(options: argparse.Namespace) -> None:
     document = {"epsilon": options.epsilon, "delta": options.delta, "sensitivity": options.sensitivity, "amounts": rows}
     head = f"Gaussian noise for epsilon = {options.epsilon:g}, delta = {options.delta:g}, l2 sensitivity {options.sensitivity:g}"
     columns = {"method": "method", "sigma": "sigma", "ratio": "x optimal", "delta": "delta really given", "remark": ""}
-    _emit(options, document, f"{head}\n{_table(rows, columns)}")
+    emit(options, document, f"{head}\n{table(rows, columns)}")
 
 
 def _calibrate(options: argparse.Namespace) -> None:
@@ -183,7 +129,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         "loss": plan.loss,
         "noise": repr(plan.noise),
         "limit": None if limit is None else {"lower": limit.lower, "upper": limit.upper},
-        "ranking": [{key: _finite(value) for key, value in row.items()} for row in rows],
+        "ranking": [{key: finite(value) for key, value in row.items()} for row in rows],
         "why": plan.why,
     }
     columns = {
@@ -197,9 +143,9 @@ def _calibrate(options: argparse.Namespace) -> None:
     }
     head = f"epsilon = {plan.epsilon:g}, delta = {plan.delta:g}, {_described(sensitivity)}, {plan.times} release" + "s" * (plan.times > 1)
     absent = [f"  {row['family']}: {row['absent']}" for row in rows if row["absent"]]
-    text = f"{head}\n{_table([row for row in rows if not row['absent']], columns, left=2)}"
+    text = f"{head}\n{table([row for row in rows if not row['absent']], columns, left=2)}"
     text += "\nnot in the running:\n" + "\n".join(absent) if absent else ""
-    _emit(options, document, f"{text}\n{plan.why}")
+    emit(options, document, f"{text}\n{plan.why}")
 
 
 def _ranked(choice: hush.Choice, plan: hush.Plan, limit: hush.Bracket | None) -> dict[str, Any]:
@@ -251,75 +197,32 @@ _EXAMPLES = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    """An argument parser that says what is wrong in one sentence."""
-
-    def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}; see `{self.prog} --help`.", file=sys.stderr)
-        sys.exit(2)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="hush",
-        description="Differentially private answers with the least noise that provable privacy allows.",
-        epilog="`hush <command> --help` shows examples.",
-    )
-    parser.add_argument("--version", action="version", version=f"hush {hush.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-
-    def command(name: str, action: Any, text: str) -> argparse.ArgumentParser:
-        formatter = argparse.RawDescriptionHelpFormatter
-        sub = commands.add_parser(name, help=text, description=text, epilog=_EXAMPLES[name], formatter_class=formatter)
-        sub.set_defaults(action=action)
-        sub.add_argument("--json", action="store_true", help="machine-readable output")
-        return sub
-
-    calibrate = command("calibrate", _calibrate, "the least noise for a budget, every family ranked")
-    calibrate.add_argument("--epsilon", type=_number, required=True, metavar="E")
-    calibrate.add_argument("--delta", type=_number, metavar="D")
+def register(command: Command) -> None:
+    """Add the three commands."""
+    calibrate = command("calibrate", _calibrate, "the least noise for a budget, every family ranked", _EXAMPLES["calibrate"])
+    calibrate.add_argument("--epsilon", type=number, required=True, metavar="E")
+    calibrate.add_argument("--delta", type=number, metavar="D")
     calibrate.add_argument("--pure", action="store_true", help="delta = 0: pure mechanisms only")
-    calibrate.add_argument("--linf", type=_number, metavar="X", help="how far one coordinate can move (default 1)")
+    calibrate.add_argument("--linf", type=number, metavar="X", help="how far one coordinate can move (default 1)")
     calibrate.add_argument("--l0", type=int, metavar="K", help="how many coordinates can move (default 1)")
-    calibrate.add_argument("--l1", type=_number, metavar="X", help="how far the answer can move in the l1 norm")
-    calibrate.add_argument("--l2", type=_number, metavar="X", help="how far the answer can move in the l2 norm")
+    calibrate.add_argument("--l1", type=number, metavar="X", help="how far the answer can move in the l1 norm")
+    calibrate.add_argument("--l2", type=number, metavar="X", help="how far the answer can move in the l2 norm")
     calibrate.add_argument("--times", type=int, default=1, metavar="N", help="number of releases (default 1)")
     calibrate.add_argument("--loss", default="variance", metavar="NAME", help="what is made least: variance, mae, p95 or p999")
     calibrate.add_argument("--family", metavar="NAME", help="one family only, or optimal")
-    calibrate.add_argument("--step", type=_number, metavar="H", help="noise on a lattice of this step (1 for integer answers)")
+    calibrate.add_argument("--step", type=number, metavar="H", help="noise on a lattice of this step (1 for integer answers)")
 
-    curve = command("curve", _curve, "the exact delta at epsilon, or epsilon at delta, of a noise")
+    curve = command("curve", _curve, "the exact delta at epsilon, or epsilon at delta, of a noise", _EXAMPLES["curve"])
     _add_noise_options(curve)
-    curve.add_argument("--sensitivity", type=_number, default=1.0, metavar="S", help="how far the answer can move (default 1)")
+    curve.add_argument("--sensitivity", type=number, default=1.0, metavar="S", help="how far the answer can move (default 1)")
     curve.add_argument("--times", type=int, default=1, metavar="N", help="number of releases (default 1)")
     either = curve.add_mutually_exclusive_group()
-    either.add_argument("--epsilon", type=_numbers, metavar="E", help="a number, a list a,b,c or start:stop:count; prints delta")
-    either.add_argument("--delta", type=_numbers, metavar="D", help="likewise; prints epsilon (0 asks for the pure epsilon)")
+    either.add_argument("--epsilon", type=numbers, metavar="E", help="a number, a list a,b,c or start:stop:count; prints delta")
+    either.add_argument("--delta", type=numbers, metavar="D", help="likewise; prints epsilon (0 asks for the pure epsilon)")
 
-    gaussian = command("gaussian", _gaussian, "how much Gaussian noise (epsilon, delta) takes, by every method")
-    gaussian.add_argument("--epsilon", type=_number, required=True, metavar="E")
-    gaussian.add_argument("--delta", type=_number, required=True, metavar="D")
-    gaussian.add_argument("--sensitivity", type=_number, default=1.0, metavar="S", help="l2 sensitivity (default 1)")
+    gaussian = command("gaussian", _gaussian, "how much Gaussian noise (epsilon, delta) takes, by every method", _EXAMPLES["gaussian"])
+    gaussian.add_argument("--epsilon", type=number, required=True, metavar="E")
+    gaussian.add_argument("--delta", type=number, required=True, metavar="D")
+    gaussian.add_argument("--sensitivity", type=number, default=1.0, metavar="S", help="l2 sensitivity (default 1)")
     gaussian.add_argument("--method", default="optimal", metavar="NAME", help="one of " + ", ".join(hush.gaussian.methods()))
     gaussian.add_argument("--all", action="store_true", help="every method, with the delta each really gives")
-    return parser
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command: 0 for success, 2 for a request that cannot be met, with one sentence on stderr."""
-    options = _parser().parse_args(arguments)
-    try:
-        options.action(options)
-    except HushError as failure:
-        print(f"hush: {failure}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("hush: stopped; nothing was released.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader went away: say nothing more
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
