@@ -1,0 +1,1 @@
+"""Bits, and exact draws made from them."""

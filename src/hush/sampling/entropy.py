@@ -1,0 +1,90 @@
+"""Where random bits come from.
+
+A draw call asks its entropy to `begin`, takes one word per draw from a stream, and for the few draws that one word does not decide
+asks for `more`: bits that are a function of (secret key, call, draw, round) alone. So what a draw comes out as does not depend on
+which other draws needed refinement, and a test can force refinement on every draw and must see the same samples.
+
+    stream    AES-256 in counter mode, one key per call
+    more      AES-256 of the block (draw number, round), another key per call
+
+Under the standard assumption that AES is a pseudorandom permutation, both are indistinguishable from independent fair bits (a call
+would have to use about 2^64 blocks before the missing repetitions of a permutation could show).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import whole
+
+__all__ = ["DeterministicTestEntropy", "Entropy", "SecureEntropy"]
+
+_ZEROS = bytes(1 << 19)
+
+
+class Entropy(Protocol):
+    """What a draw asks of its source of bits."""
+
+    #: May a release use it?
+    secure: bool
+
+    def begin(self) -> None:
+        """Start a draw call on fresh keys."""
+
+    def words(self, count: int, dtype: Any) -> NDArray[Any]:
+        """The next `count` unsigned words of the stream."""
+
+    def more(self, draws: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
+        """128 more bits for each of the numbered draws, as two words a row, in the given round."""
+
+
+class _Keyed:
+    """Two AES-256 keys: one for the stream, one for `more`."""
+
+    secure = False
+
+    def _seed(self) -> bytes:
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # here, because it is slow to import
+
+        seed = self._seed()
+        self._stream = Cipher(algorithms.AES(seed[:32]), modes.CTR(bytes(16))).encryptor()
+        # a single block at a time is a pseudorandom function; every block here is different, so ECB shows nothing
+        self._block = Cipher(algorithms.AES(seed[32:64]), modes.ECB()).encryptor()  # noqa: S305
+
+    def words(self, count: int, dtype: Any) -> NDArray[Any]:
+        size = count * np.dtype(dtype).itemsize
+        zeros = memoryview(_ZEROS)[:size] if size <= len(_ZEROS) else bytes(size)
+        return np.frombuffer(self._stream.update(zeros), dtype=np.dtype(dtype).newbyteorder("<"))
+
+    def more(self, draws: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
+        blocks = np.empty((draws.size, 2), dtype="<u8")
+        blocks[:, 0], blocks[:, 1] = draws, turn
+        return np.frombuffer(self._block.update(blocks.tobytes()), dtype="<u8").reshape(-1, 2)
+
+
+class SecureEntropy(_Keyed):
+    """Keys fresh from the operating system at every draw call; there is no seed to set, to store or to share with a forked child."""
+
+    secure = True
+
+    def _seed(self) -> bytes:
+        return os.urandom(64)
+
+
+class DeterministicTestEntropy(_Keyed):
+    """The same bits for the same seed: for tests only, since whoever knows the seed can take the noise away. `release` refuses it."""
+
+    def __init__(self, seed: int) -> None:
+        self._name, self._calls = whole("seed", seed, 0), 0
+
+    def _seed(self) -> bytes:
+        self._calls += 1
+        return hashlib.sha512(b"hush test entropy %d %d" % (self._name, self._calls)).digest()

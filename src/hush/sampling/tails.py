@@ -1,0 +1,176 @@
+"""The law of a draw, as a falling sequence of thresholds.
+
+By symmetry a draw is a fair sign and a magnitude, and the magnitude M is read off one uniform V in (0, 1):
+
+    T_k = P(|K| > k),      M = the number of k >= 0 with V < T_k,      so that P(M > k) = P(V < T_k) = T_k.
+
+For a continuous noise rounded to the lattice of step h, T_k = P(|X| > (k + 1/2) h); for a lattice noise T_k is a sum of its point
+masses. V is never a number: its bits are revealed as they are needed, and what is known of it is an interval [A, A + 1] 2^-b.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import NotCertified
+from hush.noise.contract import Noise
+from hush.noise.discrete import Discrete
+from hush.sampling.ball import DiscreteTail, precision, slow_to_evaluate, tail
+from hush.sampling.entropy import Entropy
+
+__all__ = ["MARGIN", "SATURATED", "Pending", "Tails", "tails"]
+
+Array = NDArray[np.float64]
+Words = NDArray[np.uint64]
+#: What a fast path leaves undecided: places in its block, and their words, a row each.
+Pending = tuple[NDArray[np.int64], Words]
+
+#: A draw of this many steps or more is returned as this many; see `exact.draw`.
+SATURATED = 1 << 62
+#: Error bounds are this many times what ball arithmetic shows.
+MARGIN = 1000.0
+
+_LEAST_SLACK = 1e-12  # a thousand times the 1e-15 that the families keep
+_MOST_SLACK = 1e-6  # worse than this is no round-off: something is wrong
+_FAR = 2.0**52  # steps; beyond, neighbouring thresholds are not told apart in float64
+
+
+class Tails:
+    """The thresholds of (noise, step): in float64 with a validated relative error, and in ball arithmetic."""
+
+    def __init__(self, noise: Noise, step: float, margin: float = MARGIN) -> None:
+        self.noise, self.step, self.margin = noise, step, margin
+        self._ball = DiscreteTail(noise) if isinstance(noise, Discrete) else tail(noise)
+        self.slack = self._validated_slack()
+
+    # -- float64 -----------------------------------------------------------------------------------------------------
+
+    def at(self, k: Array) -> Array:
+        """T_k for whole numbers k >= 0, to a relative `slack`."""
+        with np.errstate(under="ignore"):
+            if isinstance(self.noise, Discrete):
+                return 2.0 * self.noise._upper(k + 1.0)
+            return 2.0 * np.exp(self.noise._logsf((k + 0.5) * self.step))
+
+    def guess(self, v: Array) -> Array:
+        """About the number of thresholds above v, for 0 < v < 1."""
+        if isinstance(self.noise, Discrete):
+            return np.searchsorted(-self.noise._at_least[1:], -0.5 * v, side="left").astype(np.float64)
+        with np.errstate(over="ignore"):
+            return np.maximum(np.ceil(self.noise._isf(0.5 * v) / self.step - 0.5), 0.0)
+
+    def decide(self, words: Words, table: Array | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Magnitudes from the first 63 bits of V, and which of them are certain. `table` may list the first thresholds."""
+        low = np.maximum(words.astype(np.float64) * 2.0**-63, 2.0**-63)
+        m, certain = np.zeros(low.size), np.zeros(low.size, dtype=bool)
+        listed = np.zeros(low.size, dtype=bool)
+        if table is not None:
+            listed = low > table[-1] * (1.0 + 2.0 * self.slack)
+            near = table.size - np.searchsorted(table[::-1], low[listed], side="right")  # thresholds above
+            m[listed] = near
+            certain[listed] = self._clear(low[listed], table[near], np.where(near > 0, table[np.maximum(near - 1, 0)], np.inf))
+        rest = np.flatnonzero(~listed)
+        if rest.size:
+            m[rest], certain[rest] = self._decide_far(low[rest])
+        certain &= words > 0
+        return np.where(certain, m, 0.0).astype(np.int64), certain
+
+    def _decide_far(self, low: Array) -> tuple[Array, NDArray[np.bool_]]:
+        m = self.guess(np.minimum(low, 1.0 - 2.0**-53))
+        reached = m < _FAR
+        m = np.where(reached, m, 0.0)
+        for _ in range(3):  # the guess is off by one where rounding went the other way
+            here, before = self.at(m), np.where(m > 0.0, self.at(np.maximum(m - 1.0, 0.0)), np.inf)
+            step = 1.0 * (low < here) - 1.0 * (low >= before)
+            if not step.any():
+                break
+            m = m + step
+        return m, reached & self._clear(low, here, before)
+
+    def _clear(self, low: Array, here: Array, before: Array) -> NDArray[np.bool_]:
+        """Is the whole interval of V, and its rounding, between the widened thresholds T_m and T_(m-1)?"""
+        return (low * (1.0 - 1e-15) >= here * (1.0 + self.slack)) & ((low + 2.0**-63) * (1.0 + 1e-15) <= before * (1.0 - self.slack))
+
+    # -- balls -------------------------------------------------------------------------------------------------------
+
+    def ball(self, k: int) -> Any:
+        """T_k at the ambient precision."""
+        from flint import arb
+
+        if isinstance(self._ball, DiscreteTail):
+            return self._ball(k)
+        return self._ball(arb(2 * k + 1) * arb(self.step) / 2)
+
+    def _validated_slack(self) -> float:
+        """`margin` times the worst relative error that ball arithmetic shows at points from the centre far into the tail."""
+        from flint import arb
+
+        count = 10 if slow_to_evaluate(self.noise) else 32
+        far = float(np.minimum(self.guess(np.array(2.0**-40)), 2.0**40))
+        points = np.unique(np.floor(np.concatenate([[0.0], np.geomspace(1.0, max(far, 1.0), count)])))
+        seen = 0.0
+        with precision(192):
+            for k, value in zip(points, self.at(points), strict=True):
+                truth = self.ball(int(k))
+                if not truth.is_finite() or truth.rad() > 2.0**-120:
+                    raise NotCertified(f"ball arithmetic gives no sharp tail of {self.noise} at {k * self.step:g}; nothing was drawn.")
+                if truth > 2.0**-100:
+                    seen = max(seen, abs(float(arb(float(value)) / truth - 1)))
+        slack = max(_LEAST_SLACK * self.margin / MARGIN, self.margin * seen)
+        if self.margin == MARGIN and slack > _MOST_SLACK:
+            raise NotCertified(f"the float64 tail of {self.noise} is off by {seen:.2g}, more than round-off; nothing was drawn.")
+        return min(slack, 0.5)
+
+    def refine(self, draw: int, known: int, bits: int, turn: int, entropy: Entropy) -> int:
+        """The magnitude of one draw, by balls: `known` are the first `bits` bits of V, and `turn` is the next round of `more`.
+
+        Compare thresholds with the interval of V; where a threshold lies inside it, reveal 128 more bits.
+        """
+        while (found := self._between(known, bits)) is None:
+            high, low = (int(word) for word in entropy.more(np.array([draw], dtype=np.int64), turn)[0])
+            known, bits, turn = (known << 128) | (high << 64) | low, bits + 128, turn + 1
+        return found
+
+    def _between(self, known: int, bits: int) -> int | None:
+        """The magnitude if the interval [known, known + 1] 2^-bits holds no threshold, else None: search outwards from the guess."""
+        if known == 0:
+            return None
+        v = min(max(math.ldexp(known / (1 << known.bit_length()), known.bit_length() - bits), 5e-324), 1.0 - 2.0**-53)
+        m = int(min(float(self.guess(np.array(v))), SATURATED - 1.0))
+        low, high, stride = -1, SATURATED, 1  # V < T_low, and V >= T_high unless the draw saturates
+        while high - low > 1:
+            below = self._below(m, known, bits)
+            if below is None:
+                return None
+            low, high = (m, high) if below else (low, m)
+            if low < 0:
+                m, stride = max(high - stride, 0), 2 * stride
+            elif high == SATURATED:
+                m, stride = min(low + stride, high - 1), 2 * stride
+            else:
+                m = (low + high) // 2
+        return high
+
+    def _below(self, k: int, known: int, bits: int) -> bool | None:
+        """Is V < T_k? None if T_k lies inside the interval of V."""
+        from flint import arb
+
+        for room in (64, 192, 448):
+            with precision(max(bits + room, 192)):
+                scaled = self.ball(k) * arb(2) ** bits
+                if scaled >= known + 1:
+                    return True
+                if scaled <= known:
+                    return False
+        return None
+
+
+@lru_cache(maxsize=64)
+def tails(noise: Noise, step: float, margin: float = MARGIN) -> Tails:
+    """The thresholds, validated once."""
+    return Tails(noise, step, margin)
