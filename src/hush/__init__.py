@@ -8,6 +8,7 @@ the least noise for a budget.
 1.060702
 """
 
+from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, NotCertified, Unsupported
 from hush.limit import limit, optimal
@@ -42,6 +43,7 @@ __all__ = [
     "Curve",
     "Discrete",
     "ExponentialPower",
+    "Finding",
     "FlippedHuber",
     "Gaussian",
     "HushError",
@@ -57,6 +59,7 @@ __all__ = [
     "Subsampled",
     "TruncatedLaplace",
     "Unsupported",
+    "audit",
     "calibrate",
     "compose",
     "curve",

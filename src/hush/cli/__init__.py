@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import hush
-from hush.cli import analysis
+from hush.cli import analysis, audit
 from hush.errors import HushError
 
 __all__ = ["main"]
 
-_GROUPS = (analysis,)
+_GROUPS = (analysis, audit)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -46,10 +46,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command: 0 for success, 2 for a request that cannot be met, with one sentence on stderr."""
+    """Run one command: 0 for success (or what the command returns), 2 for a request that cannot be met, with one sentence on stderr."""
     options = _parser().parse_args(arguments)
     try:
-        options.action(options)
+        return int(options.action(options) or 0)
     except HushError as failure:
         print(f"hush: {failure}", file=sys.stderr)
         return 2
