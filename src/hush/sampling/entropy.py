@@ -57,7 +57,7 @@ class _Keyed:
         seed = self._seed()
         self._stream = Cipher(algorithms.AES(seed[:32]), modes.CTR(bytes(16))).encryptor()
         # a single block at a time is a pseudorandom function; every block here is different, so ECB shows nothing
-        self._block = Cipher(algorithms.AES(seed[32:64]), modes.ECB()).encryptor()  # noqa: S305
+        self._block = Cipher(algorithms.AES(seed[32:64]), modes.ECB()).encryptor()
 
     def words(self, count: int, dtype: Any) -> NDArray[Any]:
         size = count * np.dtype(dtype).itemsize

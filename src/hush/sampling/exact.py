@@ -19,7 +19,7 @@ from hush.sampling.panels import Panels
 from hush.sampling.tails import MARGIN, SATURATED, Pending, tails
 from hush.sampling.transformation import Transformation
 
-__all__ = ["SATURATED", "draw"]
+__all__ = ["SATURATED", "draw", "plain_law", "sampler", "sampler_for"]
 
 _BLOCK = 1 << 14  # draws at a time: their arrays stay in the processor's cache
 
@@ -68,7 +68,7 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     shape = (size,) if np.ndim(size) == 0 else tuple(size)
     shape = tuple(whole("size", n, 0, "write size=1000") for n in shape)
     sample = np.empty(math.prod(shape), dtype=np.int64)
-    way = sampler(_plain(noise), _lattice(noise, step))
+    way = sampler_for(noise, step)
     _fill(sample, way, SecureEntropy() if entropy is None else entropy)
     return sample.reshape(shape)
 
@@ -88,7 +88,12 @@ def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Entropy) -> None:
         sample[draws] = way.settle(draws, np.concatenate(words), entropy)
 
 
-def _plain(noise: Noise) -> Noise:
+def sampler_for(noise: Noise, step: float | None = None) -> _Sampler:
+    """The sampler of a noise as given: built, validated and kept for the next call."""
+    return sampler(plain_law(noise), _lattice(noise, step))
+
+
+def plain_law(noise: Noise) -> Noise:
     """The simplest noise of exactly this law; a lattice law keeps its step."""
     return Discrete(noise.noise.plain(), noise.step) if isinstance(noise, Discrete) else noise.plain()
 

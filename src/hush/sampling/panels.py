@@ -57,7 +57,7 @@ def _kinks(noise: Noise, reach: float) -> Array:
     if isinstance(noise, Stepped):
         end = reach / noise.width if noise.ratio > 0.0 else min(reach / noise.width, len(noise.heights))
         return np.arange(1, math.ceil(end) + 1) * noise.width
-    known = np.array([*noise.kinks, noise.support])
+    known: Array = np.array([*noise.kinks, noise.support])
     return known[np.isfinite(known) & (known > 0.0)]
 
 
@@ -134,11 +134,28 @@ class Panels:
     def fill(self, out: NDArray[np.int64], entropy: Entropy, scratch: Array) -> Pending:
         """The next draws into `out`; what is left to `settle`."""
         words = entropy.words(out.size, np.uint64)
-        v, inside, x = scratch[:3, : out.size]
-        panel = scratch[3, : out.size].view(np.int64)
-        np.right_shift(words, np.uint64(1), out=panel.view(np.uint64))
-        np.copyto(v, panel)
-        bits = v.view(np.int64)
+        x = self.quantile(words >> np.uint64(1), scratch)
+        whole, gap = scratch[1:3, : out.size]
+        np.rint(x, out=whole)
+        np.subtract(x, whole, out=gap)
+        np.abs(gap, out=gap)
+        x *= self.tolerance
+        gap += x
+        rest = np.flatnonzero(~(gap < self._limit))  # NaN, on a panel without a polynomial, is left too
+        whole[rest] = 0.0
+        np.copyto(out, whole, casting="unsafe")
+        sign = gap.view(np.int64)
+        np.bitwise_and(words, np.uint64(1), out=sign.view(np.uint64))
+        np.negative(sign, out=sign)  # 0 or -1: (m ^ s) - s changes the sign
+        out ^= sign
+        out -= sign
+        return rest, words[rest][:, None]
+
+    def quantile(self, known: NDArray[np.uint64], scratch: Array) -> Array:
+        """x in steps for the first 63 bits of V, NaN where there is no polynomial; the answer is the first row of `scratch`."""
+        x, inside, v, spare = scratch[:, : known.size]
+        panel, bits = spare.view(np.int64), v.view(np.int64)
+        np.copyto(v, known.view(np.int64))
         np.right_shift(bits, _BITS_BELOW, out=panel)
         panel -= _FIRST - 1
         np.maximum(panel, 0, out=panel)
@@ -150,19 +167,7 @@ class Panels:
             x *= inside
             np.take(self._coefficients[power], panel, out=column, mode="clip")
             x += column
-        whole = np.rint(x, out=inside)
-        np.subtract(x, whole, out=column)
-        np.abs(column, out=column)
-        x *= self.tolerance
-        column += x
-        rest = np.flatnonzero(~(column < self._limit))  # NaN, on a panel without a polynomial, is left too
-        whole[rest] = 0.0
-        np.copyto(out, whole, casting="unsafe")
-        sign = np.bitwise_and(words, np.uint64(1), out=panel.view(np.uint64)).view(np.int64)
-        np.negative(sign, out=sign)  # 0 or -1: (m ^ s) - s changes the sign
-        out ^= sign
-        out -= sign
-        return rest, words[rest][:, None]
+        return x
 
     def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Entropy) -> NDArray[np.int64]:
         """The draws that `fill` left, by their numbers and words."""

@@ -35,7 +35,7 @@ SATURATED = 1 << 62
 #: Error bounds are this many times what ball arithmetic shows.
 MARGIN = 1000.0
 
-_LEAST_SLACK = 1e-12  # a thousand times the 1e-15 that the families keep
+_LEAST_SLACK = 1e-11  # a thousand times ten times the 1e-15 that the families keep
 _MOST_SLACK = 1e-6  # worse than this is no round-off: something is wrong
 _FAR = 2.0**52  # steps; beyond, neighbouring thresholds are not told apart in float64
 

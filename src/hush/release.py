@@ -1,0 +1,284 @@
+"""Spend, draw, and hand over the answer with its error bars and a receipt."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.calibrate import Plan
+from hush.denoise import james_stein, soft_threshold
+from hush.errors import InvalidParameter, Unsupported, as_float, one_of
+from hush.mechanism import Mechanism
+from hush.noise.catalogue import from_plain_values, plain_values
+from hush.noise.contract import Noise
+from hush.sampling.entropy import Entropy
+from hush.sampling.exact import plain_law, sampler_for
+from hush.sampling.tails import tails
+from hush.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+
+__all__ = ["Error", "Release", "release"]
+
+
+@dataclass(frozen=True)
+class Error:
+    """How far a released number can be from the true one: the noise's standard deviation and half widths of intervals.
+
+    Intervals count the rounding to the lattice. The standard deviation is infinite where the noise has none (a stable law).
+    """
+
+    noise: Noise = field(repr=False)
+    step: float = field(repr=False)
+    rounded: bool = field(repr=False)
+
+    @property
+    def standard_deviation(self) -> float:
+        return math.sqrt(self.noise.variance)
+
+    @property
+    def half_width95(self) -> float:
+        return self.half_width(0.95)
+
+    def half_width(self, level: float) -> float:
+        """The w with P(|released - true| <= w) >= level."""
+        level = as_float("level", level, "a number between 0 and 1", "write level=0.95")
+        if not 0.0 < level < 1.0:
+            raise InvalidParameter(f"level must be a number between 0 and 1, got {level:g}; write level=0.95.")
+        law = tails(plain_law(self.noise), self.step)
+        steps, outside = float(law.guess(np.array(1.0 - level))), (1.0 - level) * (1.0 - 2.0 * law.slack)
+        while float(law.at(np.array(steps))) > outside:
+            steps += 1.0
+        return (steps + (0.5 if self.rounded else 0.0)) * self.step
+
+    def __repr__(self) -> str:
+        return f"Error(standard_deviation={self.standard_deviation:.6g}, half_width95={self.half_width95:.6g})"
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A private answer: `value`, `error` (standard deviation, intervals) and `receipt` (what was guaranteed, how, when, and where charged).
+
+    Everything derived from it (rounding, clipping, denoising) is post-processing: it costs no privacy and is listed in the receipt.
+    `value` has the shape of what was asked; the true values are nowhere in it.
+    """
+
+    value: Any
+    receipt: Mapping[str, Any]
+    #: what the mechanism gave, before any post-processing; intervals are about it
+    noisy: Any = field(repr=False)
+
+    @cached_property
+    def error(self) -> Error:
+        made = self.receipt["mechanism"]
+        return Error(from_plain_values(made["noise"]), made["step"], made["rounded"])
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Lower and upper ends that hold the true value with at least this probability, for each number."""
+        width = self.error.half_width(level)
+        low, high = np.asarray(self.noisy) - width, np.asarray(self.noisy) + width
+        for done in self.receipt["post_processing"]:
+            if done == "non-negative":
+                low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+        return _as_given(low), _as_given(high)
+
+    # -- post-processing -----------------------------------------------------------------------------------------------
+
+    def _processed(self, value: Any, what: str) -> Release:
+        receipt = dict(self.receipt) | {"post_processing": [*self.receipt["post_processing"], what]}
+        return dataclasses.replace(self, value=_as_given(value), receipt=receipt)
+
+    def non_negative(self) -> Release:
+        """Negative numbers become 0: right for counts, but the average of many is then too high."""
+        return self._processed(np.maximum(np.asarray(self.value), 0), "non-negative")
+
+    def integers(self) -> Release:
+        """The nearest whole numbers."""
+        value = np.asarray(self.value)
+        whole = value if value.dtype.kind == "i" else np.clip(np.rint(value), -(2.0**63), 2.0**63 - 1024.0).astype(np.int64)
+        return self._processed(whole, "integers")
+
+    def denoised(self, method: str = "james-stein", *, threshold: float | None = None) -> Release:
+        """A vector with less squared error, made from the released numbers alone (Balle and Wang 2018, Section 4, and their sources).
+
+        "james-stein" shrinks all numbers towards their mean, by the share of their spread that noise explains. "soft-threshold" moves
+        each number towards 0 by `threshold` (the size that one number of pure noise is expected to pass), right for sparse vectors.
+        Both are proved to help for Gaussian noise, on average over the vector; single numbers can come out worse.
+        """
+        value = np.asarray(self.noisy, dtype=np.float64)
+        one_of("method", method, ("james-stein", "soft-threshold"))
+        if method == "james-stein":
+            return self._processed(james_stein(value, self.error.standard_deviation**2), "james-stein")
+        cut = float(np.asarray(self.error.noise.isf(0.5 / max(value.size, 2)))) if threshold is None else threshold
+        return self._processed(soft_threshold(value, cut), f"soft-threshold {cut:.6g}")
+
+    # -- JSON ----------------------------------------------------------------------------------------------------------
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Value and receipt as JSON; `Release.from_json` reads it back."""
+        value, noisy = np.asarray(self.value), np.asarray(self.noisy)
+        document: dict[str, Any] = {"value": value.tolist(), "receipt": self.receipt}
+        if self.receipt["post_processing"]:
+            document["noisy"] = noisy.tolist()
+        return json.dumps(document, indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """The release that `to_json` wrote."""
+        try:
+            document = json.loads(text)
+            value, receipt = document["value"], document["receipt"]
+            noisy = document.get("noisy", value)
+            from_plain_values(receipt["mechanism"]["noise"])
+        except (ValueError, KeyError, TypeError) as failure:
+            raise InvalidParameter("this is not the JSON of a release; write Release.from_json(release.to_json()).") from failure
+        return cls(_as_given(np.array(value)), receipt, _as_given(np.array(noisy)))
+
+    # -- on screen -----------------------------------------------------------------------------------------------------
+
+    def _lines(self) -> list[tuple[str, str]]:
+        guarantee, made = self.receipt["guarantee"], self.receipt["mechanism"]
+        pair = f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})"
+        times = f" over {guarantee['times']} releases" if guarantee["times"] > 1 else ""
+        relation = {"add-remove": "one unit added or removed", "replace": "one unit's data replaced"}[guarantee["neighbours"]]
+        entry = self.receipt["ledger"]
+        noise = from_plain_values(made["noise"])
+        return [
+            ("95 % error", f"+-{self.error.half_width95:.6g}, standard deviation {self.error.standard_deviation:.6g}"),
+            ("guarantee", f"(epsilon, delta) = {pair}{times}, {relation}, {_described(guarantee['sensitivity'])}"),
+            ("noise", f"{noise} on the lattice of step {made['step']:.6g}"),
+            ("afterwards", ", ".join(self.receipt["post_processing"]) or "nothing"),
+            ("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"),
+            ("made", f"{self.receipt['time']} by hush {self.receipt['hush']}"),
+        ]
+
+    def __repr__(self) -> str:
+        value = np.asarray(self.value)
+        shown = f"{value[()]}" if value.ndim == 0 else np.array2string(value, threshold=8, precision=6)
+        head = "1 number" if value.ndim == 0 else f"{value.size} numbers"
+        body = "\n".join(f"  {name + ':':12}{text}" for name, text in [("value", shown.replace("\n", "\n" + " " * 14)), *self._lines()])
+        return f"Release of {head}\n{body}"
+
+    def _repr_html_(self) -> str:
+        value = np.asarray(self.value).ravel()
+        low, high = (np.asarray(end).ravel() for end in self.interval())
+        rows = "".join(f"<tr><td>{v:.6g}</td><td>{a:.6g}</td><td>{b:.6g}</td></tr>" for v, a, b in zip(value[:10], low, high, strict=False))
+        more = f"<tr><td colspan=3>and {value.size - 10} more</td></tr>" if value.size > 10 else ""
+        facts = "".join(f"<tr><th>{html.escape(name)}</th><td colspan=2>{html.escape(text)}</td></tr>" for name, text in self._lines())
+        return f"<table><tr><th>value</th><th>95 % from</th><th>to</th></tr>{rows}{more}{facts}</table>"
+
+
+def _as_given(value: Any) -> Any:
+    """A plain number for a scalar, else the array."""
+    array = np.asarray(value)
+    return array.item() if array.ndim == 0 else array
+
+
+def _described(sensitivity: Mapping[str, Any]) -> str:
+    known = [f"{name} {sensitivity[name]:g}" for name in ("linf", "l0", "l1", "l2") if isinstance(sensitivity[name], int | float)]
+    listed = ["linf listed"] if isinstance(sensitivity["linf"], list | tuple) else []
+    return "sensitivity " + ", ".join(listed + known)
+
+
+def release(values: Any, plan: Plan | Mechanism, *, ledger: Ledger | None, label: str = "", entropy: Entropy | None = None) -> Release:
+    """A private version of `values` (a number or an array): charge the ledger, draw exact noise, return it with a receipt.
+
+    `plan` comes from `calibrate`; its sensitivity must bound how far `values` can move. Values of an integer type stay on the integers'
+    lattice, others are rounded to a step that costs under 0.1 % of accuracy. ledger=None charges nothing and says so in the receipt.
+
+    Guarantees: the plan's (epsilon, delta) for the whole array. The ledger's entry is durable before any noise exists: a crash wastes
+    budget and leaks nothing. BudgetExceeded, and every other error, releases nothing.
+
+    >>> import hush
+    >>> plan = hush.calibrate(1.0, 1e-6)
+    >>> answer = hush.release(120, plan, ledger=hush.Ledger(None, epsilon=2.0, delta=1e-5))
+    >>> abs(answer.value - 120) < 60 and answer.error.half_width95 < 4
+    True
+    """
+    if entropy is not None and not entropy.secure:
+        raise Unsupported("release draws from secure entropy only; a test entropy can be undone by whoever knows its seed.")
+    array = np.asarray(values)
+    if array.size == 0:
+        raise InvalidParameter("values must hold at least one number.")
+    mechanism = _mechanism(plan, array)
+    steps = mechanism.on_lattice(values)
+    sampler_for(mechanism.noise, mechanism.step)  # tables are built and validated before anything is spent
+    guarantee = _guarantee(mechanism)
+    entry = _charge(ledger, mechanism, label)
+    noisy = _as_given(mechanism.value_of(mechanism.noisy(steps, entropy)))
+    return Release(noisy, _receipt(mechanism, guarantee, entry, array.shape), noisy)
+
+
+def _mechanism(plan: Any, array: NDArray[Any]) -> Mechanism:
+    integers = array.dtype.kind in "iub"
+    if isinstance(plan, Plan):
+        return Mechanism.of(plan, integers=integers, coordinates=array.size)
+    if not isinstance(plan, Mechanism):
+        raise InvalidParameter(f"plan must come from hush.calibrate, or be a Mechanism, got {type(plan).__name__}.")
+    if plan.integers and not integers:
+        raise InvalidParameter(f"the mechanism is for whole numbers, but the values are of type {array.dtype}.")
+    return dataclasses.replace(plan, coordinates=array.size)
+
+
+def _guarantee(mechanism: Mechanism) -> dict[str, Any]:
+    """The calibrated claim, or for a hand-made mechanism the epsilon of its own curve at delta 1e-6 (pure if it has one)."""
+    sensitivity = mechanism.sensitivity
+    if mechanism.claim is not None:
+        epsilon, delta, times, notion = mechanism.claim
+    else:
+        made, times, notion = mechanism.curve(), 1, "dp"
+        pure = made.pure_epsilon
+        epsilon, delta = (pure, 0.0) if math.isfinite(pure) else (float(made.epsilon_upper(1e-6)), 1e-6)
+    return {
+        "epsilon": epsilon,
+        "delta": delta,
+        "times": times,
+        "notion": notion,
+        "neighbours": sensitivity.neighbours,
+        "sensitivity": _plain_sensitivity(sensitivity),
+    }
+
+
+def _plain_sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
+    values = dataclasses.asdict(sensitivity)
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
+
+
+def _charge(ledger: Ledger | None, mechanism: Mechanism, label: str) -> dict[str, Any] | None:
+    if ledger is None:
+        return None
+    entry = ledger.spend(mechanism.parts, label=label)
+    return {"ledger": str(ledger.path) if ledger.path is not None else "a ledger in memory", "number": entry.number, "label": label}
+
+
+def _receipt(mechanism: Mechanism, guarantee: dict[str, Any], entry: dict[str, Any] | None, shape: tuple[int, ...]) -> dict[str, Any]:
+    from hush import __version__  # here, because the package imports this room
+
+    error = Error(mechanism.noise, mechanism.step, mechanism.rounds)
+    deviation = error.standard_deviation
+    return {
+        "hush": __version__,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "shape": list(shape),
+        "guarantee": guarantee,
+        "error": {"standard_deviation": deviation if math.isfinite(deviation) else None, "half_width95": error.half_width95},
+        "mechanism": {
+            "noise": plain_values(mechanism.noise),
+            "step": mechanism.step,
+            "rounded": mechanism.rounds,
+            "sensitivity_on_lattice": _plain_sensitivity(mechanism.sensitivity_on_lattice),
+        },
+        "post_processing": [],
+        "ledger": entry,
+    }

@@ -1,0 +1,200 @@
+"""Exactness: slow and fast paths agree draw for draw, thresholds are honoured to the last bit, bounds hold against balls."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+from sampling.families import CONTINUOUS, LATTICE, name
+
+from hush import OSGT, Discrete, Gaussian, InvalidParameter, Laplace, Stable, Staircase, Stepped, Unsupported
+from hush.sampling.ball import precision, slow_to_evaluate, tail
+from hush.sampling.entropy import DeterministicTestEntropy
+from hush.sampling.exact import SATURATED, _fill, draw, plain_law, sampler
+from hush.sampling.guide import Guide
+from hush.sampling.panels import Panels
+from hush.sampling.tails import MARGIN, Tails
+from hush.sampling.transformation import Transformation
+
+COARSE = 1e20  # a pretended error bound that leaves every draw to ball arithmetic
+CASES = [(noise, step) for noise in CONTINUOUS for step in (1.0, 1e-4)] + [(noise, noise.step) for noise in LATTICE]
+
+
+def sample(noise, step, margin, size, seed=5):
+    out = np.empty(size, dtype=np.int64)
+    _fill(out, sampler(plain_law(noise), step, margin), DeterministicTestEntropy(seed))
+    return out
+
+
+@pytest.mark.parametrize(("noise", "step"), CASES, ids=[f"{name(n)}-{s:g}" for n, s in CASES])
+def test_the_slow_path_gives_the_same_draws(noise, step):
+    """The same bits, every draw decided by balls: the very same numbers."""
+    size = 30 if slow_to_evaluate(noise) else 150
+    assert np.array_equal(sample(noise, step, MARGIN, size), sample(noise, step, COARSE, size))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("noise", "step"), [case for case in CASES if not slow_to_evaluate(case[0])], ids=str)
+def test_the_slow_path_gives_the_same_draws_in_the_thousands(noise, step):
+    assert np.array_equal(sample(noise, step, MARGIN, 5000, 8), sample(noise, step, COARSE, 5000, 8))
+
+
+#: Draws of the slow path from the test source of seed 42, written down once: they change only if the law or the reading of bits does.
+PINNED = {
+    (Gaussian(10.0), 1.0): [5, -1, 19, 5, -3, 10, -1, -6],
+    (Laplace(1e6), 1.0): [-1220630, 269178, -72540, -868845, 243527, -422633, 136841, 791415],
+    (Stable(1.5, 1e6), 1.0): [-1058541, 768073, -140751, -1575848, 258882, -193375, 299299, 459815],
+    (Discrete(OSGT(3.0, 6.0)), 1.0): [2, 0, 10, 2, -1, 5, 0, -3],
+    (Staircase(0.3, 5.0), 0.5): [15, -1, 96, 17, -8, 36, -2, -21],
+}
+
+
+@pytest.mark.parametrize(("noise", "step"), list(PINNED), ids=str)
+def test_known_draws_of_the_slow_path(noise, step):
+    assert sample(noise, step, COARSE, 8, seed=42).tolist() == PINNED[noise, step]
+
+
+class ChosenEntropy:
+    """Bits chosen by the test: one word for every draw, then all zeros or all ones."""
+
+    secure = False
+
+    def __init__(self, word: int, bit: int) -> None:
+        self.word, self.bit, self.asked = word, bit, 0
+
+    def begin(self) -> None:
+        self.asked = 0
+
+    def words(self, count, dtype):
+        return np.full(count, self.word, dtype=dtype)
+
+    def more(self, draws, turn):
+        self.asked += 1
+        return np.full((draws.size, 2), (1 << 64) - 1 if self.bit else 0, dtype=np.uint64)
+
+
+@pytest.mark.parametrize(
+    "noise", [Laplace(1e5), Gaussian(1e5), OSGT(1e5, 1e5), Staircase(0.3, 5e4), Stepped(4e4, (3.0, 2.0, 1.0), 0.4, 2)], ids=str
+)
+@pytest.mark.parametrize("k", [0, 3, 1000, 123_456, 400_000])
+def test_a_word_that_holds_a_threshold_is_decided_by_the_bits_that_follow(noise, k):
+    """V = A ... with T_k inside its interval: zeros put it below T_k (magnitude above k), ones above (k or less)."""
+    law = Tails(noise, 1.0)
+    with precision(256):
+        word = int((law.ball(k) * 2**63).floor().unique_fmpz())
+    way = sampler(noise, 1.0)
+    assert isinstance(way, Panels)
+    drawn = []
+    for bit in (0, 1):
+        entropy, out = ChosenEntropy(word << 1, bit), np.empty(3, dtype=np.int64)
+        _fill(out, way, entropy)
+        assert entropy.asked >= 3
+        drawn.append(out.tolist())
+    assert drawn == [[k + 1] * 3, [k] * 3]
+
+
+@pytest.mark.parametrize("noise", [Gaussian(20.0), Discrete(Laplace(20.0)), Stable(1.5, 5.0)], ids=str)
+@pytest.mark.parametrize("k", [0, 7, 31])
+def test_the_table_leaves_rows_with_a_threshold(noise, k):
+    """The same for a 15-bit row of the guide."""
+    law = Tails(noise, 1.0)
+    with precision(256):
+        row = int((law.ball(k) * 2**15).floor().unique_fmpz())
+    way = sampler(noise, 1.0)
+    assert isinstance(way, Guide)
+    low, high = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.int64)
+    _fill(low, way, ChosenEntropy(row | 1 << 15, 0))
+    _fill(high, way, ChosenEntropy(row, 1))
+    assert -low[0] > k >= high[0] >= 0
+
+
+@pytest.mark.parametrize("noise", [*CONTINUOUS, *LATTICE], ids=name)
+def test_the_float_bound_is_a_thousand_times_what_balls_show(noise):
+    """On other points than the build looked at."""
+    step = noise.step if isinstance(noise, Discrete) else 0.25
+    law = Tails(plain_law(noise), step)
+    count = 8 if slow_to_evaluate(noise) else 100
+    points = np.unique(np.floor(np.geomspace(1.0, max(float(law.guess(np.array(1e-9))), 2.0), count) * 0.97))
+    with precision(192):
+        for k, value in zip(points, law.at(points), strict=True):
+            truth = law.ball(int(k))
+            assert abs(float(value) - truth) * 1000 <= truth * law.slack or truth < 2.0**-100
+
+
+@pytest.mark.parametrize("noise", [n for n in CONTINUOUS if not isinstance(n, Stable)], ids=name)
+def test_the_panels_bound_is_a_thousand_times_what_balls_show(noise):
+    """The polynomial's x, put back into the tail by balls, gives V."""
+    law = Tails(noise, 1e-4)
+    way, beyond, unit = Panels(law), tail(noise), float(noise.isf(0.25))
+    rng = np.random.default_rng(4)
+    words = (rng.random(12 if slow_to_evaluate(noise) else 300) ** 3 * 2.0**63).astype(np.uint64)
+    checked = 0
+    for word in words:
+        x = float(way.quantile(np.array([word], dtype=np.uint64), np.empty((4, 1)))[0]) * law.step
+        if math.isnan(x):
+            continue
+        checked += 1
+        with precision(192):
+            error = abs(float(beyond(arb(float(x))) - arb(int(word)) / 2**63)) / (2.0 * noise.pdf(x))
+        own_width = 2.0**-42 * (int(word) / 2.0**63) / (2.0 * noise.pdf(x))
+        assert MARGIN * max(error - own_width, 0.0) <= way.tolerance * (unit + x)
+    assert checked > len(words) // 4 or isinstance(noise, Stepped | Staircase)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.05, 1.3, 1.7, 1.95, 1.999])
+def test_the_transformation_gives_the_stable_law(alpha):
+    """Its bound holds against balls at scattered words, and its quantiles are the law's (z below 4.9: 1e-6 two-sided)."""
+    noise = Stable(alpha, 1e6)
+    way = Transformation(noise, 1.0)
+    assert way.tolerance < 1e-10
+    out = np.empty(100_000, dtype=np.int64)
+    _fill(out, way, DeterministicTestEntropy(9))
+    for level in (0.25, 0.01, 0.001):
+        hits = np.count_nonzero(np.abs(out) > noise.isf(level))
+        assert abs(hits - 2e5 * level) < 4.9 * math.sqrt(2e5 * level)
+
+
+def test_draws_beyond_the_largest_integer_saturate():
+    """The law reaches further than int64; what does not fit comes back as 2^62, with its sign."""
+    for noise in (Laplace(1e30), Stable(1.5, 1e30)):
+        out = draw(noise, 8, 1.0, DeterministicTestEntropy(1))
+        assert set(np.abs(out).tolist()) == {SATURATED} and len(set(np.sign(out).tolist())) == 2
+    some = draw(Stable(1.0, 2.0**61), 200, 1.0, DeterministicTestEntropy(2))
+    assert 40 < np.count_nonzero(np.abs(some) == SATURATED) < 120
+
+
+@pytest.mark.parametrize("noise", [Gaussian(1e-3), Laplace(1e-4), Stable(1.5, 1e-9), Discrete(Gaussian(1e-2)), Staircase(50.0)], ids=str)
+def test_noise_far_smaller_than_a_step(noise):
+    assert np.count_nonzero(draw(noise, 1000, 1.0)) <= (0 if not isinstance(noise, Stable) else 3)
+
+
+@given(st.floats(-6.0, 6.0), st.floats(-3.0, 8.0), st.sampled_from(["gaussian", "laplace", "osgt"]))
+def test_any_scale_and_step_can_be_drawn(scale, fineness, family):
+    """Half of the draws lie within the median of |X|, roughly (30 of 100 to 70 of 100 but for 1e-4), wherever the lattice is fine."""
+    size = 10.0**scale
+    noise = {"gaussian": Gaussian(size), "laplace": Laplace(size), "osgt": OSGT(size, 2.0 * size)}[family]
+    step = size / 10.0**fineness
+    out = draw(noise, 100, step, DeterministicTestEntropy(6))
+    if fineness > 1.5:
+        inside = np.count_nonzero(np.abs(out) * step <= noise.isf(0.25))
+        assert 30 <= inside <= 70
+
+
+def test_bad_requests():
+    """One sentence, typed."""
+    for size in (-1, 2.5, "many", None, (3, -1)):
+        with pytest.raises(InvalidParameter, match="size"):
+            draw(Gaussian(1.0), size)
+    for step in (0.0, -1.0, math.nan, math.inf, "1"):
+        with pytest.raises(InvalidParameter, match="step"):
+            draw(Gaussian(1.0), 3, step)
+    with pytest.raises(InvalidParameter, match="noise"):
+        draw(1.0, 3)
+    with pytest.raises(Unsupported, match="own lattice"):
+        draw(Discrete(Gaussian(1.0)), 3, 0.5)
+    assert draw(Gaussian(1.0), 0).shape == (0,)
+    assert draw(Gaussian(1.0), (2, 3)).shape == (2, 3)
