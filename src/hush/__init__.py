@@ -11,7 +11,9 @@ the least noise for a budget.
 from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, NotCertified, Unsupported
+from hush.ledger import Ledger
 from hush.limit import limit, optimal
+from hush.mechanism import Mechanism
 from hush.noise.asinh import Asinh
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
@@ -30,6 +32,8 @@ from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
 from hush.privacy.renyi import renyi
 from hush.privacy.subsampling import Subsampled
 from hush.privacy.vector import compose, curve, delta, epsilon
+from hush.release import Release, release
+from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity
 
 __version__ = "0.1.0"
@@ -49,9 +53,12 @@ __all__ = [
     "HushError",
     "InvalidParameter",
     "Laplace",
+    "Ledger",
+    "Mechanism",
     "Noise",
     "NotCertified",
     "Plan",
+    "Release",
     "Sensitivity",
     "Stable",
     "Staircase",
@@ -64,11 +71,13 @@ __all__ = [
     "compose",
     "curve",
     "delta",
+    "draw",
     "epsilon",
     "epsilon_for_error_sum",
     "error_sum",
     "gaussian",
     "limit",
     "optimal",
+    "release",
     "renyi",
 ]

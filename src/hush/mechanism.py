@@ -176,10 +176,9 @@ class Mechanism:
         array = np.asarray(values)
         if array.dtype.kind in "iub":
             return _steps_of_integers(array.ravel(), self.step).reshape(array.shape)
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as failure:
-            raise InvalidParameter(f"values must be numbers, got an array of {np.asarray(values).dtype}.") from failure
+        if array.dtype.kind != "f" or array.dtype.itemsize > 8:  # wider numbers would be rounded twice
+            raise InvalidParameter(f"values must be integers or floats of at most 64 bits, got an array of {array.dtype}.")
+        array = array.astype(np.float64)
         if not np.isfinite(array).all():
             raise InvalidParameter("values must be finite numbers; a NaN or an infinity is among them.")
         return _steps_of_floats(array.ravel(), self.step).reshape(array.shape)
