@@ -57,7 +57,7 @@ class Guide:
         magnitude, certain = self._law.decide((prefix << np.uint64(48)) | (more[:, 0] >> np.uint64(16)), self._thresholds)
         for i in np.flatnonzero(~certain):
             known = (int(prefix[i]) << 128) | (int(more[i, 0]) << 64) | int(more[i, 1])
-            magnitude[i] = self._law.refine(int(draws[i]), known, _BITS + 128, 1, entropy)
+            magnitude[i] = self._law.refine(int(draws[i]), known, _BITS + 128, 1, int(magnitude[i]), entropy)
         return np.where(negative, -magnitude, magnitude)
 
 

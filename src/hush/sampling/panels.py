@@ -174,5 +174,5 @@ class Panels:
         known = words[:, 0] >> np.uint64(1)
         magnitude, certain = self._law.decide(known)
         for i in np.flatnonzero(~certain):
-            magnitude[i] = self._law.refine(int(draws[i]), int(known[i]), 63, 0, entropy)
+            magnitude[i] = self._law.refine(int(draws[i]), int(known[i]), 63, 0, int(magnitude[i]), entropy)
         return np.where(words[:, 0] & np.uint64(1), -magnitude, magnitude)

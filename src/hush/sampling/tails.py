@@ -10,7 +10,6 @@ masses. V is never a number: its bits are revealed as they are needed, and what 
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
@@ -65,7 +64,7 @@ class Tails:
             return np.maximum(np.ceil(self.noise._isf(0.5 * v) / self.step - 0.5), 0.0)
 
     def decide(self, words: Words, table: Array | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Magnitudes from the first 63 bits of V, and which of them are certain. `table` may list the first thresholds."""
+        """Magnitudes from the first 63 bits of V, and which are certain (the others are near). `table` may list the first thresholds."""
         low = np.maximum(words.astype(np.float64) * 2.0**-63, 2.0**-63)
         m, certain = np.zeros(low.size), np.zeros(low.size, dtype=bool)
         listed = np.zeros(low.size, dtype=bool)
@@ -77,8 +76,7 @@ class Tails:
         rest = np.flatnonzero(~listed)
         if rest.size:
             m[rest], certain[rest] = self._decide_far(low[rest])
-        certain &= words > 0
-        return np.where(certain, m, 0.0).astype(np.int64), certain
+        return m.astype(np.int64), certain & (words > 0)
 
     def _decide_far(self, low: Array) -> tuple[Array, NDArray[np.bool_]]:
         m = self.guess(np.minimum(low, 1.0 - 2.0**-53))
@@ -126,22 +124,21 @@ class Tails:
             raise NotCertified(f"the float64 tail of {self.noise} is off by {seen:.2g}, more than round-off; nothing was drawn.")
         return min(slack, 0.5)
 
-    def refine(self, draw: int, known: int, bits: int, turn: int, entropy: Entropy) -> int:
-        """The magnitude of one draw, by balls: `known` are the first `bits` bits of V, and `turn` is the next round of `more`.
+    def refine(self, draw: int, known: int, bits: int, turn: int, near: int, entropy: Entropy) -> int:
+        """The magnitude of one draw, by balls: `known` are the first `bits` bits of V, `turn` the next round of `more`, `near` a guess.
 
         Compare thresholds with the interval of V; where a threshold lies inside it, reveal 128 more bits.
         """
-        while (found := self._between(known, bits)) is None:
+        while (found := self._between(known, bits, near)) is None:
             high, low = (int(word) for word in entropy.more(np.array([draw], dtype=np.int64), turn)[0])
             known, bits, turn = (known << 128) | (high << 64) | low, bits + 128, turn + 1
         return found
 
-    def _between(self, known: int, bits: int) -> int | None:
+    def _between(self, known: int, bits: int, near: int) -> int | None:
         """The magnitude if the interval [known, known + 1] 2^-bits holds no threshold, else None: search outwards from the guess."""
         if known == 0:
             return None
-        v = min(max(math.ldexp(known / (1 << known.bit_length()), known.bit_length() - bits), 5e-324), 1.0 - 2.0**-53)
-        m = int(min(float(self.guess(np.array(v))), SATURATED - 1.0))
+        m = min(max(near, 0), SATURATED - 1)
         low, high, stride = -1, SATURATED, 1  # V < T_low, and V >= T_high unless the draw saturates
         while high - low > 1:
             below = self._below(m, known, bits)
