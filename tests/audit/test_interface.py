@@ -7,8 +7,6 @@ import itertools
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ import hush
 from hush.audit import Finding
 from hush.audit.bound import clopper_pearson
 from hush.cli import main
+from hush.mechanism import Mechanism
 
 GOOD = lattice_laplace(1.0, 0)
 
@@ -121,43 +120,48 @@ def test_integers_too_large_for_floats_are_told_apart() -> None:
     assert found.violated
 
 
-@dataclass(frozen=True)
-class StandIn:
-    """The parts of a mechanism that an audit uses."""
-
-    noise: hush.Noise
-    sensitivity: hush.Sensitivity
-    step: float
-
-    def on_lattice(self, values: Any) -> np.ndarray:
-        return np.round(np.asarray(values) / self.step).astype(np.int64)
-
-
 def test_a_mechanism_is_drawn_on_its_own_lattice(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[hush.Noise, int, float]] = []
+    asked: list[tuple[hush.Noise, tuple[int, ...], float]] = []
 
-    def draw(noise: hush.Noise, size: int, step: float) -> np.ndarray:
+    def draw(noise: hush.Noise, size: tuple[int, ...], step: float, entropy: object) -> np.ndarray:
         asked.append((noise, size, step))
         return np.zeros(size, dtype=np.int64)
 
-    monkeypatch.setitem(__import__("sys").modules, "hush.sampling.exact", SimpleNamespace(draw=draw))
-    mechanism = StandIn(hush.Laplace(1.0), hush.Sensitivity(linf=1.5, l0=2), 0.25)
+    monkeypatch.setattr("hush.mechanism.draw", draw)
+    mechanism = Mechanism(hush.Laplace(1.0), hush.Sensitivity(linf=1.5, l0=2), 0.25)
     found = hush.audit(mechanism, epsilon=3.0, samples=1000)
-    assert asked[0] == (hush.Laplace(1.0), 2000, 0.25)
+    assert asked[0] == (hush.Laplace(1.0), (1000, 2), 0.25)
     assert found.violated and found.inputs == ("[0.0, 0.0]", "[1.5, 1.5]")  # no noise was drawn
     with pytest.raises(hush.InvalidParameter, match="epsilon is needed"):
         hush.audit(mechanism)
 
 
-def test_the_worst_pair_of_each_kind_of_sensitivity() -> None:
-    laplace, gaussian = hush.Laplace(1.0), hush.Gaussian(10.0)
-    cases = [
-        (laplace, hush.Sensitivity(linf=(2.0, 3.0, 1.0), l0=2), ("[0.0, 0.0]", "[3.0, 2.0]")),
-        (laplace, hush.Sensitivity(l1=2.0), ("0.0", "2.0")),
-        (gaussian, hush.Sensitivity(l2=3.0, l1=2.0), ("0.0", "2.0")),
-    ]
-    for noise, bound, inputs in cases:
-        assert hush.audit(StandIn(noise, bound, 0.5), epsilon=4.0, samples=4000).inputs == inputs
+def test_a_mechanism_brings_its_claim() -> None:
+    plan = hush.calibrate(1.0, 1e-3, family="laplace", times=2)
+    found = hush.audit(Mechanism.of(plan), samples=20_000)
+    assert (found.epsilon, found.delta) == (1.0, 1e-3)
+    assert not found.violated and found.epsilon_lower > 0.5  # both releases are seen: one alone shows half of that
+
+
+@pytest.mark.parametrize(
+    ("bound", "inputs"),
+    [
+        (hush.Sensitivity(linf=(2.0, 3.0, 1.0), l0=2), ("[0.0, 0.0, 0.0]", "[2.0, 3.0, 0.0]")),
+        (hush.Sensitivity(l1=2.0), ("0.0", "2.0")),
+        (hush.Sensitivity(l2=3.0, l1=2.0), ("0.0", "2.0")),
+        (hush.Sensitivity(linf=(1.0, 4.0), l1=3.0), ("[0.0, 0.0]", "[0.0, 3.0]")),
+    ],
+)
+def test_the_inputs_are_as_far_apart_as_the_sensitivity_allows(bound: hush.Sensitivity, inputs: tuple[str, str]) -> None:
+    width = len(bound.linf) if isinstance(bound.linf, tuple) else 1
+    mechanism = Mechanism(hush.Laplace(1.0), bound, 0.5, coordinates=width)
+    assert hush.audit(mechanism, epsilon=4.0, samples=4000).inputs == inputs
+
+
+def test_rounding_that_adds_a_step_is_seen() -> None:
+    """A sensitivity of 1.01 on whole numbers can move an answer by 2: Laplace noise of scale 1 gives epsilon 2, not 1.01."""
+    found = hush.audit(Mechanism(hush.Laplace(1.0), 1.01, step=1.0), epsilon=1.01, samples=50_000)
+    assert found.violated and found.epsilon_lower <= 2.0
 
 
 def test_a_noise_alone() -> None:
@@ -208,7 +212,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     (max, {"epsilon": 1.0}, "vectorised"),
     (hush.Laplace(1.0), {}, "epsilon is needed"),
     (hush.Laplace(1.0), {"epsilon": 1.0, "inputs": (1.0, 1.0)}, "two different finite numbers"),
-    (hush.Discrete(hush.Laplace(1.0)), {"epsilon": 1.0, "inputs": (0.0, 0.5)}, "on the lattice"),
+    (hush.Discrete(hush.Laplace(1.0)), {"epsilon": 1.0, "inputs": (0.0, 0.5)}, "apart by whole steps"),
 ]
 
 

@@ -80,7 +80,7 @@ def test_gaussian_noise_of_a_part_of_sigma(part: float) -> None:
 
 
 def test_gaussian_noise_of_half_sigma_at_a_small_delta() -> None:
-    """The events that tell are rare at delta = 1e-6: this takes a million draws, 200,000 are not enough."""
+    """The events that tell are rare at delta = 1e-6: 200,000 draws are not enough, a million are."""
     sigma = hush.gaussian.sigma(1.0, 1e-6)
     found = hush.audit(lattice_gaussian(sigma / 2.0, 9), epsilon=1.0, delta=1e-6, samples=1_000_000)
     assert found.violated

@@ -10,7 +10,7 @@ import numpy as np
 from hush.audit.bound import clopper_pearson, epsilon_lower, trials_needed
 from hush.audit.event import Event, Pair, Proposal, choose
 from hush.audit.finding import Evidence, Finding
-from hush.audit.lattice import claimed, of_lattice
+from hush.audit.lattice import of_lattice
 from hush.audit.precision import bit_proposals
 from hush.audit.search import coordinates, set_proposals, views
 from hush.audit.target import Target, collect, of_callable
@@ -37,9 +37,9 @@ def audit(
     """Attack a claim of (epsilon, delta)-privacy: a lower bound on epsilon at delta, from outputs under two neighbouring inputs.
 
     target: a function f(value, size) that returns `size` independent outputs (numbers, or rows of numbers), or f(value) that returns one
-    (vectorised= says which, if the signature does not); or a Plan, a Mechanism or a noise, drawn exactly on its lattice. For a Plan the
-    claim is the plan's own and the inputs are a worst pair its sensitivity allows. Otherwise epsilon is needed, delta is 0 and inputs are
-    (0.0, 1.0) unless given.
+    (vectorised= says which, if the signature does not); or a Plan, a Mechanism or a noise, drawn exactly on its lattice as a release would
+    be. The claim of a Plan is its own, and its inputs are as far apart as its sensitivity allows. Otherwise epsilon is needed, delta is 0
+    and inputs are (0.0, 1.0) unless given.
 
     `samples` outputs are drawn from each input, `batch` at a time; progress(done, samples) is called after each. Half of them lay out and
     choose at most four events (a set of values and a pattern of low bits, for either input); these are counted on the other half.
@@ -70,11 +70,12 @@ def audit(
 
 def _subject(target: Any, epsilon: Any, delta: Any, inputs: Any, vectorised: bool | None) -> tuple[Target, float, float]:
     """The target as a function of (input, size), and the claim."""
-    lattice = of_lattice(target, inputs)
-    if lattice is None and not callable(target):
+    ours = of_lattice(target, inputs)
+    if ours is None and not callable(target):
         raise reject("target", target, "a function, a Plan, a Mechanism or a noise", "write hush.audit(f, epsilon=1.0)")
-    subject = lattice or of_callable(target, (0.0, 1.0) if inputs is None else inputs, vectorised)
-    own_epsilon, own_delta = claimed(target) if lattice else (None, None)
+    if ours is None:
+        ours = of_callable(target, (0.0, 1.0) if inputs is None else inputs, vectorised), (None, None)
+    subject, (own_epsilon, own_delta) = ours
     if epsilon is None and own_epsilon is None:
         raise InvalidParameter("epsilon is needed: the claim to attack; write hush.audit(target, epsilon=1.0, delta=1e-6).")
     budget = budgets("epsilon", own_epsilon if epsilon is None else epsilon)

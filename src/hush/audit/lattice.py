@@ -1,68 +1,97 @@
-"""Our own mechanisms as targets: a plan, a mechanism or a noise, drawn exactly on its lattice as a release would be."""
+"""Our own mechanisms as targets: a plan, a mechanism or a noise, put on its lattice and drawn exactly, as a release would be."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.audit.target import Target, pair_of
+from hush.calibrate import Plan
 from hush.errors import InvalidParameter, reals, reject
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.sensitivity import Sensitivity
 
-__all__ = ["claimed", "of_lattice"]
+if TYPE_CHECKING:
+    from hush.mechanism import Mechanism
+
+__all__ = ["of_lattice"]
 
 Vector = NDArray[np.float64]
+Claim = tuple[float | None, float | None]
 
-_STEPS = 1024  # of a continuous noise's lattice in the smallest shift; rounding is post-processing and hides little this fine
-
-_FARTHEST = 2**61  # steps; sums are clipped here, as `draw` asks, so that its own limit tells nothing
+_STEPS = 1024  # of a bare noise's lattice in the smallest shift; rounding is post-processing and hides little this fine
 
 
-def claimed(target: Any) -> tuple[Any, Any]:
-    """The (epsilon, delta) a plan promises; nothing for a noise, whose parameters may share these names."""
+def of_lattice(target: Any, inputs: Any) -> tuple[Target, Claim] | None:
+    """The target and what it promises; None for anything that is not a plan, a mechanism or a noise."""
+    from hush.mechanism import Mechanism  # here: it brings the samplers, and `import hush` stays light
+
     if isinstance(target, Noise):
-        return None, None
-    own = getattr(target, "epsilon", None), getattr(target, "delta", None)
-    return own if not any(callable(value) for value in own) else (None, None)
-
-
-def of_lattice(target: Any, inputs: Any) -> Target | None:
-    """The target as value + noise on the lattice; None for anything that is not a plan, a mechanism or a noise."""
-    if isinstance(target, Noise):
-        noise, bound, times = target, Sensitivity.of(1.0), 1
-    elif isinstance(getattr(target, "noise", None), Noise) and isinstance(getattr(target, "sensitivity", None), Sensitivity):
-        noise, bound, times = target.noise, target.sensitivity, int(getattr(target, "times", 1))
-    else:
+        first, second = _given((0.0, 1.0) if inputs is None else inputs, None)
+        return _subject(_around(target, first, second), first, second, 1), (None, None)
+    if not isinstance(target, Plan | Mechanism):
         return None
-    free = isinstance(target, Noise)  # a bare noise has no sensitivity to keep to
-    first, second = _worst(bound) if inputs is None else _given(inputs, None if free else bound)
-    step = _step(target, noise, second - first)
-    steps = [np.tile(_on_lattice(target, value, step), times) for value in (first, second)]
-    shift: Vector = ((steps[1] - steps[0]) * step).astype(np.float64)
+    pair = None if inputs is None else _given(inputs, target.sensitivity)
+    moved = _moved(target.sensitivity) if pair is None else pair[1] - pair[0]
+    mechanism = Mechanism.of(target, coordinates=moved.size) if isinstance(target, Plan) else target
+    epsilon, delta, times, _ = mechanism.claim or (None, None, 1, "")
+    first, second = _worst(mechanism, moved) if pair is None else pair
+    return _subject(mechanism, first, second, times), (epsilon, delta)
+
+
+def _subject(mechanism: Mechanism, first: Vector, second: Vector, times: int) -> Target:
+    """All the releases that the claim is about, side by side: `times` times every coordinate."""
+    steps = [np.tile(mechanism.on_lattice(value), times) for value in (first, second)]
+    shift: Vector = np.asarray(mechanism.value_of(steps[1] - steps[0]), dtype=np.float64)
 
     def draw(which: int, size: int) -> Any:
-        from hush.sampling.exact import draw as exact
+        return mechanism.value_of(mechanism.noisy(np.broadcast_to(steps[which], (size, shift.size))))
 
-        multiples = exact(noise, size * shift.size, step).reshape(size, shift.size)
-        return np.clip(multiples + steps[which], -_FARTHEST, _FARTHEST) * step
-
-    shown = tuple(repr(float(v[0]) if v.size == 1 else v.tolist()) for v in (first, second))
+    shown = [repr(float(value[0]) if value.size == 1 else value.tolist()) for value in (first, second)]
     return Target(draw, (shown[0], shown[1]), shift)
 
 
-def _worst(bound: Sensitivity) -> tuple[Vector, Vector]:
-    """A pair as far apart as allowed: l0 coordinates at their full shift, or the whole of an l1 or l2 ball on one coordinate."""
+def _around(noise: Noise, first: Vector, second: Vector) -> Mechanism:
+    """A bare noise on its own lattice, or on a fine one that the shift fits."""
+    from hush.mechanism import Mechanism
+
+    moved = np.abs(second - first)
+    step = noise.step if isinstance(noise, Discrete) else float(np.min(moved[moved > 0.0])) / _STEPS
+    off = np.abs(moved - np.round(moved / step) * step)
+    if (off > 1e-9 * step).any():
+        raise reject("inputs", moved.tolist(), f"apart by whole steps of {step:g}", "leave inputs out for (0.0, 1.0)")
+    return Mechanism(noise, Sensitivity(linf=float(moved.max()), l0=moved.size), step, coordinates=moved.size)
+
+
+def _moved(bound: Sensitivity) -> Vector:
+    """As far as allowed: l0 coordinates at their full shift, or the whole of an l1 or l2 ball on one coordinate."""
+    if isinstance(bound.linf, tuple):
+        limits = np.array(bound.linf)
+        largest = np.argsort(-limits, kind="stable")
+        if bound.is_box:
+            limits[largest[bound.l0 :]] = 0.0
+            return limits
+        return np.where(np.arange(limits.size) == largest[0], _one(bound), 0.0)
     if bound.is_box:
-        moved = np.array([shift for shift, count in bound.shifts for _ in range(count)])
-    else:
-        largest = max(bound.linf) if isinstance(bound.linf, tuple) else bound.linf
-        moved = np.array([min(b for b in (largest, bound.l1, bound.l2) if b is not None)])
-    return np.zeros_like(moved), moved
+        return np.repeat([shift for shift, _ in bound.shifts], [count for _, count in bound.shifts])
+    return np.array([_one(bound)])
+
+
+def _one(bound: Sensitivity) -> float:
+    """How far a single coordinate can move."""
+    largest = max(bound.linf) if isinstance(bound.linf, tuple) else bound.linf
+    return min(b for b in (largest, bound.l1, bound.l2) if b is not None)
+
+
+def _worst(mechanism: Mechanism, moved: Vector) -> tuple[Vector, Vector]:
+    """Values that far apart; where that is no whole number of steps, they start where rounding moves them one step more."""
+    whole = np.abs(moved / mechanism.step - np.round(moved / mechanism.step)) < 1e-9
+    first = np.where(whole | (not mechanism.rounds), 0.0, 0.4999 * mechanism.step)
+    return first, first + moved
 
 
 def _given(inputs: Any, bound: Sensitivity | None) -> tuple[Vector, Vector]:
@@ -83,21 +112,3 @@ def _neighbours(moved: Vector, bound: Sensitivity) -> bool:
     checks.append(bound.l1 is None or math.fsum(moved) <= bound.l1 * slack)
     checks.append(bound.l2 is None or math.hypot(*moved) <= bound.l2 * slack)
     return all(checks)
-
-
-def _step(target: Any, noise: Noise, shift: Vector) -> float:
-    """The target's own lattice, the noise's, or a fine one that the shift fits."""
-    own = getattr(target, "step", None)
-    if own is None and isinstance(noise, Discrete):
-        own = noise.step
-    return float(np.min(np.abs(shift[shift != 0.0]))) / _STEPS if own is None else float(own)
-
-
-def _on_lattice(target: Any, value: Vector, step: float) -> NDArray[np.int64]:
-    """The value in whole steps: by the mechanism's own rule, or exactly."""
-    if hasattr(target, "on_lattice"):
-        return np.asarray(target.on_lattice(value), dtype=np.int64)
-    multiples = np.round(value / step)
-    if (np.abs(multiples * step - value) > 1e-9 * np.maximum(step, np.abs(value))).any():
-        raise reject("inputs", value.tolist(), f"on the lattice of step {step:g}", "leave inputs out for a worst pair")
-    return multiples.astype(np.int64)
