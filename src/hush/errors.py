@@ -4,6 +4,7 @@
     +-- InvalidParameter   (also ValueError)       a value outside its allowed range, or of the wrong type
     +-- Unsupported        (also TypeError)        no theorem covers this request; the message names the nearest call that has one
     +-- BudgetExceeded                             the ledger's cap would be passed
+    +-- LedgerError                                a ledger file that cannot be read, written or trusted; nothing was released
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
 
 Every validator takes the argument's name and value, and its message states the argument, the value, the allowed
@@ -23,6 +24,7 @@ __all__ = [
     "BudgetExceeded",
     "HushError",
     "InvalidParameter",
+    "LedgerError",
     "NotCertified",
     "Unsupported",
 ]
@@ -47,6 +49,10 @@ class Unsupported(HushError, TypeError):
 
 class BudgetExceeded(HushError):
     """The privacy budget does not cover this release."""
+
+
+class LedgerError(HushError):
+    """A ledger file that cannot be read, written or trusted."""
 
 
 class NotCertified(HushError, ArithmeticError):

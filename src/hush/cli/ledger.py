@@ -1,0 +1,142 @@
+"""`hush ledger new|show|verify`: a privacy budget on disk."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from hush.cli.text import Command, emit, number, table
+from hush.errors import InvalidParameter
+from hush.ledger import Entry, Ledger
+
+__all__ = ["register"]
+
+_BAR = 40
+
+
+def _bar(share: float) -> str:
+    """Never full before all is gone, never empty once something is."""
+    filled = min(max(round(share * _BAR), int(share > 0.0)), _BAR - int(share < 1.0))
+    return f"[{'#' * filled}{'.' * (_BAR - filled)}] {100.0 * share:.1f} % spent"
+
+
+def _cap_of(ledger: Ledger) -> dict[str, Any]:
+    cap = ledger.cap
+    known: dict[str, Any] = {"epsilon": cap.epsilon, "delta": cap.delta, "mode": cap.mode}
+    if cap.order is not None:
+        known |= {"order": cap.order, "divergence": cap.divergence, "reserve": cap.reserve}
+    return known
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    parts = [{"noise": str(part[0]), "sensitivity": str(part[1]) if len(part) == 3 else None, "times": part[-1]} for part in entry.parts]
+    row: dict[str, Any] = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}
+    return row | {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}
+
+
+def _mechanism(entry: Entry) -> str:
+    parts = [str(part[0]) + (f" x {part[-1]}" if part[-1] > 1 else "") for part in entry.parts]
+    return ", ".join(parts) + (f", extra delta {entry.extra_delta:g}" if entry.extra_delta else "")
+
+
+def _opened(options: argparse.Namespace) -> Ledger:
+    if not os.path.exists(options.file):
+        raise InvalidParameter(
+            f"there is no ledger at {options.file}; make one with `hush ledger new {options.file} --epsilon E --delta D`."
+        )
+    return Ledger(options.file)
+
+
+def _new(options: argparse.Namespace) -> None:
+    if os.path.lexists(options.file):
+        raise InvalidParameter(f"{options.file} exists already; look at it with `hush ledger show {options.file}`, or choose another name.")
+    with Ledger(
+        options.file, epsilon=options.epsilon, delta=options.delta, mode=options.mode, order=options.order, source=options.source
+    ) as ledger:
+        text = f"{options.file}: a new ledger, {ledger.cap}"
+        text += f", order {ledger.cap.order:g}" if ledger.cap.order is not None else ""
+        emit(options, {"file": options.file, "cap": _cap_of(ledger)}, text)
+
+
+def _show(options: argparse.Namespace) -> None:
+    with _opened(options) as ledger:
+        spent, left, share, entries = ledger.spent, ledger.left, ledger.share, ledger.entries
+        document = {
+            "file": options.file,
+            "cap": _cap_of(ledger),
+            "source": ledger.source,
+            "spent": {"epsilon": spent.epsilon, "delta": spent.delta},
+            "left": {"epsilon": left.epsilon, "delta": left.delta},
+            "share": share,
+            "entries": [_row(entry) for entry in entries],
+        }
+        cap = ledger.cap
+        lines = [f"{options.file}: {cap}" + (f", protects {ledger.source}" if ledger.source else "")]
+        lines.append(f"spent  epsilon {spent.epsilon:.6g} at delta {cap.delta:g}")
+        lines.append(f"left   epsilon {left.epsilon:.6g}" + (f", extra delta {left.delta:.3g}" if cap.delta else ""))
+        if cap.order is not None:
+            price = cap.epsilon - (cap.divergence or 0.0)
+            lines.append(
+                f"rule   Renyi filter of order {cap.order:g}; turning its divergence into epsilon and delta takes {price:.6g}, once"
+            )
+        lines.append(_bar(share))
+        last = entries if options.all else entries[-10:]
+        rows = [{"number": e.number, "time": e.time[:19], "label": e.label, "what": _mechanism(e)} for e in last]
+        if rows:
+            lines.append(table(rows, {"number": "no.", "time": "time (UTC)", "label": "label", "what": "mechanism"}, left=4))
+        if len(last) < len(entries):
+            lines.append(f"({len(entries) - len(last)} earlier entries; --all shows them)")
+    emit(options, document, "\n".join(lines))
+
+
+def _verify(options: argparse.Namespace) -> None:
+    with _opened(options) as ledger:
+        ledger.verify()
+        count = len(ledger.entries)
+    text = f"{options.file}: sound; {count} {'entry' if count == 1 else 'entries'}, every hash as written, all within the cap"
+    emit(options, {"file": options.file, "entries": count, "sound": True}, text)
+
+
+_EXAMPLES = {
+    "ledger": """examples:
+  hush ledger new census.ledger --epsilon 1 --delta 1e-6
+  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode interactive
+  hush ledger show census.ledger
+  hush ledger verify census.ledger""",
+    "new": """examples:
+  hush ledger new census.ledger --epsilon 1 --delta 1e-6                       mechanisms fixed in advance
+  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode interactive       the next one chosen after seeing answers
+  hush ledger new strict.ledger --epsilon 1 --delta 0                          pure mechanisms only""",
+    "show": """examples:
+  hush ledger show census.ledger
+  hush ledger show census.ledger --json""",
+    "verify": """examples:
+  hush ledger verify census.ledger        exit code 2 and one sentence if anything is wrong""",
+}
+
+
+def register(command: Command) -> None:
+    """Add `hush ledger` and its three commands."""
+    ledger = command("ledger", None, "a privacy budget on disk: make one, look at it, check it", _EXAMPLES["ledger"])
+    commands = ledger.add_subparsers(dest="ledger_command", metavar="new|show|verify", required=True)
+
+    def sub(name: str, action: Any, text: str) -> argparse.ArgumentParser:
+        formatter = argparse.RawDescriptionHelpFormatter
+        parser: argparse.ArgumentParser = commands.add_parser(
+            name, help=text, description=text, epilog=_EXAMPLES[name], formatter_class=formatter
+        )
+        parser.set_defaults(action=action)
+        parser.add_argument("file", metavar="FILE")
+        parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="machine-readable output")
+        return parser
+
+    new = sub("new", _new, "make a ledger")
+    new.add_argument("--epsilon", type=number, required=True, metavar="E", help="what may be spent in all")
+    new.add_argument("--delta", type=number, required=True, metavar="D", help="likewise; 0 for pure mechanisms only")
+    new.add_argument("--mode", default="planned", metavar="MODE", help="planned (default) or interactive; see docs/sharp_edges.md")
+    new.add_argument("--order", type=number, metavar="A", help="Renyi order of an interactive ledger (default: what suits Gaussian noise)")
+    new.add_argument("--source", metavar="TEXT", help="what data it protects; another text later is refused")
+    show = sub("show", _show, "spent, left, a bar and the last entries")
+    show.add_argument("--all", action="store_true", help="every entry")
+    sub("verify", _verify, "read everything again and check it")

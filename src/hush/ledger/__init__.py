@@ -1,0 +1,11 @@
+"""The ledger: one file that holds a privacy budget and everything spent from it.
+
+entry.py     what is held, as plain values       account.py   composition for mechanisms fixed in advance, and for delta = 0
+file.py      the SQLite file                     filter.py    composition for mechanisms chosen along the way
+log.py       the lines of the file, read back    refusal.py   what to say when the budget does not cover a release
+"""
+
+from hush.ledger.entry import Amount, Cap, Entry
+from hush.ledger.ledger import Ledger
+
+__all__ = ["Amount", "Cap", "Entry", "Ledger"]

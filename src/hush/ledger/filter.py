@@ -1,0 +1,162 @@
+"""The interactive rule: a Renyi filter of one order, fixed when the ledger is made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from hush.errors import InvalidParameter, Unsupported, as_float, reject
+from hush.ledger.account import Account, Key, pure_epsilon, round_down, round_up, within
+from hush.ledger.entry import Amount, Cap
+from hush.noise.laplace import Laplace
+from hush.noise.osgt import OSGT
+from hush.privacy.renyi import osgt_theorem2, rdp_to_delta, rdp_to_epsilon, renyi
+from hush.privacy.subsampling import Subsampled
+
+__all__ = ["Filter", "filter_cap"]
+
+#: The share of delta that is kept for extra_delta charges; the rest pays for the conversion.
+RESERVE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Filter(Account):
+    """Renyi divergences of one order add up to at most a budget B, from which the cap follows.
+
+    Guarantees: the cap's (epsilon, delta), for mechanisms chosen after seeing earlier answers (Feldman and Zrnic 2021; Lecuyer 2021). With
+    P and Q the laws of all answers on two neighbours and r_t the divergence of release t given the answers before it, the products over t
+    of (p_t/q_t)^a e^(-(a - 1) r_t) are a supermartingale under Q. If r_1 + r_2 + ... <= B on every path, E_Q (P/Q)^a <= e^((a - 1) B): the
+    answers together have divergence at most B, and B was chosen so that rdp_to_delta(a, B, epsilon) <= delta - reserve. This holds for an
+    order fixed beforehand; that *some* order fits may itself depend on the answers, so no other order is looked at.
+
+    Failure probabilities: given the past, release t is with weight 1 - d_t one of the stated divergence, on both data sets. The product w
+    of these weights along a path is the same function on both, at least 1 - sum d_t >= 1 - reserve; w P' against w Q' has no more
+    hockey-stick divergence than P' against Q'; and P is w P' but for a mass of at most the reserve, Q at least w Q'. So delta is at most
+    (delta - reserve) + reserve: a union bound along every path (Whitehouse, Ramdas, Rogers and Wu 2023 do this for zCDP).
+    """
+
+    @property
+    def _terms(self) -> tuple[float, float, float]:
+        """Order, budget, reserve."""
+        order, divergence, reserve = self.cap.order, self.cap.divergence, self.cap.reserve
+        assert order is not None and divergence is not None and reserve is not None
+        return order, divergence, reserve
+
+    @cached_property
+    def used(self) -> Fraction:
+        """The divergences so far."""
+        order, _, _ = self._terms
+        return sum((times * Fraction(_divergence(key, order)) for key, times in self.totals.items()), Fraction(0))
+
+    def covered(self) -> bool:
+        order, divergence, reserve = self._terms
+        implied = rdp_to_delta(order, divergence, self.cap.epsilon) <= _conversion(self.cap.delta, reserve)
+        return implied and within(self.used, divergence) and within(self.extra, reserve)
+
+    @cached_property
+    def spent(self) -> Amount:
+        order, _, reserve = self._terms
+        if not self.totals:
+            return Amount(0.0, 0.0)
+        used = round_up(self.used)
+        epsilon = rdp_to_epsilon(order, used, _conversion(self.cap.delta, reserve))
+        delta = min(round_up(Fraction(rdp_to_delta(order, used, self.cap.epsilon)) + self.extra), 1.0)
+        return Amount(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta)) if self.covered() else Amount(epsilon, delta)
+
+    @cached_property
+    def left(self) -> Amount:
+        """What is left of the budget: a release of pure epsilon e has a divergence of at most e. And what is left of the reserve."""
+        _, divergence, reserve = self._terms
+        return Amount(round_down(Fraction(divergence) - self.used), round_down(Fraction(reserve) - self.extra))
+
+    @property
+    def share(self) -> float:
+        return min(float(self.used / Fraction(self._terms[1])), 1.0)
+
+    @property
+    def cost(self) -> float:
+        return round_up(self.used)
+
+
+@lru_cache(maxsize=512)
+def _divergence(key: Key, order: float) -> float:
+    """The Renyi divergence of one release, as an upper bound."""
+    noise, value = key[0], math.inf
+    pure = pure_epsilon(key)  # says so where no theorem covers the sensitivity at all
+    try:
+        if isinstance(noise, OSGT) and not key[1].is_box:
+            value = osgt_theorem2(noise, order, key[1].l2, k=key[1].l0) if key[1].l2 is not None else math.inf
+        elif isinstance(noise, Laplace) and not key[1].is_box and key[1].l1 is not None:
+            value = renyi(noise, order, key[1].l1)  # worst where one coordinate takes the whole move (privacy/vector.py)
+        elif not isinstance(noise, Subsampled):
+            value = renyi(noise, order, key[1])
+    except Unsupported:
+        value = math.inf
+    if pure is not None:  # a pure epsilon has divergence at most epsilon, and order epsilon^2/2 (Bun and Steinke 2016, Proposition 3.3)
+        epsilon = round_up(pure)
+        value = min(value, epsilon, 0.5 * order * epsilon * epsilon * (1.0 + 1e-15))
+    if not math.isfinite(value):
+        raise Unsupported(
+            f"no finite Renyi divergence of order {order:g} is proved for {noise} at this sensitivity, so an interactive ledger cannot "
+            'take it; fix the mechanisms in advance and use a ledger with mode="planned".'
+        )
+    return value
+
+
+# -- the budget at creation -----------------------------------------------------------------------------------------------------------
+
+
+def _conversion(delta: float, reserve: float) -> float:
+    """The part of delta that pays for the conversion, rounded down."""
+    return round_down(Fraction(delta) - Fraction(reserve))
+
+
+def _budget(order: float, epsilon: float, delta: float) -> float:
+    """The largest divergence of the order that gives (epsilon, delta), a touch less; at most 0 where none does."""
+    a = order - 1.0
+    found = epsilon + (math.log(delta) + math.log(a) - order * math.log1p(-1.0 / order)) / a
+    # the touch is more than any rounding of logarithms, so that the file means the same on every machine
+    found, less = found - 1e-12 * epsilon, 1e-12 * epsilon
+    while found > 0.0 and rdp_to_delta(order, found, epsilon) > delta:
+        found, less = found - less, 2.0 * less
+    return found
+
+
+def _best_order(epsilon: float, delta: float) -> float:
+    """The order under which the most Gaussian releases fit: their divergence is order rho, so budget(order)/order is made largest."""
+    low, high = math.log(1e-3), math.log(1e12)
+    for _ in range(12):
+        grid = np.linspace(low, high, 33)
+        values = [_budget(1.0 + math.exp(t), epsilon, delta) / (1.0 + math.exp(t)) for t in grid]
+        at = int(np.argmax(values))
+        low, high = float(grid[max(at - 1, 0)]), float(grid[min(at + 1, 32)])
+    return float(f"{1.0 + math.exp(0.5 * (low + high)):.7g}")
+
+
+def filter_cap(epsilon: float, delta: float, order: float | None) -> Cap:
+    """The cap of an interactive ledger: order (the best for Gaussians unless given), budget and reserve.
+
+    >>> cap = filter_cap(1.0, 1e-6, None)
+    >>> round(cap.order, 2), round(cap.divergence, 4)
+    (22.18, 0.5351)
+    """
+    reserve = delta * RESERVE
+    kept = _conversion(delta, reserve)
+    if kept <= 0.0:
+        raise reject("delta", delta, "0, or large enough to be shared out", "use a delta of at least 1e-300")
+    if order is None:
+        chosen = _best_order(epsilon, kept)
+    else:
+        chosen = as_float("order", order, "a finite number greater than 1")
+        if not 1.0 < chosen < math.inf:
+            raise reject("order", order, "a finite number greater than 1", "leave it out for the one that suits Gaussian noise")
+    budget = _budget(chosen, epsilon, kept)
+    if budget <= 0.0:
+        raise InvalidParameter(
+            f"order {chosen:g} leaves no budget for epsilon {epsilon:g} and delta {delta:g}; use a larger order, or leave it out."
+        )
+    return Cap(epsilon, delta, "interactive", chosen, budget, reserve)

@@ -1,0 +1,105 @@
+"""The lines of a ledger file, read back and checked against their chain of hashes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from sqlite3 import Connection
+from typing import Any
+
+from hush.errors import HushError, LedgerError
+from hush.ledger.entry import Cap, Entry, chained, entry_from_text, entry_text
+from hush.ledger.file import SCHEMA, LedgerFile
+
+__all__ = ["Log", "append", "bind", "cap_text", "read"]
+
+
+@dataclass(frozen=True)
+class Log:
+    """What was read of a file so far: its cap, its source, its entries, and the hash of the last line."""
+
+    cap: Cap
+    start: str
+    source: str | None = None
+    entries: tuple[Entry, ...] = ()
+    last: str = ""
+
+    @property
+    def number(self) -> int:
+        return len(self.entries)
+
+
+def cap_text(cap: Cap) -> str:
+    """The cap as text."""
+    return json.dumps(asdict(cap), sort_keys=True, allow_nan=False)
+
+
+def read(file: LedgerFile, connection: Connection, known: Log | None) -> Log:
+    """The log, from where `known` ends; every new line checked, and the known end checked to be still there."""
+    try:
+        start, cap = _cap(file, connection) if known is None else (known.start, known.cap)
+        log = Log(cap, start, last=start) if known is None else known
+        if known is not None and not _still_there(connection, known):
+            raise LedgerError(f"{file} was replaced by another one since it was opened.")
+        after, source = _source(file, connection, start)
+        rows = connection.execute("SELECT * FROM entries WHERE number > ? ORDER BY number", (log.number,)).fetchall()
+        entries, last = list(log.entries), log.last
+        for row in rows:
+            entries.append(_entry(file, row, len(entries) + 1, last, source if len(entries) >= after else None))
+            last = row[-1]
+        ever = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchone()
+        if (ever[0] if ever else 0) != len(entries) or (source is not None and after > len(entries)):
+            raise LedgerError(f"{file} is damaged: entries are missing at its end.")
+        return replace(log, source=source, entries=tuple(entries), last=last)
+    except (HushError, ValueError, TypeError, KeyError, IndexError, AttributeError) as failure:
+        if isinstance(failure, LedgerError):
+            raise
+        raise LedgerError(f"{file} is damaged: a line of it cannot be read ({failure}).") from failure
+
+
+def _cap(file: LedgerFile, connection: Connection) -> tuple[str, Cap]:
+    row = connection.execute("SELECT time, content, hash FROM cap").fetchone()
+    if row is None or chained("", SCHEMA, row[0], row[1]) != row[2]:
+        raise LedgerError(f"{file} is damaged: its cap was changed or lost.")
+    return row[2], Cap(**json.loads(row[1]))
+
+
+def _still_there(connection: Connection, known: Log) -> bool:
+    """Is the last line that was read still the same?"""
+    if not known.entries:
+        row = connection.execute("SELECT hash FROM cap").fetchone()
+    else:
+        row = connection.execute("SELECT hash FROM entries WHERE number = ?", (known.number,)).fetchone()
+    return row is not None and row[0] == known.last
+
+
+def _source(file: LedgerFile, connection: Connection, start: str) -> tuple[int, str | None]:
+    """What the ledger protects, and after how many entries that was written."""
+    row = connection.execute("SELECT after, text, hash FROM source").fetchone()
+    if row is None:
+        return 0, None
+    if chained(start, row[0], row[1]) != row[2]:
+        raise LedgerError(f"{file} is damaged: the line that says what it protects was changed.")
+    return row[0], row[1]
+
+
+def _entry(file: LedgerFile, row: Any, number: int, last: str, source: str | None) -> Entry:
+    stored, time, label, mechanism, previous, written = row
+    if stored != number or previous != last or chained(last, number, time, label, mechanism, source) != written:
+        raise LedgerError(f"{file} is damaged: entry {number} was changed, or one before it is missing.")
+    return entry_from_text(mechanism, number, time, label)
+
+
+def append(connection: Connection, log: Log, entry: Entry) -> Log:
+    """The log with one more line, written into the open transaction."""
+    text = entry_text(entry)
+    written = chained(log.last, entry.number, entry.time, entry.label, text, log.source)
+    row = (entry.number, entry.time, entry.label, text, log.last, written)
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
+    return replace(log, entries=(*log.entries, entry), last=written)
+
+
+def bind(connection: Connection, log: Log, source: str) -> Log:
+    """The log with its source, written into the open transaction."""
+    connection.execute("INSERT INTO source VALUES (1, ?, ?, ?)", (log.number, source, chained(log.start, log.number, source)))
+    return replace(log, source=source)

@@ -1,0 +1,86 @@
+"""What to say when the budget does not cover a release: what it costs, what is left, and what would fit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
+
+from hush.errors import BudgetExceeded, HushError
+from hush.ledger.account import Account
+from hush.ledger.entry import Entry, Part
+from hush.noise.discrete import Discrete
+from hush.privacy.subsampling import Subsampled
+
+__all__ = ["refusal"]
+
+#: With more different mechanisms than this, each try costs too long to look for the noise that would fit.
+_MOST_DIFFERENT = 8
+_MOST_TIMES_LARGER = 64.0
+_TRIES = 10
+
+
+def refusal(account: Account, grown: Account, entry: Entry) -> BudgetExceeded:
+    """The one sentence, as an exception to raise; `grown` is the account with the entry, which its cap does not cover."""
+    cap, left = account.cap, account.left
+    alone, together = account.alone(replace(entry, extra_delta=0.0)).cost, grown.spent.epsilon
+    text = f"this release takes {_epsilon(alone)} by itself, and {_shown(left.epsilon, down=True)} of the ledger's {cap.epsilon:g} is left"
+    if math.isfinite(together) and together > cap.epsilon:
+        text += f" (with it the ledger would stand at {_shown(together)}, at delta {cap.delta:g})"
+    elif not math.isfinite(together):
+        text += f" at delta {cap.delta:g}"
+    if entry.extra_delta > left.delta:
+        text += f", its extra delta is {_shown(entry.extra_delta)} and {_shown(left.delta, down=True)} is left of that"
+    return BudgetExceeded(f"{text}; {_would_fit(account, entry, left.epsilon)}; nothing was spent.")
+
+
+def _epsilon(value: float) -> str:
+    return f"epsilon {_shown(value)}" if math.isfinite(value) else "no finite epsilon"
+
+
+def _shown(value: float, *, down: bool = False) -> str:
+    """Four digits, rounded to the honest side: up what is asked, down what is left."""
+    rounded = Context(prec=4, rounding=ROUND_FLOOR if down else ROUND_CEILING).create_decimal(Decimal(repr(value)))
+    return f"{float(rounded):g}"
+
+
+def _would_fit(account: Account, entry: Entry, left: float) -> str:
+    factor = _larger_noise(account, entry)
+    if factor is not None:
+        return f"noise {factor:g} times as large would fit"
+    if entry.extra_delta == 0.0 and left > 0.0:
+        return f"any release of at most epsilon {_shown(left, down=True)} at delta 0 would fit"
+    return "nothing of this kind would fit"
+
+
+def _larger_noise(account: Account, entry: Entry) -> float | None:
+    """By how much the noise has to grow for this release to fit, to two digits, each candidate tried; None where nothing is found."""
+    if len(account.totals) > _MOST_DIFFERENT:
+        return None
+
+    def fits(factor: float) -> bool:
+        try:
+            larger = replace(entry, parts=tuple(_larger(part, factor) for part in entry.parts))
+            return account.plus([larger]).settled() is not None
+        except HushError:
+            return False
+
+    low, high = 1.0, _MOST_TIMES_LARGER
+    if not fits(high):
+        return None
+    for _ in range(_TRIES):
+        middle = float(f"{math.sqrt(low * high):.2g}")
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+def _larger(part: Part, factor: float) -> Part:
+    first: Any = part[0]
+    if isinstance(first, Subsampled):
+        return Subsampled(first.whole.noise.scaled(factor), first.rate, first.whole.shift), part[1]
+    if isinstance(first, Discrete):  # wider on the same lattice
+        return Discrete(first.noise.scaled(factor), first.step), *part[1:]
+    return first.scaled(factor), *part[1:]
