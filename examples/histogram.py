@@ -1,13 +1,11 @@
 """A private histogram: the least noise for the budget, the noisy bars beside their error bars, and what was guaranteed.
 
-The ages are generated, so nothing here is anybody's. The noise of this demonstration is drawn through the quantile function from 62 bits of
-operating-system randomness; exact draws come with the sampling room.
+The ages are generated, so nothing here is anybody's.
 """
 
 from __future__ import annotations
 
 import math
-import secrets
 
 import numpy as np
 
@@ -23,12 +21,6 @@ def ages(people: int) -> np.ndarray:
     return np.clip(np.where(random.random(people) < 0.3, random.normal(12, 7, people), random.normal(46, 17, people)), 0, 99)
 
 
-def draw(noise: hush.Noise, size: int) -> np.ndarray:
-    """Lattice noise by its quantile function."""
-    uniform = np.array([(secrets.randbits(62) + 0.5) / 2.0**62 for _ in range(size)])
-    return np.asarray(noise.ppf(uniform))
-
-
 def bar(value: float, low: float, high: float, unit: float) -> str:
     """A bar with its interval: # up to the noisy value, [ ] around what is likely true."""
     line = ["#" if i < value / unit else " " for i in range(56)]
@@ -40,16 +32,16 @@ def bar(value: float, low: float, high: float, unit: float) -> str:
 def main() -> None:
     counts, _ = np.histogram(ages(400), bins=[*range(0, 90, 10), 100])
     plan = hush.calibrate(EPSILON, DELTA, hush.Sensitivity(linf=1.0, l0=1), step=1.0)
-    noisy = counts + draw(plan.noise, counts.size)
-    reach = float(np.asarray(plan.noise.isf(0.025)))  # 95 % of the noise is within
-    unit = max(float(noisy.max()) + reach, 1.0) / 55.0
+    ledger = hush.Ledger(None, epsilon=2.0 * EPSILON, delta=2.0 * DELTA)
+    answer = hush.release(counts, plan, ledger=ledger, label="age histogram").non_negative()
+    reach = answer.error.half_width95
+    unit = max(float(answer.value.max()) + reach, 1.0) / 55.0
 
     print(f"How old are 400 people? (epsilon = {EPSILON:g}, delta = {DELTA:g}; [ ] holds the true count 95 % of the time)\n")
-    for label, value in zip(LABELS, noisy, strict=True):
-        print(f"{label:>6} {max(value, 0):5.0f} +- {reach:.0f}  {bar(max(value, 0.0), value - reach, value + reach, unit)}")
+    for label, value, low, high in zip(LABELS, answer.value, *answer.interval(), strict=True):
+        print(f"{label:>6} {value:5.0f} +- {reach:.0f}  {bar(value, low, high, unit)}")
     gaussian = next(c for c in plan.ranking if c.family == "gaussian")
-    print(f"\nNoise: {plan.noise}, standard deviation {math.sqrt(plan.variance):.3g}.")
-    print(f"{plan.why}")
+    print(f"\n{answer}\n\n{ledger}\n\n{plan.why}")
     print(
         f"Guarantee: adding or removing one person, who falls into one bar, changes the probability of any output by at most a factor "
         f"e^{EPSILON:g} = {math.exp(EPSILON):.3g}, but for an event of probability {DELTA:g}."

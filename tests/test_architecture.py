@@ -16,12 +16,12 @@ SOURCE = Path(hush.__file__).parent
 
 #: The rooms from the ground up; a room may import from lower floors and from itself (design, section 2).
 FLOORS = [
-    {"numerics", "errors"},
+    {"numerics", "errors", "version"},
     {"noise", "sensitivity"},
     {"privacy"},
     {"calibrate", "calibration", "limit", "limit_program", "mechanism", "sampling"},
     {"ledger"},
-    {"release"},
+    {"release", "denoise"},
     {"tables", "learn", "federated", "audit"},
     {"cli", "show", "papers", "__main__"},
 ]

@@ -35,8 +35,7 @@ from hush.privacy.vector import compose, curve, delta, epsilon
 from hush.release import Release, release
 from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity
-
-__version__ = "0.1.0"
+from hush.version import __version__
 
 __all__ = [
     "OSGT",

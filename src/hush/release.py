@@ -25,6 +25,7 @@ from hush.sampling.entropy import Entropy
 from hush.sampling.exact import plain_law, sampler_for
 from hush.sampling.tails import tails
 from hush.sensitivity import Sensitivity
+from hush.version import __version__
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -207,7 +208,7 @@ def release(values: Any, plan: Plan | Mechanism, *, ledger: Ledger | None, label
     True
     """
     if entropy is not None and not entropy.secure:
-        raise Unsupported("release draws from secure entropy only; a test entropy can be undone by whoever knows its seed.")
+        raise Unsupported("release draws from secure entropy only; a test entropy can be undone by whoever knows its number.")
     array = np.asarray(values)
     if array.size == 0:
         raise InvalidParameter("values must hold at least one number.")
@@ -263,8 +264,6 @@ def _charge(ledger: Ledger | None, mechanism: Mechanism, label: str) -> dict[str
 
 
 def _receipt(mechanism: Mechanism, guarantee: dict[str, Any], entry: dict[str, Any] | None, shape: tuple[int, ...]) -> dict[str, Any]:
-    from hush import __version__  # here, because the package imports this room
-
     error = Error(mechanism.noise, mechanism.step, mechanism.rounds)
     deviation = error.standard_deviation
     return {

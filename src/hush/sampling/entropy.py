@@ -80,10 +80,10 @@ class SecureEntropy(_Keyed):
 
 
 class DeterministicTestEntropy(_Keyed):
-    """The same bits for the same seed: for tests only, since whoever knows the seed can take the noise away. `release` refuses it."""
+    """The same bits for the same number: for tests only, since whoever knows the number can take the noise away. `release` refuses it."""
 
-    def __init__(self, seed: int) -> None:
-        self._name, self._calls = whole("seed", seed, 0), 0
+    def __init__(self, number: int) -> None:
+        self._name, self._calls = whole("number", number, 0), 0
 
     def _seed(self) -> bytes:
         self._calls += 1
