@@ -52,11 +52,11 @@ def _nodes() -> tuple[Array, Array, Array]:
 def _kinks(noise: Noise, reach: float) -> Array:
     """Every x in (0, reach) where the density is not analytic; the centre is the end of a panel."""
     if isinstance(noise, Staircase):
-        periods = np.arange(math.ceil(reach / noise.sensitivity) + 1) * noise.sensitivity
+        periods = np.arange(math.ceil(reach / noise.sensitivity) + 1.0) * noise.sensitivity
         return np.concatenate([periods[1:], periods + noise._fraction * noise.sensitivity])
     if isinstance(noise, Stepped):
         end = reach / noise.width if noise.ratio > 0.0 else min(reach / noise.width, len(noise.heights))
-        return np.arange(1, math.ceil(end) + 1) * noise.width
+        return np.arange(1.0, math.ceil(end) + 1.0) * noise.width
     known: Array = np.array([*noise.kinks, noise.support])
     return known[np.isfinite(known) & (known > 0.0)]
 
