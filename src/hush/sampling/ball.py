@@ -197,8 +197,8 @@ def _stable_series(y: Ball, alpha: float) -> Ball | None:
     size = float(y.mid()) * float(sine.mid())
     if size < 4.0:
         return None
-    best = (size / alpha) ** (alpha / (alpha - 1.0)) if alpha > 1.0 else math.inf  # where the terms are least
-    if (alpha - 1.0) * best < 0.7 * (flint.ctx.prec + 16):
+    log_least = math.log(size / alpha) * alpha / (alpha - 1.0)  # of the n where the terms are least, by e^(-(alpha - 1) n)
+    if log_least < 30.0 and (alpha - 1.0) * math.exp(log_least) < 0.7 * (flint.ctx.prec + 16):
         return None
     total, fading = arb(0), arb(2) ** -(flint.ctx.prec + 8)
     for n in range(1, 4000):
@@ -325,6 +325,9 @@ class DiscreteTail:
     def __call__(self, k: int) -> Ball:
         """The tail beyond k steps, at the ambient precision."""
         flint = _flint()
+        if isinstance(self._noise.noise, Laplace):  # a geometric series: 2 q^(k+1)/(1 + q)
+            per_step = -flint.arb(self._noise.step) / self._noise.noise.scale
+            return 2 * (per_step * (k + 1)).exp() / (1 + per_step.exp())
         bits = -(-flint.ctx.prec // 128) * 128  # few precisions, so that sums are kept and reused
         if bits not in self._sums:
             with precision(bits):

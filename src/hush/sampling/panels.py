@@ -49,14 +49,15 @@ def _nodes() -> tuple[Array, Array, Array]:
     return nodes, shift @ fit, between
 
 
-def _kinks(noise: Noise, reach: float) -> Array:
-    """Every x in (0, reach) where the density is not analytic; the centre is the end of a panel."""
-    if isinstance(noise, Staircase):
-        periods = np.arange(math.ceil(reach / noise.sensitivity) + 1.0) * noise.sensitivity
-        return np.concatenate([periods[1:], periods + noise._fraction * noise.sensitivity])
-    if isinstance(noise, Stepped):
-        end = reach / noise.width if noise.ratio > 0.0 else min(reach / noise.width, len(noise.heights))
-        return np.arange(1.0, math.ceil(end) + 1.0) * noise.width
+def _kinks(noise: Noise, reach: float) -> Array | None:
+    """Every x in (0, reach) where the density is not analytic (the centre is the end of a panel); None if there are too many to list."""
+    if isinstance(noise, Staircase | Stepped):
+        width = noise.sensitivity if isinstance(noise, Staircase) else noise.width
+        count = math.ceil(min(reach, noise.support) / width) + 1.0
+        if count > 4 * _COUNT:
+            return None
+        edges = np.arange(count) * width
+        return np.concatenate([edges[1:], edges + noise._fraction * width]) if isinstance(noise, Staircase) else edges[1:]
     known: Array = np.array([*noise.kinks, noise.support])
     return known[np.isfinite(known) & (known > 0.0)]
 
@@ -92,7 +93,7 @@ class Panels:
         noise = self._law.noise
         smooth = np.ones(low.size, dtype=bool)
         kinks = _kinks(noise, float(noise._isf(0.5 * low[:1])[0]))
-        if kinks.size > 4 * low.size:
+        if kinks is None:
             return np.zeros(low.size, dtype=bool)
         with np.errstate(under="ignore"):
             at = 2.0 * np.exp(noise._logsf(kinks))
