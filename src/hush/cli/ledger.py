@@ -42,9 +42,7 @@ def _mechanism(entry: Entry) -> str:
 
 def _opened(options: argparse.Namespace) -> Ledger:
     if not os.path.exists(options.file):
-        raise InvalidParameter(
-            f"there is no ledger at {options.file}; make one with `hush ledger new {options.file} --epsilon E --delta D`."
-        )
+        raise InvalidParameter(f"there is no ledger {options.file}; make one with `hush ledger new {options.file} --epsilon E --delta D`.")
     return Ledger(options.file)
 
 

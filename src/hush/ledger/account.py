@@ -23,6 +23,7 @@ from typing import Any, Self
 from hush.errors import InvalidParameter, Unsupported
 from hush.ledger.entry import Amount, Cap, Entry, Part
 from hush.noise.contract import Noise
+from hush.noise.discrete import Discrete
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
@@ -113,7 +114,8 @@ class Account:
 
     @cached_property
     def left(self) -> Amount:
-        """epsilon: a release of at most this pure epsilon is sure to be within the cap. delta: what extra_delta may still take."""
+        """epsilon: a release of this pure epsilon is still within the cap (accepted up to 1 % less: composition has a grid). delta: what
+        extra_delta may still take."""
         epsilon = Fraction(self.cap.epsilon) - Fraction(self.spent.epsilon) if math.isfinite(self.spent.epsilon) else Fraction(0)
         return Amount(round_down(epsilon), round_down(Fraction(self.cap.delta) - Fraction(self.spent.delta)))
 
@@ -165,6 +167,9 @@ def pure_epsilon(key: Key) -> Fraction | None:
 def _pure_of_one(noise: Noise, shift: float) -> Fraction | None:
     if isinstance(noise, Laplace):
         return Fraction(shift) / Fraction(noise.scale)  # exactly
+    if isinstance(noise, Discrete) and isinstance(noise.noise, Laplace):  # exactly too, for the whole steps that the shift stands for
+        steps = round(Fraction(shift) / Fraction(noise.step))
+        return max(Fraction(shift), steps * Fraction(noise.step)) / Fraction(noise.noise.scale)
     curve = OneNumber(noise, shift)
     most = curve.pure_epsilon
     if not math.isfinite(most):
@@ -210,8 +215,9 @@ class Pure(Account):
 
 #: From so many different mechanisms on, a curve for the new one alone is cheaper than composing all of them anew.
 _MANY = 8
-#: A glance accepts with this much to spare, in epsilon and in delta: far more than the grid of a later composition can cost.
-_EPSILON_MARGIN, _DELTA_MARGIN = 0.999, 0.9
+#: A glance accepts with this much to spare, in epsilon and in delta, so that a later composition of everything agrees: its grid, 0.4 % of a
+#: typical loss, can cost about that much where the largest losses decide.
+_EPSILON_MARGIN, _DELTA_MARGIN = 0.99, 0.9
 
 
 @dataclass(frozen=True, eq=False)

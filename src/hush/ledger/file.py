@@ -46,7 +46,7 @@ _TRIGGERS = (
 _PLAIN = (
     (("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "locked"), "is locked by another process for more than {patience:g} seconds"),
     (("SQLITE_NOTADB", "not a database"), "is not a ledger, or damaged at its very start"),
-    (("SQLITE_CORRUPT", "malformed"), "is damaged; restore it from a copy"),
+    (("SQLITE_CORRUPT", "malformed", "no such"), "is damaged; restore it from a copy"),
     (("SQLITE_READONLY", "readonly"), "cannot be written: the file or its folder is read-only"),
     (("SQLITE_FULL", "is full"), "cannot be written: the disk is full"),
     (("SQLITE_CANTOPEN", "unable to open"), "cannot be opened: check that it is a file, and that its folder exists and may be written to"),
@@ -88,8 +88,8 @@ class LedgerFile:
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         try:
             with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
                 self._fill(connection, moment, content)
+                connection.execute("PRAGMA journal_mode = WAL")  # last, so that all of it is in the file itself; the mode is kept there
             return self._publish(draft)
         except sqlite3.Error as failure:
             raise self._in_plain_words(failure, "nothing was created") from failure

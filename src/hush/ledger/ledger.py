@@ -135,7 +135,7 @@ class Ledger:
 
     @property
     def left(self) -> Amount:
-        """.epsilon: any release of at most this pure epsilon is covered. .delta: what extra_delta charges may still take."""
+        """.epsilon: a release of this pure epsilon, less 1 %, still fits. .delta: what extra_delta charges may still take."""
         return self._report().left
 
     @property

@@ -23,6 +23,14 @@ _TRIES = 10
 
 def refusal(account: Account, grown: Account, entry: Entry) -> BudgetExceeded:
     """The one sentence, as an exception to raise; `grown` is the account with the entry, which its cap does not cover."""
+    try:
+        return BudgetExceeded(f"{_stated(account, grown, entry)}; nothing was spent.")
+    except HushError as failure:  # a number for the sentence could not be had; the refusal stands
+        reason = str(failure).rstrip(".")
+        return BudgetExceeded(f"this release does not fit under the ledger's {account.cap} ({reason}); nothing was spent.")
+
+
+def _stated(account: Account, grown: Account, entry: Entry) -> str:
     cap, left = account.cap, account.left
     alone, together = account.alone(replace(entry, extra_delta=0.0)).cost, grown.spent.epsilon
     text = f"this release takes {_epsilon(alone)} by itself, and {_shown(left.epsilon, down=True)} of the ledger's {cap.epsilon:g} is left"
@@ -32,7 +40,7 @@ def refusal(account: Account, grown: Account, entry: Entry) -> BudgetExceeded:
         text += f" at delta {cap.delta:g}"
     if entry.extra_delta > left.delta:
         text += f", its extra delta is {_shown(entry.extra_delta)} and {_shown(left.delta, down=True)} is left of that"
-    return BudgetExceeded(f"{text}; {_would_fit(account, entry, left.epsilon)}; nothing was spent.")
+    return f"{text}; {_would_fit(account, entry, left.epsilon)}"
 
 
 def _epsilon(value: float) -> str:
@@ -49,8 +57,8 @@ def _would_fit(account: Account, entry: Entry, left: float) -> str:
     factor = _larger_noise(account, entry)
     if factor is not None:
         return f"noise {factor:g} times as large would fit"
-    if entry.extra_delta == 0.0 and left > 0.0:
-        return f"any release of at most epsilon {_shown(left, down=True)} at delta 0 would fit"
+    if entry.extra_delta == 0.0 and left > 0.0:  # the percent is what a composition's grid may cost
+        return f"any release of at most epsilon {_shown(0.99 * left, down=True)} at delta 0 would fit"
     return "nothing of this kind would fit"
 
 
