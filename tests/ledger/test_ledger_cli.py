@@ -1,0 +1,113 @@
+"""`hush ledger new|show|verify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hush import Gaussian, Laplace
+from hush.cli import main
+from hush.ledger import Ledger
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "a.ledger")
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["ledger", *words]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The one sentence of a command that fails, by us or by argparse."""
+    try:
+        code = main(["ledger", *words])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out, err = capsys.readouterr()
+    assert code == 2 and out == "" and err.startswith("hush") and err.count("\n") == 1
+    return err
+
+
+def test_new_show_verify(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    assert "a new ledger, epsilon 1, delta 1e-06, planned" in run(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
+    ledger = Ledger(path)
+    ledger.spend([(Gaussian(10.0), 1.0), (Laplace(50.0), 1.0, 3)], label="first", extra_delta=1e-9)
+    shown = run(capsys, "show", path)
+    assert f"spent  epsilon {ledger.spent.epsilon:.6g} at delta 1e-06" in shown and f"left   epsilon {ledger.left.epsilon:.6g}" in shown
+    assert "first" in shown and "Gaussian(sigma=10.0), Laplace(scale=50.0) x 3, extra delta 1e-09" in shown
+    assert f"{100.0 * ledger.share:.1f} % spent" in shown and "[####" in shown and "....]" in shown
+    assert "1 entry, every hash as written, all within the cap" in run(capsys, "verify", path)
+
+
+def test_an_interactive_ledger_names_its_order(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    words = ("--epsilon", "1", "--delta", "1e-6", "--mode", "interactive", "--order", "30")
+    assert "interactive, order 30" in run(capsys, "new", path, *words)
+    assert "Renyi filter of order 30" in run(capsys, "show", path)
+    assert json.loads(run(capsys, "show", path, "--json"))["cap"]["order"] == 30.0
+
+
+def test_json(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    made = json.loads(run(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6", "--source", "people", "--json"))
+    assert made["cap"] == {"epsilon": 1.0, "delta": 1e-6, "mode": "planned"}
+    ledger = Ledger(path)
+    ledger.spend((Laplace(50.0), 1.0, 3), label="first")
+    shown = json.loads(run(capsys, "show", path, "--json"))
+    assert shown["source"] == "people"
+    assert shown["spent"] == {"epsilon": ledger.spent.epsilon, "delta": ledger.spent.delta}
+    assert shown["left"]["epsilon"] == ledger.left.epsilon and shown["share"] == ledger.share
+    (entry,) = shown["entries"]
+    assert (entry["number"], entry["label"], entry["parts"][0]["times"]) == (1, "first", 3)
+    assert entry["parts"][0]["noise"] == "Laplace(scale=50.0)" and entry["time"] == ledger.entries[0].time
+    assert json.loads(run(capsys, "verify", path, "--json")) == {"file": path, "entries": 1, "sound": True}
+    assert json.loads(run(capsys, "--json", "verify", path))["sound"]
+
+
+def test_the_last_ten_entries_and_all(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    ledger = Ledger(path, epsilon=1.0, delta=0.0)
+    for i in range(12):
+        ledger.spend((Laplace(100.0), 1.0), label=f"answer-{i}")
+    shown = run(capsys, "show", path)
+    assert "answer-11" in shown and "answer-1 " not in shown and "2 earlier entries; --all shows them" in shown
+    assert "answer-1 " in run(capsys, "show", path, "--all")
+
+
+@pytest.mark.parametrize(("spent", "filled"), [([], 0), ([1000.0], 1), ([2.0], 20), ([1.001], 39), ([1.0], 40)])
+def test_the_bar(capsys: pytest.CaptureFixture[str], path: str, spent: list[float], filled: int) -> None:
+    """Empty only before the first entry, full only when nothing is left."""
+    ledger = Ledger(path, epsilon=1.0, delta=0.0)
+    for scale in spent:
+        ledger.spend((Laplace(scale), 1.0))
+    assert f"[{'#' * filled}{'.' * (40 - filled)}]" in run(capsys, "show", path)
+
+
+def test_errors_are_one_sentence(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    for command in ("show", "verify"):
+        assert "make one with `hush ledger new" in refused(capsys, command, path)
+    run(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
+    assert "exists already" in refused(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
+    other = path + "2"
+    assert "--delta" in refused(capsys, "new", other, "--epsilon", "1")
+    assert "mode must be one of planned, interactive" in refused(capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--mode", "x")
+    assert "epsilon must be" in refused(capsys, "new", other, "--epsilon", "-1", "--delta", "1e-6")
+    assert "only an interactive ledger" in refused(capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--order", "3")
+    assert "see `hush ledger --help`" in refused(capsys)
+    assert "invalid choice" in refused(capsys, "burn", path)
+    Path(path).write_bytes(Path(path).read_bytes()[:5000])
+    for command in ("show", "verify"):
+        assert "damaged" in refused(capsys, command, path)
+    assert not Path(other).exists()
+
+
+@pytest.mark.parametrize("words", [[], ["new"], ["show"], ["verify"]])
+def test_help_shows_examples(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["ledger", *words, "--help"])
+    out = capsys.readouterr().out
+    assert stop.value.code == 0 and "examples:" in out and "hush ledger" in out.split("examples:")[1]
