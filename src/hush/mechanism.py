@@ -24,7 +24,7 @@ from hush.noise.discrete import Discrete
 from hush.privacy.curve import Curve
 from hush.privacy.vector import curve
 from hush.sampling.entropy import Entropy
-from hush.sampling.exact import draw
+from hush.sampling.exact import draw, sampler_for
 from hush.sensitivity import Sensitivity
 
 __all__ = ["FURTHEST", "Mechanism"]
@@ -182,6 +182,10 @@ class Mechanism:
         if not np.isfinite(array).all():
             raise InvalidParameter("values must be finite numbers; a NaN or an infinity is among them.")
         return _steps_of_floats(array.ravel(), self.step).reshape(array.shape)
+
+    def prepare(self) -> None:
+        """Build and validate what the draws need, before anything is spent."""
+        sampler_for(self.noise, self.step)
 
     def noisy(self, steps: NDArray[np.int64], entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Steps with noise added, limited to 2^61: exactly the limited sum of the steps and the unlimited noise."""

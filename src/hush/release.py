@@ -22,7 +22,7 @@ from hush.mechanism import Mechanism
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.noise.contract import Noise
 from hush.sampling.entropy import Entropy
-from hush.sampling.exact import plain_law, sampler_for
+from hush.sampling.exact import plain_law
 from hush.sampling.tails import tails
 from hush.sensitivity import Sensitivity
 from hush.version import __version__
@@ -214,7 +214,7 @@ def release(values: Any, plan: Plan | Mechanism, *, ledger: Ledger | None, label
         raise InvalidParameter("values must hold at least one number.")
     mechanism = _mechanism(plan, array)
     steps = mechanism.on_lattice(values)
-    sampler_for(mechanism.noise, mechanism.step)  # tables are built and validated before anything is spent
+    mechanism.prepare()  # tables are built and validated before anything is spent
     guarantee = _guarantee(mechanism)
     entry = _charge(ledger, mechanism, label)
     noisy = _as_given(mechanism.value_of(mechanism.noisy(steps, entropy)))
