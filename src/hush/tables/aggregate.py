@@ -1,0 +1,234 @@
+"""The aggregates a query can ask for: count, count_units, sum_, mean, variance, histogram, quantile.
+
+`low` and `high` are declared, never taken from the data. `rows_per_unit` is how many rows of one unit count in one group (1 unless said;
+they are chosen evenly by a keyed hash); a sum without it bounds the unit's whole total in the group instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hush.errors import InvalidParameter, whole, within
+from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
+from hush.tables.expression import bind
+from hush.tables.measure import Array, Measure, Prepared, Released, Total, per_row, range_of, resolved, row_limit, told, value_kind
+from hush.tables.quantise import Grid, Limits, quantised
+
+__all__ = ["count", "count_units", "histogram", "mean", "quantile", "sum_", "variance"]
+
+#: Each bin is a column: beyond this the table is wider than it is useful.
+MOST_BINS = 1000
+
+
+@dataclass(frozen=True)
+class Count(Measure):
+    rows_per_unit: int
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        rows = row_limit(name, self.rows_per_unit, limits)
+        total = Total(name, 0, rows, lambda pair, value: pair.count())
+        return Prepared(name, "count", lambda released: numbers(released[name]), totals=(total,), bounds_text=told(name, rows))
+
+
+@dataclass(frozen=True)
+class CountUnits(Measure):
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        total = Total(name, 0, 1, lambda pair, value: pair.count())
+        return Prepared(name, "count_units", lambda released: numbers(released[name]), totals=(total,), bounds_text=f"{name}: a unit once")
+
+
+@dataclass(frozen=True)
+class Sum(Measure):
+    column: Any
+    low: Any
+    high: Any
+    rows_per_unit: int | None
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        column = bind(relation, self.column, f"the column of {name!r}")
+        first, last = range_of(name, self.low, self.high, value_kind(name, column, dates=False))
+        grid = Grid.over(max(abs(first), abs(last)), limits.steps - 1)
+        low, high = resolved(name, grid, first, last)
+        rows = self.rows_per_unit
+        if rows is None:  # the total is bounded, so a row may be larger than it; `guard` keeps the sum of all rows in int64
+            value, least, most = quantised(column, grid, -limits.guard, limits.guard), low, high
+        else:
+            rows = row_limit(name, rows, limits)
+            value, least, most = quantised(column, grid, low, high), min(0, rows * low), max(0, rows * high)
+        total = Total(name, least, most, lambda pair, v: v.sum())
+        text = told(name, rows, self.low, self.high)
+        return Prepared(name, "sum", lambda released: numbers(grid.value(numbers(released[name]))), value, rows, (total,), bounds_text=text)
+
+
+@dataclass(frozen=True)
+class Mean(Measure):
+    column: Any
+    low: Any
+    high: Any
+    rows_per_unit: int
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        column = bind(relation, self.column, f"the column of {name!r}")
+        row, rows = per_row(name, column, self.low, self.high, limits, dates=True), row_limit(name, self.rows_per_unit, limits)
+        totals = (
+            Total(f"{name}.sum", -rows * row.reach, rows * row.reach, lambda pair, v: v.sum()),
+            Total(f"{name}.count", 0, rows, lambda pair, v: v.count()),
+        )
+        text = told(name, rows, self.low, self.high)
+        return Prepared(
+            name, "mean", lambda released: row.back(*(released[t.name] for t in totals)), row.column, rows, totals, bounds_text=text
+        )
+
+
+@dataclass(frozen=True)
+class Variance(Measure):
+    """From sums of c, of c^2 and a count, c the distance from the middle in steps.
+
+    c^2 is itself rounded, to about as many steps, and summed from its own middle.
+    """
+
+    column: Any
+    low: Any
+    high: Any
+    rows_per_unit: int
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        column = bind(relation, self.column, f"the column of {name!r}")
+        row, rows = per_row(name, column, self.low, self.high, limits, dates=False), row_limit(name, self.rows_per_unit, limits)
+        shift = max(0, 2 * row.reach.bit_length() - limits.steps.bit_length())
+        half = (1 << shift) >> 1
+        largest = (row.reach**2 + half) >> shift
+        middle = largest // 2
+        totals = (
+            Total(f"{name}.sum", -rows * row.reach, rows * row.reach, lambda pair, v: v.sum()),
+            # an integer shift of a number that is not negative: the same on every engine, where `//` goes through floats
+            Total(
+                f"{name}.square",
+                -rows * (largest - middle),
+                rows * (largest - middle),
+                lambda pair, v: (((v * v + half) >> shift) - middle).sum(),
+            ),
+            Total(f"{name}.count", 0, rows, lambda pair, v: v.count()),
+        )
+
+        def answer(released: Released) -> Array:
+            total, squares, number = (numbers(released[t.name]) for t in totals)
+            number = np.maximum(number, 1.0)
+            spread = (middle + squares / number) * float(1 << shift) - (total / number) ** 2
+            step = row.grid.step
+            return np.clip(spread * step * step, 0.0, ((row.bounds[1] - row.bounds[0]) / 2) ** 2)
+
+        return Prepared(name, "variance", answer, row.column, rows, totals, bounds_text=told(name, rows, self.low, self.high))
+
+
+@dataclass(frozen=True)
+class Histogram(Measure):
+    column: Any
+    edges: tuple[Any, ...] | None
+    categories: tuple[Any, ...] | None
+    rows_per_unit: int
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        column, rows = bind(relation, self.column, f"the column of {name!r}"), row_limit(name, self.rows_per_unit, limits)
+        labels: tuple[Any, ...]
+        if self.edges is not None:
+            edges = checked_edges(name, self.edges, value_kind(name, column, dates=True), MOST_BINS)
+            value, labels = edge_index(column, edges), tuple(zip(self.edges[:-1], self.edges[1:], strict=True))
+        else:
+            labels = checked_categories(name, self.categories or (), column.type(), MOST_BINS)
+            value = category_index(column, labels)
+        names = [f"{name}.{i}" for i in range(len(labels))]
+        return Prepared(
+            name,
+            "histogram",
+            lambda released: np.stack([numbers(released[bin_name]) for bin_name in names], axis=-1),
+            value,
+            rows,
+            bins=len(labels),
+            labels=labels,
+            bounds_text=told(name, rows),
+        )
+
+
+@dataclass(frozen=True)
+class Quantile(Measure):
+    """From counts on a grid of at most `bins` values between low and high; values beyond them count at the ends."""
+
+    column: Any
+    q: float
+    low: Any
+    high: Any
+    bins: int
+    rows_per_unit: int
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        column, rows = bind(relation, self.column, f"the column of {name!r}"), row_limit(name, self.rows_per_unit, limits)
+        first, last = range_of(name, self.low, self.high, value_kind(name, column, dates=True))
+        grid = Grid.over(last - first, self.bins - 2, largest=max(abs(first), abs(last)))  # - 2: both ends may be rounded outwards
+        low, high = resolved(name, grid, first, last)
+        labels = tuple(float(np.clip(grid.value(i), first, last)) for i in range(low, high + 1))
+        names = [f"{name}.{i}" for i in range(len(labels))]
+
+        def answer(released: Released) -> Array:
+            counts = np.maximum(np.stack([numbers(released[bin_name]) for bin_name in names], axis=-1), 0.0)
+            running = np.cumsum(counts, axis=-1)
+            reached = running >= self.q * running[..., -1:]
+            return np.asarray(labels)[np.argmax(reached, axis=-1)]
+
+        value = quantised(column, grid, low, high) - low
+        text = told(name, rows, self.low, self.high)
+        return Prepared(name, "quantile", answer, value, rows, bins=len(labels), labels=labels, bounds_text=text)
+
+
+def numbers(column: Any) -> Array:
+    """Released numbers as float64."""
+    return np.asarray(column, np.float64)
+
+
+def count(*, rows_per_unit: int = 1) -> Measure:
+    """The number of rows, at most `rows_per_unit` of a unit in a group."""
+    return Count(whole("rows_per_unit", rows_per_unit, 1, "write count(rows_per_unit=3), or count_units() to count units"))
+
+
+def count_units() -> Measure:
+    """The number of units with a row in the group."""
+    return CountUnits()
+
+
+def sum_(column: Any, *, low: Any, high: Any, rows_per_unit: int | None = None) -> Measure:
+    """The sum of a column: a unit's total in a group is clipped to [low, high], or with rows_per_unit each of at most that many rows is."""
+    rows = None if rows_per_unit is None else whole("rows_per_unit", rows_per_unit, 1, "leave it out to bound a unit's total")
+    return Sum(column, low, high, rows)
+
+
+def mean(column: Any, *, low: Any, high: Any, rows_per_unit: int = 1) -> Measure:
+    """The mean over rows, each clipped to [low, high], at most `rows_per_unit` of a unit in a group."""
+    return Mean(column, low, high, whole("rows_per_unit", rows_per_unit))
+
+
+def variance(column: Any, *, low: Any, high: Any, rows_per_unit: int = 1) -> Measure:
+    """The variance over rows (divided by their number), each clipped to [low, high], at most `rows_per_unit` of a unit in a group."""
+    return Variance(column, low, high, whole("rows_per_unit", rows_per_unit))
+
+
+def histogram(
+    column: Any, *, edges: Iterable[Any] | None = None, categories: Iterable[Any] | None = None, rows_per_unit: int = 1
+) -> Measure:
+    """Rows by bin: [edges[i], edges[i+1]), the last one closed, or one bin per category. Rows in no bin are left out."""
+    if (edges is None) == (categories is None):
+        raise InvalidParameter("histogram needs either edges= or categories=; write histogram('age', edges=[0, 18, 65, 120]).")
+    rows = whole("rows_per_unit", rows_per_unit)
+    return Histogram(column, None if edges is None else tuple(edges), None if categories is None else tuple(categories), rows)
+
+
+def quantile(column: Any, q: float, *, low: Any, high: Any, bins: int = 128, rows_per_unit: int = 1) -> Measure:
+    """The smallest value on a grid of at most `bins` values with a share of at least q of the rows at or below it."""
+    level = within("q", q, 0.0, 1.0, "write q=0.5 for the median")
+    bins = whole("bins", bins, 4)
+    if bins > MOST_BINS:
+        raise InvalidParameter(f"bins must be at most {MOST_BINS}, got {bins}.")
+    return Quantile(column, level, low, high, bins, whole("rows_per_unit", rows_per_unit))

@@ -1,0 +1,152 @@
+"""What each aggregate is made of: whole-number totals of each (unit, group), their clamps, and the way back to an answer.
+
+Neighbours add or remove all rows of one unit. An aggregate states, from its declared bounds alone:
+- the row's value as a whole number of grid steps (`hush.tables.quantise`), if it has one;
+- `rows`: how many rows of a unit count in a group, where the bounds are per row;
+- totals: each a sum over the unit's rows in the group, clamped to [low, high], so it moves by at most linf = max(|low|, |high|);
+- bins: counts of rows, where at most `rows` rows of a unit fall;
+- `answer`: numbers back from (noised) columns. That is post-processing: it looks at released numbers only.
+
+Means and variances sum the distance from the middle of [low, high], which halves their sensitivity; the count gives the middle back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter
+from hush.tables.quantise import Grid, Limits, as_bound, quantised
+from hush.tables.reach import Part
+
+__all__ = ["Measure", "Prepared", "Total", "per_row", "range_of", "resolved", "row_limit", "told", "value_kind"]
+
+Array = NDArray[np.float64]
+Released = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Total:
+    """One integer column: what `sum_over` makes of a unit's rows in a group, clamped to [low, high]."""
+
+    name: str
+    low: int
+    high: int
+    sum_over: Callable[[Any, Any], Any]  # (rows, value column) -> an aggregate
+
+    @property
+    def linf(self) -> int:
+        return max(abs(self.low), abs(self.high))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An aggregate joined to its table: its row value, totals and bins, and the way back."""
+
+    name: str
+    kind: str
+    answer: Callable[[Released], Array]
+    value: Any = None  # an int64 column of the table, null where a row has no value
+    rows: int | None = None  # at most this many rows per (unit, group); None: all of them
+    totals: tuple[Total, ...] = ()
+    bins: int = 0
+    labels: tuple[Any, ...] = ()  # of the bins
+    bounds_text: str = ""  # the declared bounds, for people
+
+    @property
+    def bin_columns(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}.{i}" for i in range(self.bins))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The columns and how far one unit moves them in one group."""
+        totals = tuple(Part(self.name, (total.name,), total.linf) for total in self.totals)
+        if not self.bins:
+            return totals
+        assert self.rows is not None
+        return (*totals, Part(self.name, self.bin_columns, self.rows, min(self.rows, self.bins), self.rows))
+
+
+class Measure:
+    """An aggregate as the user describes it; `prepare` joins it to a table."""
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        raise NotImplementedError
+
+
+def row_limit(name: str, rows: int, limits: Limits) -> int:
+    """rows_per_unit, small enough that a row's place times it stays in int64."""
+    if rows > limits.guard:
+        raise InvalidParameter(f"rows_per_unit of {name!r} must be at most {limits.guard} for a table of {limits.rows} rows, got {rows}.")
+    return rows
+
+
+def told(name: str, rows: int | None, low: Any = None, high: Any = None) -> str:
+    """The declared bounds in words."""
+    inside = f" in [{low}, {high}]" if low is not None else ""
+    if rows is None:
+        return f"{name}: a unit's total{inside}"
+    return f"{name}: {rows} row{'' if rows == 1 else 's'} of a unit in a group" + (f", each{inside}" if inside else "")
+
+
+def value_kind(name: str, column: Any, *, dates: bool) -> Any:
+    """The type of a column of numbers (or dates), else one sentence."""
+    kind = column.type()
+    if kind.is_numeric() or kind.is_boolean() or (dates and kind.is_date()):
+        return kind
+    if kind.is_timestamp():
+        raise InvalidParameter(f"{name!r} needs numbers, got a column of type {kind}; use its .date() or .epoch_seconds() instead.")
+    allowed = "numbers or dates" if dates else "numbers"
+    raise InvalidParameter(
+        f"{name!r} needs a column of {allowed}, got one of type {kind}; cast it, or count it by histogram(categories=...)."
+    )
+
+
+def range_of(name: str, low: Any, high: Any, kind: Any) -> tuple[float, float]:
+    """The declared bounds as numbers, low below high."""
+    hint = "write low=0, high=100"
+    first, last = as_bound(f"low of {name!r}", low, kind, hint), as_bound(f"high of {name!r}", high, kind, hint)
+    if first == last:
+        raise InvalidParameter(
+            f"low and high of {name!r} are both {low!r}: with one possible value there is nothing to add up; widen them."
+        )
+    if first > last:
+        raise InvalidParameter(f"low of {name!r} must be below high, got low={low!r} and high={high!r}; exchange them.")
+    return first, last
+
+
+def resolved(name: str, grid: Grid, first: float, last: float) -> tuple[int, int]:
+    """The bounds in grid steps."""
+    low, high = grid.index(first), grid.index(last)
+    if low >= high:
+        raise InvalidParameter(f"low and high of {name!r} are closer together than numbers of their size can be told apart; widen them.")
+    return low, high
+
+
+@dataclass(frozen=True)
+class PerRow:
+    """A value in [low, high] counted from the middle: column = quantised - middle, in [-reach, reach] grid steps."""
+
+    column: Any
+    grid: Grid
+    middle: int
+    reach: int
+    bounds: tuple[float, float]
+
+    def back(self, total: Any, count: Any) -> Array:
+        """The mean, from a sum of distances from the middle and a count; inside the declared bounds."""
+        mean = self.grid.value(self.middle + np.asarray(total, np.float64) / np.maximum(np.asarray(count, np.float64), 1.0))
+        return np.clip(mean, *self.bounds)
+
+
+def per_row(name: str, column: Any, low: Any, high: Any, limits: Limits, *, dates: bool) -> PerRow:
+    """A row's value in steps from the middle of its range."""
+    first, last = range_of(name, low, high, value_kind(name, column, dates=dates))
+    grid = Grid.over((last - first) / 2, limits.steps - 1, largest=max(abs(first), abs(last)))
+    bottom, top = resolved(name, grid, first, last)
+    middle = (bottom + top) // 2
+    return PerRow(quantised(column, grid, bottom, top) - middle, grid, middle, top - middle, (first, last))

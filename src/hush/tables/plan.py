@@ -1,0 +1,127 @@
+"""One Ibis expression from rows to integer aggregates: the steps whose bound is proved in `hush.tables.bound`.
+
+    rows        unit, key columns, each distinct row value as int64, and the seeds of the keyed hashes
+    kept        rows of at most l0 groups of each unit
+    sampled     for each value bounded per row: that value at no more than r rows of each (unit, group), null elsewhere
+    pairs       one row per (unit, group): every total clamped
+    result      one row per group: totals added up; histograms counted from `sampled` by (group, bin), one column per bin
+
+Columns are named u, g0 ..., v0 ..., w0 ... and c0 ... inside, so that no name of a user's table can meet one of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hush.tables.bound import clamped, keep_groups, keep_pairs, keep_rows
+from hush.tables.expression import as_int64, as_text, ibis
+from hush.tables.group import Grouping
+from hush.tables.keyed import Keyed
+from hush.tables.measure import Prepared
+
+__all__ = ["ORDERS", "integer_aggregates"]
+
+#: Which work comes first: the same result either way, and faster as named when a unit has few or many rows in a group.
+ORDERS = ("rank", "aggregate")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a measure finds its value, `kept`, among the rows, and which columns c[start] ... c[end - 1] are its own: totals, then bins."""
+
+    kept: str | None
+    start: int
+    end: int
+
+
+def integer_aggregates(
+    relation: Any, unit: str, grouping: Grouping, measures: tuple[Prepared, ...], keyed: Keyed, first: str = "rank"
+) -> Any:
+    """The aggregates as an Ibis expression: g0 ... (the place of a public key, or private keys), then c0 ... in the order of measures."""
+    slots, values, samples = shared_values(measures)
+    rows = whole_rows(relation, unit, grouping, values)
+    keys = [name for name in rows.columns if name.startswith("g")]
+
+    public = grouping.keys is not None
+    if first == "aggregate" and grouping.must_rank and not samples:
+        pairs = keep_pairs(pair_totals(rows, keys, measures, slots), keys, grouping.groups, keyed, public=public)
+        return added_up([piece_of_pairs(pairs, keys, slots)], keys, slots)
+    if grouping.must_rank:
+        rows = keep_groups(rows, keys, grouping.groups, keyed, public=public)
+    if samples:
+        rows = rows.mutate(t=keyed.of([rows[name] for name in ("u", *keys)], "rows", nulls=not public))
+    for (value, most), kept in samples.items():
+        rows = keep_rows(rows, keys, value, most, keyed, kept)
+    pieces = [piece_of_bins(rows, keys, measure, slot, slots) for measure, slot in zip(measures, slots, strict=True) if measure.bins]
+    if any(measure.totals for measure in measures):
+        pieces.insert(0, piece_of_pairs(pair_totals(rows, keys, measures, slots), keys, slots))
+    return added_up(pieces, keys, slots)
+
+
+def shared_values(measures: tuple[Prepared, ...]) -> tuple[list[Slot], dict[str, Any], dict[tuple[str, int], str]]:
+    """One column for each distinct value, and one sample for each distinct (value, number of rows)."""
+    slots: list[Slot] = []
+    values: dict[str, Any] = {}
+    samples: dict[tuple[str, int], str] = {}
+    for measure in measures:
+        start = slots[-1].end if slots else 0
+        kept = None
+        if measure.value is not None:
+            same = [name for name, column in values.items() if column.equals(measure.value)]
+            kept = same[0] if same else f"v{len(values)}"
+            values[kept] = measure.value
+            if measure.rows is not None:
+                kept = samples.setdefault((kept, measure.rows), f"w{len(samples)}")
+        slots.append(Slot(kept, start, start + len(measure.totals) + measure.bins))
+    return slots, values, samples
+
+
+def whole_rows(relation: Any, unit: str, grouping: Grouping, values: dict[str, Any]) -> Any:
+    """Rows with a unit, of the groups asked for, as whole numbers."""
+    columns = [relation[name] for name in grouping.names]
+    raw = {f"k{i}": as_text(column) if column.type().is_string() else column for i, column in enumerate(columns)}
+    rows = relation.select(u=relation[unit], **raw, **values)
+    rows = rows.filter(rows["u"].notnull())
+    if grouping.keys is None:
+        return rows.rename({f"g{i}": f"k{i}" for i in range(len(raw))})
+    return grouping.place(rows) if grouping.names else rows
+
+
+def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
+    """One row per (unit, group), every total clamped to its bound."""
+    sums, clamps = {}, {}
+    for measure, slot in zip(measures, slots, strict=True):
+        for i, total in enumerate(measure.totals, slot.start):
+            sums[f"c{i}"] = total.sum_over(rows, rows[slot.kept] if slot.kept else None)
+            clamps[f"c{i}"] = (total.low, total.high)
+    pairs = rows.group_by("u", *keys).aggregate(**sums)
+    return pairs.select("u", *keys, **{name: clamped(pairs[name], low, high) for name, (low, high) in clamps.items()})
+
+
+def piece_of_pairs(pairs: Any, keys: list[str], slots: list[Slot]) -> Any:
+    """The totals, with zeros in the columns of bins."""
+    columns = {name: pairs[name] for name in pairs.columns if name.startswith("c")}
+    return spread(pairs, keys, columns, slots[-1].end)
+
+
+def piece_of_bins(rows: Any, keys: list[str], measure: Prepared, slot: Slot, slots: list[Slot]) -> Any:
+    """Rows counted by (group, bin), then one column per bin: wide histograms cost little, because the table is already small."""
+    kept = rows.filter(rows[slot.kept].notnull())
+    counted = kept.group_by(*keys, bin=kept[slot.kept]).aggregate(n=kept.count())
+    start = slot.end - measure.bins
+    inside = {f"c{start + b}": ibis().ifelse(counted["bin"] == b, counted["n"], 0) for b in range(measure.bins)}
+    return spread(counted, keys, inside, slots[-1].end)
+
+
+def spread(table: Any, keys: list[str], columns: dict[str, Any], width: int) -> Any:
+    """The keys and all `width` columns, zero where this piece has none."""
+    zero = ibis().literal(0, type="int64")
+    return table.select(*keys, **{f"c{i}": columns.get(f"c{i}", zero) for i in range(width)})
+
+
+def added_up(pieces: list[Any], keys: list[str], slots: list[Slot]) -> Any:
+    """One row per group. Pieces are put under each other and added: that needs no join, and treats null keys as any other."""
+    table = pieces[0] if len(pieces) == 1 else ibis().union(*pieces)
+    sums = {f"c{i}": as_int64(ibis().coalesce(table[f"c{i}"].sum(), 0)) for i in range(slots[-1].end)}
+    return table.group_by(*keys).aggregate(**sums) if keys else table.aggregate(**sums)

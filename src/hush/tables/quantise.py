@@ -1,0 +1,136 @@
+"""From a row's value to a whole number of steps.
+
+Only integers are ever summed, so a sum does not depend on the order of rows, on threads or on the engine, and its sensitivity is what it
+says. The step is chosen from the declared bounds alone: one over 1, 2 or 5 times a power of ten, so that whole numbers (and prices, and
+other short decimals) fall on it exactly as long as the bounds leave room.
+
+Rules for a value, the same on every engine:
+- null and NaN: the row has no value; it adds nothing to this aggregate, and takes no place among the unit's rows;
+- infinities and anything else out of range: moved to the nearer bound;
+- dates count as days since 1970-01-01, booleans as 0 and 1; integers and decimals are read as float64 (a decimal of more than 15 digits
+  may differ in the last bit between engines; that is a function of its row all the same).
+
+Why it is exact: y = x * scale (or x / scale) is one IEEE operation. y is then clipped to [low, high], two whole numbers, while still a
+float; so floor(y + 0.5) is a whole number in [low, high], whatever x was, and the cast to int64 cannot overflow, round or fail.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from hush.errors import InvalidParameter, as_float, whole
+from hush.tables.expression import as_int64, constant, ibis
+
+__all__ = ["Grid", "Limits", "as_bound", "as_number", "quantised"]
+
+EPOCH = datetime.date(1970, 1, 1)
+#: Beyond this a float64 no longer resolves half a step.
+FINEST = 2**51
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What keeps every sum inside int64: a public upper limit on the number of rows.
+
+    Each row adds at most `guard` to any sum, and a sum has at most `rows` terms, so |sum| <= rows * guard <= 2^62. A declared bound is at
+    most `steps` = guard / 4. Nothing here is measured on the data: an overflow that depends on data would itself be a leak.
+
+    >>> Limits(2**40)
+    Limits(rows=1099511627776, steps=1048576, guard=4194304)
+    """
+
+    rows: int
+    steps: int = 0
+    guard: int = 0
+
+    def __post_init__(self) -> None:
+        rows = whole("max_rows", self.rows, 1, "write max_rows=2**40")
+        if rows > 2**50:
+            raise InvalidParameter(
+                f"max_rows must be at most 2**50, got {rows}; sums of more rows do not fit 64 bits with a useful resolution."
+            )
+        steps = min(2**60 // rows, 2**30)  # a finer grid than 2^-30 of the bound buys nothing
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "guard", 4 * steps)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Whole multiples of a step: `scale` steps to 1, or (`coarse`) one step to `scale`.
+
+    >>> grid = Grid.over(500.0, 2**20)
+    >>> grid, grid.index(19.99), grid.value(39980)
+    (Grid(scale=2000.0, coarse=False), 39980, 19.99)
+    """
+
+    scale: float
+    coarse: bool
+
+    @classmethod
+    def over(cls, size: float, steps: int, largest: float = 0.0) -> Grid:
+        """The finest grid with at most `steps` steps in `size`, that still resolves numbers as large as `largest`."""
+        limit = Fraction(steps) / Fraction(size)
+        if largest > 0.0:
+            limit = min(limit, Fraction(FINEST) / Fraction(largest))
+        power = math.floor(math.log10(limit)) if limit < 10**300 else 300
+        candidates = [Fraction(digit) * Fraction(10) ** k for k in range(power - 1, power + 2) for digit in (1, 2, 5)]
+        scale = max(c for c in candidates if c <= limit)
+        coarse = scale < 1
+        return cls(float(1 / scale if coarse else scale), coarse)
+
+    @property
+    def step(self) -> float:
+        return self.scale if self.coarse else 1.0 / self.scale
+
+    def scaled(self, x: Any) -> Any:
+        """x in steps, not yet rounded: one IEEE operation, on a float or on a column."""
+        scale = self.scale if isinstance(x, float) else constant(self.scale)
+        return x / scale if self.coarse else x * scale
+
+    def index(self, x: float) -> int:
+        """The step nearest to x, as the engines compute it."""
+        return math.floor(self.scaled(float(x)) + 0.5)
+
+    def value(self, index: Any) -> Any:
+        """The number at a step."""
+        return index * self.scale if self.coarse else index / self.scale
+
+
+def quantised(column: Any, grid: Grid, low: int, high: int) -> Any:
+    """The column as int64 steps clipped to [low, high]; null where the row has no value."""
+    x, missing = as_number(column)
+    inside = ibis().greatest(ibis().least(grid.scaled(x), constant(high)), constant(low))
+    steps = as_int64((inside + constant(0.5)).floor())
+    # the guard stands around the clip: least(NaN, high) and least(NULL, high) are both `high`
+    return ibis().cases((missing, ibis().null("int64")), else_=steps)
+
+
+def as_number(column: Any) -> tuple[Any, Any]:
+    """A column as float64, and where it has no value."""
+    kind = column.type()
+    if kind.is_date():
+        column = column.delta(ibis().date(1970, 1, 1), unit="day")
+    elif kind.is_boolean():
+        column = column.cast("int64")
+    number = column.cast("float64")
+    missing = column.isnull()
+    return number, missing | number.isnan() if kind.is_floating() else missing
+
+
+def as_bound(name: str, value: Any, kind: Any, instead: str) -> float:
+    """A declared bound as a number of the column's kind: a finite number, or a date for a column of dates."""
+    if kind.is_date():
+        if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
+            raise InvalidParameter(f"{name} must be a date for a column of dates, got {value!r}; write datetime.date(2024, 1, 31).")
+        return float((value - EPOCH).days)
+    if isinstance(value, datetime.date):
+        raise InvalidParameter(f"{name} must be a number for a column of type {kind}, got {value!r}; {instead}.")
+    number = as_float(name, value, "a finite number", instead)
+    if not math.isfinite(number) or abs(number) > 1e290 or 0.0 < abs(number) < 1e-290:
+        raise InvalidParameter(f"{name} must be a finite number of moderate size, got {value!r}; {instead}.")
+    return number

