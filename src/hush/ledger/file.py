@@ -166,8 +166,9 @@ class LedgerFile:
         assert self.path is not None
         if not os.path.exists(self.path):
             raise LedgerError(f"{self} is gone.")
-        # mode=rw never makes a new, empty file; the short timeout keeps Ctrl-C alive, `_begin` does the waiting
-        connection = sqlite3.connect(f"{self.path.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0.5)
+        # mode=rw never makes a new, empty file; the timeout is short because `_begin` waits better: in short naps, so that everybody gets a
+        # turn and Ctrl-C is heard, where SQLite's own naps grow long
+        connection = sqlite3.connect(f"{self.path.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0.02)
         try:
             yield connection
         finally:
