@@ -33,6 +33,7 @@ __all__ = ["FURTHEST", "Mechanism"]
 FURTHEST = 1 << 61
 _FINE = 16.0  # steps in the median of |noise|: rounding then costs less than 0.1 % of the variance
 _FINER = 4096.0  # steps in a sensitivity that cannot be a whole number of steps
+_LEAST = 2.0**-30  # of a sensitivity: finer steps would leave too little room for values in 2^61 of them
 
 
 def _grown(sensitivity: Sensitivity, step: float, *, integers: bool, coordinates: int) -> Sensitivity:
@@ -68,21 +69,15 @@ def _power_of_two(at_most: float) -> float:
 def _chosen_step(noise: Noise, sensitivity: Sensitivity, *, integers: bool, coordinates: int) -> float:
     """The largest step that costs under 0.1 % of accuracy and, where it can be, divides the sensitivity."""
     fine = float(np.asarray(noise.isf(0.25))) / _FINE
-    if integers:
-        return min(_power_of_two(fine), 1.0)
+    if integers and fine < 2.0**24:
+        return min(_power_of_two(max(fine, sensitivity.l2_bound * _LEAST)), 1.0)
     if sensitivity.is_box and isinstance(s := sensitivity.linf, float):
-        halvings = max(0, math.ceil(math.log2(s / fine)))
+        halvings = min(max(0, math.ceil(math.log2(s / fine))), -round(math.log2(_LEAST))) if fine > 0.0 else -round(math.log2(_LEAST))
         return math.ldexp(s, -halvings)  # s is then 2^halvings steps, and rounding adds nothing
     if isinstance(sensitivity.linf, tuple):
-        least = min(sensitivity.linf)
-    else:
-        parts = [
-            sensitivity.l1 and sensitivity.l1 / coordinates,
-            sensitivity.l2 and sensitivity.l2 / math.sqrt(coordinates),
-            sensitivity.linf,
-        ]
-        least = min(part for part in parts if part)
-    return _power_of_two(min(0.5 * fine, least / _FINER))
+        return _power_of_two(0.5 * fine)
+    parts = [sensitivity.l1 and sensitivity.l1 / coordinates, sensitivity.l2 and sensitivity.l2 / math.sqrt(coordinates), sensitivity.linf]
+    return _power_of_two(min(0.5 * fine, min(part for part in parts if part) / _FINER))
 
 
 @dataclass(frozen=True)
@@ -131,8 +126,43 @@ class Mechanism:
             return cls(noise, plan.sensitivity, noise.step, integers, coordinates, claim)
         step = _chosen_step(plan.noise, plan.sensitivity, integers=integers, coordinates=coordinates)
         made = cls(plan.noise, plan.sensitivity, step, integers, coordinates, claim)
-        growth = made._growth
-        return dataclasses.replace(made, noise=plan.noise.scaled(growth * (1.0 + 1e-9))) if growth > 1.0 else made
+        if made._growth > 1.0:
+            made = made._enlarged() if isinstance(plan.sensitivity.linf, tuple) else made._scaled(made._growth)
+        made.check_room()
+        return made
+
+    def _scaled(self, factor: float) -> Mechanism:
+        return dataclasses.replace(self, noise=self.noise.scaled(factor * (1.0 + 1e-9)))
+
+    def _enlarged(self) -> Mechanism:
+        """For coordinates of different bounds: a small enlargement that keeps the claim, on a finer lattice if none does."""
+        assert self.claim is not None
+        epsilon, delta, times, _ = self.claim
+        made = self
+        for _ in range(40):
+            for factor in (1.0, 1.0001, 1.0002, 1.0004):
+                larger = made._scaled(factor)
+                if factor >= made._growth or larger._keeps(epsilon, delta, times):
+                    return larger
+            made = dataclasses.replace(made, step=0.25 * made.step)
+        raise Unsupported("these sensitivities are too far apart for one lattice; divide each coordinate by its own and release again.")
+
+    def _keeps(self, epsilon: float, delta: float, times: int) -> bool:
+        made = self.curve(times)
+        return made.pure_epsilon <= epsilon if delta == 0.0 else float(np.asarray(made.delta_upper(epsilon))) <= delta
+
+    @property
+    def limit(self) -> float:
+        """Values, and answers, are limited to +- this: 2^61 steps."""
+        return FURTHEST * self.step
+
+    def check_room(self) -> None:
+        """Refuse a lattice on which the noise itself would pass the limit: a public fact."""
+        if not float(np.asarray(self.noise.isf(1e-6))) < 0.25 * self.limit:
+            raise Unsupported(
+                f"noise of this size passes the limit of a lattice of step {self.step:g}, {self.limit:.3g}; "
+                "rescale the values, or divide each coordinate by its own sensitivity."
+            )
 
     @property
     def sensitivity_on_lattice(self) -> Sensitivity:
@@ -210,18 +240,17 @@ def _steps_of_integers(values: NDArray[Any], step: float) -> NDArray[np.int64]:
 
 
 def _steps_of_floats(values: NDArray[np.float64], step: float) -> NDArray[np.int64]:
-    """fmod is exact, and v - fmod(v, h) is a multiple of h, so its quotient by h rounds to the right whole number below 2^50."""
+    """By a power of two the quotient is exact. Else fmod is, and (v - fmod(v, h))/h rounds to the right whole number below 2^50."""
     with np.errstate(over="ignore", under="ignore"):
-        near = np.abs(values / step) < 2.0**50
+        quotient = values / step
+    if math.frexp(step)[0] == 0.5:
+        quotient = np.clip(quotient, -float(FURTHEST), float(FURTHEST))
+        steps = np.floor(quotient)
+        return (steps + (quotient - steps >= 0.5)).astype(np.int64)
+    near = np.abs(quotient) < 2.0**50
     calm = np.where(near, values, 0.0)
-    if math.frexp(step)[0] == 0.5:  # a power of two: the quotient is exact
-        scaled = calm / step
-        steps = np.floor(scaled)
-        steps += scaled - steps >= 0.5
-    else:
-        rest = np.fmod(calm, step)
-        steps = np.rint((calm - rest) / step) + (rest >= 0.5 * step) - (rest < -0.5 * step)
-    out = steps.astype(np.int64)
+    rest = np.fmod(calm, step)
+    out = (np.rint((calm - rest) / step) + (rest >= 0.5 * step) - (rest < -0.5 * step)).astype(np.int64)
     if not near.all():
         out[~near] = _exactly([Fraction(float(v)) for v in values[~near]], step)
     return out

@@ -58,10 +58,7 @@ class Error:
         if not 0.0 < level < 1.0:
             raise InvalidParameter(f"level must be a number between 0 and 1, got {level:g}; write level=0.95.")
         law = tails(plain_law(self.noise), self.step)
-        steps, outside = float(law.guess(np.array(1.0 - level))), (1.0 - level) * (1.0 - 2.0 * law.slack)
-        while float(law.at(np.array(steps))) > outside:
-            steps += 1.0
-        return (steps + (0.5 if self.rounded else 0.0)) * self.step
+        return (law.steps_beyond((1.0 - level) * (1.0 - 1e-12)) + (0.5 if self.rounded else 0.0)) * self.step
 
     def __repr__(self) -> str:
         return f"Error(standard_deviation={self.standard_deviation:.6g}, half_width95={self.half_width95:.6g})"
@@ -86,9 +83,14 @@ class Release:
         return Error(from_plain_values(made["noise"]), made["step"], made["rounded"])
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Lower and upper ends that hold the true value with at least this probability, for each number."""
-        width = self.error.half_width(level)
-        low, high = np.asarray(self.noisy) - width, np.asarray(self.noisy) + width
+        """Lower and upper ends that hold the true value with at least this probability, for each number.
+
+        A true value beyond the lattice's limit (see the receipt) is released as the limit: an interval that reaches it is open there.
+        """
+        width, limit = self.error.half_width(level), self.receipt["mechanism"]["limit"]
+        noisy = np.asarray(self.noisy)
+        low = np.where(noisy - width <= -limit, -np.inf, noisy - width)
+        high = np.where(noisy + width >= limit, np.inf, noisy + width)
         for done in self.receipt["post_processing"]:
             if done == "non-negative":
                 low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
@@ -117,8 +119,10 @@ class Release:
         each number towards 0 by `threshold` (the size that one number of pure noise is expected to pass), right for sparse vectors.
         Both are proved to help for Gaussian noise, on average over the vector; single numbers can come out worse.
         """
-        value = np.asarray(self.noisy, dtype=np.float64)
         one_of("method", method, ("james-stein", "soft-threshold"))
+        if self.receipt["post_processing"]:
+            raise InvalidParameter(f"denoise first, then round or clip: this release is already {self.receipt['post_processing'][-1]}.")
+        value = np.asarray(self.noisy, dtype=np.float64)
         if method == "james-stein":
             return self._processed(james_stein(value, self.error.standard_deviation**2), "james-stein")
         cut = float(np.asarray(self.error.noise.isf(0.5 / max(value.size, 2)))) if threshold is None else threshold
@@ -139,12 +143,13 @@ class Release:
         """The release that `to_json` wrote."""
         try:
             document = json.loads(text)
-            value, receipt = document["value"], document["receipt"]
-            noisy = document.get("noisy", value)
-            from_plain_values(receipt["mechanism"]["noise"])
-        except (ValueError, KeyError, TypeError) as failure:
+            receipt = document["receipt"]
+            value = _as_given(np.array(document["value"]))
+            made = cls(value, receipt, _as_given(np.array(document["noisy"])) if "noisy" in document else value)
+            repr(made)  # everything that is ever looked up is there
+        except (ValueError, KeyError, TypeError, AttributeError) as failure:
             raise InvalidParameter("this is not the JSON of a release; write Release.from_json(release.to_json()).") from failure
-        return cls(_as_given(np.array(value)), receipt, _as_given(np.array(noisy)))
+        return made
 
     # -- on screen -----------------------------------------------------------------------------------------------------
 
@@ -192,11 +197,21 @@ def _described(sensitivity: Mapping[str, Any]) -> str:
     return "sensitivity " + ", ".join(listed + known)
 
 
-def release(values: Any, plan: Plan | Mechanism, *, ledger: Ledger | None, label: str = "", entropy: Entropy | None = None) -> Release:
+def release(
+    values: Any,
+    plan: Plan | Mechanism,
+    *,
+    ledger: Ledger | None,
+    label: str = "",
+    integers: bool | None = None,
+    entropy: Entropy | None = None,
+) -> Release:
     """A private version of `values` (a number or an array): charge the ledger, draw exact noise, return it with a receipt.
 
-    `plan` comes from `calibrate`; its sensitivity must bound how far `values` can move. Values of an integer type stay on the integers'
-    lattice, others are rounded to a step that costs under 0.1 % of accuracy. ledger=None charges nothing and says so in the receipt.
+    `plan` comes from `calibrate`; its sensitivity must bound how far `values` can move. Values are rounded to a lattice whose step
+    costs under 0.1 % of accuracy; integers=True promises whole numbers, which need no rounding (a numpy array of an integer type
+    promises it by its type; plain Python numbers do not, because sum([]) is an int and sum([2.5]) a float, and the lattice must not
+    depend on the data). ledger=None charges nothing and says so in the receipt.
 
     Guarantees: the plan's (epsilon, delta) for the whole array. The ledger's entry is durable before any noise exists: a crash wastes
     budget and leaks nothing. BudgetExceeded, and every other error, releases nothing.
@@ -212,23 +227,30 @@ def release(values: Any, plan: Plan | Mechanism, *, ledger: Ledger | None, label
     array = np.asarray(values)
     if array.size == 0:
         raise InvalidParameter("values must hold at least one number.")
-    mechanism = _mechanism(plan, array)
+    if integers is None:
+        integers = getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
+    if integers and array.dtype.kind not in "iub":
+        raise InvalidParameter(
+            f"integers=True needs values of an integer type, got an array of {array.dtype}; write numpy.asarray(values, int)."
+        )
+    mechanism = _mechanism(plan, array, integers)
     steps = mechanism.on_lattice(values)
     mechanism.prepare()  # tables are built and validated before anything is spent
     guarantee = _guarantee(mechanism)
-    entry = _charge(ledger, mechanism, label)
+    receipt = _receipt(mechanism, guarantee, array.shape)
+    receipt["ledger"] = _charge(ledger, mechanism, label)
     noisy = _as_given(mechanism.value_of(mechanism.noisy(steps, entropy)))
-    return Release(noisy, _receipt(mechanism, guarantee, entry, array.shape), noisy)
+    return Release(noisy, receipt, noisy)
 
 
-def _mechanism(plan: Any, array: NDArray[Any]) -> Mechanism:
-    integers = array.dtype.kind in "iub"
+def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:
     if isinstance(plan, Plan):
         return Mechanism.of(plan, integers=integers, coordinates=array.size)
     if not isinstance(plan, Mechanism):
         raise InvalidParameter(f"plan must come from hush.calibrate, or be a Mechanism, got {type(plan).__name__}.")
-    if plan.integers and not integers:
+    if plan.integers and array.dtype.kind not in "iub":
         raise InvalidParameter(f"the mechanism is for whole numbers, but the values are of type {array.dtype}.")
+    plan.check_room()
     return dataclasses.replace(plan, coordinates=array.size)
 
 
@@ -263,7 +285,7 @@ def _charge(ledger: Ledger | None, mechanism: Mechanism, label: str) -> dict[str
     return {"ledger": str(ledger.path) if ledger.path is not None else "a ledger in memory", "number": entry.number, "label": label}
 
 
-def _receipt(mechanism: Mechanism, guarantee: dict[str, Any], entry: dict[str, Any] | None, shape: tuple[int, ...]) -> dict[str, Any]:
+def _receipt(mechanism: Mechanism, guarantee: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
     error = Error(mechanism.noise, mechanism.step, mechanism.rounds)
     deviation = error.standard_deviation
     return {
@@ -275,9 +297,10 @@ def _receipt(mechanism: Mechanism, guarantee: dict[str, Any], entry: dict[str, A
         "mechanism": {
             "noise": plain_values(mechanism.noise),
             "step": mechanism.step,
+            "limit": mechanism.limit,
             "rounded": mechanism.rounds,
             "sensitivity_on_lattice": _plain_sensitivity(mechanism.sensitivity_on_lattice),
         },
         "post_processing": [],
-        "ledger": entry,
+        "ledger": None,
     }

@@ -34,7 +34,9 @@ def test_two_hundred_releases_killed_at_random(tmp_path):
     rng, kills = random.Random(8), 0
     while len(out.read_text().splitlines()) < 200:
         before = len(out.read_text().splitlines())
-        worker = subprocess.Popen([sys.executable, "-c", WORKER, str(path), str(out)], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+        worker = subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(path), str(out)], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        )
         while len(out.read_text().splitlines()) == before and worker.poll() is None:
             time.sleep(0.01)  # importing takes longer than releasing: wait for the first one
         assert worker.poll() is None

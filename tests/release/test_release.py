@@ -63,7 +63,6 @@ def test_the_receipt_says_everything_but_the_truth():
     assert receipt["ledger"] == {"ledger": "a ledger in memory", "number": 1, "label": "two counts"}
     assert receipt["hush"] == hush.__version__ and receipt["time"].endswith("+00:00")
     assert receipt["error"]["half_width95"] == answer.error.half_width95
-    assert "123456789" not in answer.to_json() or answer.value[0] == 123456789
     assert {"value", "receipt", "noisy"} == {name for name in vars(answer) if name != "error"}
 
 

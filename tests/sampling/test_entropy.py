@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import multiprocessing
 import os
-import threading
 
 import numpy as np
 import pytest
@@ -37,8 +36,7 @@ def test_the_test_source_repeats_itself():
 
 
 def test_more_bits_depend_on_draw_and_round_only():
-    source = DeterministicTestEntropy(4)
-    source.begin()
+    source = DeterministicTestEntropy(4).begin()
     together = source.more(np.array([3, 5]), 1)
     assert np.array_equal(together[1:], source.more(np.array([5]), 1))
     assert len({tuple(row) for turn in range(3) for row in source.more(np.arange(4), turn).tolist()}) == 12
@@ -46,8 +44,7 @@ def test_more_bits_depend_on_draw_and_round_only():
 
 def test_words_are_fair_bits():
     """Each of 64 bit positions within 4.9 + a little deviations of half (1e-6 for each; 64 positions, so 6.4e-5 for the test)."""
-    source = SecureEntropy()
-    source.begin()
+    source = SecureEntropy().begin()
     words = source.words(100_000, np.uint64)
     ones = np.array([np.count_nonzero(words >> np.uint64(i) & np.uint64(1)) for i in range(64)])
     assert (np.abs(ones - 50_000) < 6.5 * np.sqrt(25_000)).all()
@@ -74,18 +71,3 @@ def test_no_two_processes_draw_the_same_after_a_fork():
         child.join()
     drawn.append(tuple(draw(Laplace(1e6), 20, entropy=source).tolist()))
     assert len(set(drawn)) == 5
-
-
-def test_threads_may_draw_at_once():
-    """Ball arithmetic has one precision for the process: draws that need it wait for each other and stay right."""
-    found: list[int] = []
-
-    def work() -> None:
-        found.append(int(np.abs(draw(Laplace(1e6), 20_000)).max()))
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 4 and min(found) > 1e6

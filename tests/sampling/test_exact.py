@@ -26,7 +26,7 @@ CASES = [(noise, step) for noise in CONTINUOUS for step in (1.0, 1e-4)] + [(nois
 
 def sample(noise, step, margin, size, seed=5):
     out = np.empty(size, dtype=np.int64)
-    _fill(out, sampler(plain_law(noise), step, margin), DeterministicTestEntropy(seed))
+    _fill(out, sampler(plain_law(noise), step, margin), DeterministicTestEntropy(seed).begin())
     return out
 
 
@@ -61,13 +61,8 @@ def test_known_draws_of_the_slow_path(noise, step):
 class ChosenEntropy:
     """Bits chosen by the test: one word for every draw, then all zeros or all ones."""
 
-    secure = False
-
     def __init__(self, word: int, bit: int) -> None:
         self.word, self.bit, self.asked = word, bit, 0
-
-    def begin(self) -> None:
-        self.asked = 0
 
     def words(self, count, dtype):
         return np.full(count, self.word, dtype=dtype)
@@ -152,7 +147,7 @@ def test_the_transformation_gives_the_stable_law(alpha):
     way = Transformation(noise, 1.0)
     assert way.tolerance < 1e-10
     out = np.empty(100_000, dtype=np.int64)
-    _fill(out, way, DeterministicTestEntropy(9))
+    _fill(out, way, DeterministicTestEntropy(9).begin())
     for level in (0.25, 0.01, 0.001):
         hits = np.count_nonzero(np.abs(out) > noise.isf(level))
         assert abs(hits - 2e5 * level) < 4.9 * math.sqrt(2e5 * level)

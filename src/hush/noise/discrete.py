@@ -66,7 +66,7 @@ class Discrete(Noise):
 
     @cached_property
     def _points(self) -> int:
-        reach = self.noise.support if math.isfinite(self.noise.support) else self.noise.isf(5e-324) * 1.01
+        reach = min(self.noise.support, self.noise.isf(5e-324) * 1.01)
         return int(reach / self.step) + 2
 
     @cached_property

@@ -8,6 +8,7 @@ agreement with the family's `logsf` is evidence for both.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,7 +37,18 @@ Ball = Any  # flint has no types
 Tail = Callable[[Ball], Ball]
 
 
-_LOCK = threading.RLock()
+class _Lock:
+    """One lock for the process; a forked child, whose other threads are gone, starts with a free one."""
+
+    held = threading.RLock()
+
+    @classmethod
+    def renew(cls) -> None:
+        cls.held = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Lock.renew)
 
 
 def _flint() -> Any:
@@ -48,7 +60,7 @@ def _flint() -> Any:
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
     """Work at this many bits. The precision is one for the whole process, so one thread at a time."""
-    with _LOCK, _flint().ctx.workprec(bits):
+    with _Lock.held, _flint().ctx.workprec(bits):
         yield
 
 
@@ -84,13 +96,12 @@ def _flipped_huber(noise: FlippedHuber) -> Tail:
     def beyond(x: Ball) -> Ball:
         arb = _flint().arb
         y, b = x / noise.gamma, arb(noise.alpha) / noise.gamma
-        graft = (-b * b).exp()  # e^(-rho(b)) with rho(y) = b y up to b and (y^2 + b^2)/2 beyond
 
         def outer(z: Ball) -> Ball:
             return (-b * b / 2).exp() * (arb.pi() / 2).sqrt() * _normal(z)
 
         def inner(z: Ball) -> Ball:
-            return ((-b * z).exp() - graft) / b
+            return (-b * z).exp() * -(b * z - b * b).expm1() / b  # e^(-bz) (1 - e^(bz - b^2))
 
         beyond_x = inner(y) + outer(b) if x <= noise.alpha else outer(y)
         return beyond_x / (inner(arb(0)) + outer(b))
@@ -325,9 +336,8 @@ class DiscreteTail:
     def __call__(self, k: int) -> Ball:
         """The tail beyond k steps, at the ambient precision."""
         flint = _flint()
-        if isinstance(self._noise.noise, Laplace):  # a geometric series: 2 q^(k+1)/(1 + q)
-            per_step = -flint.arb(self._noise.step) / self._noise.noise.scale
-            return 2 * (per_step * (k + 1)).exp() / (1 + per_step.exp())
+        if isinstance(self._noise.noise, Laplace | TruncatedLaplace):
+            return self._geometric(k, self._noise.noise.scale)
         bits = -(-flint.ctx.prec // 128) * 128  # few precisions, so that sums are kept and reused
         if bits not in self._sums:
             with precision(bits):
@@ -336,16 +346,31 @@ class DiscreteTail:
         from_next = sums[k + 1] if k + 1 < len(sums) else rest
         return 2 * from_next / (2 * sums[0] - 1)
 
+    def _geometric(self, k: int, scale: float) -> Ball:
+        """Sums of q^j from k + 1 to the last point, over all of them: 2 (q^(k+1) - q^(n+1))/(1 + q - 2 q^(n+1))."""
+        arb = _flint().arb
+        per_step, last = -arb(self._noise.step) / scale, self._last_point()
+        if k + 1 > last:
+            return arb(0)
+        cut = arb(0) if math.isinf(last) else (per_step * (int(last) + 1)).exp()
+        return 2 * ((per_step * (k + 1)).exp() - cut) / (1 + per_step.exp() - 2 * cut)
+
     def _summed(self, bits: int) -> tuple[list[Ball], Ball]:
         """Sums of the weights from k on, for k = 0, 1, ..., and the bound on all that is left out, as a ball that holds 0."""
         arb = _flint().arb
         log_weight, step, end = _log_weight(self._noise.noise), arb(self._noise.step), self._last_point()
         weights, last, rest = [arb(1)], arb(1), arb(0)
         least = arb(2) ** -(bits + 64)
+        quadratic = isinstance(self._noise.noise, Gaussian | OSGT)  # then ratios of weights form a geometric sequence
+        ratio = log_weight(step).exp() if quadratic else arb(0)
+        falling = log_weight(2 * step).exp() / ratio**2 if quadratic else arb(0)
         for k in range(1, self.MOST_TERMS):
             if k > end:
                 break
-            weight = log_weight(k * step).exp()
+            if quadratic:
+                weight, ratio = last * ratio, ratio * falling
+            else:
+                weight = log_weight(k * step).exp()
             if weight < least:
                 rest = (weight / (1 - weight / last)).upper() * arb(0.5, 0.5)
                 break
@@ -364,9 +389,9 @@ class DiscreteTail:
 
     def _last_point(self) -> float:
         """The last lattice point inside the support, by the rule that the family's own table follows."""
-        support = self._noise.noise.support
+        support, step = self._noise.noise.support, self._noise.step
         if math.isinf(support):
             return math.inf
-        k = np.arange(max(self._noise._points - 4, 0), self._noise._points + 4, dtype=np.float64)
-        inside = k[k * self._noise.step <= support]
+        k = np.floor(support / step) + np.arange(-2.0, 3.0)
+        inside = k[(k * step <= support) & (k >= 0.0)]
         return float(inside[-1]) if inside.size else 0.0

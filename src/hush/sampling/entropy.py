@@ -22,19 +22,13 @@ from numpy.typing import NDArray
 
 from hush.errors import whole
 
-__all__ = ["DeterministicTestEntropy", "Entropy", "SecureEntropy"]
+__all__ = ["Bits", "DeterministicTestEntropy", "Entropy", "KeyedBits", "SecureEntropy"]
 
 _ZEROS = bytes(1 << 19)
 
 
-class Entropy(Protocol):
-    """What a draw asks of its source of bits."""
-
-    #: May a release use it?
-    secure: bool
-
-    def begin(self) -> None:
-        """Start a draw call on fresh keys."""
+class Bits(Protocol):
+    """The bits of one draw call."""
 
     def words(self, count: int, dtype: Any) -> NDArray[Any]:
         """The next `count` unsigned words of the stream."""
@@ -43,21 +37,25 @@ class Entropy(Protocol):
         """128 more bits for each of the numbered draws, as two words a row, in the given round."""
 
 
-class _Keyed:
-    """Two AES-256 keys: one for the stream, one for `more`."""
+class Entropy(Protocol):
+    """A source of bits."""
 
-    secure = False
+    #: May a release use it?
+    secure: bool
 
-    def _seed(self) -> bytes:
-        raise NotImplementedError
+    def begin(self) -> Bits:
+        """Fresh bits for one draw call; calls at the same time, in several threads, do not meet."""
 
-    def begin(self) -> None:
+
+class KeyedBits:
+    """Bits from 64 secret bytes: two AES-256 keys, one for the stream, one for `more`."""
+
+    def __init__(self, secret: bytes) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # here, because it is slow to import
 
-        seed = self._seed()
-        self._stream = Cipher(algorithms.AES(seed[:32]), modes.CTR(bytes(16))).encryptor()
+        self._stream = Cipher(algorithms.AES(secret[:32]), modes.CTR(bytes(16))).encryptor()
         # a single block at a time is a pseudorandom function; every block here is different, so ECB shows nothing
-        self._block = Cipher(algorithms.AES(seed[32:64]), modes.ECB()).encryptor()
+        self._block = Cipher(algorithms.AES(secret[32:64]), modes.ECB()).encryptor()
 
     def words(self, count: int, dtype: Any) -> NDArray[Any]:
         size = count * np.dtype(dtype).itemsize
@@ -70,21 +68,23 @@ class _Keyed:
         return np.frombuffer(self._block.update(blocks.tobytes()), dtype="<u8").reshape(-1, 2)
 
 
-class SecureEntropy(_Keyed):
+class SecureEntropy:
     """Keys fresh from the operating system at every draw call; there is no seed to set, to store or to share with a forked child."""
 
     secure = True
 
-    def _seed(self) -> bytes:
-        return os.urandom(64)
+    def begin(self) -> Bits:
+        return KeyedBits(os.urandom(64))
 
 
-class DeterministicTestEntropy(_Keyed):
+class DeterministicTestEntropy:
     """The same bits for the same number: for tests only, since whoever knows the number can take the noise away. `release` refuses it."""
+
+    secure = False
 
     def __init__(self, number: int) -> None:
         self._name, self._calls = whole("number", number, 0), 0
 
-    def _seed(self) -> bytes:
+    def begin(self) -> Bits:
         self._calls += 1
-        return hashlib.sha512(b"hush test entropy %d %d" % (self._name, self._calls)).digest()
+        return KeyedBits(hashlib.sha512(b"hush test entropy %d %d" % (self._name, self._calls)).digest())

@@ -13,7 +13,7 @@ from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.noise.stable import Stable
-from hush.sampling.entropy import Entropy, SecureEntropy
+from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 from hush.sampling.guide import MOST_THRESHOLDS, Guide
 from hush.sampling.panels import Panels
 from hush.sampling.tails import MARGIN, SATURATED, Pending, tails
@@ -25,9 +25,9 @@ _BLOCK = 1 << 14  # draws at a time: their arrays stay in the processor's cache
 
 
 class _Sampler(Protocol):
-    def fill(self, out: NDArray[np.int64], entropy: Entropy, scratch: NDArray[np.float64]) -> Pending: ...
+    def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: NDArray[np.float64]) -> Pending: ...
 
-    def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Entropy) -> NDArray[np.int64]: ...
+    def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Bits) -> NDArray[np.int64]: ...
 
 
 @lru_cache(maxsize=64)
@@ -69,13 +69,12 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     shape = tuple(whole("size", n, 0, "write size=1000") for n in shape)
     sample = np.empty(math.prod(shape), dtype=np.int64)
     way = sampler_for(noise, step)
-    _fill(sample, way, SecureEntropy() if entropy is None else entropy)
+    _fill(sample, way, (SecureEntropy() if entropy is None else entropy).begin())
     return sample.reshape(shape)
 
 
-def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Entropy) -> None:
+def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
     """Every draw by the fast path, then those it left, all at once."""
-    entropy.begin()
     left, words = [], []
     scratch = np.empty((4, min(_BLOCK, sample.size)))  # pages are touched once, not once a block
     for start in range(0, sample.size, _BLOCK):

@@ -22,7 +22,7 @@ from hush.noise.contract import Noise
 from hush.noise.staircase import Staircase
 from hush.noise.stepped import Stepped
 from hush.sampling.ball import precision, slow_to_evaluate, tail
-from hush.sampling.entropy import Entropy
+from hush.sampling.entropy import Bits
 from hush.sampling.tails import Pending, Tails
 
 __all__ = ["Panels"]
@@ -132,7 +132,7 @@ class Panels:
 
     # -- drawing -----------------------------------------------------------------------------------------------------
 
-    def fill(self, out: NDArray[np.int64], entropy: Entropy, scratch: Array) -> Pending:
+    def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: Array) -> Pending:
         """The next draws into `out`; what is left to `settle`."""
         words = entropy.words(out.size, np.uint64)
         x = self.quantile(words >> np.uint64(1), scratch)
@@ -170,7 +170,7 @@ class Panels:
             x += column
         return x
 
-    def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Entropy) -> NDArray[np.int64]:
+    def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Bits) -> NDArray[np.int64]:
         """The draws that `fill` left, by their numbers and words."""
         known = words[:, 0] >> np.uint64(1)
         magnitude, certain = self._law.decide(known)

@@ -10,6 +10,7 @@ masses. V is never a number: its bits are revealed as they are needed, and what 
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from hush.errors import NotCertified
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.sampling.ball import DiscreteTail, precision, slow_to_evaluate, tail
-from hush.sampling.entropy import Entropy
+from hush.sampling.entropy import Bits
 
 __all__ = ["MARGIN", "SATURATED", "Pending", "Tails", "tails"]
 
@@ -47,14 +48,46 @@ class Tails:
         self._ball = DiscreteTail(noise) if isinstance(noise, Discrete) else tail(noise)
         self.slack = self._validated_slack()
 
-    # -- float64 -----------------------------------------------------------------------------------------------------
+    # -- float64: |T_k - truth| <= slack (T_k + 2 x f(x)), x = (k + 1/2) h -----------------------------------------------
+    # The second term is what a relative error of x makes of T: near the end of a bounded law it is all there is.
 
     def at(self, k: Array) -> Array:
-        """T_k for whole numbers k >= 0, to a relative `slack`."""
+        """T_k for whole numbers k >= 0."""
         with np.errstate(under="ignore"):
             if isinstance(self.noise, Discrete):
                 return 2.0 * self.noise._upper(k + 1.0)
             return 2.0 * np.exp(self.noise._logsf((k + 0.5) * self.step))
+
+    def spread(self, k: Array, threshold: Array) -> Array:
+        """T_k + 2 x f(x), in units of which errors are bounded; f on either side of x, should it jump there."""
+        if isinstance(self.noise, Discrete):
+            return threshold
+        x = (k + 0.5) * self.step
+        with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+            density = np.exp(np.maximum(self.noise._logpdf(x * (1.0 - 1e-12)), self.noise._logpdf(x * (1.0 + 1e-12))))
+            return threshold + 2.0 * np.nan_to_num(x * density, posinf=np.inf)
+
+    def ends(self, k: Array) -> tuple[Array, Array]:
+        """Numbers below and above the true T_k."""
+        threshold = self.at(k)
+        error = self.slack * self.spread(k, threshold)
+        return threshold - error, threshold + error
+
+    def steps_beyond(self, probability: float) -> int:
+        """A number m of steps with P(|K| > m) <= probability, the least or next to it."""
+        near = int(min(float(self.guess(np.array(min(max(probability, 1e-300), 1.0 - 2.0**-53)))), float(SATURATED)))
+        low, high, stride = near, near, 1
+        while not self._surely_below(high, probability):  # outwards to a certain one, then back to the first
+            low, high, stride = high, high + stride, 2 * stride
+            if high > SATURATED:
+                return SATURATED
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._surely_below(middle, probability) else (middle, high)
+        return high
+
+    def _surely_below(self, m: int, probability: float) -> bool:
+        return bool(self.ends(np.array(float(m)))[1] <= probability)
 
     def guess(self, v: Array) -> Array:
         """About the number of thresholds above v, for 0 < v < 1."""
@@ -63,36 +96,40 @@ class Tails:
         with np.errstate(over="ignore"):
             return np.maximum(np.ceil(self.noise._isf(0.5 * v) / self.step - 0.5), 0.0)
 
-    def decide(self, words: Words, table: Array | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Magnitudes from the first 63 bits of V, and which are certain (the others are near). `table` may list the first thresholds."""
+    def decide(self, words: Words, table: tuple[Array, Array] | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Magnitudes from the first 63 bits of V, and which are certain (the others are near). `table` may list the first `ends`."""
         low = np.maximum(words.astype(np.float64) * 2.0**-63, 2.0**-63)
         m, certain = np.zeros(low.size), np.zeros(low.size, dtype=bool)
         listed = np.zeros(low.size, dtype=bool)
         if table is not None:
-            listed = low > table[-1] * (1.0 + 2.0 * self.slack)
-            near = table.size - np.searchsorted(table[::-1], low[listed], side="right")  # thresholds above
+            below, above = table
+            listed = low > above[-1] * (1.0 + 1e-12)
+            near = above.size - np.searchsorted(above[::-1], low[listed], side="right")  # thresholds that may lie above
             m[listed] = near
-            certain[listed] = self._clear(low[listed], table[near], np.where(near > 0, table[np.maximum(near - 1, 0)], np.inf))
+            before = np.where(near > 0, below[np.maximum(near - 1, 0)], np.inf)
+            certain[listed] = self._clear(low[listed], above[np.minimum(near, above.size - 1)], before)
         rest = np.flatnonzero(~listed)
         if rest.size:
             m[rest], certain[rest] = self._decide_far(low[rest])
-        return m.astype(np.int64), certain & (words > 0)
+        return np.minimum(m, float(SATURATED - 1024)).astype(np.int64), certain & (words > 0)
 
     def _decide_far(self, low: Array) -> tuple[Array, NDArray[np.bool_]]:
-        m = self.guess(np.minimum(low, 1.0 - 2.0**-53))
-        reached = m < _FAR
-        m = np.where(reached, m, 0.0)
+        guess = self.guess(np.minimum(low, 1.0 - 2.0**-53))
+        reached = guess < _FAR
+        m = np.where(reached, guess, 0.0)
         for _ in range(3):  # the guess is off by one where rounding went the other way
             here, before = self.at(m), np.where(m > 0.0, self.at(np.maximum(m - 1.0, 0.0)), np.inf)
             step = 1.0 * (low < here) - 1.0 * (low >= before)
             if not step.any():
                 break
             m = m + step
-        return m, reached & self._clear(low, here, before)
+        here, before = self.ends(m)[1], np.where(m > 0.0, self.ends(np.maximum(m - 1.0, 0.0))[0], np.inf)
+        return np.where(reached, m, guess), reached & self._clear(low, here, before)
 
-    def _clear(self, low: Array, here: Array, before: Array) -> NDArray[np.bool_]:
-        """Is the whole interval of V, and its rounding, between the widened thresholds T_m and T_(m-1)?"""
-        return (low * (1.0 - 1e-15) >= here * (1.0 + self.slack)) & ((low + 2.0**-63) * (1.0 + 1e-15) <= before * (1.0 - self.slack))
+    @staticmethod
+    def _clear(low: Array, here: Array, before: Array) -> NDArray[np.bool_]:
+        """Is the whole interval of V, and its rounding, above the upper end of T_m and below the lower end of T_(m-1)?"""
+        return (low * (1.0 - 1e-15) >= here) & ((low + 2.0**-63) * (1.0 + 1e-15) <= before)
 
     # -- balls -------------------------------------------------------------------------------------------------------
 
@@ -105,26 +142,35 @@ class Tails:
         return self._ball(arb(2 * k + 1) * arb(self.step) / 2)
 
     def _validated_slack(self) -> float:
-        """`margin` times the worst relative error that ball arithmetic shows at points from the centre far into the tail."""
+        """`margin` times the worst error that ball arithmetic shows, in units of `spread`, from the centre far into the tail."""
         from flint import arb
 
-        count = 10 if slow_to_evaluate(self.noise) else 32
-        far = float(np.minimum(self.guess(np.array(2.0**-40)), 2.0**40))
-        points = np.unique(np.floor(np.concatenate([[0.0], np.geomspace(1.0, max(far, 1.0), count)])))
+        points = self._points_to_check()
+        values = self.at(points)
         seen = 0.0
         with precision(192):
-            for k, value in zip(points, self.at(points), strict=True):
+            for k, value, unit in zip(points, values, self.spread(points, values), strict=True):
                 truth = self.ball(int(k))
                 if not truth.is_finite() or truth.rad() > 2.0**-120:
                     raise NotCertified(f"ball arithmetic gives no sharp tail of {self.noise} at {k * self.step:g}; nothing was drawn.")
-                if truth > 2.0**-100:
-                    seen = max(seen, abs(float(arb(float(value)) / truth - 1)))
+                if truth > 2.0**-100 and unit > 0.0:
+                    seen = max(seen, abs(float(arb(float(value)) - truth)) / float(unit))
         slack = max(_LEAST_SLACK * self.margin / MARGIN, self.margin * seen)
         if self.margin == MARGIN and slack > _MOST_SLACK:
             raise NotCertified(f"the float64 tail of {self.noise} is off by {seen:.2g}, more than round-off; nothing was drawn.")
         return min(slack, 0.5)
 
-    def refine(self, draw: int, known: int, bits: int, turn: int, near: int, entropy: Entropy) -> int:
+    def _points_to_check(self) -> Array:
+        """Whole numbers of steps: spread over the law, and close to the end of a bounded one on either side."""
+        count = 10 if slow_to_evaluate(self.noise) else 32
+        far = float(np.minimum(self.guess(np.array(2.0**-40)), 2.0**40))
+        points = [np.zeros(1), np.geomspace(1.0, max(far, 1.0), count)]
+        end = self.noise.support / self.step
+        if math.isfinite(end) and end < 2.0**50:
+            points.append(end - np.geomspace(0.5, max(end, 1.0), 12))
+        return np.unique(np.maximum(np.floor(np.concatenate(points)), 0.0))
+
+    def refine(self, draw: int, known: int, bits: int, turn: int, near: int, entropy: Bits) -> int:
         """The magnitude of one draw, by balls: `known` are the first `bits` bits of V, `turn` the next round of `more`, `near` a guess.
 
         Compare thresholds with the interval of V; where a threshold lies inside it, reveal 128 more bits.
@@ -138,7 +184,7 @@ class Tails:
         """The magnitude if the interval [known, known + 1] 2^-bits holds no threshold, else None: search outwards from the guess."""
         if known == 0:
             return None
-        m = min(max(near, 0), SATURATED - 1)
+        m = min(near, SATURATED - 1)
         low, high, stride = -1, SATURATED, 1  # V < T_low, and V >= T_high unless the draw saturates
         while high - low > 1:
             below = self._below(m, known, bits)

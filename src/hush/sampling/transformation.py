@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hush.errors import NotCertified
 from hush.noise.stable import Stable
 from hush.sampling.ball import precision
-from hush.sampling.entropy import Entropy
+from hush.sampling.entropy import Bits
 from hush.sampling.tails import MARGIN, SATURATED, Pending
 
 __all__ = ["Transformation"]
@@ -96,7 +96,7 @@ class Transformation:
             raise NotCertified(f"the transformation for {self._noise} is off by {seen:.2g}, more than round-off; nothing was drawn.")
         return seen, width
 
-    def fill(self, out: NDArray[np.int64], entropy: Entropy, scratch: NDArray[np.float64]) -> Pending:
+    def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: NDArray[np.float64]) -> Pending:
         """The next draws into `out`; what is left to `settle`."""
         words = entropy.words(2 * out.size, np.uint64).reshape(2, -1)
         angle, wait = words >> np.uint64(1)
@@ -111,7 +111,7 @@ class Transformation:
         out -= sign
         return rest, words[:, rest].T
 
-    def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Entropy) -> NDArray[np.int64]:
+    def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Bits) -> NDArray[np.int64]:
         """The draws that `fill` left, by their numbers and words."""
         known = words >> np.uint64(1)
         magnitude = np.array(
@@ -119,7 +119,7 @@ class Transformation:
         )
         return np.where(words[:, 0] & np.uint64(1), -magnitude, magnitude)
 
-    def _refine(self, draw: int, angle: int, wait: int, entropy: Entropy) -> int:
+    def _refine(self, draw: int, angle: int, wait: int, entropy: Bits) -> int:
         from flint import arb
 
         bits, turn = 63, 0
