@@ -64,8 +64,8 @@ class ChosenEntropy:
     def __init__(self, word: int, bit: int) -> None:
         self.word, self.bit, self.asked = word, bit, 0
 
-    def words(self, count, dtype):
-        return np.full(count, self.word, dtype=dtype)
+    def words(self, count, dtype, lanes=1):
+        return np.full((lanes, count), self.word, dtype=dtype)
 
     def more(self, draws, turn):
         self.asked += 1

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hush.errors import whole
 
-__all__ = ["Bits", "DeterministicTestEntropy", "Entropy", "KeyedBits", "SecureEntropy"]
+__all__ = ["Bits", "DeterministicTestEntropy", "Entropy", "KeyedBits", "NamedBits", "SecureEntropy"]
 
 _ZEROS = bytes(1 << 19)
 
@@ -30,8 +30,8 @@ _ZEROS = bytes(1 << 19)
 class Bits(Protocol):
     """The bits of one draw call."""
 
-    def words(self, count: int, dtype: Any) -> NDArray[Any]:
-        """The next `count` unsigned words of the stream."""
+    def words(self, count: int, dtype: Any, lanes: int = 1) -> NDArray[Any]:
+        """Unsigned words for the next `count` draws: a row for each lane."""
 
     def more(self, draws: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
         """128 more bits for each of the numbered draws, as two words a row, in the given round."""
@@ -57,15 +57,45 @@ class KeyedBits:
         # a single block at a time is a pseudorandom function; every block here is different, so ECB shows nothing
         self._block = Cipher(algorithms.AES(secret[32:64]), modes.ECB()).encryptor()
 
-    def words(self, count: int, dtype: Any) -> NDArray[Any]:
-        size = count * np.dtype(dtype).itemsize
+    def words(self, count: int, dtype: Any, lanes: int = 1) -> NDArray[Any]:
+        size = lanes * count * np.dtype(dtype).itemsize
         zeros = memoryview(_ZEROS)[:size] if size <= len(_ZEROS) else bytes(size)
-        return np.frombuffer(self._stream.update(zeros), dtype=np.dtype(dtype).newbyteorder("<"))
+        return np.frombuffer(self._stream.update(zeros), dtype=np.dtype(dtype).newbyteorder("<")).reshape(lanes, count)
 
     def more(self, draws: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
         blocks = np.empty((draws.size, 2), dtype="<u8")
         blocks[:, 0], blocks[:, 1] = draws, turn
         return np.frombuffer(self._block.update(blocks.tobytes()), dtype="<u8").reshape(-1, 2)
+
+
+class NamedBits:
+    """Bits that are a function of 64 secret bytes and of each draw's own name (128 bits, two words a row).
+
+    Where a computation may be repeated (a distributed engine retries tasks), the same name then gives the same noise: a repetition is
+    not a second release. Names must be different, and the secret fresh for every release.
+    """
+
+    def __init__(self, secret: bytes, names: NDArray[np.uint64]) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        self._first, self._later = (Cipher(algorithms.AES(key), modes.ECB()).encryptor() for key in (secret[:32], secret[32:64]))
+        self._names, self._at = np.ascontiguousarray(names, dtype="<u8"), 0
+
+    def words(self, count: int, dtype: Any, lanes: int = 1) -> NDArray[Any]:
+        own = self._names[self._at : self._at + count]
+        self._at += count
+        rows = [self._encrypted(self._first, own, lane)[:, 0] for lane in range(lanes)]
+        return np.stack(rows).astype(np.dtype(dtype))  # the low bits of each word
+
+    def more(self, draws: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
+        return self._encrypted(self._later, self._names[draws], turn)
+
+    @staticmethod
+    def _encrypted(key: Any, names: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
+        """AES of AES(name) + number: a message of two blocks, so that no two (name, number) meet."""
+        inner = np.frombuffer(key.update(names.tobytes()), dtype="<u8").reshape(-1, 2).copy()
+        inner[:, 1] ^= np.uint64(number)
+        return np.frombuffer(key.update(inner.tobytes()), dtype="<u8").reshape(-1, 2)
 
 
 class SecureEntropy:

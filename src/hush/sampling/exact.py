@@ -19,7 +19,7 @@ from hush.sampling.panels import Panels
 from hush.sampling.tails import MARGIN, SATURATED, Pending, tails
 from hush.sampling.transformation import Transformation
 
-__all__ = ["SATURATED", "draw", "plain_law", "sampler", "sampler_for"]
+__all__ = ["SATURATED", "draw", "draw_from", "plain_law", "sampler", "sampler_for"]
 
 _BLOCK = 1 << 14  # draws at a time: their arrays stay in the processor's cache
 
@@ -68,9 +68,15 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     shape = (size,) if np.ndim(size) == 0 else tuple(size)
     shape = tuple(whole("size", n, 0, "write size=1000") for n in shape)
     sample = np.empty(math.prod(shape), dtype=np.int64)
-    way = sampler_for(noise, step)
-    _fill(sample, way, (SecureEntropy() if entropy is None else entropy).begin())
+    _fill(sample, sampler_for(noise, step), (SecureEntropy() if entropy is None else entropy).begin())
     return sample.reshape(shape)
+
+
+def draw_from(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64]:
+    """`draw` from given bits, one call's worth: for engines that must be able to repeat a draw."""
+    sample = np.empty(size, dtype=np.int64)
+    _fill(sample, sampler_for(noise, step), bits)
+    return sample
 
 
 def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:

@@ -45,7 +45,7 @@ class Guide:
 
     def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: NDArray[np.float64]) -> Pending:
         """The next draws into `out`; what is left to `settle`."""
-        words = entropy.words(out.size, np.uint16)
+        words = entropy.words(out.size, np.uint16)[0]
         np.take(self._table, words, out=out, mode="wrap")
         rest = np.flatnonzero(out == _UNDECIDED)
         return rest, words[rest].astype(np.uint64)[:, None]

@@ -134,7 +134,7 @@ class Panels:
 
     def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: Array) -> Pending:
         """The next draws into `out`; what is left to `settle`."""
-        words = entropy.words(out.size, np.uint64)
+        words = entropy.words(out.size, np.uint64)[0]
         x = self.quantile(words >> np.uint64(1), scratch)
         whole, gap = scratch[1:3, : out.size]
         np.rint(x, out=whole)

@@ -98,7 +98,7 @@ class Transformation:
 
     def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: NDArray[np.float64]) -> Pending:
         """The next draws into `out`; what is left to `settle`."""
-        words = entropy.words(2 * out.size, np.uint64).reshape(2, -1)
+        words = entropy.words(out.size, np.uint64, lanes=2)
         angle, wait = words >> np.uint64(1)
         x = self._magnitude(angle, wait) * (self._noise.gamma / self._step)
         whole = np.rint(x)
