@@ -131,3 +131,10 @@ def test_flipped_huber_across_the_centre():
 
     truth = sum(quad(gain, a, b, epsabs=1e-13)[0] for a, b in ((-12, -1), (-1, 0), (0, 0.5), (0.5, 1), (1, 4)))
     assert hush.delta(noise, epsilon, shift) == pytest.approx(truth, rel=1e-6)
+
+
+def test_a_tilt_too_strong_gives_way_to_a_weaker_one():
+    """At epsilon = 1 the fitting tilt left nothing but round-off, and delta came back as 1 between tiny neighbours."""
+    curve = hush.compose([(hush.OSGT(100.0, 200.0), 1.0, 16)])
+    values = [float(curve.delta_upper(e)) for e in (0.7, 0.9, 1.0, 1.1, 2.0)]
+    assert max(values) < 1e-50

@@ -262,7 +262,17 @@ class Composed(Curve):
             return max((float(value) for value in values), default=0.0) / self._inflation
         if epsilon >= self._pure:
             return 0.0
-        return min(max(float(self._law_at(total, epsilon).delta(epsilon).upper) for total in self._above) * self._inflation, 1.0)
+        return min(max(self._upper(total, epsilon) for total in self._above) * self._inflation, 1.0)
+
+    def _upper(self, total: _Sum, epsilon: float) -> float:
+        """From the tilt that fits, or where so strong a tilt leaves nothing but round-off from a weaker one: every tilt's answer is a bound."""
+        tilt = total.tilt_for(epsilon)
+        for _ in range(6):
+            found = float(self._law(total, tilt).delta(epsilon).upper)
+            if found < 1.0 or tilt <= 0.0:
+                break
+            tilt *= math.exp(-0.5)
+        return found
 
     def _law(self, total: _Sum, tilt: float) -> Law:
         """The composed law under a tilt from a ladder, so that nearby questions share it and the same question always gets the same."""
