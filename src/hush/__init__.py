@@ -66,6 +66,7 @@ __all__ = [
     "Subsampled",
     "TruncatedLaplace",
     "Unsupported",
+    "__version__",
     "audit",
     "calibrate",
     "compose",

@@ -11,7 +11,7 @@ from hush.calibration.demand import LOSSES, Demand, width
 from hush.calibration.shape import limits, search
 from hush.calibration.tied import DIRECT, flipped_huber_kink, regime, rough_size
 from hush.errors import HushError, InvalidParameter, Unsupported, budgets, deltas, one_of, positive, whole
-from hush.noise.catalogue import FAMILIES, Family
+from hush.noise.catalogue import FAMILIES, Family, in_words
 from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
 from hush.sensitivity import Sensitivity
@@ -112,7 +112,7 @@ class Plan:
     def why(self) -> str:
         """One sentence: what to use, and what the alternatives would cost."""
         ranked = [choice for choice in self.ranking if choice.noise is not None]
-        text = f"Use {self.noise}: its {self.loss} is {self.value:.6g}"
+        text = f"Use {in_words(self.noise)}: its {self.loss} is {self.value:.6g}"
         rival = next((c for c in ranked if c.noise is not self.noise and c.loss > self.value), None)
         if rival is not None:
             text += f"; next comes {rival.family} at {rival.loss / self.value:.4g} times that"

@@ -19,7 +19,7 @@ from hush.calibrate import Plan
 from hush.denoise import james_stein, soft_threshold
 from hush.errors import InvalidParameter, Unsupported, as_float, one_of
 from hush.mechanism import Mechanism
-from hush.noise.catalogue import from_plain_values, plain_values
+from hush.noise.catalogue import from_plain_values, in_words, plain_values
 from hush.noise.contract import Noise
 from hush.sampling.entropy import Entropy
 from hush.sampling.exact import plain_law
@@ -163,7 +163,7 @@ class Release:
         return [
             ("95 % error", f"+-{self.error.half_width95:.6g}, standard deviation {self.error.standard_deviation:.6g}"),
             ("guarantee", f"(epsilon, delta) = {pair}{times}, {relation}, {_described(guarantee['sensitivity'])}"),
-            ("noise", f"{noise} on the lattice of step {made['step']:.6g}"),
+            ("noise", f"{in_words(noise)} on the lattice of step {made['step']:.6g}"),
             ("afterwards", ", ".join(self.receipt["post_processing"]) or "nothing"),
             ("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"),
             ("made", f"{self.receipt['time']} by hush {self.receipt['hush']}"),

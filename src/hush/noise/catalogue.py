@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from hush.noise.staircase import Staircase
 from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 
-__all__ = ["FAMILIES", "Family", "Shape", "family", "from_plain_values", "plain_values"]
+__all__ = ["FAMILIES", "Family", "Shape", "family", "from_plain_values", "in_words", "plain_values"]
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,15 @@ def plain_values(noise: Noise) -> dict[str, Any]:
     row = next(row for row in FAMILIES if row.type is type(noise))
     values = {name: getattr(noise, name) for name in row.parameters}
     return {"family": row.name} | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
+
+
+def in_words(noise: Noise) -> str:
+    """The noise on one line, its numbers to six digits: for people; `repr` has every digit.
+
+    >>> in_words(Laplace(1.0 / 3.0))
+    'Laplace(scale=0.333333)'
+    """
+    return re.sub(r"\d+\.\d{5,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.6g}", str(noise))
 
 
 def from_plain_values(values: Mapping[str, Any]) -> Noise:

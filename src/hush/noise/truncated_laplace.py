@@ -95,10 +95,8 @@ class TruncatedLaplace(LogConcave):
 
     def _isf(self, v: Array) -> Array:
         edge = float(self._edge.hi)
-        if edge < 30.0:  # from the edge, with all digits of the distance to it
-            tail = edge - np.log1p(2.0 * v * math.expm1(edge))
-        else:
-            tail = -np.log(math.exp(-edge) + 2.0 * v * self._kept)
+        # from the edge, with all digits of the distance to it, unless it is far away
+        tail = edge - np.log1p(2.0 * v * math.expm1(edge)) if edge < 30.0 else -np.log(math.exp(-edge) + 2.0 * v * self._kept)
         centre = -np.log1p((1.0 - 2.0 * np.maximum(v, 0.25)) * -self._kept)
         return np.clip(np.where(v > 0.25, centre, tail), 0.0, edge) * self.scale
 

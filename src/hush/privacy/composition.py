@@ -265,7 +265,7 @@ class Composed(Curve):
         return min(max(self._upper(total, epsilon) for total in self._above) * self._inflation, 1.0)
 
     def _upper(self, total: _Sum, epsilon: float) -> float:
-        """From the tilt that fits, or where so strong a tilt leaves nothing but round-off from a weaker one: every tilt's answer is a bound."""
+        """From the tilt that fits, or from a weaker one where so strong a tilt leaves only round-off: every tilt's answer is a bound."""
         tilt = total.tilt_for(epsilon)
         for _ in range(6):
             found = float(self._law(total, tilt).delta(epsilon).upper)

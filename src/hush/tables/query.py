@@ -5,22 +5,28 @@ Every description is immutable, checked when it is made, and fully determines th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter, one_of
 from hush.tables.aggregate import CountUnits
+from hush.tables.answer import Answer
 from hush.tables.arrow import filled, named, named_schema, whole_table
 from hush.tables.engine import Source, engine_of
 from hush.tables.expression import bind, first_line, must_be_rowwise, must_have
 from hush.tables.group import Grouping, grouped, ungrouped
 from hush.tables.keyed import HASHES, Keyed, fresh_salt
 from hush.tables.measure import Measure, Prepared
+from hush.tables.outlook import QueryPlan
 from hush.tables.plan import ORDERS, integer_aggregates
 from hush.tables.quantise import Limits
 from hush.tables.reach import Reach
 from hush.tables.source import open_source
+from hush.tables.spending import spending
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
 
 __all__ = ["Aggregates", "GroupedTable", "Query", "Table", "table"]
 
@@ -153,6 +159,29 @@ class Query:
     def sensitivity(self) -> Reach:
         """How far one unit, added or removed, moves the integer aggregates, for each fixed salt."""
         return Reach(self.grouping.groups, tuple(part for measure in self.measures for part in measure.parts))
+
+    def plan(
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        weights: Mapping[str, float] | None = None,
+        family: str | None = None,
+        key_share: float = 0.1,
+        hash: str = "portable",
+        first: str = "rank",
+    ) -> QueryPlan:
+        """The least noise for this budget, and the error to expect of each answer, before anything is spent.
+
+        `weights` makes the error of an aggregate that many times smaller at the cost of the others; `family` names a noise instead of
+        the best; `key_share` of delta pays for private keys. `hash` and `first` are as in `aggregates`.
+        """
+        spent = spending(self.sensitivity, epsilon, delta, weights=weights, family=family, units=self.threshold, key_share=key_share)
+        return QueryPlan(self, spent, {"hash": hash, "first": first})
+
+    def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
+        """Spend the budget and answer: `plan(...)` and its `answer` in one call."""
+        return self.plan(epsilon, delta, **options).answer(ledger=ledger, label=label)
 
     def aggregates(self, *, salt: bytes | None = None, hash: str = "portable", first: str = "rank") -> Aggregates:
         """The exact integer aggregates. They are not private: noise must be added before anyone sees them.

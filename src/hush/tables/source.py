@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import uuid
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -74,11 +75,18 @@ def own_connection() -> Any:
     return ibis().duckdb.connect()
 
 
+def relation_of(backend: Any, name: str) -> Any:
+    """A table or view of DuckDB as an Ibis relation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Ibis 12 reads the schema by a name that DuckDB 2 is about to drop
+        return backend.table(name)
+
+
 def from_frame(frame: Any) -> Source:
     backend, name = own_connection(), f"hush_{uuid.uuid4().hex}"
     table = as_arrow(frame)
     backend.con.register(name, table)
-    return Source(backend.table(name), backend, described(table.column_names), owned=True, frames={name: table})
+    return Source(relation_of(backend, name), backend, described(table.column_names), owned=True, frames={name: table})
 
 
 def from_file(path: str, name: str | None) -> Source:
@@ -91,7 +99,7 @@ def from_file(path: str, name: str | None) -> Source:
     view = f"hush_{uuid.uuid4().hex}"
     quoted = found.replace("'", "''")
     backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}('{quoted}')")  # not temporary: cursors must see it
-    return Source(backend.table(view), backend, file_label(path), owned=True)
+    return Source(relation_of(backend, view), backend, file_label(path), owned=True)
 
 
 def from_database(backend: Any, path: str, name: str | None) -> Source:
@@ -111,7 +119,7 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     view = f"hush_{uuid.uuid4().hex}"
     quoted = chosen.replace('"', '""')
     backend.con.execute(f'CREATE VIEW {view} AS SELECT * FROM source."{quoted}"')
-    return Source(backend.table(view), backend, f"{file_label(path)}, table {chosen}", owned=True)
+    return Source(relation_of(backend, view), backend, f"{file_label(path)}, table {chosen}", owned=True)
 
 
 def format_of(path: str) -> tuple[str, str]:

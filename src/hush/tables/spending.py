@@ -1,0 +1,134 @@
+"""How a query's budget becomes noise: one calibration for all columns, a threshold for private keys, and the errors to expect.
+
+Every integer column is divided by its own bound, so that one unit moves at most l0 cells of the table by at most 1 each; the least noise
+for that box is calibrated once and scaled back column by column. `weights` moves accuracy between aggregates: a weight w makes a column's
+noise w times smaller and its cells w times wider in the box.
+
+Keys found privately. A group is shown only if its noisy number of units reaches a threshold. Groups that are there because of one unit
+alone hold one unit, and there are at most groups_per_unit = g of them; so with probability at least 1 - g P(1 + noise >= threshold) none
+of them is shown, and the rest of the answer is the noise mechanism on groups that both neighbours have. The failure is charged to delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from hush.calibrate import Plan, calibrate
+from hush.errors import InvalidParameter, budgets, deltas, positive, within
+from hush.mechanism import Mechanism
+from hush.noise.contract import Noise
+from hush.noise.discrete import Discrete
+from hush.sampling.exact import plain_law
+from hush.sampling.tails import tails
+from hush.sensitivity import Sensitivity
+from hush.tables.reach import Reach
+
+__all__ = ["Spending", "spending"]
+
+_SAFE = 1.0 + 1e-12  # covers the rounding of a scaled parameter
+
+
+@lru_cache(maxsize=256)
+def _least_noise(epsilon: float, delta: float, bound: Sensitivity, family: str | None, whole_steps: bool) -> Plan:
+    """The calibrated box; where every column moves by 1 and Laplace is near the best, its lattice version is a little better still."""
+    plan = calibrate(epsilon, delta, bound, family=family)
+    pure = 2.0 * ((bound.l0 or 1) / epsilon) ** 2
+    if whole_steps and family in (None, "laplace") and pure <= 1.1 * plan.variance:
+        lattice = calibrate(epsilon, delta, bound, family="laplace", step=1.0)
+        if lattice.variance < plan.variance:
+            return lattice
+    return plan
+
+
+@dataclass(frozen=True)
+class Spending:
+    """A budget turned into noise for the columns of a query."""
+
+    epsilon: float
+    delta: float
+    reach: Reach
+    weights: Mapping[str, float]
+    plan: Plan
+    key_delta: float = 0.0
+    #: the column whose noisy number of units decides whether a private group is shown
+    units: str | None = None
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of a column divided by its bound."""
+        return self.plan.noise
+
+    @cached_property
+    def mechanisms(self) -> dict[str, Mechanism]:
+        """Every column's own noise, on a lattice that holds the whole numbers."""
+        made = {}
+        for part in self.reach.parts:
+            weight = self.weights.get(part.aggregate, 1.0)
+            for column in part.columns:
+                made[column] = _scaled(self.noise, part.linf / weight, part.linf)
+        return made
+
+    @cached_property
+    def threshold(self) -> float | None:
+        """The least noisy number of units that shows a private group."""
+        if self.units is None:
+            return None
+        made = self.mechanisms[self.units]
+        law = tails(plain_law(made.noise), made.step)
+        allowed = 2.0 * self.key_delta / self.reach.groups * (1.0 - 2.0 * law.slack)  # T_m = P(|K| > m) is twice one tail
+        steps = float(law.guess(np.array(min(allowed, 0.5))))
+        while float(law.at(np.array(steps))) > allowed:
+            steps += 1.0
+        return 1.0 + (steps + 1.0) * made.step
+
+    @property
+    def parts(self) -> list[tuple[Noise, Sensitivity, int]]:
+        """What a ledger is charged."""
+        return [(self.noise, self.plan.sensitivity, 1)]
+
+
+def _scaled(noise: Noise, factor: float, bound: int) -> Mechanism:
+    if isinstance(noise, Discrete):
+        return Mechanism(noise, Sensitivity(linf=float(bound)), noise.step, integers=True)
+    own = noise.scaled(factor * _SAFE)
+    fine = float(np.asarray(own.isf(0.25))) / 16.0
+    return Mechanism(own, Sensitivity(linf=float(bound)), min(1.0, float(2.0 ** np.floor(np.log2(fine)))), integers=True)
+
+
+def spending(
+    reach: Reach,
+    epsilon: Any,
+    delta: Any,
+    *,
+    weights: Mapping[str, float] | None = None,
+    family: str | None = None,
+    units: str | None = None,
+    key_share: float = 0.1,
+) -> Spending:
+    """The least noise for all columns together; `key_share` of delta pays for keys found privately."""
+    budget, share = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+    key_share = within("key_share", key_share, 0.001, 0.999, "write key_share=0.1")
+    if units is not None and share == 0.0:
+        raise InvalidParameter('keys="private" needs a delta greater than 0: with delta = 0 no group may be discovered; list the keys.')
+    key_delta = share * key_share if units is not None else 0.0
+    given = {name: positive(f"the weight of {name!r}", w) for name, w in (weights or {}).items()}
+    known = {part.aggregate for part in reach.parts}
+    if foreign := sorted(set(given) - known):
+        raise InvalidParameter(f"weights names {foreign[0]!r}, but the aggregates are {', '.join(sorted(known))}.")
+    bound = _box(reach, given)
+    whole_steps = all(part.linf == 1 for part in reach.parts) and bound.linf == 1.0
+    plan = _least_noise(budget, share - key_delta, bound, family, whole_steps)
+    return Spending(budget, share, reach, given, plan, key_delta, units)
+
+
+def _box(reach: Reach, weights: Mapping[str, float]) -> Sensitivity:
+    """l0 cells, each by its weight."""
+    moves = [weights.get(part.aggregate, 1.0) for part in reach.parts for _ in range(part.coordinates)]
+    if len(set(moves)) == 1:
+        return Sensitivity(linf=moves[0], l0=reach.l0)
+    return Sensitivity(linf=tuple(moves * reach.groups))

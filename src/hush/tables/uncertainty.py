@@ -1,0 +1,63 @@
+"""Intervals for answers made of several noisy columns.
+
+A count or a sum has the interval of its own noise. A mean, a variance or a quantile is a function of several noisy columns: its interval
+is found by taking fresh noise of the same law off the released columns, many times over, and reading off the middle share of what the
+function gives. That uses released numbers and public parameters only, so it costs no privacy. It holds the truth as often as it says
+where the function is nearly linear over the noise, and widens to the declared bounds where the count is lost in its noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.mechanism import Mechanism
+from hush.release import Error
+from hush.sampling.exact import draw
+from hush.tables.measure import Prepared
+
+__all__ = ["interval", "is_linear"]
+
+Array = NDArray[np.float64]
+_LINEAR = ("count", "count_units", "sum", "histogram")
+_CELLS = 4_000_000  # noise draws to hold at a time
+
+
+def is_linear(measure: Prepared) -> bool:
+    """Is the answer one noisy column, times a constant?"""
+    return measure.kind in _LINEAR
+
+
+def interval(measure: Prepared, columns: Mapping[str, Any], mechanisms: Mapping[str, Mechanism], level: float) -> tuple[Array, Array]:
+    """Lower and upper ends of the answer of each group, from its released columns."""
+    own = {name: np.asarray(columns[name], dtype=np.float64) for name in _names(measure)}
+    if is_linear(measure):
+        widths = {name: Error(mechanisms[name].noise, mechanisms[name].step, rounded=False).half_width(level) for name in own}
+        low = measure.answer({name: value - widths[name] for name, value in own.items()})
+        high = measure.answer({name: value + widths[name] for name, value in own.items()})
+        return (np.maximum(low, 0.0), np.maximum(high, 0.0)) if measure.kind != "sum" else (low, high)
+    groups = next(iter(own.values())).size
+    copies = int(np.clip(_CELLS // max(groups * len(own), 1), 200, 2000))
+    block = max(1, _CELLS // (copies * len(own)))
+    ends = [_resampled({n: v[i : i + block] for n, v in own.items()}, measure, mechanisms, level, copies) for i in range(0, groups, block)]
+    return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
+
+
+def _names(measure: Prepared) -> list[str]:
+    return [column for part in measure.parts for column in part.columns]
+
+
+def _resampled(
+    own: Mapping[str, Array], measure: Prepared, mechanisms: Mapping[str, Mechanism], level: float, copies: int
+) -> tuple[Array, Array]:
+    moved = {}
+    for name, value in own.items():
+        made = mechanisms[name]
+        moved[name] = value - draw(made.noise, (copies, value.size), made.step) * made.step
+    answers = measure.answer(moved)
+    outside = 0.5 * (1.0 - level)
+    low, high = np.quantile(answers, [outside, 1.0 - outside], axis=0)
+    return low, high
