@@ -1,0 +1,186 @@
+"""From a table to private answers: right on average, as noisy as planned, charged once, and nothing for bad questions."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import hush
+from hush import BudgetExceeded, InvalidParameter, Ledger
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("ibis")
+
+from hush import tables  # noqa: E402
+from hush.tables import count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
+from hush.tables.sample import sample  # noqa: E402
+
+WARDS = ["emergency", "surgery", "internal medicine", "cardiology", "nowhere"]
+
+
+@pytest.fixture(scope="module")
+def visits():
+    return tables.table(sample("visits", 20_000), unit="patient_id")
+
+
+@pytest.fixture(scope="module")
+def query(visits):
+    return visits.group_by("ward", keys=WARDS, groups_per_unit=2).aggregate(
+        n=count(rows_per_unit=2),
+        people=count_units(),
+        total=sum_("cost", low=0, high=20_000),
+        stay=mean("stay_days", low=0, high=30),
+        spread=variance("stay_days", low=0, high=30),
+        ages=histogram("age", edges=[0, 18, 65, 120]),
+        median=quantile("stay_days", 0.5, low=0, high=30, bins=31),
+    )
+
+
+@pytest.fixture(scope="module")
+def plan(query):
+    return query.plan(50.0, 1e-6, family="gaussian")  # quick to calibrate; little noise: what the answers are is easy to see
+
+
+def test_answers_are_near_the_truth(query, plan):
+    """Within five half widths of what the same bounded aggregates are without noise; with a fixed salt both keep the same rows."""
+    salt = b"s" * 16
+    exact = query.aggregates(salt=salt).to_arrow()
+    truth = {name: exact.column(name).to_numpy() for name in exact.column_names if name != "ward"}
+    made = type(plan)(query, plan.spent, {"salt": salt}).answer(ledger=None)
+    for measure in query.measures:
+        value, want = measure.answer(truth), None
+        names = [measure.name] if measure.kind != "histogram" else [name for name in made.names if name.startswith(measure.name)]
+        for i, name in enumerate(names):
+            want = value if measure.kind != "histogram" else value[:, i]
+            low, high = made[f"{name}_low"], made[f"{name}_high"]
+            room = 5.0 * (high - low) + 1e-9
+            populated = np.arange(len(WARDS)) < 4  # an empty group has no mean
+            assert (np.abs(made[name] - want)[populated] <= room[populated]).all(), name
+            inside = (low <= made[name] + 1e-9) & (made[name] <= high + 1e-9)
+            assert inside[populated].all(), name  # intervals of counts are cut at 0, values are not
+    assert made.to_arrow().column("ward").to_pylist() == WARDS
+
+
+def test_noise_is_what_the_plan_says(visits):
+    """Variance over many groups against the plan's (4.9 sigma: 1e-6), and not 2/3 or 3/2 of the scale."""
+    empty = visits.group_by("visit_id", keys=list(range(-4000, 0)), groups_per_unit=3).aggregate(n=count(), total=sum_("cost", low=-5, high=7))
+    plan = empty.plan(1.0, 1e-6, family="gaussian")
+    made = plan.answer(ledger=None)
+    for name, bound in (("n", 1.0), ("total", 7.0)):
+        ratio = np.mean(made[name] ** 2) / (plan.spent.noise.variance * bound**2)
+        assert abs(ratio - 1.0) * math.sqrt(4000 / 2.0) < 4.9
+        for factor in (2.0 / 3.0, 1.5):
+            assert abs(ratio / factor**2 - 1.0) * math.sqrt(4000 / 2.0) > 4.9
+
+
+def test_one_charge_for_everything(query):
+    """All aggregates are one release, and the ledger holds what the curve of that release is."""
+    book = Ledger(None, epsilon=2.0, delta=1e-5)
+    made = query.plan(1.0, 1e-6, family="gaussian").answer(ledger=book, label="everything")
+    (entry,) = book.entries
+    assert entry.label == "everything" and made.receipt["ledger"]["number"] == 1
+    assert float(np.asarray(hush.compose(list(entry.parts)).delta_upper(1.0))) <= 1e-6
+    assert book.source is not None
+
+
+def test_private_keys_are_charged_and_small_groups_stay_hidden(visits):
+    """A group of one unit passes the threshold with probability at most key_delta/g by the noise's own tail; none is seen here."""
+    query = visits.group_by("visit_id", keys="private", groups_per_unit=4).aggregate(n=count())
+    plan = query.plan(1.0, 1e-6, family="laplace")
+    spent = plan.spent
+    made = spent.mechanisms[spent.units]
+    tail = float(made.noise.sf(spent.threshold - 1.0 - 0.5 * made.step))
+    assert 4 * tail <= spent.key_delta * (1.0 + 1e-9) and 4 * float(made.noise.sf(spent.threshold - 1.0 - 2.0 * made.step)) > 0.9 * spent.key_delta
+    book = Ledger(None, epsilon=2.0, delta=1e-5)
+    assert len(plan.answer(ledger=book)) == 0  # every visit is a group of one
+    assert book.entries[0].extra_delta == spent.key_delta
+    wards = visits.group_by("ward", keys="private", groups_per_unit=2).aggregate(n=count()).answer(1.0, 1e-6, ledger=None)
+    assert 5 <= len(wards) <= 12 and "surgery" in wards.to_arrow().column("ward").to_pylist()
+
+
+def test_private_keys_need_delta(visits):
+    with pytest.raises(InvalidParameter, match="delta greater than 0"):
+        visits.group_by("ward", keys="private", groups_per_unit=2).aggregate(n=count()).plan(1.0, 0.0)
+
+
+def test_weights_move_accuracy(query):
+    """Twice the weight, half the error of that aggregate against the others; the whole keeps its promise."""
+    plain, heavy = query.plan(1.0, 1e-6, family="gaussian"), query.plan(1.0, 1e-6, family="gaussian", weights={"people": 2.0})
+    a, b = plain.errors(), heavy.errors()
+    assert b["people"] < 0.75 * a["people"] and b["total"] > a["total"]
+    assert b["total"] / b["people"] == pytest.approx(2.0 * a["total"] / a["people"], rel=0.1)
+    noise, bound, times = heavy.spent.parts[0]
+    assert hush.delta(noise, 1.0, bound, times=times) <= 1e-6
+    with pytest.raises(InvalidParameter, match="weights names 'nobody'"):
+        query.plan(1.0, 1e-6, weights={"nobody": 2.0}, family="gaussian")
+
+
+def test_a_single_count_is_lattice_laplace_at_its_best(visits):
+    """One count of units at epsilon 1: the least variance known, 1.8413, below Laplace (2) and the staircase (1.918)."""
+    plan = visits.aggregate(people=count_units()).plan(1.0, 1e-6)
+    assert plan.spent.plan.variance == pytest.approx(1.84134, rel=1e-4)
+
+
+def test_the_plan_shows_errors_before_anything_is_spent(plan):
+    text = repr(plan)
+    for word in ("stay", "groups per unit", "bounds", "Use "):
+        assert word in text
+    rows = plan.what_if()
+    assert [row["groups_per_unit"] for row in rows] == [1, 2, 4, 8] and rows[1]["error"] == 1.0
+    assert rows[0]["error"] < 1.0 < rows[2]["error"]
+    errors = plan.errors(rows=10)
+    assert errors["stay"] > plan.errors(rows=10_000)["stay"]
+
+
+def test_what_an_answer_can_become(plan, tmp_path):
+    made = plan.answer(ledger=None)
+    assert "emergency" in repr(made) and "#" in repr(made) and "none was charged" in repr(made)
+    assert "<table>" in made._repr_html_() and len(made) == len(WARDS)
+    made.to_parquet(tmp_path / "answer.parquet")
+    made.to_csv(tmp_path / "answer.csv")
+    import pyarrow.parquet
+
+    back = pyarrow.parquet.read_table(tmp_path / "answer.parquet")
+    assert back.column_names == made.to_arrow().column_names
+    assert json.loads(back.schema.metadata[b"hush"])["guarantee"]["epsilon"] == 50.0
+    assert (tmp_path / "answer.csv").read_text().count("\n") == len(WARDS) + 1
+    assert list(made.to_pandas()["ward"]) == WARDS
+    with pytest.raises(InvalidParameter, match="no column 'nothing'"):
+        made["nothing"]
+    json.dumps(dict(made.receipt))
+
+
+def test_no_budget_no_answer(query):
+    small = Ledger(None, epsilon=0.5, delta=1e-6)
+    with pytest.raises(BudgetExceeded):
+        query.answer(1.0, 1e-6, ledger=small, family="gaussian")
+    assert not small.entries
+
+
+def test_a_ledger_belongs_to_its_table(visits, tmp_path):
+    book = Ledger(tmp_path / "visits.ledger", epsilon=5.0, delta=1e-4)
+    ask = {"n": count_units()}
+    visits.aggregate(**ask).answer(1.0, 1e-6, ledger=book)
+    other = tables.table(pa.table({"person": [1, 2, 3]}), unit="person")
+    with pytest.raises(hush.HushError, match="another|other|protects"):
+        other.aggregate(**ask).answer(1.0, 1e-6, ledger=book)
+    assert len(book.entries) == 1
+    book.close()
+
+
+def test_an_engine_that_fails_spends_nothing(visits, monkeypatch):
+    book = Ledger(None, epsilon=5.0, delta=1e-4)
+    query = visits.aggregate(n=count_units())
+    monkeypatch.setattr(type(query), "aggregates", lambda self, **options: (_ for _ in ()).throw(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        query.answer(1.0, 1e-6, ledger=book)
+    assert not book.entries
+
+
+def test_an_empty_table_is_answered_with_noise():
+    empty = tables.table(pa.table({"who": pa.array([], pa.int64()), "x": pa.array([], pa.float64())}), unit="who")
+    made = empty.aggregate(n=count_units(), m=mean("x", low=0, high=1)).answer(1.0, 1e-6, ledger=None)
+    assert len(made) == 1 and abs(made["n"][0]) < 60 and 0.0 <= made["m"][0] <= 1.0
