@@ -138,3 +138,12 @@ def test_a_tilt_too_strong_gives_way_to_a_weaker_one():
     curve = hush.compose([(hush.OSGT(100.0, 200.0), 1.0, 16)])
     values = [float(curve.delta_upper(e)) for e in (0.7, 0.9, 1.0, 1.1, 2.0)]
     assert max(values) < 1e-50
+
+
+def test_a_few_nearly_pure_parts_compose_as_sharply_as_one():
+    """(3.6, 0.9e-6) and (0.4, 1e-7) make (4, 1e-6); grids that cannot be aligned with both said 7e-5."""
+    three = hush.calibrate(3.6, 0.9e-6, Sensitivity(linf=1.0, l0=3), family="laplace")
+    one = hush.calibrate(0.4, 1e-7, 1.0, family="laplace", step=1.0)
+    both = hush.compose([(three.noise, three.sensitivity, 1), (one.noise, 1.0, 1)])
+    assert float(both.delta_upper(4.0)) <= 1e-6
+    assert float(both.delta_upper(4.0)) >= float(hush.curve(three.noise, three.sensitivity).delta(3.6000001).lower) * 0.01

@@ -184,3 +184,24 @@ def test_an_empty_table_is_answered_with_noise():
     empty = tables.table(pa.table({"who": pa.array([], pa.int64()), "x": pa.array([], pa.float64())}), unit="who")
     made = empty.aggregate(n=count_units(), m=mean("x", low=0, high=1)).answer(1.0, 1e-6, ledger=None)
     assert len(made) == 1 and abs(made["n"][0]) < 60 and 0.0 <= made["m"][0] <= 1.0
+
+
+def test_bounds_can_be_found_privately(visits):
+    """One charge for search and answer; the range holds nearly all values and is not much too wide; the answer is right."""
+    book = Ledger(None, epsilon=4.0, delta=1e-6)
+    query = visits.aggregate(n=count_units(), stay=mean("stay_days", low="private", high="private"))
+    made = query.plan(4.0, 1e-6, family="laplace").answer(ledger=book)
+    (entry,) = book.entries
+    assert len(entry.parts) == 2 and made.receipt["guarantee"]["epsilon"] == pytest.approx(4.0)
+    low, high = made.receipt["bounds_found"]["stay"]
+    stays = sample("visits", 20_000).column("stay_days").to_numpy()
+    assert low == 0.0 and np.quantile(stays, 0.98) <= high <= 64.0
+    assert made["stay_low"][0] <= made["stay"][0] <= made["stay_high"][0]
+    assert made["stay"][0] == pytest.approx(np.clip(stays, low, high).mean(), abs=0.5)
+
+
+def test_bounds_are_declared_together(visits):
+    with pytest.raises(InvalidParameter, match="together"):
+        visits.aggregate(m=mean("stay_days", low="private", high=30))
+    with pytest.raises(InvalidParameter, match="rows_per_unit"):
+        visits.aggregate(m=sum_("cost", low="private", high="private"))

@@ -1,13 +1,14 @@
 """The aggregates a query can ask for: count, count_units, sum_, mean, variance, histogram, quantile.
 
-`low` and `high` are declared, never taken from the data. `rows_per_unit` is how many rows of one unit count in one group (1 unless said;
-they are chosen evenly by a keyed hash); a sum without it bounds the unit's whole total in the group instead.
+`low` and `high` are declared, never taken from the data (or both "private": found with part of the budget, `hush.tables.magnitude`).
+`rows_per_unit` is how many rows of one unit count in one group (1 unless said; the rows are chosen evenly by a keyed hash); a sum without
+it bounds the unit's whole total in the group instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,28 @@ class CountUnits(Measure):
         return Prepared(name, "count_units", lambda released: numbers(released[name]), totals=(total,), bounds_text=f"{name}: a unit once")
 
 
+class Bounded(Measure):
+    """An aggregate with `low` and `high`, declared or both "private"."""
+
+    low: Any
+    high: Any
+    rows_per_unit: int | None
+
+    @property
+    def wants_bounds(self) -> bool:
+        private = [isinstance(bound, str) and bound == "private" for bound in (self.low, self.high)]
+        if any(private) and not all(private):
+            raise InvalidParameter('low and high are found together: write low="private", high="private", or declare both.')
+        if all(private) and self.rows_per_unit is None:
+            raise InvalidParameter('bounds found privately are bounds of a row: a sum with low="private" needs rows_per_unit.')
+        return all(private)
+
+    def with_bounds(self, low: float, high: float) -> Measure:
+        return replace(self, low=low, high=high)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class Sum(Measure):
+class Sum(Bounded):
     column: Any
     low: Any
     high: Any
@@ -65,7 +86,7 @@ class Sum(Measure):
 
 
 @dataclass(frozen=True)
-class Mean(Measure):
+class Mean(Bounded):
     column: Any
     low: Any
     high: Any
@@ -85,7 +106,7 @@ class Mean(Measure):
 
 
 @dataclass(frozen=True)
-class Variance(Measure):
+class Variance(Bounded):
     """From sums of c, of c^2 and a count, c the distance from the middle in steps.
 
     c^2 is itself rounded, to about as many steps, and summed from its own middle.
@@ -155,7 +176,7 @@ class Histogram(Measure):
 
 
 @dataclass(frozen=True)
-class Quantile(Measure):
+class Quantile(Bounded):
     """From counts on a grid of at most `bins` values between low and high; values beyond them count at the ends."""
 
     column: Any

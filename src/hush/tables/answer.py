@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from hush.errors import InvalidParameter
 from hush.noise.catalogue import plain_values
 from hush.tables.arrow import arrow
 from hush.tables.chart import bars, text_table
+from hush.tables.magnitude import bounds_from
 from hush.tables.measure import Prepared
 from hush.tables.spending import Spending
 from hush.tables.uncertainty import interval
@@ -164,18 +165,31 @@ def answer(
     label: str = "",
     level: float = 0.95,
     options: Mapping[str, Any] | None = None,
+    for_bounds: Spending | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Answer:
-    """Run the query in its engine, charge the ledger, add noise. Nothing is spent unless the engine has done its work."""
+    """Run the query in its engine, charge the ledger, add noise. Nothing is spent unless the engine has done its work.
+
+    Where bounds are to be found, the magnitudes are aggregated first, everything is charged at once, and the query with the bounds
+    that came out follows; its noise, measured in those bounds, was fixed before.
+    """
     if ledger is not None:
         ledger.bind(query.table.fingerprint)
     for made in spent.mechanisms.values():
         made.prepare()  # tables for the draws are built and validated before anything is spent
     progress("aggregating in the engine")
-    exact = query.aggregates(**(options or {})).to_arrow()
+    search = query.search
+    exact = (query if search is None else search).aggregates(**(options or {})).to_arrow()
     entry = None
     if ledger is not None:
-        entry = ledger.spend(spent.parts, label=label, extra_delta=spent.key_delta)
+        entry = ledger.spend([*spent.parts, *(for_bounds.parts if for_bounds else [])], label=label, extra_delta=spent.key_delta)
+    found: dict[str, tuple[float, float]] = {}
+    if search is not None and for_bounds is not None:
+        magnitudes = noisy_columns({name: exact.column(name).to_numpy() for name in for_bounds.mechanisms}, for_bounds)
+        found = bounds_from(search, for_bounds, magnitudes)
+        query = query.with_bounds(found)
+        spent = replace(spent, reach=query.sensitivity)
+        exact = query.aggregates(**(options or {})).to_arrow()
     progress("drawing noise")
     keys = exact.select(list(query.grouping.names))
     released = noisy_columns({name: exact.column(name).to_numpy() for name in spent.mechanisms}, spent)
@@ -185,7 +199,12 @@ def answer(
         keys, released = keys.take(shown), {name: column[shown] for name, column in released.items()}
     progress("finding intervals")
     charged = None if ledger is None or entry is None else {"ledger": _name_of(ledger), "number": entry.number, "label": label}
-    return _assembled(query, spent, keys, released, level, charged)
+    result = _assembled(query, spent, keys, released, level, charged)
+    if found and for_bounds is not None:
+        total = {"epsilon": spent.epsilon + for_bounds.epsilon, "delta": spent.delta + for_bounds.delta}
+        receipt = dict(result.receipt) | {"bounds_found": {name: list(ends) for name, ends in found.items()}}
+        result = replace(result, receipt=receipt | {"guarantee": result.receipt["guarantee"] | total})
+    return result
 
 
 def _name_of(ledger: Ledger) -> str:

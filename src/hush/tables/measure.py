@@ -74,6 +74,17 @@ class Prepared:
 class Measure:
     """An aggregate as the user describes it; `prepare` joins it to a table."""
 
+    column: Any
+
+    @property
+    def wants_bounds(self) -> bool:
+        """Are its bounds to be found privately?"""
+        return False
+
+    def with_bounds(self, low: float, high: float) -> Measure:
+        """The same with declared bounds."""
+        return self
+
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         raise NotImplementedError
 

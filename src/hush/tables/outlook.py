@@ -33,6 +33,8 @@ class QueryPlan:
     query: Query
     spent: Spending
     options: Mapping[str, Any]
+    #: the part of the budget that finds bounds, if any are to be found
+    for_bounds: Spending | None = None
 
     @property
     def why(self) -> str:
@@ -87,7 +89,16 @@ class QueryPlan:
         self, *, ledger: Ledger | None, label: str = "", level: float = 0.95, progress: Callable[[str], None] = lambda text: None
     ) -> Answer:
         """Spend, run, add noise."""
-        return answer(self.query, self.spent, ledger=ledger, label=label, level=level, options=self.options, progress=progress)
+        return answer(
+            self.query,
+            self.spent,
+            ledger=ledger,
+            label=label,
+            level=level,
+            options=self.options,
+            for_bounds=self.for_bounds,
+            progress=progress,
+        )
 
     def __repr__(self) -> str:
         spent, rows = self.spent, 1000

@@ -3,8 +3,10 @@
     rows        unit, key columns, each distinct row value as int64, and the seeds of the keyed hashes
     kept        rows of at most l0 groups of each unit
     sampled     for each value bounded per row: that value at no more than r rows of each (unit, group), null elsewhere
-    pairs       one row per (unit, group): every total clamped
-    result      one row per group: totals added up; histograms counted from `sampled` by (group, bin), one column per bin
+    pairs       one row per (unit, group): every total clamped, and the one bin of each histogram of one row per unit
+    result      one row per group: totals added up, bins counted, one column per bin
+
+A histogram of several rows per unit is counted from `sampled` instead, in a second pass over the rows.
 
 Columns are named u, g0 ..., v0 ..., w0 ... and c0 ... inside, so that no name of a user's table can meet one of ours.
 """
@@ -42,20 +44,20 @@ def integer_aggregates(
     slots, values, samples = shared_values(measures)
     rows = whole_rows(relation, unit, grouping, values)
     keys = [name for name in rows.columns if name.startswith("g")]
-
     public = grouping.keys is not None
     if first == "aggregate" and grouping.must_rank and not samples:
         pairs = keep_pairs(pair_totals(rows, keys, measures, slots), keys, grouping.groups, keyed, public=public)
-        return added_up([piece_of_pairs(pairs, keys, slots)], keys, slots)
+        return added_up([piece_of_pairs(pairs, keys, measures, slots)], keys, slots)
     if grouping.must_rank:
         rows = keep_groups(rows, keys, grouping.groups, keyed, public=public)
     if samples:
         rows = rows.mutate(t=keyed.of([rows[name] for name in ("u", *keys)], "rows", nulls=not public))
     for (value, most), kept in samples.items():
         rows = keep_rows(rows, keys, value, most, keyed, kept)
-    pieces = [piece_of_bins(rows, keys, measure, slot, slots) for measure, slot in zip(measures, slots, strict=True) if measure.bins]
-    if any(measure.totals for measure in measures):
-        pieces.insert(0, piece_of_pairs(pair_totals(rows, keys, measures, slots), keys, slots))
+    several = [(measure, slot) for measure, slot in zip(measures, slots, strict=True) if measure.bins and measure.rows != 1]
+    pieces = [piece_of_rows(rows, keys, measure, slot, slots) for measure, slot in several]
+    if len(several) < len(measures):
+        pieces.insert(0, piece_of_pairs(pair_totals(rows, keys, measures, slots), keys, measures, slots))
     return added_up(pieces, keys, slots)
 
 
@@ -89,29 +91,45 @@ def whole_rows(relation: Any, unit: str, grouping: Grouping, values: dict[str, A
 
 
 def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
-    """One row per (unit, group), every total clamped to its bound."""
+    """One row per (unit, group): every total clamped to its bound, and `b...`, the bin of the one row that counts, if it has one."""
     sums, clamps = {}, {}
     for measure, slot in zip(measures, slots, strict=True):
         for i, total in enumerate(measure.totals, slot.start):
             sums[f"c{i}"] = total.sum_over(rows, rows[slot.kept] if slot.kept else None)
             clamps[f"c{i}"] = (total.low, total.high)
+        if measure.bins and measure.rows == 1:
+            sums[f"b{slot.start}"] = rows[slot.kept].max()
     pairs = rows.group_by("u", *keys).aggregate(**sums)
-    return pairs.select("u", *keys, **{name: clamped(pairs[name], low, high) for name, (low, high) in clamps.items()})
+    bins = [name for name in sums if name.startswith("b")]
+    return pairs.select("u", *keys, *bins, **{name: clamped(pairs[name], low, high) for name, (low, high) in clamps.items()})
 
 
-def piece_of_pairs(pairs: Any, keys: list[str], slots: list[Slot]) -> Any:
-    """The totals, with zeros in the columns of bins."""
-    columns = {name: pairs[name] for name in pairs.columns if name.startswith("c")}
-    return spread(pairs, keys, columns, slots[-1].end)
+def piece_of_pairs(pairs: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
+    """Totals, and one column per bin. Pairs are first added up by (group, bin): wide histograms cost little on the small table that leaves."""
+    bins = [name for name in pairs.columns if name.startswith("b")]
+    totals = [name for name in pairs.columns if name.startswith("c")]
+    if not bins:
+        return spread(pairs, keys, {name: pairs[name] for name in totals}, slots[-1].end)
+    small = pairs.group_by(*keys, *bins).aggregate(n=pairs.count(), **{name: as_int64(pairs[name].sum()) for name in totals})
+    columns = {name: small[name] for name in totals}
+    for measure, slot in zip(measures, slots, strict=True):
+        if f"b{slot.start}" in bins:
+            columns |= columns_of_bins(small[f"b{slot.start}"], small["n"], measure, slot)
+    return spread(small, keys, columns, slots[-1].end)
 
 
-def piece_of_bins(rows: Any, keys: list[str], measure: Prepared, slot: Slot, slots: list[Slot]) -> Any:
-    """Rows counted by (group, bin), then one column per bin: wide histograms cost little, because the table is already small."""
+def piece_of_rows(rows: Any, keys: list[str], measure: Prepared, slot: Slot, slots: list[Slot]) -> Any:
+    """The bins of a histogram of several rows per unit, counted row by row."""
     kept = rows.filter(rows[slot.kept].notnull())
-    counted = kept.group_by(*keys, bin=kept[slot.kept]).aggregate(n=kept.count())
+    small = kept.group_by(*keys, bin=kept[slot.kept]).aggregate(n=kept.count())
+    return spread(small, keys, columns_of_bins(small["bin"], small["n"], measure, slot), slots[-1].end)
+
+
+def columns_of_bins(place: Any, count: Any, measure: Prepared, slot: Slot) -> dict[str, Any]:
+    """One column per bin: the count where it is this bin, else 0 (also where the bin is null)."""
+    zero = ibis().literal(0, type="int64")
     start = slot.end - measure.bins
-    inside = {f"c{start + b}": ibis().ifelse(counted["bin"] == b, counted["n"], 0) for b in range(measure.bins)}
-    return spread(counted, keys, inside, slots[-1].end)
+    return {f"c{start + b}": ibis().ifelse(place == b, count, zero) for b in range(measure.bins)}
 
 
 def spread(table: Any, keys: list[str], columns: dict[str, Any], width: int) -> Any:

@@ -17,6 +17,7 @@ from hush.tables.engine import Source, engine_of
 from hush.tables.expression import bind, first_line, must_be_rowwise, must_have
 from hush.tables.group import Grouping, grouped, ungrouped
 from hush.tables.keyed import HASHES, Keyed, fresh_salt
+from hush.tables.magnitude import SHARE, searching
 from hush.tables.measure import Measure, Prepared
 from hush.tables.outlook import QueryPlan
 from hush.tables.plan import ORDERS, integer_aggregates
@@ -137,6 +138,11 @@ class GroupedTable:
                 )
             if name in self.grouping.names:
                 raise InvalidParameter(f"the aggregate {name!r} has the name of a column grouped by; give it another name.")
+        search = searching(self.table, aggregates)
+        prepared = self._prepared({name: m.with_bounds(0.0, 1.0) if m.wants_bounds else m for name, m in aggregates.items()})
+        return replace(prepared, search=search, declared=tuple(aggregates.items()))
+
+    def _prepared(self, aggregates: Mapping[str, Measure]) -> Query:
         measures = [measure.prepare(name, self.table.relation, self.table.limits) for name, measure in aggregates.items()]
         threshold = None
         if self.grouping.keys is None:
@@ -154,6 +160,14 @@ class Query:
     grouping: Grouping
     measures: tuple[Prepared, ...]
     threshold: str | None
+    #: the query that finds bounds, and the aggregates as they were declared; until it is run, those bounds stand at [0, 1]
+    search: Query | None = None
+    declared: tuple[tuple[str, Measure], ...] = ()
+
+    def with_bounds(self, bounds: Mapping[str, tuple[float, float]]) -> Query:
+        """The same query with the bounds that were found."""
+        known = {name: m.with_bounds(*bounds[name]) if name in bounds else m for name, m in self.declared}
+        return GroupedTable(self.table, self.grouping)._prepared(known)
 
     @property
     def sensitivity(self) -> Reach:
@@ -176,8 +190,14 @@ class Query:
         `weights` makes the error of an aggregate that many times smaller at the cost of the others; `family` names a noise instead of
         the best; `key_share` of delta pays for private keys. `hash` and `first` are as in `aggregates`.
         """
-        spent = spending(self.sensitivity, epsilon, delta, weights=weights, family=family, units=self.threshold, key_share=key_share)
-        return QueryPlan(self, spent, {"hash": hash, "first": first})
+        options = {"hash": hash, "first": first}
+        if self.search is None:
+            spent = spending(self.sensitivity, epsilon, delta, weights=weights, family=family, units=self.threshold, key_share=key_share)
+            return QueryPlan(self, spent, options)
+        for_bounds = spending(self.search.sensitivity, SHARE * epsilon, SHARE * delta)
+        rest = {"epsilon": (1.0 - SHARE) * epsilon, "delta": (1.0 - SHARE) * delta}
+        spent = spending(self.sensitivity, **rest, weights=weights, family=family, units=self.threshold, key_share=key_share)
+        return QueryPlan(self, spent, options, for_bounds)
 
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
         """Spend the budget and answer: `plan(...)` and its `answer` in one call."""
