@@ -16,8 +16,14 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
 
-demo: $(VENV)/ready ## a private histogram with error bars, and what was guaranteed
-	@$(BIN)/python examples/histogram.py
+demo: $(VENV)/ready ## private answers over a sample table: values, error bars, chart, receipt
+	@mkdir -p build
+	@$(BIN)/hush sample visits --rows 100000 --out build/visits.parquet
+	@rm -f build/visits.ledger build/visits.ledger-*
+	@$(BIN)/hush ledger new build/visits.ledger --epsilon 3 --delta 1e-5
+	@$(BIN)/hush answer build/visits.parquet --unit patient_id --by ward --count --mean stay_days:0:30 --groups-per-unit 3 \
+		--keys private --epsilon 1 --delta 1e-6 --ledger build/visits.ledger --label "visits by ward"
+	@$(BIN)/hush ledger show build/visits.ledger
 
 test: $(VENV)/ready ## every test but the exhaustive ones
 	$(BIN)/python -m pytest -n auto -m "not exhaustive"
@@ -33,6 +39,7 @@ check: $(VENV)/ready ## linter, types, doctests, architecture: about a minute
 
 bench: $(VENV)/ready ## speed as ratios, measured in one run
 	@$(BIN)/python bench/foundation.py
+	@$(BIN)/python bench/sampling.py
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -23,8 +23,8 @@ from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.privacy.curve import Curve
 from hush.privacy.vector import curve
-from hush.sampling.entropy import Entropy
-from hush.sampling.exact import draw, sampler_for
+from hush.sampling.entropy import Bits, Entropy
+from hush.sampling.exact import draw, draw_from, sampler_for
 from hush.sensitivity import Sensitivity
 
 __all__ = ["FURTHEST", "Mechanism"]
@@ -220,6 +220,10 @@ class Mechanism:
     def noisy(self, steps: NDArray[np.int64], entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Steps with noise added, limited to 2^61: exactly the limited sum of the steps and the unlimited noise."""
         return np.clip(steps + draw(self.noise, steps.shape, self.step, entropy), -FURTHEST, FURTHEST)
+
+    def noisy_from(self, bits: Bits, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same from given bits, for engines that must be able to repeat a draw."""
+        return np.clip(steps + draw_from(bits, self.noise, steps.size, self.step), -FURTHEST, FURTHEST)
 
     def value_of(self, steps: NDArray[np.int64]) -> NDArray[Any]:
         """Steps as values: integers where the step is one, else floats."""

@@ -100,8 +100,9 @@ class Mean(Bounded):
             Total(f"{name}.count", 0, rows, lambda pair, v: v.count()),
         )
         text = told(name, rows, self.low, self.high)
+        back, names = replace(row, column=None).back, [total.name for total in totals]  # nothing of the table: executors are sent it
         return Prepared(
-            name, "mean", lambda released: row.back(*(released[t.name] for t in totals)), row.column, rows, totals, bounds_text=text
+            name, "mean", lambda released: back(*(released[column] for column in names)), row.column, rows, totals, bounds_text=text
         )
 
 
@@ -136,12 +137,13 @@ class Variance(Bounded):
             Total(f"{name}.count", 0, rows, lambda pair, v: v.count()),
         )
 
+        names, step, widest = [total.name for total in totals], row.grid.step, ((row.bounds[1] - row.bounds[0]) / 2) ** 2
+
         def answer(released: Released) -> Array:
-            total, squares, number = (numbers(released[t.name]) for t in totals)
+            total, squares, number = (numbers(released[column]) for column in names)
             number = np.maximum(number, 1.0)
             spread = (middle + squares / number) * float(1 << shift) - (total / number) ** 2
-            step = row.grid.step
-            return np.clip(spread * step * step, 0.0, ((row.bounds[1] - row.bounds[0]) / 2) ** 2)
+            return np.clip(spread * step * step, 0.0, widest)
 
         return Prepared(name, "variance", answer, row.column, rows, totals, bounds_text=told(name, rows, self.low, self.high))
 
@@ -192,12 +194,12 @@ class Quantile(Bounded):
         grid = Grid.over(last - first, self.bins - 2, largest=max(abs(first), abs(last)))  # - 2: both ends may be rounded outwards
         low, high = resolved(name, grid, first, last)
         labels = tuple(float(np.clip(grid.value(i), first, last)) for i in range(low, high + 1))
-        names = [f"{name}.{i}" for i in range(len(labels))]
+        names, level = [f"{name}.{i}" for i in range(len(labels))], self.q
 
         def answer(released: Released) -> Array:
             counts = np.maximum(np.stack([numbers(released[bin_name]) for bin_name in names], axis=-1), 0.0)
             running = np.cumsum(counts, axis=-1)
-            reached = running >= self.q * running[..., -1:]
+            reached = running >= level * running[..., -1:]
             return np.asarray(labels)[np.argmax(reached, axis=-1)]
 
         value = quantised(column, grid, low, high) - low

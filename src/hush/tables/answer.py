@@ -1,12 +1,11 @@
-"""Private answers over a table: spend, add exact noise to the integer aggregates, turn them into numbers with intervals."""
+"""The answer to a query: an Arrow table of values with their intervals, and the receipt."""
 
 from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,20 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter
-from hush.noise.catalogue import plain_values
-from hush.tables.arrow import arrow
 from hush.tables.chart import bars, text_table
-from hush.tables.magnitude import bounds_from
-from hush.tables.measure import Prepared
-from hush.tables.spending import Spending
-from hush.tables.uncertainty import interval
-from hush.version import __version__
 
 if TYPE_CHECKING:
-    from hush.ledger import Ledger
-    from hush.tables.query import Query
+    pass
 
-__all__ = ["Answer", "answer", "noisy_columns"]
+__all__ = ["Answer"]
 
 Array = NDArray[np.float64]
 _SHOWN = 20
@@ -147,119 +138,3 @@ def _plain(value: float) -> str:
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4g}"
-
-
-def noisy_columns(columns: Mapping[str, Any], spent: Spending) -> dict[str, NDArray[Any]]:
-    """Integer columns with their noise, in grid steps."""
-    out = {}
-    for name, made in spent.mechanisms.items():
-        out[name] = made.value_of(made.noisy(made.on_lattice(np.asarray(columns[name], dtype=np.int64))))
-    return out
-
-
-def answer(
-    query: Query,
-    spent: Spending,
-    *,
-    ledger: Ledger | None,
-    label: str = "",
-    level: float = 0.95,
-    options: Mapping[str, Any] | None = None,
-    for_bounds: Spending | None = None,
-    progress: Callable[[str], None] = lambda text: None,
-) -> Answer:
-    """Run the query in its engine, charge the ledger, add noise. Nothing is spent unless the engine has done its work.
-
-    Where bounds are to be found, the magnitudes are aggregated first, everything is charged at once, and the query with the bounds
-    that came out follows; its noise, measured in those bounds, was fixed before.
-    """
-    if ledger is not None:
-        ledger.bind(query.table.fingerprint)
-    for made in spent.mechanisms.values():
-        made.prepare()  # tables for the draws are built and validated before anything is spent
-    progress("aggregating in the engine")
-    search = query.search
-    exact = (query if search is None else search).aggregates(**(options or {})).to_arrow()
-    entry = None
-    if ledger is not None:
-        entry = ledger.spend([*spent.parts, *(for_bounds.parts if for_bounds else [])], label=label, extra_delta=spent.key_delta)
-    found: dict[str, tuple[float, float]] = {}
-    if search is not None and for_bounds is not None:
-        magnitudes = noisy_columns({name: exact.column(name).to_numpy() for name in for_bounds.mechanisms}, for_bounds)
-        found = bounds_from(search, for_bounds, magnitudes)
-        query = query.with_bounds(found)
-        spent = replace(spent, reach=query.sensitivity)
-        exact = query.aggregates(**(options or {})).to_arrow()
-    progress("drawing noise")
-    keys = exact.select(list(query.grouping.names))
-    released = noisy_columns({name: exact.column(name).to_numpy() for name in spent.mechanisms}, spent)
-    if spent.threshold is not None:
-        assert spent.units is not None
-        shown = np.flatnonzero(released[spent.units] >= spent.threshold)
-        keys, released = keys.take(shown), {name: column[shown] for name, column in released.items()}
-    progress("finding intervals")
-    charged = None if ledger is None or entry is None else {"ledger": _name_of(ledger), "number": entry.number, "label": label}
-    result = _assembled(query, spent, keys, released, level, charged)
-    if found and for_bounds is not None:
-        total = {"epsilon": spent.epsilon + for_bounds.epsilon, "delta": spent.delta + for_bounds.delta}
-        receipt = dict(result.receipt) | {"bounds_found": {name: list(ends) for name, ends in found.items()}}
-        result = replace(result, receipt=receipt | {"guarantee": result.receipt["guarantee"] | total})
-    return result
-
-
-def _name_of(ledger: Ledger) -> str:
-    return str(ledger.path) if ledger.path is not None else "a ledger in memory"
-
-
-def _assembled(query: Query, spent: Spending, keys: Any, released: dict[str, NDArray[Any]], level: float, charged: Any) -> Answer:
-    pa = arrow()
-    columns = {name: keys.column(name) for name in keys.column_names}
-    names = []
-    for measure in query.measures:
-        if measure.name.startswith("."):
-            continue  # counted for the threshold only
-        value = measure.answer(released)
-        low, high = interval(measure, released, spent.mechanisms, level)
-        for name, *ends in _columns_of(measure, value, low, high):
-            names.append(name)
-            for ending, end in zip(("", "_low", "_high"), ends, strict=True):
-                columns[f"{name}{ending}"] = pa.array(np.asarray(end, dtype=np.float64))
-    noisy = pa.table({name: pa.array(column) for name, column in released.items()})
-    return Answer(pa.table(columns), _receipt(query, spent, level, charged, keys.num_rows), noisy, tuple(names))
-
-
-def _columns_of(measure: Prepared, value: Array, low: Array, high: Array) -> list[tuple[str, Array, Array, Array]]:
-    """One column, or one for each bin of a histogram."""
-    if measure.kind != "histogram":
-        return [(measure.name, value, low, high)]
-    return [(f"{measure.name} {_bin(label)}", value[:, i], low[:, i], high[:, i]) for i, label in enumerate(measure.labels)]
-
-
-def _bin(label: Any) -> str:
-    return f"[{label[0]}, {label[1]})" if isinstance(label, tuple) else str(label)
-
-
-def _receipt(query: Query, spent: Spending, level: float, charged: Any, groups: int) -> dict[str, Any]:
-    return {
-        "hush": __version__,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "source": query.table.fingerprint,
-        "engine": query.table.engine,
-        "groups": groups,
-        "guarantee": {
-            "epsilon": spent.epsilon,
-            "delta": spent.delta,
-            "neighbours": "add-remove",
-            "unit": query.table.unit,
-            "groups_per_unit": spent.reach.groups,
-            "l0": spent.reach.l0,
-        },
-        "bounds": [measure.bounds_text for measure in query.measures if not measure.name.startswith(".")],
-        "noise": plain_values(spent.noise),
-        "why": spent.plan.why,
-        "columns": {name: {"moves_by": spent.reach.linf[name], "step": made.step} for name, made in spent.mechanisms.items()},
-        "threshold": spent.threshold,
-        "key_delta": spent.key_delta,
-        "level": level,
-        "ledger": charged,
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.errors import HushError, whole
-from hush.tables.answer import Answer, answer
+from hush.tables.answer import Answer
 from hush.tables.chart import text_table
 from hush.tables.measure import Prepared
 from hush.tables.reach import Reach
+from hush.tables.run import Request
 from hush.tables.spending import Spending, spending
 from hush.tables.uncertainty import interval
 
@@ -85,20 +87,27 @@ class QueryPlan:
                 continue
         return min(found, key=lambda other: other.plan.variance, default=None)
 
+    def _request(self, ledger: Ledger | None, label: str, level: float, progress: Callable[[str], None]) -> Request:
+        return Request(self.query, self.spent, self.options, self.for_bounds, ledger, label, level, progress)
+
     def answer(
         self, *, ledger: Ledger | None, label: str = "", level: float = 0.95, progress: Callable[[str], None] = lambda text: None
     ) -> Answer:
         """Spend, run, add noise."""
-        return answer(
-            self.query,
-            self.spent,
-            ledger=ledger,
-            label=label,
-            level=level,
-            options=self.options,
-            for_bounds=self.for_bounds,
-            progress=progress,
-        )
+        return self._request(ledger, label, level, progress).answer()
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        ledger: Ledger | None,
+        label: str = "",
+        level: float = 0.95,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> dict[str, Any]:
+        """The answer to a Parquet file, never whole in memory; on Spark private groups get their noise on the executors, and the file is
+        a folder. Returns the receipt. The charge comes first here: a failure on the way wastes it."""
+        return self._request(ledger, label, level, progress).write(path)
 
     def __repr__(self) -> str:
         spent, rows = self.spent, 1000

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from hush.errors import HushError, InvalidParameter, Unsupported
 from hush.tables.arrow import batch_of
 from hush.tables.expression import ibis
 
-__all__ = ["Java", "connect", "find_java", "is_session", "must_be_ansi", "read_file", "spark_batches", "view_of"]
+__all__ = ["Java", "connect", "find_java", "is_session", "must_be_ansi", "read_file", "spark_batches", "view_of", "write_in_batches"]
 
 log = logging.getLogger("hush.tables")
 
@@ -68,6 +69,7 @@ def connect(where: Any = None) -> Any:
     if java.home:
         os.environ["JAVA_HOME"] = java.home
     log.info("Spark runs on Java from %s", java.origin)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors need the packages that this Python has
     builder = SparkSession.builder.appName("hush")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
@@ -120,3 +122,13 @@ def spark_batches(backend: Any, relation: Any, tables: dict[str, Any], size: int
         yield batch_of(chunk, schema)
     for name in tables:
         session.catalog.dropTempView(name)
+
+
+def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], numbers: list[str], path: str) -> None:
+    """An Ibis expression through `work` (Arrow batches in, Arrow batches out) on the executors, written as Parquet."""
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    frame = session_of(backend).sql(backend.compile(relation))
+    held = [StructField(name, field.dataType) for name, field in zip(keys, frame.schema.fields, strict=False)]
+    schema = StructType(held + [StructField(name, DoubleType()) for name in numbers])
+    frame.mapInArrow(work, schema).write.mode("errorifexists").parquet(path)

@@ -1,0 +1,83 @@
+"""Noise where the groups are: on Spark's executors, for groups found privately, which may be too many for the driver.
+
+A task may run twice (a retry, a speculative copy, a frame computed again), and fresh noise each time would be a second release. So the
+bits of a group's noise are a function of a secret of this release and of the group's own key: every repetition gives the same noise. The
+answers are written by the executors, never collected, and the secret is forgotten with the call that wrote them. (Intervals of means are
+found by fresh draws, which a repetition may find a little differently: they are made of released numbers and give nothing away.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.mechanism import Mechanism
+from hush.sampling.entropy import NamedBits
+from hush.tables.arrow import arrow
+from hush.tables.recipe import Recipe, answer_table
+from hush.tables.spending import Spending
+
+if TYPE_CHECKING:
+    from hush.tables.query import Aggregates
+
+__all__ = ["group_names", "noise_by_name", "noise_in_batches", "write_on_executors"]
+
+
+def group_names(keys: list[Any], secret: bytes) -> NDArray[np.uint64]:
+    """128 bits for each group: a keyed hash of its key, written unambiguously as JSON."""
+    rows = zip(*(column.to_pylist() for column in keys), strict=True) if keys else iter([()])
+    digests = [hashlib.blake2b(json.dumps(row, default=str).encode(), key=secret, digest_size=16).digest() for row in rows]
+    return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
+
+
+def noise_by_name(column: NDArray[np.int64], made: Mechanism, names: NDArray[np.uint64], secret: bytes) -> NDArray[np.float64]:
+    """A column with its noise, each cell's bits by its group's name; the secret is the column's own."""
+    steps = made.noisy_from(NamedBits(secret, names), made.on_lattice(column))
+    return np.asarray(made.value_of(steps), dtype=np.float64)
+
+
+def _secrets(secret: bytes, columns: list[str]) -> dict[str, bytes]:
+    """A secret for each column, so that no two cells of a group share bits."""
+    return {name: hashlib.blake2b(b"column " + name.encode(), key=secret, digest_size=64).digest() for name in columns}
+
+
+def noise_in_batches(keys: tuple[str, ...], spent: Spending, recipe: Recipe, secret: bytes) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What an executor does to its batches: add noise, keep the groups above the threshold, make answers of them."""
+    mechanisms, units, threshold = spent.mechanisms, spent.units, spent.threshold
+    secrets = _secrets(secret, list(mechanisms))
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        pa = arrow()
+        for batch in batches:
+            held = pa.RecordBatch.from_arrays([batch.column(i) for i in range(len(keys))], names=list(keys))
+            names = group_names(held.columns, secret)
+            columns = {}
+            for i, (name, made) in enumerate(mechanisms.items(), len(keys)):
+                exact = batch.column(i).to_numpy(zero_copy_only=False).astype(np.int64)
+                columns[name] = noise_by_name(exact, made, names, secrets[name])
+            shown = np.flatnonzero(columns[units] >= threshold) if units and threshold else np.arange(batch.num_rows)
+            answers = answer_table(recipe, held.take(pa.array(shown)), {name: column[shown] for name, column in columns.items()})
+            yield from answers.rename_columns(plain_names(answers.column_names)).combine_chunks().to_batches()
+
+    return work
+
+
+def plain_names(names: Iterable[str]) -> list[str]:
+    """Column names that every engine's Parquet takes."""
+    return [re.sub(r"[ ,;{}()\n\t=\[\]]+", "_", name).strip("_") for name in names]
+
+
+def write_on_executors(aggregates: Aggregates, spent: Spending, recipe: Recipe, path: str) -> None:
+    """Answers of the shown groups, written by the executors; the secret lives as long as this call."""
+    from hush.tables.spark import write_in_batches
+
+    work = noise_in_batches(aggregates.keys, spent, recipe, os.urandom(64))
+    ends = [f"{name}{end}" for name in recipe.names for end in ("", "_low", "_high")]
+    write_in_batches(aggregates.query.table.source.backend, aggregates.plan, work, plain_names(aggregates.keys), plain_names(ends), path)
