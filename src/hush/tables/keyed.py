@@ -6,8 +6,8 @@ and never from the data.
 
 "portable" uses whole numbers below 2^63 only. A whole number, negative or not, is cut into halves of 32 bits, each half is multiplied by a
 secret odd number below 2^31, and the low 32 bits of the products are added. Two rounds of s -> ((s xor (s >> k)) * odd) mod 2^32 then
-remove the linear structure, which alone is visibly uneven; each round is one-to-one. Text goes through md5, with the length of each part
-before it, so that no two lists of parts read alike; its first eight digits become one word.
+remove the linear structure, which alone is visibly uneven; each round is one-to-one. If any part is text, all parts go through md5 as
+text, each with its length before it, so that no two lists of parts read alike; the last eight digits, read as hexadecimal, are the hash.
 
 "native" is one call of the engine's own hash function: faster, above all on text, but another choice on each engine and version.
 """
@@ -59,13 +59,11 @@ class Keyed:
         """The hash of the columns, the unit first, as a column of whole numbers in [0, 2^32). `nulls`: can the others be null?"""
         if self.hash == "native":
             return self.native(columns, purpose)
+        if any(is_text(column) for column in columns):
+            return self.digest(columns, purpose)
         words: list[Any] = []
         for i, column in enumerate(columns):
-            if not is_text(column):
-                words += halves(column, self.numbers(f"{purpose} null", 1, 2**62)[0] if nulls and i > 0 else None)
-        texts = [column for column in columns if is_text(column)]
-        if texts:
-            words.append(self.digest(texts) % MASK)
+            words += halves(column, self.numbers(f"{purpose} null", 1, 2**62)[0] if nulls and i > 0 else None)
         state = ibis().literal(self.numbers(f"{purpose} start", 1, 2**32)[0], type="int64")
         for word, odd in zip(words, self.numbers(f"{purpose} linear", len(words), 2**31), strict=True):
             state = state + ((word * odd) & MASK)  # below 2^32 times below 2^31: no overflow
@@ -78,16 +76,20 @@ class Keyed:
         """A whole number in [0, count) from the hash, for counts below 2^31. Its high bits decide: they are the best mixed."""
         return (hashed * count) >> 32
 
-    def digest(self, texts: list[Any]) -> Any:
-        """md5 of the salt and of the texts with their lengths; its first eight digits as one whole number below 2^56."""
-        message = ibis().literal(hashlib.sha256(self.salt + b"text").hexdigest())
-        for text in texts:
-            plain = as_text(text)
+    def digest(self, columns: list[Any], purpose: str) -> Any:
+        """The last eight digits of md5, as a number. Engines read hexadecimal in ways of their own, so each digit is made from its code."""
+        message = ibis().literal(hashlib.sha256(self.salt + purpose.encode()).hexdigest())
+        for column in columns:
+            plain = as_text(column if is_text(column) else as_whole(column))
             part = plain.length().cast("string") + ":" + plain
             message = message + ";" + ibis().coalesce(part, ibis().literal("null"))
         digits = message.hexdigest("md5")
-        # a digit's character code is below 128, so this is a number in base 128; engines differ in how they read hexadecimal
-        return sum((as_int64(digits.substr(i, 1).ascii_str()) * 128**i for i in range(1, 8)), as_int64(digits.substr(0, 1).ascii_str()))
+        total = None
+        for i in range(8):
+            code = as_int64(digits.right(i + 1).ascii_str())  # of the first character: 48 to 57 for 0-9, 97 to 102 for a-f
+            digit = ((code & 15) + (code >> 6) * 9) * 16**i
+            total = digit if total is None else total + digit
+        return total
 
     def native(self, columns: list[Any], purpose: str) -> Any:
         """32 bits of the engine's own hash of the columns and a number from the salt."""
@@ -108,15 +110,19 @@ def is_text(column: Any) -> bool:
     return bool(kind.is_string() or kind.is_uuid() or kind.is_uint64())
 
 
+def as_whole(column: Any) -> Any:
+    """A whole number, a date (in days) or a truth value as int64."""
+    if column.type().is_date():
+        column = column.delta(ibis().date(1970, 1, 1), unit="day")
+    return as_int64(column)
+
+
 def halves(column: Any, null: int | None) -> list[Any]:
     """The low and high 32 bits of a whole number, a date or a truth value; narrow types have no high ones.
 
     Null becomes the number given: a clash with a true value only makes a tie, and ties are broken by the value itself.
     """
-    kind = column.type()
-    if kind.is_date():
-        column = column.delta(ibis().date(1970, 1, 1), unit="day")
-    wide = as_int64(column)
+    kind, wide = column.type(), as_whole(column)
     if null is not None:
         wide = ibis().coalesce(wide, ibis().literal(null, type="int64"))
     if kind.is_boolean() or kind.is_date() or (kind.is_integer() and kind.nbytes <= 4):

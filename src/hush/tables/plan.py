@@ -105,7 +105,7 @@ def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slot
 
 
 def piece_of_pairs(pairs: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
-    """Totals, and one column per bin. Pairs are first added up by (group, bin): wide histograms cost little on the small table that leaves."""
+    """Totals, and one column per bin. Pairs are first added up by (group, bin): spreading the small table that leaves costs little."""
     bins = [name for name in pairs.columns if name.startswith("b")]
     totals = [name for name in pairs.columns if name.startswith("c")]
     if not bins:

@@ -1,0 +1,101 @@
+"""Every engine through one fixture: `engine.table(rows, unit=...)` opens the same rows on DuckDB or on Spark."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tables.messy import arrow_of, as_read, messy
+
+import hush.tables
+from hush.errors import HushError
+from hush.tables.spark import find_java
+
+
+class OnDuckDB:
+    name = "duckdb"
+
+    def table(self, rows: pa.Table, *, unit: str, **options: Any) -> hush.tables.Table:
+        return hush.tables.table(rows, unit=unit, **options)
+
+
+class OnSpark:
+    name = "pyspark"
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def table(self, rows: pa.Table, *, unit: str, **options: Any) -> hush.tables.Table:
+        return hush.tables.table(rows, unit=unit, engine=self.session, **options)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One small, silent session for the whole run."""
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.skip("pyspark is not installed: pip install 'hush[spark]'")
+    try:
+        java = find_java()
+    except HushError as failure:
+        pytest.skip(str(failure))
+    if java.home:
+        os.environ["JAVA_HOME"] = java.home
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no name look-ups: there may be no network
+    # short-lived sessions gain from a quick compiler and a simple collector; both must be said before Java starts
+    options = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' pyspark-shell"
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", options)
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.ansi.enabled": "true",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("hush tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+ON_SPARK = (
+    pytest.mark.xdist_group("spark"),  # with --dist loadgroup one worker starts Spark, not all of them
+    # Spark's own client leaves sockets to the garbage collector
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+)
+
+
+@pytest.fixture(scope="session", params=["duckdb", pytest.param("pyspark", marks=ON_SPARK)])
+def engine(request: pytest.FixtureRequest) -> Any:
+    return OnDuckDB() if request.param == "duckdb" else OnSpark(request.getfixturevalue("spark"))
+
+
+@pytest.fixture(scope="session")
+def rows() -> list[dict[str, Any]]:
+    return as_read(messy())
+
+
+@pytest.fixture(scope="session")
+def visits(engine: Any) -> hush.tables.Table:
+    """The messy rows on an engine, by numbered unit."""
+    return engine.table(arrow_of(messy()), unit="who")
+
+
+@pytest.fixture(scope="session")
+def named_visits(engine: Any) -> hush.tables.Table:
+    """The same rows, by a unit that is text."""
+    return engine.table(arrow_of(messy()), unit="name")
