@@ -205,3 +205,18 @@ def test_bounds_are_declared_together(visits):
         visits.aggregate(m=mean("stay_days", low="private", high=30))
     with pytest.raises(InvalidParameter, match="rows_per_unit"):
         visits.aggregate(m=sum_("cost", low="private", high="private"))
+
+
+def test_a_mean_and_a_variance_share_their_columns(visits):
+    """Both add up the same distances and rows: released once, counted once; other rows or bounds are released apart."""
+    both = visits.aggregate(m=mean("stay_days", low=0, high=30), v=variance("stay_days", low=0, high=30))
+    plan = both.plan(30.0, 1e-6, family="gaussian")
+    assert plan.spent.plan.sensitivity.l0 == 3 and plan.spent.shared == {"v.sum": "m.sum", "v.count": "m.count"}
+    made = plan.answer(ledger=None)
+    released = made.released.to_pydict()
+    assert released["v.sum"] == released["m.sum"] and released["v.count"] == released["m.count"]
+    stays = sample("visits", 20_000).column("stay_days").to_numpy()
+    assert made["m"][0] == pytest.approx(np.clip(stays, 0, 30).mean(), abs=0.3)
+    for other in (variance("stay_days", low=0, high=31), variance("stay_days", low=0, high=30, rows_per_unit=2), variance("age", low=0, high=30)):
+        apart = visits.aggregate(m=mean("stay_days", low=0, high=30), v=other)
+        assert not apart.shared and apart.plan(30.0, 1e-6, family="gaussian").spent.plan.sensitivity.l0 == 5

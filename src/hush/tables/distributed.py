@@ -50,7 +50,7 @@ def _secrets(secret: bytes, columns: list[str]) -> dict[str, bytes]:
 
 def noise_in_batches(keys: tuple[str, ...], spent: Spending, recipe: Recipe, secret: bytes) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What an executor does to its batches: add noise, keep the groups above the threshold, make answers of them."""
-    mechanisms, units, threshold = spent.mechanisms, spent.units, spent.threshold
+    mechanisms, units, threshold, shared = spent.mechanisms, spent.units, spent.threshold, dict(spent.shared)
     secrets = _secrets(secret, list(mechanisms))
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
@@ -58,8 +58,11 @@ def noise_in_batches(keys: tuple[str, ...], spent: Spending, recipe: Recipe, sec
         for batch in batches:
             held = pa.RecordBatch.from_arrays([batch.column(i) for i in range(len(keys))], names=list(keys))
             names = group_names(held.columns, secret)
-            columns = {}
+            columns: dict[str, NDArray[np.float64]] = {}
             for i, (name, made) in enumerate(mechanisms.items(), len(keys)):
+                if name in shared:
+                    columns[name] = columns[shared[name]]
+                    continue
                 exact = batch.column(i).to_numpy(zero_copy_only=False).astype(np.int64)
                 columns[name] = noise_by_name(exact, made, names, secrets[name])
             shown = np.flatnonzero(columns[units] >= threshold) if units and threshold else np.arange(batch.num_rows)

@@ -81,7 +81,16 @@ class QueryPlan:
         ):  # quick, and the best of them is never far from the best of all
             try:
                 found.append(
-                    spending(reach, spent.epsilon, spent.delta, weights=spent.weights, family=family, units=spent.units, key_share=share)
+                    spending(
+                        reach,
+                        spent.epsilon,
+                        spent.delta,
+                        weights=spent.weights,
+                        family=family,
+                        units=spent.units,
+                        key_share=share,
+                        shared=spent.shared,
+                    )
                 )
             except HushError:
                 continue

@@ -18,7 +18,7 @@ from hush.tables.expression import bind, first_line, must_be_rowwise, must_have
 from hush.tables.group import Grouping, grouped, ungrouped
 from hush.tables.keyed import HASHES, Keyed, fresh_salt
 from hush.tables.magnitude import SHARE, searching
-from hush.tables.measure import Measure, Prepared
+from hush.tables.measure import Measure, Prepared, Total
 from hush.tables.outlook import QueryPlan
 from hush.tables.plan import ORDERS, integer_aggregates
 from hush.tables.quantise import Limits
@@ -174,6 +174,22 @@ class Query:
         """How far one unit, added or removed, moves the integer aggregates, for each fixed salt."""
         return Reach(self.grouping.groups, tuple(part for measure in self.measures for part in measure.parts))
 
+    @property
+    def shared(self) -> dict[str, str]:
+        """Columns that are another one under a second name: a mean and a variance of the same rows add up the same distances and rows."""
+        seen: list[tuple[Prepared, Total]] = []
+        found = {}
+        for measure in self.measures:
+            if measure.kind not in ("mean", "variance") or any(measure.name == name and m.wants_bounds for name, m in self.declared):
+                continue
+            for total in measure.totals:
+                same = (t for m, t in seen if _same(m, t, measure, total))
+                if (first := next(same, None)) is not None:
+                    found[total.name] = first.name
+                else:
+                    seen.append((measure, total))
+        return found
+
     def plan(
         self,
         epsilon: float,
@@ -191,13 +207,17 @@ class Query:
         the best; `key_share` of delta pays for private keys. `hash` and `first` are as in `aggregates`.
         """
         options = {"hash": hash, "first": first}
+        chosen: dict[str, Any] = {
+            "weights": weights,
+            "family": family,
+            "units": self.threshold,
+            "key_share": key_share,
+            "shared": self.shared,
+        }
         if self.search is None:
-            spent = spending(self.sensitivity, epsilon, delta, weights=weights, family=family, units=self.threshold, key_share=key_share)
-            return QueryPlan(self, spent, options)
+            return QueryPlan(self, spending(self.sensitivity, epsilon, delta, **chosen), options)
         for_bounds = spending(self.search.sensitivity, SHARE * epsilon, SHARE * delta)
-        rest = {"epsilon": (1.0 - SHARE) * epsilon, "delta": (1.0 - SHARE) * delta}
-        spent = spending(self.sensitivity, **rest, weights=weights, family=family, units=self.threshold, key_share=key_share)
-        return QueryPlan(self, spent, options, for_bounds)
+        return QueryPlan(self, spending(self.sensitivity, (1.0 - SHARE) * epsilon, (1.0 - SHARE) * delta, **chosen), options, for_bounds)
 
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
         """Spend the budget and answer: `plan(...)` and its `answer` in one call."""
@@ -215,6 +235,13 @@ class Query:
         keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash)
         plan = integer_aggregates(self.table.relation, self.table.unit, self.grouping, self.measures, keyed, first)
         return Aggregates(self, plan)
+
+
+def _same(one: Prepared, first: Total, other: Prepared, second: Total) -> bool:
+    """Do two totals add up the same thing over the same rows?"""
+    role = first.name.removeprefix(one.name) == second.name.removeprefix(other.name)
+    bounds = (one.rows, first.low, first.high) == (other.rows, second.low, second.high)
+    return role and bounds and bool(one.value.equals(other.value))
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,11 @@ __all__ = ["Request", "noisy_columns"]
 
 def noisy_columns(columns: Mapping[str, Any], spent: Spending) -> dict[str, NDArray[Any]]:
     """Integer columns with their noise, in grid steps."""
-    out = {}
+    out: dict[str, NDArray[Any]] = {}
     for name, made in spent.mechanisms.items():
+        if name in spent.shared:
+            out[name] = out[spent.shared[name]]
+            continue
         out[name] = made.value_of(made.noisy(made.on_lattice(np.asarray(columns[name], dtype=np.int64))))
     return out
 
@@ -171,7 +174,7 @@ def receipt_of(query: Query, spent: Spending, level: float, charged: Any) -> dic
             "neighbours": "add-remove",
             "unit": query.table.unit,
             "groups_per_unit": spent.reach.groups,
-            "l0": spent.reach.l0,
+            "l0": spent.plan.sensitivity.l0,
         },
         "bounds": [measure.bounds_text for measure in query.measures if not measure.name.startswith(".")],
         "noise": plain_values(spent.noise),

@@ -128,7 +128,10 @@ def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], nu
     """An Ibis expression through `work` (Arrow batches in, Arrow batches out) on the executors, written as Parquet."""
     from pyspark.sql.types import DoubleType, StructField, StructType
 
-    frame = session_of(backend).sql(backend.compile(relation))
+    session = session_of(backend)
+    if "PYSPARK_PYTHON" not in os.environ and getattr(session, "_sc", None) is not None and session._sc.master.startswith("local"):
+        session._sc.pythonExec = sys.executable  # workers on this machine need the packages that this Python has
+    frame = session.sql(backend.compile(relation))
     held = [StructField(name, field.dataType) for name, field in zip(keys, frame.schema.fields, strict=False)]
     schema = StructType(held + [StructField(name, DoubleType()) for name in numbers])
     frame.mapInArrow(work, schema).write.mode("errorifexists").parquet(path)

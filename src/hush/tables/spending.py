@@ -12,7 +12,7 @@ of them is shown, and the rest of the answer is the noise mechanism on groups th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -57,6 +57,8 @@ class Spending:
     key_delta: float = 0.0
     #: the column whose noisy number of units decides whether a private group is shown
     units: str | None = None
+    #: columns that are another one under a second name: noise is added to the first only
+    shared: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def noise(self) -> Noise:
@@ -66,11 +68,12 @@ class Spending:
     @cached_property
     def mechanisms(self) -> dict[str, Mechanism]:
         """Every column's own noise, on a lattice that holds the whole numbers."""
-        made = {}
+        made: dict[str, Mechanism] = {}
         for part in self.reach.parts:
             weight = self.weights.get(part.aggregate, 1.0)
             for column in part.columns:
-                made[column] = _scaled(self.noise, part.linf / weight, part.linf)
+                first = self.shared.get(column, column)
+                made[column] = made[first] if first in made else _scaled(self.noise, part.linf / weight, part.linf)
         return made
 
     @cached_property
@@ -109,8 +112,10 @@ def spending(
     family: str | None = None,
     units: str | None = None,
     key_share: float = 0.1,
+    shared: Mapping[str, str] | None = None,
 ) -> Spending:
-    """The least noise for all columns together; `key_share` of delta pays for keys found privately."""
+    """The least noise for all columns together; `key_share` of delta pays for keys found privately. A column that is another one under
+    a second name (`shared`) is released once, and counts once."""
     budget, share = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
     key_share = within("key_share", key_share, 0.001, 0.999, "write key_share=0.1")
     if units is not None and share == 0.0:
@@ -120,10 +125,11 @@ def spending(
     known = {part.aggregate for part in reach.parts}
     if foreign := sorted(set(given) - known):
         raise InvalidParameter(f"weights names {foreign[0]!r}, but the aggregates are {', '.join(sorted(known))}.")
-    bound = _box(reach, given)
+    twice = shared or {}
+    bound = _box(replace(reach, parts=tuple(part for part in reach.parts if part.columns[0] not in twice)), given)
     whole_steps = all(part.linf == 1 for part in reach.parts) and bound.linf == 1.0
     plan = _least_noise(budget, share - key_delta, bound, family, whole_steps)
-    return Spending(budget, share, reach, given, plan, key_delta, units)
+    return Spending(budget, share, reach, given, plan, key_delta, units, twice)
 
 
 def _box(reach: Reach, weights: Mapping[str, float]) -> Sensitivity:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.mechanism import Mechanism
+from hush.noise.discrete import Discrete
 from hush.release import Error
 from hush.sampling.exact import draw
 from hush.tables.measure import Prepared
@@ -55,9 +56,16 @@ def _resampled(
 ) -> tuple[Array, Array]:
     moved = {}
     for name, value in own.items():
-        made = mechanisms[name]
-        moved[name] = value - draw(made.noise, (copies, value.size), made.step) * made.step
+        made, step = mechanisms[name], _coarse(mechanisms[name])
+        moved[name] = value - draw(made.noise, (copies, value.size), step) * step
     answers = measure.answer(moved)
     outside = 0.5 * (1.0 - level)
-    low, high = np.quantile(answers, [outside, 1.0 - outside], axis=0)
+    low, high = np.quantile(answers, [outside, 1.0 - outside], axis=0, method="weibull")  # the share beyond an end is right on average
     return low, high
+
+
+def _coarse(made: Mechanism) -> float:
+    """A step that shows what the noise does. The step of a release may be a billionth of its noise, and exact draws on it take long."""
+    if isinstance(made.noise, Discrete):
+        return made.step
+    return max(made.step, float(2.0 ** np.floor(np.log2(np.asarray(made.noise.isf(0.25)) / 64.0))))
