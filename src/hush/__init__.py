@@ -82,3 +82,12 @@ __all__ = [
     "release",
     "renyi",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`hush.tables` is loaded when it is first asked for: its engines are heavy."""
+    if name == "tables":
+        import importlib
+
+        return importlib.import_module("hush.tables")
+    raise AttributeError(f"module 'hush' has no attribute {name!r}")
