@@ -1,7 +1,7 @@
 """Variance of a grouped count at equal (epsilon, delta) and bounds: hush's choice beside what other tools add. Nothing is timed here.
 
-Laplace as in PipelineDP and Tumult: continuous, scale l0/epsilon. Discrete Laplace as in OpenDP: on the integers, scale l0/epsilon. Gaussian:
-the least sigma for l2 sensitivity sqrt(l0) (Balle and Wang 2018), which the tools above reach at best.
+Laplace as in PipelineDP and Tumult: continuous, scale l0/epsilon. Discrete Laplace as in OpenDP: on the integers, scale l0/epsilon.
+Gaussian: the least sigma for l2 sensitivity sqrt(l0) (Balle and Wang 2018), which the tools above reach at best.
 """
 
 from __future__ import annotations

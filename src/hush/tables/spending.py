@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from hush.calibrate import Plan, calibrate
-from hush.errors import InvalidParameter, budgets, deltas, positive, within
+from hush.errors import InvalidParameter, NotCertified, budgets, deltas, positive, within
 from hush.mechanism import Mechanism
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
@@ -97,6 +97,8 @@ class Spending:
 
 def _scaled(noise: Noise, factor: float, bound: int) -> Mechanism:
     if isinstance(noise, Discrete):
+        if factor != 1.0:
+            raise NotCertified("noise on the integers was calibrated for columns that move by 1; nothing was spent.")
         return Mechanism(noise, Sensitivity(linf=float(bound)), noise.step, integers=True)
     own = noise.scaled(factor * _SAFE)
     fine = float(np.asarray(own.isf(0.25))) / 16.0
