@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -46,6 +47,7 @@ def spark() -> Iterator[Any]:
     if java.home:
         os.environ["JAVA_HOME"] = java.home
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no name look-ups: there may be no network
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors need the packages that this Python has
     # short-lived sessions gain from a quick compiler and a simple collector; both must be said before Java starts
     options = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' pyspark-shell"
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", options)

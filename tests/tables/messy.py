@@ -11,13 +11,13 @@ import pyarrow as pa
 
 #: Column -> (Arrow type, how its values are hashed).
 COLUMNS = {
-    "who": (pa.int64(), "wide"),
+    "who": (pa.int64(), "whole"),
     "name": (pa.string(), "text"),
     "ward": (pa.string(), "text"),
-    "floor": (pa.int32(), "narrow"),
-    "code": (pa.int64(), "wide"),
-    "day": (pa.date32(), "narrow"),
-    "urgent": (pa.bool_(), "narrow"),
+    "floor": (pa.int32(), "whole"),
+    "code": (pa.int64(), "whole"),
+    "day": (pa.date32(), "whole"),
+    "urgent": (pa.bool_(), "whole"),
     "cost": (pa.float64(), ""),
     "score": (pa.float32(), ""),
     "stay": (pa.int64(), ""),

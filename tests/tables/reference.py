@@ -31,7 +31,7 @@ def secret_odds(salt: bytes, purpose: str, count: int, below: int) -> list[int]:
 
 
 def keyed_hash(salt: bytes, purpose: str, parts: list[tuple[Any, str]]) -> int:
-    """Of (value, kind) pairs, kind being "wide", "narrow" (32 bits or fewer, dates, truth values) or "text"."""
+    """Of (value, kind) pairs, kind being "whole" (numbers, dates, truth values) or "text"."""
     plain = [((value - EPOCH).days if isinstance(value, datetime.date) else value, kind) for value, kind in parts]
     if any(kind == "text" for _, kind in plain):
         message = hashlib.sha256(salt + purpose.encode()).hexdigest()
@@ -40,11 +40,11 @@ def keyed_hash(salt: bytes, purpose: str, parts: list[tuple[Any, str]]) -> int:
             message += ";" + ("null" if text is None else f"{len(text)}:{text}")
         return int(hashlib.md5(message.encode()).hexdigest()[-8:], 16)
     words = []
-    for value, kind in plain:
+    for value, _ in plain:
         if value is None:
             value = secret_odds(salt, f"{purpose} null", 1, 2**62)[0]
         whole = int(value) % 2**64  # two's complement
-        words += [whole & MASK] if kind == "narrow" else [whole & MASK, whole >> 32]
+        words += [whole & MASK, whole >> 32]
     state = secret_odds(salt, f"{purpose} start", 1, 2**32)[0]
     for word, odd in zip(words, secret_odds(salt, f"{purpose} linear", len(words), 2**31), strict=True):
         state = (state + word * odd) % 2**32
@@ -192,7 +192,7 @@ def aggregates(
         if listed is None:
             parts = list(zip(key, [kind for _, kind in names], strict=True))
         else:
-            parts = [(listed.index(key), "wide")] if names else []
+            parts = [(listed.index(key), "whole")] if names else []
         return keyed_hash(salt, purpose, [(who, unit[1]), *parts])
 
     result: dict[tuple[Any, ...], dict[str, int]] = {}

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12
 
 SALTS = [bytes([number]) * 32 for number in (1, 2)]
 TYPES = {"u": "BIGINT", "name": "VARCHAR", "g": "VARCHAR", "k": "INTEGER", "d": "DATE", "x": "DOUBLE"}
-KINDS = {"u": "wide", "name": "text", "g": "text", "k": "narrow", "d": "narrow"}
+KINDS = {"u": "whole", "name": "text", "g": "text", "k": "whole", "d": "whole"}
 DAYS = [None, datetime.date(1969, 12, 31), datetime.date(2000, 2, 29), datetime.date(2024, 1, 1)]
 
 TOTALS = {

@@ -90,11 +90,12 @@ def bind(relation: Any, value: Any, role: str) -> Any:
         raise InvalidParameter(f"{role} must be a column name or an Ibis expression, got {value!r}.")
     try:
         columns = relation.bind(value)
+        selected = relation.select(**{f"c{i}": column for i, column in enumerate(columns)})
     except Exception as failure:
         raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
     if len(columns) != 1:
         raise InvalidParameter(f"{role} must be one column, got {len(columns)}.")
-    must_be_rowwise(relation.select(bound=columns[0]), role)
+    must_be_rowwise(selected, role)
     return columns[0]
 
 

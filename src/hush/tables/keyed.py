@@ -118,13 +118,11 @@ def as_whole(column: Any) -> Any:
 
 
 def halves(column: Any, null: int | None) -> list[Any]:
-    """The low and high 32 bits of a whole number, a date or a truth value; narrow types have no high ones.
+    """The low and high 32 bits of a whole number, a date or a truth value: of its value, whatever the width of its type.
 
     Null becomes the number given: a clash with a true value only makes a tie, and ties are broken by the value itself.
     """
-    kind, wide = column.type(), as_whole(column)
+    wide = as_whole(column)
     if null is not None:
         wide = ibis().coalesce(wide, ibis().literal(null, type="int64"))
-    if kind.is_boolean() or kind.is_date() or (kind.is_integer() and kind.nbytes <= 4):
-        return [wide & MASK]
     return [wide & MASK, (wide >> 32) & MASK]

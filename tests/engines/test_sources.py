@@ -1,0 +1,65 @@
+"""Spark's own sources: frames, files, and the check that integers cannot overflow silently."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from tables.compare import found
+
+from hush.errors import InvalidParameter, Unsupported
+from hush.tables import count, sum_, table
+from hush.tables.spark import find_java
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def frame() -> pa.Table:
+    draw = np.random.default_rng(3)
+    return pa.table({"who": draw.integers(-20, 20, 200), "ward": draw.integers(0, 9, 200), "cost": np.round(draw.normal(5, 20, 200), 2)})
+
+
+def asked(t):
+    return found(t.group_by("ward", keys=[1, 2, 5], groups_per_unit=2).aggregate(n=count(), s=sum_("cost", low=0, high=50)))
+
+
+def test_frames_and_files_on_spark(spark, frame, tmp_path):
+    """A Spark frame, Parquet and CSV give what DuckDB gives; a DuckDB file is refused."""
+    expected = asked(table(frame, unit="who"))
+    pyarrow.parquet.write_table(frame, tmp_path / "visits.parquet")
+    frame.to_pandas().to_csv(tmp_path / "visits.csv", index=False)
+    assert asked(table(spark.createDataFrame(frame.to_pylist()), unit="who")) == expected
+    for name in ("visits.parquet", "visits.csv"):
+        t = table(tmp_path / name, unit="who", engine=spark)
+        assert asked(t) == expected
+        assert t.engine == "pyspark"
+        assert name in t.fingerprint
+    with pytest.raises(InvalidParameter, match="write a DuckDB table to Parquet first"):
+        table(tmp_path / "visits.duckdb", unit="who", engine=spark)
+
+
+def test_silent_overflow_is_refused(spark, frame):
+    """Without ANSI mode Spark wraps integers round: such a session is refused."""
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        with pytest.raises(Unsupported, match="lets integers overflow silently"):
+            table(frame, unit="who", engine=spark)
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", "true")
+
+
+def test_java_is_found_and_named(spark, monkeypatch, tmp_path):
+    """JAVA_HOME first, then the path, then the wheel; the origin is told."""
+    home = tmp_path / "jdk"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").touch()
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    assert (find_java().home, find_java().origin) == (str(home), "JAVA_HOME")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nothing"))
+    monkeypatch.setattr("shutil.which", lambda name: "/somewhere/java")
+    assert find_java().origin == "the java on the path"

@@ -1,0 +1,159 @@
+"""Sources: files, globs, folders, databases, frames and Ibis tables all give the same integers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from tables.compare import found
+
+import hush.tables
+from hush.errors import InvalidParameter
+from hush.tables import count, sum_, table
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
+
+
+@pytest.fixture(scope="module")
+def frame() -> pa.Table:
+    draw = np.random.default_rng(3)
+    wards = np.array(["A", "B", "é", "O'Hara"])[draw.integers(0, 4, 500)]
+    return pa.table({"who": draw.integers(-20, 20, 500), "ward": wards, "cost": np.round(draw.normal(5, 20, 500), 2)})
+
+
+def asked(t: hush.tables.Table) -> Any:
+    return found(t.group_by("ward", keys=["A", "é", "O'Hara", "x"], groups_per_unit=2).aggregate(n=count(), s=sum_("cost", low=0, high=50)))
+
+
+@pytest.fixture(scope="module")
+def expected(frame: pa.Table) -> Any:
+    result = asked(table(frame, unit="who"))
+    assert result[("A",)]["n"] > 5
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, frame: pa.Table) -> Path:
+    """The same rows in files of every kind, under a name with a quote in it."""
+    path = tmp_path_factory.mktemp("it's")
+    connection = duckdb.connect(str(path / "visits.duckdb"))
+    connection.register("frame", frame)
+    connection.execute("CREATE TABLE visits AS SELECT * FROM frame")
+    connection.execute("CREATE TABLE other AS SELECT 1 AS a")
+    connection.close()
+    pyarrow.parquet.write_table(frame, path / "visits.parquet")
+    frame.to_pandas().to_csv(path / "visits.csv", index=False)
+    frame.to_pandas().to_csv(path / "visits.tsv", index=False, sep="\t")
+    frame.to_pandas().to_csv(path / "visits.csv.gz", index=False)
+    (path / "parts").mkdir()
+    for i in range(3):
+        pyarrow.parquet.write_table(frame.slice(i * 200, 200), path / "parts" / f"part-{i}.parquet")
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", ["visits.parquet", "visits.csv", "visits.tsv", "visits.csv.gz", "parts", "parts/*.parquet", "p*/part-[0-9].parquet"]
+)
+def test_files(folder, expected, name):
+    assert asked(table(str(folder / name), unit="who")) == expected
+    assert asked(table(folder / name, unit="who")) == expected
+
+
+def test_databases(folder, expected):
+    """A table of a DuckDB file by name; the file is opened for reading only, and the others are listed when none is named."""
+    path = folder / "visits.duckdb"
+    assert asked(table(path, unit="who", name="visits")) == expected
+    with pytest.raises(InvalidParameter, match="has 2 tables; say which by name=, one of 'other', 'visits'"):
+        table(path, unit="who")
+    with pytest.raises(InvalidParameter, match="did you mean 'visits'"):
+        table(path, unit="who", name="visit")
+    with pytest.raises(InvalidParameter, match="does not exist"):
+        table(folder / "none.duckdb", unit="who")
+    (folder / "broken.duckdb").write_text("not a database")
+    with pytest.raises(InvalidParameter, match="cannot be opened as a DuckDB file"):
+        table(folder / "broken.duckdb", unit="who")
+
+
+def test_frames(frame, expected):
+    """pandas (categories too), polars (lazy too), Arrow tables, batches and readers."""
+    pandas = frame.to_pandas()
+    for source in (
+        pandas,
+        pandas.assign(ward=pandas["ward"].astype("category")),
+        pandas.set_index("cost").reset_index(),
+        pl.from_arrow(frame),
+        pl.from_arrow(frame).lazy(),
+        frame.to_reader(),
+        frame.combine_chunks().to_batches()[0],
+        pa.dataset.dataset(frame),
+    ):
+        assert asked(table(source, unit="who")) == expected
+
+
+def test_a_frame_keeps_its_index_out(frame):
+    indexed = frame.to_pandas().set_index("who")
+    with pytest.raises(InvalidParameter, match="unit names the column 'who'"):
+        table(indexed, unit="who")
+
+
+def test_ibis_tables(frame, expected):
+    """A user's own connection, with temporary views and registered frames, and a memory table without one; it stays usable."""
+    backend = ibis.duckdb.connect()
+    backend.con.register("registered", frame)
+    backend.con.execute("CREATE TEMPORARY VIEW seen AS SELECT * FROM registered")
+    for name in ("registered", "seen"):
+        assert asked(table(backend.table(name), unit="who")) == expected
+        assert backend.con.sql("SELECT 1").fetchall() == [(1,)]
+    assert asked(table(ibis.memtable(frame), unit="who")) == expected
+    with pytest.raises(InvalidParameter, match="source must be an Ibis table"):
+        table(backend.table("seen").cost, unit="who")
+
+
+def test_a_temporary_view_is_not_mistaken_for_a_table_of_its_name(frame, expected):
+    """A cursor would see the table behind the view; the user's own connection sees the view."""
+    backend = ibis.duckdb.connect()
+    backend.con.register("registered", frame)
+    backend.con.execute("CREATE TABLE seen AS SELECT * FROM registered LIMIT 1")
+    backend.con.execute("CREATE TEMPORARY VIEW seen AS SELECT * FROM registered")
+    assert asked(table(backend.table("seen"), unit="who")) == expected
+
+
+def test_enumerations_are_text():
+    """DuckDB orders an enumeration by when its values were made; ours come back sorted as text, and hash as text."""
+    backend = ibis.duckdb.connect()
+    backend.con.execute("CREATE TYPE ward AS ENUM ('z', 'm', 'a')")
+    backend.con.execute("CREATE TABLE visits AS SELECT range AS who, CAST(['z', 'm', 'a'][range % 3 + 1] AS ward) AS ward FROM range(30)")
+    text = table(pa.table({"who": np.arange(30), "ward": ["z", "m", "a"] * 10}), unit="who")
+    results = [
+        found(t.group_by("ward", keys="private", groups_per_unit=1).aggregate(n=count()))
+        for t in (table(backend.table("visits"), unit="who"), text)
+    ]
+    assert results[0] == results[1]
+    assert list(results[0]) == [("a",), ("m",), ("z",)]
+
+
+def test_fingerprints(frame, folder):
+    """The same source and unit have the same name, whatever the filter; another unit or file has another. No data in it."""
+    t = table(folder / "visits.parquet", unit="who")
+    assert (
+        t.fingerprint
+        == t.filter(t["cost"] > 0).mutate(x=t["cost"]).fingerprint
+        == table(str(folder / "visits.parquet"), unit="who").fingerprint
+    )
+    assert len({t.fingerprint, table(folder / "visits.csv", unit="who").fingerprint, table(frame, unit="who").fingerprint}) == 3
+    assert table(folder / "visits.parquet", unit="ward").fingerprint != t.fingerprint
+    assert t.engine == "duckdb"
+
+
+def test_nan_in_pandas_is_no_value():
+    frame = pd.DataFrame({"who": [1, 2, 3], "x": [1.0, None, np.nan]})
+    query = table(frame, unit="who").aggregate(s=sum_("x", low=0, high=10))
+    assert query.measures[0].answer({"s": found(query)[()]["s"]}) == 1.0
