@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -10,7 +13,7 @@ from tables.compare import found
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.tables import count, sum_, table
-from hush.tables.spark import find_java
+from hush.tables.spark import find_java, without_vectors
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),
@@ -53,7 +56,7 @@ def test_silent_overflow_is_refused(spark, frame):
         spark.conf.set("spark.sql.ansi.enabled", "true")
 
 
-def test_java_is_found_and_named(spark, monkeypatch, tmp_path):
+def test_java_is_found_and_named(monkeypatch, tmp_path):
     """JAVA_HOME first, then the path, then the wheel; the origin is told."""
     home = tmp_path / "jdk"
     (home / "bin").mkdir(parents=True)
@@ -63,3 +66,16 @@ def test_java_is_found_and_named(spark, monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nothing"))
     monkeypatch.setattr("shutil.which", lambda name: "/somewhere/java")
     assert find_java().origin == "the java on the path"
+
+
+def test_the_wheel_starts_without_the_vector_module(tmp_path):
+    """The small Java of the wheel lacks a module that Spark 4 names on the command line: that argument, and no other, is left out."""
+    home = tmp_path / "it's a jdk"
+    (home / "bin").mkdir(parents=True)
+    program = home / "bin" / "java"
+    program.write_text("#!/bin/sh\nprintf '<%s>' \"$@\"\n")
+    program.chmod(0o755)
+    made = Path(without_vectors(home), "bin", "java")
+    arguments = ["-Dname=a b", "--add-modules=jdk.incubator.vector", "--add-modules=java.sql", "$HOME 'x'"]
+    shown = subprocess.run([str(made), *arguments], capture_output=True, text=True, check=True).stdout
+    assert shown == "<-Dname=a b><--add-modules=java.sql><$HOME 'x'>"

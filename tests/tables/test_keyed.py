@@ -106,6 +106,15 @@ def test_salts_are_fresh_and_change_the_choice():
     assert 0.2 < agree < 0.3  # a quarter by chance: 5 of 20
 
 
+def test_any_number_of_rows_fits_64_bits():
+    """A place among n rows is in [0, n) for every n that the public limit allows, without overflow."""
+    counts = [1, 2, 1000, 2**31 - 1, 2**31, 2**40, 2**50]
+    table = ibis.memtable(pa.table({"n": pa.array(counts, pa.int64()), "h": pa.array([2**32 - 1] * len(counts), pa.int64())}))
+    places = ibis.duckdb.connect().to_pyarrow(table.select(table.n, place=Keyed(SALT).below(table.h, table.n)))
+    for n, place in zip(places["n"].to_pylist(), places["place"].to_pylist(), strict=True):
+        assert place == min(n, 2**31 - 1) - 1
+
+
 def test_no_row_is_favoured():
     """Of n values a unit keeps r, each with probability r / n: over many units every place is kept equally often."""
     n, most, units = 7, 3, 20_000

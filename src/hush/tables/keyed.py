@@ -73,8 +73,8 @@ class Keyed:
         return state
 
     def below(self, hashed: Any, count: Any) -> Any:
-        """A whole number in [0, count) from the hash, for counts below 2^31. Its high bits decide: they are the best mixed."""
-        return (hashed * count) >> 32
+        """A whole number in [0, count) from the hash; its high bits decide. A count beyond 2^31 is cut there, to stay in int64."""
+        return (hashed * ibis().least(count, 2**31 - 1)) >> 32
 
     def digest(self, columns: list[Any], purpose: str) -> Any:
         """The last eight digits of md5, as a number. Engines read hexadecimal in ways of their own, so each digit is made from its code."""

