@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tables.compare import found
 
 import hush.tables
 from hush.errors import InvalidParameter
-from hush.tables import count, sum_, table
+from hush.tables import count, mean, sum_, table
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
 
@@ -151,6 +152,31 @@ def test_fingerprints(frame, folder):
     assert len({t.fingerprint, table(folder / "visits.csv", unit="who").fingerprint, table(frame, unit="who").fingerprint}) == 3
     assert table(folder / "visits.parquet", unit="ward").fingerprint != t.fingerprint
     assert t.engine == "duckdb"
+
+
+def test_odd_names_and_ids():
+    """Column names that need quoting, names of our own inner columns, and ids that are unsigned or UUIDs."""
+    ids = [uuid.UUID(int=k) for k in (1, 1, 2, 3)]
+    frame = pa.table(
+        {
+            "we\"ird; `na'me": pa.array([1, 1, 2, 2**64 - 1], pa.uint64()),
+            "g0": ["a", "a", "a", "b"],
+            "u": [1.0, 2.0, 3.0, 4.0],
+            "place": pa.array([1, 2, 1, 2], pa.int8()),
+            "k": [str(k) for k in ids],
+        }
+    )
+    for unit in ("we\"ird; `na'me", "k"):
+        t = table(frame, unit=unit)
+        assert found(t.group_by("g0", keys=["b", "a"], groups_per_unit=1).aggregate(c0=count())) == {("b",): {"c0": 1}, ("a",): {"c0": 2}}
+        got = found(
+            t.group_by("g0", "place", keys="private", groups_per_unit=9).aggregate(s=sum_("u", low=0, high=10), u=mean("u", low=0, high=9))
+        )
+        assert [columns["u.count"] for columns in got.values()] == [2, 1, 1]
+    backend = ibis.duckdb.connect()
+    backend.con.register("frame", frame)
+    backend.con.execute("CREATE TABLE people AS SELECT CAST(k AS UUID) AS who, g0 FROM frame")
+    assert found(table(backend.table("people"), unit="who").aggregate(n=count())) == {(): {"n": 3}}
 
 
 def test_nan_in_pandas_is_no_value():

@@ -32,6 +32,8 @@ def as_arrow(frame: Any) -> Any:
     for i, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(field.type.value_type))
+        elif pa.types.is_string_view(field.type):  # polars' text, which DuckDB 1 cannot filter
+            table = table.set_column(i, field.name, table.column(i).cast(pa.large_string()))
     return table
 
 
