@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush import gaussian
+from hush import errors, gaussian
 from hush.privacy import renyi
 
 NAN, INF = math.nan, math.inf
@@ -222,6 +222,38 @@ def test_huge_layouts_are_refused():
         hush.delta(hush.Staircase(1.0, 1e-9), 0.1, 1e3)
     with pytest.raises(hush.Unsupported):
         hush.delta(hush.Stepped(1e-9, (1.0,), ratio=0.5), 0.1, 1e3)
+
+
+def test_whole_numbers_are_not_rounded():
+    """Beyond 2^53 a float would change them; whole floats pass as before."""
+    most = 2**63 - 1
+    for value in (2**53 + 1, np.int64(2**53 + 1), np.array(2**53 + 1), np.uint64(2**53 + 1), most):
+        assert errors.whole("times", value) == int(value)
+    assert [errors.whole("times", value) for value in (3, 3.0, np.float32(3.0), np.array(3.0))] == [3, 3, 3, 3]
+    for value in (2**63, 2**64, 2.0**63, 0, -(2**70), 10**400):
+        with pytest.raises(hush.InvalidParameter, match="times must be a whole number, 1 or greater"):
+            errors.whole("times", value)
+    entry = hush.Ledger(None, epsilon=2.0, delta=0.0).spend((hush.Laplace(2.0**53), 1.0, 2**53 + 1))
+    assert entry.parts[0][-1] == 2**53 + 1
+
+
+@pytest.mark.parametrize(("sigma", "reach"), [(1e-200, 1.0), (1e-160, 1e160), (5e-324, 1.0)])
+@pytest.mark.parametrize("times", [1, 2])
+def test_hardly_any_gaussian_noise_is_no_overflow(sigma, reach, times):
+    """delta is 1 and the budget does not cover it; no float can say more."""
+    assert hush.delta(hush.Gaussian(sigma), 1e6, reach, times=times) == 1.0
+    assert hush.epsilon(hush.Gaussian(sigma), 0.5, reach, times=times) == INF
+    with pytest.raises(hush.BudgetExceeded):
+        hush.Ledger(None, epsilon=1.0, delta=1e-6).spend((hush.Gaussian(sigma), reach, times))
+
+
+@pytest.mark.parametrize(("sigma", "reach"), [(1e200, 1.0), (1e308, 1e-10), (1e160, 1e-160)])
+@pytest.mark.parametrize("times", [1, 2, 10**6])
+def test_huge_gaussian_noise_is_no_underflow(sigma, reach, times):
+    """An upper bound still: delta at epsilon 0 is at least that of the shift, some 0.39 of it."""
+    found = hush.delta(hush.Gaussian(sigma), 0.0, reach, times=times)
+    assert 0.39 * (reach / sigma) * math.sqrt(times) <= found <= max(0.4 * (reach / sigma) * math.sqrt(times), 1e-300)
+    hush.Ledger(None, epsilon=1.0, delta=1e-6).spend((hush.Gaussian(sigma), reach, times))
 
 
 @pytest.mark.parametrize("value", [np.float32(1.5), np.int64(2), 2, np.array(1.5), 1.5])

@@ -14,6 +14,7 @@ range and what to write instead.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -111,7 +112,11 @@ def within(name: str, value: Any, low: float, high: float, instead: str = "") ->
 def whole(name: str, value: Any, least: int = 1, instead: str = "") -> int:
     """An integer, at least `least`."""
     allowed = f"a whole number, {least} or greater"
-    number = as_float(name, value, allowed, instead)
+    number: float
+    try:
+        number = as_float(name, value, allowed, instead) if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:  # 3.0 is welcome; integers must not come this way, because beyond 2^53 a float would change them
+        number = as_float(name, value, allowed, instead)
     if not (least <= number < 2**63 and number == int(number)):
         raise reject(name, value, allowed, instead)
     return int(number)

@@ -190,6 +190,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     (GOOD, {"epsilon": 1.0, "delta": -0.1}, "delta must be in"),
     (GOOD, {"epsilon": 1.0, "delta": 1.0}, "delta must be in"),
     (GOOD, {"epsilon": 1.0, "samples": 999}, "samples must be at least 1,000"),
+    (GOOD, {"epsilon": 1.0, "samples": 10**8 + 1}, "samples must be at most 100,000,000"),
     (GOOD, {"epsilon": 12.0}, "could refute epsilon = 12"),
     (GOOD, {"epsilon": 1e6}, "samples must be at least inf"),
     (GOOD, {"epsilon": 1.0, "samples": 1e5 + 0.5}, "samples must be a whole number"),
@@ -281,6 +282,7 @@ def test_progress_is_shown_on_a_terminal_only(capsys: pytest.CaptureFixture[str]
         ("--epsilon 1 --naive --family laplace", "leave --family"),
         ("--epsilon 0 --naive", "epsilon must be greater than 0"),
         ("--epsilon 1 --naive --samples 10", "samples must be at least"),
+        ("--epsilon 1 --naive --samples 100000000000000", "samples must be at most 100,000,000"),
         ("--epsilon 1 --delta 1e-6 --family nonsense", "family must be one of"),
     ],
 )
@@ -296,3 +298,9 @@ def test_help_states_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert stop.value.code == 0
     text = capsys.readouterr().out
     assert "examples:" in text and "exit code: 0 if nothing was found, 1 if the claim is broken, 2" in text
+
+
+def test_help_says_where_a_mechanism_of_your_own_is_audited(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["audit", "--help"])
+    assert "a mechanism of your own is audited from Python" in capsys.readouterr().out

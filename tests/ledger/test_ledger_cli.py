@@ -65,7 +65,7 @@ def test_json(capsys: pytest.CaptureFixture[str], path: str) -> None:
     (entry,) = shown["entries"]
     assert (entry["number"], entry["label"], entry["parts"][0]["times"]) == (1, "first", 3)
     assert entry["parts"][0]["noise"] == "Laplace(scale=50.0)" and entry["time"] == ledger.entries[0].time
-    assert json.loads(run(capsys, "verify", path, "--json")) == {"file": path, "entries": 1, "sound": True}
+    assert json.loads(run(capsys, "verify", path, "--json")) == {"file": path, "entries": 1, "sound": True, "wal_found": False}
     assert json.loads(run(capsys, "--json", "verify", path))["sound"]
 
 
@@ -76,6 +76,18 @@ def test_the_last_ten_entries_and_all(capsys: pytest.CaptureFixture[str], path: 
     shown = run(capsys, "show", path)
     assert "answer-11" in shown and "answer-1 " not in shown and "2 earlier entries; --all shows them" in shown
     assert "answer-1 " in run(capsys, "show", path, "--all")
+
+
+def test_labels_do_not_drive_the_terminal(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    """Control characters and changes of direction are escaped, long labels cut; --json has all of it."""
+    label = "\x1b[2Jgone\r\n\u202etxt" + "x" * 100
+    ledger = Ledger(path, epsilon=1.0, delta=0.0, source="\x1b[31mpeople")
+    entry = ledger.spend((Laplace(100.0), 1.0), label=label)
+    shown = run(capsys, "show", path)
+    assert "\x1b" not in shown and "\u202e" not in shown and "\r" not in shown and "protects \\x1b[31mpeople" in shown
+    assert "\\x1b[2Jgone\\r\\n\\u202etxt" in shown and "x" * 41 not in shown and "xxx..." in shown
+    assert "\x1b" not in str(entry)
+    assert json.loads(run(capsys, "show", path, "--json"))["entries"][0]["label"] == label
 
 
 @pytest.mark.parametrize(("spent", "filled"), [([], 0), ([1000.0], 1), ([2.0], 20), ([1.001], 39), ([1.0], 40)])

@@ -118,7 +118,7 @@ def test_a_glance_never_accepts_what_composition_would_not() -> None:
     parts = [(Laplace(40.0 + i), 1.0) for i in range(60)]
     glances = 0
     for accepted in attempts(ledger, parts):
-        account = ledger._account
+        account = ledger._known[1]
         assert isinstance(account, Planned)
         glances += accepted and bool(account.since)
     assert glances >= 5

@@ -19,6 +19,7 @@ from hush.errors import InvalidParameter, budgets, deltas, reject, whole, within
 __all__ = ["audit"]
 
 _TESTS = 4  # one set and one pattern of low bits for either input
+_MOST = 100_000_000  # draws per input; they and their sorted copies are held in memory, some 6 GB for single numbers
 _FEWEST = 1000  # draws per input; with fewer the search has nothing to learn from
 
 
@@ -61,6 +62,8 @@ def audit(
     if count < least:
         reason = "the search could learn nothing" if least == _FEWEST else f"no outcome could refute epsilon = {budget:g}"
         raise reject("samples", samples, f"at least {least:,.0f}", f"with fewer {reason} at this confidence")
+    if count > _MOST:
+        raise reject("samples", samples, f"at most {_MOST:,}", "all draws are held in memory")
     draws = collect(subject, count, size, progress)
     start = 2 * (count // 4)  # the search sees the draws before this place only
     held = draws[0][start:], draws[1][start:]

@@ -64,6 +64,8 @@ _EXAMPLES = """examples:
   hush audit --epsilon 1 --delta 1e-3 --family gaussian --samples 1000000
   hush audit --epsilon 1 --naive                            numpy's Laplace noise: finds the leak in its low bits
 
+a mechanism of your own is audited from Python: hush.audit(lambda value, size: ..., epsilon=1.0); see docs/audit.md
+
 exit code: 0 if nothing was found, 1 if the claim is broken, 2 for a request that cannot be met. A true claim is called broken
 with probability at most 1 - confidence; "nothing found" is no proof of privacy."""
 
@@ -77,5 +79,7 @@ def register(command: Command) -> None:
     audit.add_argument("--family", metavar="NAME", help="one family of noise (default: the best for the budget)")
     audit.add_argument("--loss", default="variance", metavar="NAME", help="what the noise makes least: variance, mae, p95 or p999")
     audit.add_argument("--naive", action="store_true", help="audit value + numpy.random.laplace instead")
-    audit.add_argument("--samples", type=int, default=200_000, metavar="N", help="draws from each of the two inputs (default 200000)")
+    audit.add_argument(
+        "--samples", type=int, default=200_000, metavar="N", help="draws from each of the two inputs (default 200000, at most 1e8)"
+    )
     audit.add_argument("--confidence", type=number, default=0.999999, metavar="C", help="default 0.999999: false alarms 1e-6")

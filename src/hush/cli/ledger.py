@@ -9,10 +9,12 @@ from typing import Any
 from hush.cli.text import Command, emit, number, table
 from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
+from hush.ledger.entry import printable
 
 __all__ = ["register"]
 
 _BAR = 40
+_LABEL = 40
 
 
 def _bar(share: float) -> str:
@@ -70,7 +72,7 @@ def _show(options: argparse.Namespace) -> None:
             "entries": [_row(entry) for entry in entries],
         }
         cap = ledger.cap
-        lines = [f"{options.file}: {cap}" + (f", protects {ledger.source}" if ledger.source else "")]
+        lines = [f"{options.file}: {cap}" + (f", protects {printable(ledger.source)}" if ledger.source else "")]
         lines.append(f"spent  epsilon {spent.epsilon:.6g} at delta {cap.delta:g}")
         lines.append(f"left   epsilon {left.epsilon:.6g}" + (f", extra delta {left.delta:.3g}" if cap.delta else ""))
         if cap.order is not None:
@@ -80,7 +82,7 @@ def _show(options: argparse.Namespace) -> None:
             )
         lines.append(_bar(share))
         last = entries if options.all else entries[-10:]
-        rows = [{"number": e.number, "time": e.time[:19], "label": e.label, "what": _mechanism(e)} for e in last]
+        rows = [{"number": e.number, "time": e.time[:19], "label": printable(e.label, _LABEL), "what": _mechanism(e)} for e in last]
         if rows:
             lines.append(table(rows, {"number": "no.", "time": "time (UTC)", "label": "label", "what": "mechanism"}, left=4))
         if len(last) < len(entries):
@@ -89,11 +91,18 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _verify(options: argparse.Namespace) -> None:
+    wal = f"{os.path.realpath(options.file)}-wal"
+    found = os.path.exists(wal) and os.path.getsize(wal) > 0  # looked at first: opening the ledger folds it in
     with _opened(options) as ledger:
         ledger.verify()
         count = len(ledger.entries)
     text = f"{options.file}: sound; {count} {'entry' if count == 1 else 'entries'}, every hash as written, all within the cap"
-    emit(options, {"file": options.file, "entries": count, "sound": True}, text)
+    if found:
+        text += (
+            f"\n{options.file}-wal was there with charges of its own: a process is at work, or one has crashed. They are counted above, "
+            "and in the file itself once nobody uses it; a copy of the ledger without its -wal, taken before, lacks them."
+        )
+    emit(options, {"file": options.file, "entries": count, "sound": True, "wal_found": found}, text)
 
 
 _EXAMPLES = {

@@ -21,7 +21,7 @@ from hush.privacy.exchange import Imported
 from hush.privacy.subsampling import Subsampled
 from hush.sensitivity import Sensitivity
 
-__all__ = ["Amount", "Cap", "Entry", "Part", "as_entry", "as_parts", "chained", "entry_from_text", "entry_text", "text_of"]
+__all__ = ["Amount", "Cap", "Entry", "Part", "as_entry", "as_parts", "chained", "entry_from_text", "entry_text", "printable", "text_of"]
 
 Part = tuple[Any, ...]
 
@@ -69,7 +69,7 @@ class Entry:
 
     def __str__(self) -> str:
         shown = ", ".join(f"{part[0]}" + (f" x {part[-1]}" if part[-1] > 1 else "") for part in self.parts)
-        return f"{self.number}. {self.label or 'no label'}: {shown}"
+        return f"{self.number}. {printable(self.label) or 'no label'}: {shown}"
 
 
 def text_of(name: str, value: Any) -> str:
@@ -82,6 +82,16 @@ def text_of(name: str, value: Any) -> str:
     except UnicodeEncodeError as failure:
         raise reject(name, value, allowed, "without lone surrogates") from failure
     return value
+
+
+def printable(text: str, longest: int | None = None) -> str:
+    """For a terminal: what would move its cursor, colour it or turn its direction is written as an escape; cut to `longest` characters.
+
+    >>> printable("a\\x1b[31mb"), printable("twenty counts by age", 12)
+    ('a\\\\x1b[31mb', 'twenty co...')
+    """
+    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return plain if longest is None or len(plain) <= longest else plain[: longest - 3] + "..."
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------------------------

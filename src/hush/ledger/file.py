@@ -1,23 +1,29 @@
 """The ledger's SQLite file: created whole or not at all, appended to in one durable transaction, never changed otherwise.
 
-A connection lives for one operation. So none is ever carried through a fork, threads share none, and a file that was moved, replaced or
-damaged in the meantime is noticed the next time it is touched. Write-ahead log, full synchronous: COMMIT returns when the line is on disk.
+A connection lives for one operation, and forks keep out of its way (gate.py). So none is ever carried through a fork, threads share none,
+and a file that was moved, replaced or damaged in the meantime is noticed the next time it is touched. Write-ahead log, full synchronous:
+COMMIT returns when the line is on disk. The log is part of the ledger: it is folded into the file when the last connection closes, and
+after a crash when the ledger is opened again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from hush.errors import InvalidParameter, LedgerError
+from hush.ledger import gate
 from hush.ledger.entry import chained
 
-__all__ = ["PATIENCE", "LedgerFile"]
+__all__ = ["PATIENCE", "Fate", "LedgerFile"]
 
 #: Seconds to wait for other processes that write to the same ledger.
 PATIENCE = 60.0
@@ -54,6 +60,17 @@ _PLAIN = (
     (("SQLITE_IOERR", "disk I/O"), "cannot be read or written: the disk reports an error, or is full"),
 )
 _WAITING = ("SQLITE_BUSY", "SQLITE_PROTOCOL")
+#: A ledger before it has its name; short, so that the name may be as long as the file system allows.
+_DRAFT = re.compile(r"\.hush-[0-9a-f]{16}")
+#: Connections that a child inherited in the middle of a call, never to be touched again.
+_INHERITED: list[sqlite3.Connection] = []
+
+
+@dataclass
+class Fate:
+    """What became of a transaction: committed is True from the moment it is certain."""
+
+    committed: bool = False
 
 
 def _name_of(failure: BaseException) -> str:
@@ -75,6 +92,19 @@ class LedgerFile:
         if self._memory is not None and self._process == os.getpid():
             self._memory.close()
 
+    def leftover(self) -> int:
+        """Bytes in the write-ahead log beside the file: a process uses the ledger right now, or one has crashed."""
+        try:
+            return 0 if self.path is None else os.stat(f"{os.path.realpath(self.path)}-wal").st_size
+        except OSError:
+            return 0
+
+    def fold_in(self) -> None:
+        """Put what a crash left in the write-ahead log into the file itself, unless others are at work: the last of them does it then."""
+        if self.leftover():
+            with contextlib.suppress(sqlite3.Error), self._connected() as connection:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     # -- making one ----------------------------------------------------------------------------------------------------------------
 
     def create(self, moment: str, content: str) -> bool:
@@ -85,9 +115,9 @@ class LedgerFile:
             return True
         if os.path.lexists(self.path):
             return False
-        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
+        draft = self.path.with_name(f".hush-{secrets.token_hex(8)}")
         try:
-            with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            with gate.call(), contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                 self._fill(connection, moment, content)
                 connection.execute("PRAGMA journal_mode = WAL")  # last, so that all of it is in the file itself; the mode is kept there
             return self._publish(draft)
@@ -131,27 +161,36 @@ class LedgerFile:
         """One consistent view of the file."""
         try:
             with self._connected() as connection:
-                self._begin(connection, "DEFERRED")
                 try:
+                    self._begin(connection, "DEFERRED")
                     yield connection
                 finally:
-                    _roll_back(connection)
+                    self._undo(connection)
         except sqlite3.Error as failure:
             raise self._in_plain_words(failure, "nothing was read") from failure
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """The one writer; committed and on disk when the block has ended, unless it raises: then nothing was written."""
-        outcome = "nothing was spent"
+    def writing(self, fate: Fate | None = None) -> Iterator[sqlite3.Connection]:
+        """The one writer; committed and on disk when the block has ended, unless it raises: then nothing was written.
+
+        An interrupt can come after the commit all the same; `fate` tells.
+        """
+        outcome, fate = "nothing was spent", fate or Fate()
         try:
             with self._connected() as connection:
-                self._begin(connection, "IMMEDIATE")
+                finishing = False
                 try:
+                    self._begin(connection, "IMMEDIATE")
                     yield connection
-                    outcome = "nothing may be released, though the charge may stand"
+                    self._check_process()
+                    outcome, finishing = "nothing may be released, though the charge may stand", True
                     connection.execute("COMMIT")
-                except BaseException:  # an interrupt too: what is not committed is not spent
-                    _roll_back(connection)
+                    fate.committed = True
+                except BaseException as failure:  # an interrupt too: what is not committed is not spent
+                    # it may have come between the end of COMMIT and the next line; the connection knows
+                    if finishing and not isinstance(failure, sqlite3.Error) and not connection.in_transaction:
+                        fate.committed = True
+                    self._undo(connection)
                     raise
         except sqlite3.Error as failure:
             raise self._in_plain_words(failure, outcome) from failure
@@ -159,24 +198,62 @@ class LedgerFile:
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         if self._memory is not None:
-            if self._process != os.getpid():
-                raise LedgerError("a ledger in memory cannot follow into another process; give it a path.")
-            yield self._memory
+            self._check_process()
+            with gate.call():
+                yield self._memory
             return
         assert self.path is not None
-        if not os.path.exists(self.path):
-            raise LedgerError(f"{self} is gone.")
-        # mode=rw never makes a new, empty file; the timeout is short because `_begin` waits better: in short naps, so that everybody gets a
-        # turn and Ctrl-C is heard, where SQLite's own naps grow long
-        connection = sqlite3.connect(f"{self.path.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0.02)
+        with gate.call():
+            self._check_name()
+            self._process = os.getpid()
+            # mode=rw never makes a new, empty file; the timeout is short because `_begin` waits better: in short naps, so that everybody
+            # gets a turn and Ctrl-C is heard, where SQLite's own naps grow long
+            connection = sqlite3.connect(f"{self.path.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0.02)
+            try:
+                yield connection
+            finally:
+                if self._process != os.getpid():
+                    _abandon(connection)
+                else:
+                    try:
+                        connection.close()
+                    except BaseException:  # an interrupt: an open connection would keep its locks for as long as its traceback is kept
+                        connection.close()
+                        raise
+
+    def _check_process(self) -> None:
+        """Is this still the process that opened the connection?"""
+        if self._process != os.getpid():
+            known = self.path is None
+            what, instead = ("in memory", "give it a path") if known else ("in the middle of a call", "fork between calls")
+            raise LedgerError(f"a ledger {what} cannot follow into another process; {instead}.")
+
+    def _undo(self, connection: sqlite3.Connection) -> None:
+        if self._process == os.getpid():
+            _roll_back(connection)
+
+    def _check_name(self) -> None:
+        """SQLite's log and locks go by the file's name, so a second name would be a second budget."""
+        assert self.path is not None
         try:
-            yield connection
-        finally:
-            connection.close()
+            found = os.stat(self.path)
+            if found.st_nlink > 1:
+                _remove_drafts(Path(os.path.realpath(self.path)).parent, found)
+                found = os.stat(self.path)
+        except FileNotFoundError:
+            raise LedgerError(f"{self} is gone.") from None
+        except OSError as failure:
+            raise LedgerError(f"{self} cannot be opened: {failure.strerror or failure}.") from failure
+        if found.st_nlink > 1 and stat.S_ISREG(found.st_mode):
+            raise LedgerError(
+                f"{self} has {found.st_nlink} names (hard links), and each would count a budget of its own; remove all but one "
+                f"(find them with: find FOLDER -inum {found.st_ino})."
+            )
 
     def _begin(self, connection: sqlite3.Connection, kind: str) -> None:
         """Start a transaction and take its view of the file, however long others need, up to PATIENCE; then check whose file it is."""
         deadline = time.monotonic() + PATIENCE
+        _roll_back(connection)  # of a ledger in memory, where an interrupt in the wrong place left a transaction open
         while True:
             try:
                 _prepare(connection)
@@ -230,6 +307,23 @@ def _roll_back(connection: sqlite3.Connection) -> None:
     with contextlib.suppress(sqlite3.Error):
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def _abandon(connection: sqlite3.Connection) -> None:
+    """Never touch this connection again, nor let it be closed: its locks belong to the parent process."""
+    import ctypes
+
+    _INHERITED.append(connection)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # else the end of the interpreter would close it
+
+
+def _remove_drafts(folder: Path, ledger: os.stat_result) -> None:
+    """A ledger gets its name by a hard link from its draft. Whoever died between the two steps left the draft: the same file under a name
+    that only `create` gives, and that nobody opens any more."""
+    with contextlib.suppress(OSError), os.scandir(folder) as names:
+        for name in names:
+            if _DRAFT.fullmatch(name.name) and os.path.samestat(name.stat(follow_symlinks=False), ledger):
+                os.unlink(name.path)
 
 
 def _sync_folder(folder: Path) -> None:

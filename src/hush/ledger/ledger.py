@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hush.errors import HushError, InvalidParameter, LedgerError, Unsupported, as_float, budgets, deltas, one_of, reject
+from hush.ledger import gate
 from hush.ledger.account import Account, Planned, Pure
 from hush.ledger.entry import Amount, Cap, Entry, Part, as_entry, text_of
 from hush.ledger.filter import Filter, filter_cap
@@ -30,6 +31,8 @@ if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
 __all__ = ["Ledger"]
 
 MODES = ("planned", "interactive")
+#: Bytes in the longest name of a file: 255 on every usual file system, less what SQLite hangs on ("-journal").
+_LONGEST_NAME = 247
 
 
 class Ledger:
@@ -61,17 +64,18 @@ class Ledger:
         source: str | None = None,
     ) -> None:
         self._closed = True  # until it is open
-        self._lock, self._process = threading.RLock(), os.getpid()
+        self._lock = threading.RLock()
+        gate.renewed_after_fork(self)
         self._path = _path(path)
         one_of("mode", mode, MODES)
         text = None if source is None else text_of("source", source)
         wanted = _cap(epsilon, delta, mode, order)
         self._file = self._opened(wanted)
         self._closed = False
-        self._log: Log | None = None
-        self._account: Account | None = None
+        self._known: tuple[Log, Account] | None = None  # one name, so that an interrupt cannot come between the two
         try:
             self._read()
+            self._file.fold_in()  # now that it is known to be a ledger
             self._check_cap(wanted, mode, order)
             if text is not None:
                 self.bind(text)
@@ -111,8 +115,8 @@ class Ledger:
     @property
     def cap(self) -> Cap:
         """What may be spent in all; it never changes."""
-        assert self._log is not None
-        return self._log.cap
+        assert self._known is not None
+        return self._known[0].cap
 
     @property
     def mode(self) -> str:
@@ -164,29 +168,38 @@ class Ledger:
         """Charge one release: (noise, sensitivity, times), or a list of these. On disk when this returns; draw noise only then.
 
         extra_delta is a probability of failure that the parts do not show (a threshold). epsilon and delta are the pair that the parts
-        were calibrated for, kept for display and checked against them. `BudgetExceeded` if the cap would be passed: nothing is spent then,
-        as with every other exception but a failing disk at the very end, where the charge may stand but nothing may be released.
+        were calibrated for, kept for display and checked against them. `BudgetExceeded` if the cap would be passed.
+
+        Guarantees: a `HushError` means that nothing was spent, but for a failing disk at the very end, where its message says that the
+        charge may stand. What comes from outside (Ctrl-C, or whatever a signal handler raises) passes through: before the commit nothing
+        is spent; after it the charge stands, and a note on the exception says so. In no case may anything be released after an exception.
         """
         from hush.ledger import log as lines
+        from hush.ledger.file import Fate
 
-        asked = as_entry(parts, label, extra_delta, epsilon, delta)
-        with self._exclusive():
-            if not _keeps(asked.parts, asked.epsilon, asked.delta):
-                raise InvalidParameter(
-                    f"the release does not keep the epsilon {asked.epsilon:g} and delta {asked.delta:g} it was said to be calibrated for; "
-                    "nothing was spent."
-                )
-            with self._file.writing() as connection:
-                log, account = self._refreshed(connection)
-                entry = replace(asked, number=log.number + 1, time=_now())
-                grown = account.plus([entry])
-                settled = grown.settled()
-                if settled is not None:
-                    log = lines.append(connection, log, entry)
-            if settled is None:
-                raise refusal(account, grown, entry)
-            self._log, self._account = log, settled
-            return entry
+        asked, fate, entry = as_entry(parts, label, extra_delta, epsilon, delta), Fate(), None
+        try:
+            with self._exclusive():
+                if not _keeps(asked.parts, asked.epsilon, asked.delta):
+                    raise InvalidParameter(
+                        f"the release does not keep the epsilon {asked.epsilon:g} and delta {asked.delta:g} it was said to be calibrated "
+                        "for; nothing was spent."
+                    )
+                with self._file.writing(fate) as connection:
+                    log, account = self._refreshed(connection)
+                    numbered = replace(asked, number=log.number + 1, time=_now())
+                    grown = account.plus([numbered])
+                    settled = grown.settled()
+                    if settled is not None:
+                        log, entry = lines.append(connection, log, numbered), numbered
+                if settled is None or entry is None:
+                    raise refusal(account, grown, numbered)
+                self._known = log, settled
+                return entry
+        except BaseException as failure:
+            if fate.committed and entry is not None:  # the file has it; the next call reads it from there
+                failure.add_note(f"The charge stands: entry {entry.number} of {self._file} was written before this came; release nothing.")
+            raise
 
     def bind(self, source: str) -> None:
         """Say what data this ledger protects. The first text stays; another one later is refused."""
@@ -201,7 +214,7 @@ class Ledger:
                     known = log.source
                     if known is None:
                         log, known = lines.bind(connection, log, text), text
-                self._log, self._account = log, account
+                self._known = log, account
         if known != text:
             raise InvalidParameter(f"{self._file} protects {known!r}, not {text!r}; every data set needs a ledger of its own.")
 
@@ -237,9 +250,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """One thread at a time; and after a fork a lock of its own, because nobody is left to release the parent's."""
-        if self._process != os.getpid():
-            self._lock, self._process = threading.RLock(), os.getpid()
+        """One thread at a time."""
         with self._lock:
             if self._closed:
                 raise LedgerError("this ledger is closed; open it again with Ledger(path).")
@@ -249,16 +260,17 @@ class Ledger:
         """Log and account with what other processes have written since."""
         from hush.ledger import log as lines
 
-        log = lines.read(self._file, connection, self._log)
-        account = _account(log.cap) if self._account is None else self._account
-        known = 0 if self._log is None else self._log.number
-        return log, account.plus(log.entries[known:]) if log.number > known else account
+        known = self._known
+        log = lines.read(self._file, connection, known[0] if known else None)
+        account, count = (known[1], known[0].number) if known else (_account(log.cap), 0)
+        return log, account.plus(log.entries[count:]) if log.number > count else account
 
     def _read(self) -> tuple[Log, Account]:
         with self._exclusive():
             with self._file.reading() as connection:
-                self._log, self._account = self._refreshed(connection)
-            return self._log, self._account
+                known = self._refreshed(connection)
+            self._known = known
+            return known
 
     def _report(self) -> Account:
         with self._exclusive():
@@ -293,7 +305,14 @@ def _path(path: str | os.PathLike[str] | None) -> Path | None:
         return None
     if not isinstance(path, str | os.PathLike) or str(path) in ("", ":memory:"):
         raise reject("path", path, "the name of a file", "or None for a ledger in memory")
-    return Path(os.path.abspath(path))
+    try:
+        place = Path(os.path.abspath(path))
+        length = len(os.fsencode(place.name))
+    except (TypeError, ValueError) as failure:  # bytes, and characters that no file name can hold
+        raise reject("path", path, "the name of a file", "or None for a ledger in memory") from failure
+    if "\0" in str(place) or length > _LONGEST_NAME:
+        raise reject("path", path, f"the name of a file, of at most {_LONGEST_NAME} bytes and without NUL")
+    return place
 
 
 def _cap(epsilon: Any, delta: Any, mode: str, order: Any) -> Cap | None:

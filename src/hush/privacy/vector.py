@@ -35,6 +35,9 @@ from hush.sensitivity import Sensitivity
 __all__ = ["compose", "curve", "delta", "epsilon"]
 
 _UP = 1.0 + 1e-15
+#: In standard deviations. From the first on, delta is 1 at every epsilon that a float can hold; below the second, floats lose their digits
+#: and _UP does not round up any more.
+_MOST_SHIFT, _LEAST_SHIFT = 1e290, 1e-300
 
 
 def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
@@ -103,10 +106,12 @@ def _entry(entry: Any) -> tuple[Any, Sensitivity, int]:
 
 def _one_gaussian(rows: list[tuple[float, float, int]]) -> OneNumber:
     """All Gaussian releases as one number: squared sensitivity over variance adds up."""
-    if len(rows) == 1 and rows[0][2] == 1:
+    if len(rows) == 1 and rows[0][2] == 1 and _LEAST_SHIFT < rows[0][1] / rows[0][0] < _MOST_SHIFT:
         return OneNumber(Gaussian(rows[0][0]), rows[0][1])
-    together = math.sqrt(math.fsum(times * (reach / sigma) ** 2 for sigma, reach, times in rows))
-    return OneNumber(Gaussian(1.0), together * _UP)
+    ratios = [(min(reach / sigma, _MOST_SHIFT), times) for sigma, reach, times in rows]
+    unit = math.frexp(max(ratio for ratio, _ in ratios))[1]  # squares near 1: a power of 2 scales without rounding
+    together = math.ldexp(math.sqrt(math.fsum(times * math.ldexp(ratio, -unit) ** 2 for ratio, times in ratios)), unit)
+    return OneNumber(Gaussian(1.0), max(together * _UP, _LEAST_SHIFT))
 
 
 def _parts(noise: Noise, bound: Sensitivity, times: int) -> list[tuple[Any, int]]:
