@@ -48,3 +48,9 @@ def test_a_fine_grid_does_not_slow_intervals(plan):
     start = time.process_time()
     interval(measure, columns, plan.spent.mechanisms, 0.95)
     assert time.process_time() - start < 3.0
+
+
+def test_one_group_is_singular(plan):
+    """The head of a plan, and the bounds of an answer, in whole sentences."""
+    assert "for each who, at most 1 group\n" in repr(plan)
+    assert "at most 1 group of one who;" in repr(plan.answer(ledger=None))

@@ -85,7 +85,7 @@ class Answer:
                 "bounds",
                 f"at most {guarantee['groups_per_unit']} group"
                 + "s" * (guarantee["groups_per_unit"] > 1)
-                + f" of a {guarantee['unit']}; "
+                + f" of one {guarantee['unit']}; "
                 + "; ".join(receipt["bounds"]),
             ),
             ("noise", f"scaled to each column's bound. {receipt['why']}"),
