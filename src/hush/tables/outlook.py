@@ -121,7 +121,7 @@ class QueryPlan:
     def __repr__(self) -> str:
         spent, rows = self.spent, 1000
         pair = f"(epsilon, delta) = ({spent.epsilon:.6g}, {spent.delta:.6g})"
-        head = f"{pair} for each {self.query.table.unit}, at most {spent.reach.groups} group{"s" * (spent.reach.groups > 1)}"
+        head = f"{pair} for each {self.query.table.unit}, at most {spent.reach.groups} group{'s' * (spent.reach.groups > 1)}"
         errors = [[name, f"+-{error:.4g}"] for name, error in self.errors(rows).items()]
         bounds = [[measure.bounds_text] for measure in self.query.measures if not measure.name.startswith(".")]
         lines = [head, self.why, ""]
