@@ -45,7 +45,7 @@ def test_every_aggregate_has_a_flag(capsys, visits):
     code, out, err = run(capsys, "answer", visits, "--unit", "patient_id", *asked, *PURE, "--json", "--family", "laplace")
     assert code == 0, err
     (row,) = json.loads(out)["answer"]
-    for name in ("count", "units", "cost_sum", "stay_days_mean", "age_variance", "age_histogram [18, 65)", "stay_days_q0.5"):
+    for name in ("count", "units", "cost_sum", "stay_days_mean", "age_variance", "age_histogram [18, 65)", "stay_days_q0_5"):
         assert row[f"{name}_low"] <= row[f"{name}_high"]
     assert row["age_histogram [0, 18)"] < row["age_histogram [18, 65)"]
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,15 @@ def _bounds(parts: list[str], flag: str) -> dict[str, Any]:
     return given | ({"rows_per_unit": _whole(parts[2], flag)} if len(parts) > 2 else {})
 
 
-def _value(text: str, flag: str) -> float | int:
-    try:
-        return int(text)
-    except ValueError:
+def _value(text: str, flag: str) -> Any:
+    for read in (int, date.fromisoformat, number):
         try:
-            return number(text)
+            return read(text)
+        except ValueError:
+            continue
         except argparse.ArgumentTypeError as failure:
-            raise InvalidParameter(f"--{flag}: {failure}.") from failure
+            raise InvalidParameter(f"--{flag}: {failure}, nor a date such as 2025-12-31.") from failure
+    raise InvalidParameter(f"--{flag}: {text!r} is not a number.")
 
 
 def _whole(text: str, flag: str) -> int:
@@ -81,13 +83,15 @@ def _measures(options: argparse.Namespace) -> dict[str, Any]:
     for flag, function in (("sum", tables.sum_), ("mean", tables.mean), ("variance", tables.variance)):
         for text in getattr(options, flag):
             column, *rest = _split(text, flag, "column:low:high or column:low:high:rows", 2, 4)
+            if f"{column}_{flag}" in made:
+                raise InvalidParameter(f"--{flag} {column} is asked for twice; ask once, or from Python under two names.")
             made[f"{column}_{flag}"] = function(column, **_bounds(rest, flag))
     for text in options.histogram:
         column, edges = _split(text, "histogram", "column:edge,edge,edge", 2, 2)
         made[f"{column}_histogram"] = tables.histogram(column, edges=[_value(edge, "histogram") for edge in edges.split(",")])
     for text in options.quantile:
         column, level, *rest = _split(text, "quantile", "column:q:low:high", 4, 5)
-        made[f"{column}_q{level}"] = tables.quantile(column, float(_value(level, "quantile")), **_bounds(rest, "quantile"))
+        made[f"{column}_q{level}".replace(".", "_")] = tables.quantile(column, float(_value(level, "quantile")), **_bounds(rest, "quantile"))
     if not made:
         raise InvalidParameter("nothing is asked for; add --count, --count-units, --sum, --mean, --variance, --histogram or --quantile.")
     return made
@@ -100,7 +104,7 @@ def _filtered(table: Any, conditions: list[str]) -> Any:
             raise InvalidParameter(f"--where needs a comparison such as age>=18 or ward==surgery, got {text!r}.")
         column = table[found[1]]
         value: Any = found[3].strip("'\"")
-        if column.type().is_numeric():
+        if column.type().is_numeric() or column.type().is_date():
             value = _value(value, "where")
         elif column.type().is_boolean():
             value = value.lower() in ("true", "1", "yes")
@@ -117,7 +121,10 @@ def _keys(options: argparse.Namespace, table: Any, names: list[str]) -> Any:
     if len(names) > 1:
         raise InvalidParameter("--keys lists the values of one column; with several columns write --keys private, or ask from Python.")
     texts = [text.strip() for text in options.keys.split(",")]
-    return [_value(text, "keys") for text in texts] if table[names[0]].type().is_numeric() else texts
+    kind = table[names[0]].type()
+    if kind.is_boolean():
+        return [text.lower() in ("true", "1", "yes") for text in texts]
+    return [_value(text, "keys") for text in texts] if kind.is_numeric() or kind.is_date() else texts
 
 
 def _answer(options: argparse.Namespace) -> None:

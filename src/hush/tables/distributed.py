@@ -11,8 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from hush.mechanism import Mechanism
 from hush.sampling.entropy import NamedBits
 from hush.tables.arrow import arrow
-from hush.tables.recipe import Recipe, answer_table
+from hush.tables.recipe import Recipe, answer_table, plain_names
 from hush.tables.spending import Spending
 
 if TYPE_CHECKING:
@@ -70,11 +69,6 @@ def noise_in_batches(keys: tuple[str, ...], spent: Spending, recipe: Recipe, sec
             yield from answers.rename_columns(plain_names(answers.column_names)).combine_chunks().to_batches()
 
     return work
-
-
-def plain_names(names: Iterable[str]) -> list[str]:
-    """Column names that every engine's Parquet takes."""
-    return [re.sub(r"[ ,;{}()\n\t=\[\]]+", "_", name).strip("_") for name in names]
 
 
 def write_on_executors(aggregates: Aggregates, spent: Spending, recipe: Recipe, path: str) -> None:

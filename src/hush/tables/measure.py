@@ -68,7 +68,9 @@ class Prepared:
         if not self.bins:
             return totals
         assert self.rows is not None
-        return (*totals, Part(self.name, self.bin_columns, self.rows, min(self.rows, self.bins), self.rows))
+        # a quantile's number of bins follows its bounds, which may be found later: its reach must not
+        reached = self.rows if self.kind == "quantile" else min(self.rows, self.bins)
+        return (*totals, Part(self.name, self.bin_columns, self.rows, reached, self.rows))
 
 
 class Measure:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hush.errors import InvalidParameter, one_of
 from hush.tables.aggregate import CountUnits
 from hush.tables.answer import Answer
-from hush.tables.arrow import filled, named, named_schema, whole_table
+from hush.tables.arrow import arrow, filled, named, named_schema, whole_table
 from hush.tables.engine import Source, engine_of
 from hush.tables.expression import bind, first_line, must_be_rowwise, must_have
 from hush.tables.group import Grouping, grouped, ungrouped
@@ -23,6 +23,7 @@ from hush.tables.outlook import QueryPlan
 from hush.tables.plan import ORDERS, integer_aggregates
 from hush.tables.quantise import Limits
 from hush.tables.reach import Reach
+from hush.tables.recipe import output_names, plain_names
 from hush.tables.source import open_source
 from hush.tables.spending import spending
 
@@ -94,6 +95,9 @@ class Table:
 
     def mutate(self, **columns: Any) -> Table:
         """New columns, each computed from the values of its own row."""
+        for name in columns:
+            if name not in self.columns and name.casefold() in {other.casefold() for other in self.columns}:
+                raise InvalidParameter(f"mutate would add {name!r} beside a column that differs in case only; give it another name.")
         if self.unit in columns:
             raise InvalidParameter(
                 f"mutate must not change the unit column {self.unit!r}: it says whose each row is; give the new column another name."
@@ -138,8 +142,11 @@ class GroupedTable:
                 )
             if name in self.grouping.names:
                 raise InvalidParameter(f"the aggregate {name!r} has the name of a column grouped by; give it another name.")
+            if "." in name or not name.strip():
+                raise InvalidParameter(f"the aggregate's name {name!r} must not be empty or hold a dot, which marks inner columns.")
         search = searching(self.table, aggregates)
         prepared = self._prepared({name: m.with_bounds(0.0, 1.0) if m.wants_bounds else m for name, m in aggregates.items()})
+        _check_names(self.grouping.names, prepared.measures)
         return replace(prepared, search=search, declared=tuple(aggregates.items()))
 
     def _prepared(self, aggregates: Mapping[str, Measure]) -> Query:
@@ -237,6 +244,17 @@ class Query:
         return Aggregates(self, plan)
 
 
+def _check_names(keys: tuple[str, ...], measures: tuple[Prepared, ...]) -> None:
+    """No two columns of the answer may be one to an engine, which may not tell case or punctuation apart."""
+    outputs = [f"{name}{end}" for m in measures if m.name != UNITS for name in output_names(m) for end in ("", "_low", "_high")]
+    seen: dict[str, str] = {}
+    for name in (*keys, *outputs):
+        plain = plain_names([name])[0].casefold()
+        if plain in seen:
+            raise InvalidParameter(f"the answer would have the columns {seen[plain]!r} and {name!r}, too much alike; rename an aggregate.")
+        seen[plain] = name
+
+
 def _same(one: Prepared, first: Total, other: Prepared, second: Total) -> bool:
     """Do two totals add up the same thing over the same rows?"""
     role = first.name.removeprefix(one.name) == second.name.removeprefix(other.name)
@@ -272,6 +290,14 @@ class Aggregates:
             return filled(found, grouping.columns() if grouping.names else {}, len(grouping.keys), self.columns, size)
         ordered = self.plan.order_by([self.plan[f"g{i}"].asc(nulls_first=False) for i in range(len(self.keys))])
         return (named(batch, (*self.keys, *self.columns)) for batch in run(source, ordered, size))
+
+    def empty(self) -> Any:
+        """A table of no groups, with the columns and types of the others."""
+        if self.query.grouping.keys is not None:
+            keys = self.query.grouping.columns() if self.keys else {}
+            fields = [(name, keys[name].type) for name in self.keys] + [(name, arrow().int64()) for name in self.columns]
+            return arrow().schema(fields).empty_table()
+        return named_schema(self.plan.schema().to_pyarrow(), (*self.keys, *self.columns)).empty_table()
 
     def to_arrow(self) -> Any:
         """All of it as one Arrow table."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from hush.errors import InvalidParameter
 from hush.sensitivity import Sensitivity
 
 __all__ = ["Part", "Reach"]
@@ -40,6 +41,10 @@ class Reach:
 
     groups: int
     parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) != len(self.columns):
+            raise InvalidParameter("two aggregates would share a column; give them other names.")
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,19 @@ from hush.tables.uncertainty import interval
 if TYPE_CHECKING:
     from hush.tables.query import Query
 
-__all__ = ["Recipe", "answer_table"]
+__all__ = ["Recipe", "answer_table", "output_names", "plain_names"]
 
 Array = NDArray[np.float64]
+
+
+def output_names(measure: Prepared) -> list[str]:
+    """The answer's columns of an aggregate, without their ends."""
+    return [measure.name] if measure.kind != "histogram" else [f"{measure.name} {_bin(label)}" for label in measure.labels]
+
+
+def plain_names(names: Iterable[str]) -> list[str]:
+    """Column names that every engine's Parquet takes."""
+    return [re.sub(r"[ ,;{}()\n\t=\[\]]+", "_", name).strip("_") for name in names]
 
 
 @dataclass(frozen=True)
@@ -40,18 +51,16 @@ class Recipe:
     @property
     def names(self) -> tuple[str, ...]:
         """The answers' columns, without their ends."""
-        zero = np.zeros((1, 1))
-        blank = {name: np.zeros(1) for name in self.mechanisms}
-        found = ((measure, measure.answer(blank)) for measure in self.measures)
-        return tuple(
-            row[0] for measure, v in found for row in _columns_of(measure, v, *(2 * [np.broadcast_to(zero, v.shape) if v.ndim > 1 else v]))
-        )
+        return tuple(name for measure in self.measures for name in output_names(measure))
 
 
 def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
     """Keys, values and their ends as an Arrow table, from released columns."""
     pa = arrow()
     columns = {name: keys.column(name) for name in keys.schema.names}
+    if keys.num_rows == 0 and keys.schema.names:  # no group is shown: the same columns, empty
+        ends = [f"{name}{end}" for name in recipe.names for end in ("", "_low", "_high")]
+        return pa.table(columns | {name: pa.array([], pa.float64()) for name in ends})
     for measure in recipe.measures:
         value = measure.answer(released)
         low, high = interval(measure, released, recipe.mechanisms, recipe.level)
@@ -63,9 +72,10 @@ def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
 
 def _columns_of(measure: Prepared, value: Array, low: Array, high: Array) -> list[tuple[str, Array, Array, Array]]:
     """One column, or one for each bin of a histogram."""
+    names = output_names(measure)
     if measure.kind != "histogram":
-        return [(measure.name, value, low, high)]
-    return [(f"{measure.name} {_bin(label)}", value[:, i], low[:, i], high[:, i]) for i, label in enumerate(measure.labels)]
+        return [(names[0], value, low, high)]
+    return [(name, value[:, i], low[:, i], high[:, i]) for i, name in enumerate(names)]
 
 
 def _bin(label: Any) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import NotCertified
 from hush.noise.catalogue import plain_values
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow
@@ -28,9 +29,11 @@ from hush.version import __version__
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
-    from hush.tables.query import Query
+    from hush.tables.query import Aggregates, Query
 
 __all__ = ["Request", "noisy_columns"]
+
+_ROW_GROUP = 65_536  # shown groups in a row group of a file
 
 
 def noisy_columns(columns: Mapping[str, Any], spent: Spending) -> dict[str, NDArray[Any]]:
@@ -123,6 +126,8 @@ class Request:
         noisy = noisy_columns({name: magnitudes.column(name).to_numpy() for name in self.for_bounds.mechanisms}, self.for_bounds)
         found = bounds_from(self.query.search, self.for_bounds, noisy)
         query = self.query.with_bounds(found)
+        if query.sensitivity.l0 > self.spent.reach.l0:
+            raise NotCertified("the bounds found would let a unit reach further than was charged for; nothing was released.")
         return replace(self, query=query, spent=replace(self.spent, reach=query.sensitivity)), found
 
     def _noisy(self, exact: Any) -> tuple[Any, dict[str, NDArray[Any]]]:
@@ -135,24 +140,24 @@ class Request:
         shown = np.flatnonzero(released[spent.units] >= spent.threshold)
         return keys.take(arrow().array(shown)), {name: column[shown] for name, column in released.items()}
 
-    def _stream(self, aggregates: Any, recipe: Recipe, path: Path, receipt: dict[str, Any]) -> None:
-        """Batch by batch into a file that appears when it is whole."""
+    def _stream(self, aggregates: Aggregates, recipe: Recipe, path: Path, receipt: dict[str, Any]) -> None:
+        """Batch by batch into a file that appears when it is whole. Row groups hold shown groups only, a fixed number each: where the
+        engine's batches began and ended would tell of groups that are not shown."""
         import pyarrow.parquet
 
-        part, writer, groups = path.with_name(path.name + ".part"), None, 0
-        try:
+        note = {"hush": json.dumps(receipt)}
+        part, held = path.with_name(path.name + ".part"), self._answers(recipe, aggregates.empty())
+        with pyarrow.parquet.ParquetWriter(part, held.schema.with_metadata(note)) as writer:
             for batch in aggregates.batches():
-                keys, released = self._noisy(arrow().Table.from_batches([batch]))
-                table = answer_table(recipe, keys, released)
-                groups += table.num_rows
-                table = table.replace_schema_metadata({"hush": json.dumps(receipt)})
-                writer = writer or pyarrow.parquet.ParquetWriter(part, table.schema)
-                writer.write_table(table)
-        finally:
-            if writer is not None:
-                writer.close()
-        if writer is not None:
-            os.replace(part, path)
+                held = arrow().concat_tables([held, self._answers(recipe, arrow().Table.from_batches([batch]))])
+                while held.num_rows >= _ROW_GROUP:
+                    writer.write_table(held.slice(0, _ROW_GROUP).replace_schema_metadata(note))
+                    held = held.slice(_ROW_GROUP)
+            writer.write_table(held.replace_schema_metadata(note))
+        os.replace(part, path)
+
+    def _answers(self, recipe: Recipe, exact: Any) -> Any:
+        return answer_table(recipe, *self._noisy(exact))
 
     def _receipt(self, charged: Any, found: Mapping[str, tuple[float, float]] | None) -> dict[str, Any]:
         receipt = receipt_of(self.query, self.spent, self.level, charged)

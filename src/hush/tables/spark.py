@@ -155,4 +155,6 @@ def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], nu
     frame = session.sql(backend.compile(relation))
     held = [StructField(name, field.dataType) for name, field in zip(keys, frame.schema.fields, strict=False)]
     schema = StructType(held + [StructField(name, DoubleType()) for name in numbers])
-    frame.mapInArrow(work, schema).write.mode("errorifexists").parquet(path)
+    shown = frame.mapInArrow(work, schema)
+    # one sorted file: how the engine had spread the groups, shown or not, must not be seen in the files
+    shown.repartition(1).sortWithinPartitions(*keys).write.mode("errorifexists").parquet(path)
