@@ -178,6 +178,66 @@ class Histogram(Measure):
 
 
 @dataclass(frozen=True)
+class Quantiles:
+    """From noisy counts on a grid to the place of a quantile. Counts are never clipped one by one: that would turn the noise of empty bins
+    into rows. Nothing of the table is held: executors are sent it.
+    """
+
+    names: tuple[str, ...]
+    q: float
+    labels: tuple[float, ...]
+    #: the least and the largest value that is rounded to each label
+    ends: tuple[tuple[float, float], ...]
+
+    def __call__(self, released: Released) -> Array:
+        return np.asarray(self.labels)[self.place(self.counts(released))]
+
+    def counts(self, released: Released) -> Array:
+        """Bins along the last axis."""
+        return np.stack([numbers(released[name]) for name in self.names], axis=-1)
+
+    def place(self, counts: Array) -> Any:
+        """The bin of the quantile. With F the running sum of the noisy counts and N their total, it is the first bin where the isotonic
+        regression of F reaches q N; by the switch relation, the first k at which the sum of F(j) - q N over j < k is least."""
+        if self.q == 0.0:
+            return _first_occupied(counts)
+        if self.q == 1.0:
+            return counts.shape[-1] - 1 - _first_occupied(counts[..., ::-1])
+        running = np.cumsum(counts, axis=-1)
+        total = np.maximum(running[..., -1:], 0.0)
+        below = np.cumsum(running - (self.q - 1e-9) * total, axis=-1)[..., :-1]  # 1e-9: a share of exactly q is reached, rounded or not
+        return np.argmin(np.concatenate([np.zeros_like(total), below], axis=-1), axis=-1)
+
+    def excess(self, counts: Array) -> Array:
+        """F(k) - q N in each bin k: linear in the counts, so its noise is known; negative below the quantile only, but for noise."""
+        running = np.cumsum(counts, axis=-1)
+        return np.asarray(running - self.q * running[..., -1:])
+
+    def ends_where(self, counts: Array, reach: Array) -> tuple[Array, Array]:
+        """The least and the largest value not ruled out, `reach` being how far noise may move each bin's excess to one side.
+
+        A bin k is the quantile's if its excess is at least 0 and that of k - 1 is not. It is ruled out if the noise would have had to move
+        one of the two further than its reach. Only the two tests at the true bin count, so searching all bins makes no more errors.
+        """
+        excess, place = self.excess(counts), self.place(counts)
+        # counts are whole: where q is 0 (or 1) a bin at (or above) the end holds at least one row
+        reached, before = excess >= float(self.q == 0.0) - reach, excess[..., :-1] <= reach[:-1] - float(self.q == 1.0)
+        likely = reached & np.concatenate([np.ones_like(reached[..., :1]), before], axis=-1)
+        likely |= ~likely.any(axis=-1, keepdims=True)  # fewer rows than none: nothing is known
+        last = likely.shape[-1] - 1 - np.argmax(likely[..., ::-1], axis=-1)
+        low, high = np.asarray(self.ends).T
+        return low[np.minimum(np.argmax(likely, axis=-1), place)], high[np.maximum(last, place)]
+
+
+def _first_occupied(counts: Array) -> Any:
+    """The first bin at which the rows so far are clearly more than noise. How large the noise is shows in the counts below 0: an exact
+    count is never there. Of exact counts, the first that is not 0."""
+    under = np.minimum(counts, 0.0)
+    noise = np.sqrt((under**2).sum(axis=-1, keepdims=True) / np.maximum((under < 0.0).sum(axis=-1, keepdims=True), 1))
+    return np.argmax(np.cumsum(counts, axis=-1) > 3.0 * noise * np.sqrt(np.arange(1, counts.shape[-1] + 1)), axis=-1)
+
+
+@dataclass(frozen=True)
 class Quantile(Bounded):
     """From counts on a grid of at most `bins` values between low and high; values beyond them count at the ends."""
 
@@ -190,18 +250,19 @@ class Quantile(Bounded):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         column, rows = bind(relation, self.column, f"the column of {name!r}"), row_limit(name, self.rows_per_unit, limits)
-        first, last = range_of(name, self.low, self.high, value_kind(name, column, dates=True))
+        kind = value_kind(name, column, dates=True)
+        first, last = range_of(name, self.low, self.high, kind)
         grid = Grid.over(last - first, self.bins - 2, largest=max(abs(first), abs(last)))  # - 2: both ends may be rounded outwards
         low, high = resolved(name, grid, first, last)
-        labels = tuple(float(np.clip(grid.value(i), first, last)) for i in range(low, high + 1))
-        names, level = [f"{name}.{i}" for i in range(len(labels))], self.q
+        exact = not grid.coarse and (kind.is_integer() or kind.is_boolean() or kind.is_date())  # such values are on the grid
+        half = 0.0 if exact else grid.step / 2.0
 
-        def answer(released: Released) -> Array:
-            counts = np.maximum(np.stack([numbers(released[bin_name]) for bin_name in names], axis=-1), 0.0)
-            running = np.cumsum(counts, axis=-1)
-            reached = running >= level * running[..., -1:]
-            return np.asarray(labels)[np.argmax(reached, axis=-1)]
+        def inside(value: float) -> float:
+            return float(np.clip(value, first, last))
 
+        values = [grid.value(i) for i in range(low, high + 1)]
+        labels, ends = tuple(inside(v) for v in values), tuple((inside(v - half), inside(v + half)) for v in values)
+        answer = Quantiles(tuple(f"{name}.{i}" for i in range(len(labels))), self.q, labels, ends)
         value = quantised(column, grid, low, high) - low
         text = told(name, rows, self.low, self.high)
         return Prepared(name, "quantile", answer, value, rows, bins=len(labels), labels=labels, bounds_text=text)
@@ -229,7 +290,8 @@ def sum_(column: Any, *, low: Any, high: Any, rows_per_unit: int | None = None) 
 
 
 def mean(column: Any, *, low: Any, high: Any, rows_per_unit: int = 1) -> Measure:
-    """The mean over rows, each clipped to [low, high], at most `rows_per_unit` of a unit in a group."""
+    """The mean over rows, each clipped to [low, high], at most `rows_per_unit` of a unit in a group. Of a column of dates it is a day
+    number (days since 1970-01-01)."""
     return Mean(column, low, high, whole("rows_per_unit", rows_per_unit))
 
 
@@ -249,7 +311,8 @@ def histogram(
 
 
 def quantile(column: Any, q: float, *, low: Any, high: Any, bins: int = 128, rows_per_unit: int = 1) -> Measure:
-    """The smallest value on a grid of at most `bins` values with a share of at least q of the rows at or below it."""
+    """The smallest value on a grid of at most `bins` values with a share of at least q of the rows at or below it; q=0 is the smallest
+    value that clearly has rows, q=1 the largest. Of a column of dates it is a day number (days since 1970-01-01)."""
     level = within("q", q, 0.0, 1.0, "write q=0.5 for the median")
     bins = whole("bins", bins, 4)
     if bins > MOST_BINS:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hush.errors import InvalidParameter
 from hush.release import Error
 from hush.tables.aggregate import histogram
+from hush.tables.expression import bind
 from hush.tables.measure import Measure
 from hush.tables.spending import Spending
 
@@ -35,6 +37,11 @@ _CLEAR = 1.0 - 1e-4  # a bin counts if it is above all but this share of pure no
 def searching(table: Table, measures: Mapping[str, Measure]) -> Query | None:
     """The query for magnitudes of the columns whose bounds are to be found; None if all bounds are declared."""
     wanted = {name: histogram(measure.column, edges=EDGES) for name, measure in measures.items() if measure.wants_bounds}
+    for name in wanted:
+        if bind(table.relation, measures[name].column, f"the column of {name!r}").type().is_date():
+            raise InvalidParameter(
+                f"the bounds of dates must be declared: write low=datetime.date(2024, 1, 1) and such a high for {name!r}."
+            )
     return table.aggregate(**wanted) if wanted else None
 
 

@@ -1,9 +1,13 @@
 """Intervals for answers made of several noisy columns.
 
-A count or a sum has the interval of its own noise. A mean, a variance or a quantile is a function of several noisy columns: its interval
+A count or a sum has the interval of its own noise. A mean or a variance is a function of several noisy columns: its interval
 is found by taking fresh noise of the same law off the released columns, many times over, and reading off the middle share of what the
 function gives. That uses released numbers and public parameters only, so it costs no privacy. It holds the truth as often as it says
 where the function is nearly linear over the noise, and widens to the declared bounds where the count is lost in its noise.
+
+A quantile is far from linear, but the test whether it is at a value is: that asks whether the rows up to the value, less q times all rows,
+are negative. The interval holds all values that the test, at the level asked for, does not rule out; the law of its noise is found by
+drawing it. It holds the quantile of the clipped rows at least as often as it says, whatever the rows are.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from hush.mechanism import Mechanism
 from hush.noise.discrete import Discrete
 from hush.release import Error
 from hush.sampling.exact import draw
+from hush.tables.aggregate import Quantiles
 from hush.tables.measure import Prepared
 
 __all__ = ["interval", "is_linear"]
@@ -25,6 +30,7 @@ __all__ = ["interval", "is_linear"]
 Array = NDArray[np.float64]
 _LINEAR = ("count", "count_units", "sum", "histogram")
 _CELLS = 4_000_000  # noise draws to hold at a time
+_COPIES = 4000  # of a histogram's noise: they tell the level to a third of a percent
 
 
 def is_linear(measure: Prepared) -> bool:
@@ -40,6 +46,8 @@ def interval(measure: Prepared, columns: Mapping[str, Any], mechanisms: Mapping[
         low = measure.answer({name: value - widths[name] for name, value in own.items()})
         high = measure.answer({name: value + widths[name] for name, value in own.items()})
         return (np.maximum(low, 0.0), np.maximum(high, 0.0)) if measure.kind != "sum" else (low, high)
+    if isinstance(measure.answer, Quantiles):
+        return measure.answer.ends_where(measure.answer.counts(own), _reach(measure.answer, mechanisms, level))
     groups = next(iter(own.values())).size
     copies = int(np.clip(_CELLS // max(groups * len(own), 1), 200, 2000))
     block = max(1, _CELLS // (copies * len(own)))
@@ -49,6 +57,15 @@ def interval(measure: Prepared, columns: Mapping[str, Any], mechanisms: Mapping[
 
 def _names(measure: Prepared) -> list[str]:
     return [column for part in measure.parts for column in part.columns]
+
+
+def _reach(quantiles: Quantiles, mechanisms: Mapping[str, Mechanism], level: float) -> Array:
+    """How far noise moves the excess of each bin, up or down, with this probability. It does not depend on the data."""
+    made = mechanisms[quantiles.names[0]]  # the bins of a histogram have one law
+    step = _coarse(made)
+    noise = draw(made.noise, (_COPIES, len(quantiles.names)), step) * step
+    moved = np.abs(quantiles.excess(np.asarray(noise, np.float64)))  # noise is symmetric
+    return np.asarray(np.quantile(moved, level, axis=0, method="higher")) * (1.0 + 1e-9) + 1e-9
 
 
 def _resampled(
