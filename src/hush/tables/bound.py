@@ -47,7 +47,8 @@ def keep_groups(rows: Any, keys: list[str], groups: int, keyed: Keyed, *, public
     if public:
         packed = rows.select(*others, s=(hashed >> 1) * PLACES + rows["g0"])
         ranked = packed.mutate(rank=ibis().dense_rank().over(group_by="u", order_by="s"))
-        return ranked.filter(ranked["rank"] < groups).select(*others, g0=lambda kept: kept["s"] & (PLACES - 1))
+        ranked = ranked.filter((ranked["rank"] < groups) & ranked["s"].notnull())  # no place, no group: such a row is in no answer
+        return ranked.select(*others, g0=lambda kept: kept["s"] & (PLACES - 1))
     rows = rows.mutate(s=(hashed >> 1).cast("int32"))  # four bytes less to sort
     ranked = rows.mutate(rank=ibis().dense_rank().over(group_by="u", order_by=["s", *keys]))
     return ranked.filter(ranked["rank"] < groups).drop("rank", "s")

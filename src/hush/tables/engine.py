@@ -10,11 +10,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hush.errors import Unsupported
-from hush.tables.expression import operations
+from hush.errors import HushError, Unsupported
+from hush.tables.expression import operations, translation_error
 from hush.tables.spark import must_be_ansi, spark_batches
 
-__all__ = ["ENGINES", "Engine", "Source", "engine_of", "memory_tables"]
+__all__ = ["ENGINES", "WITHHELD", "Engine", "Source", "engine_of", "memory_tables"]
+
+#: All that is said when an engine fails: its own message may quote a row, and nothing has been charged for showing one.
+WITHHELD = (
+    "the engine stopped while it ran the query, as on a value that it could not convert or read; its message is withheld because it may "
+    "quote the data; run the expression yourself in the engine to see it."
+)
 
 
 @dataclass(frozen=True)
@@ -37,9 +43,25 @@ class Engine:
     """An engine as Ibis names it, how it streams, its own hash function if it takes any number of arguments, and what to check first."""
 
     name: str
-    batches: Callable[[Source, Any, int], Iterator[Any]]
+    stream: Callable[[Source, Any, int], Iterator[Any]]
     hash: str | None = None
     check: Callable[[Any], None] = lambda backend: None
+
+    def batches(self, source: Source, relation: Any, size: int) -> Iterator[Any]:
+        """The rows of an expression as Arrow batches. A failure of the engine becomes one constant sentence.
+
+        It is raised after the handler has ended, so that the engine's message is not even kept as its context, where a crash reporter
+        would find it. Errors of translation pass: Ibis makes them from the expression before any data are read.
+        """
+        stopped = False
+        try:
+            yield from self.stream(source, relation, size)
+        except (HushError, translation_error()):
+            raise
+        except Exception:
+            stopped = True
+        if stopped:
+            raise HushError(WITHHELD) from None
 
 
 def duckdb_batches(source: Source, relation: Any, size: int) -> Iterator[Any]:

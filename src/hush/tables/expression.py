@@ -13,7 +13,7 @@ from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported
 
-__all__ = ["as_int64", "as_text", "bind", "constant", "ibis", "must_be_rowwise", "must_have"]
+__all__ = ["as_int64", "as_text", "bind", "constant", "ibis", "must_be_rowwise", "must_have", "operations", "translation_error"]
 
 #: Relations whose rows are each made from one row of the source. Sorting changes no row; a union that keeps duplicates adds rows.
 ROWWISE_RELATIONS = (
@@ -50,6 +50,14 @@ def operations() -> Any:
     import ibis.expr.operations as module
 
     return module
+
+
+def translation_error() -> type[Exception]:
+    """What Ibis raises when an engine has no word for an operation."""
+    from ibis.common import exceptions
+
+    found: type[Exception] = exceptions.TranslationError
+    return found
 
 
 def constant(value: float) -> Any:
@@ -100,7 +108,9 @@ def bind(relation: Any, value: Any, role: str) -> Any:
 
 
 def must_be_rowwise(relation: Any, role: str) -> None:
-    """Refuse an expression that looks across rows, beyond this table, or at anything that changes between runs."""
+    """Refuse an expression that looks across rows, beyond this table, or at anything that changes between runs, or that stops at a text
+    which is no number: whether it stops would tell, uncharged, whether there is such a row.
+    """
     ops = operations()
     for node in relation.op().find(ops.Node):
         reason = trouble(node, ops)
@@ -108,6 +118,11 @@ def must_be_rowwise(relation: Any, role: str) -> None:
             raise Unsupported(
                 f"{role} uses {type(node).__name__}, which {reason}; hush bounds each unit by itself, so an expression may only use "
                 "the values of its own row."
+            )
+        if isinstance(node, ops.Cast) and node.arg.dtype.is_string() and not node.to.is_string() and not isinstance(node.arg, ops.Literal):
+            raise Unsupported(
+                f"{role} casts text to {node.to}, which stops at a text that is none and so tells that there is one; write "
+                f".try_cast('{node.to}'), which makes it null."
             )
 
 

@@ -56,14 +56,25 @@ class Keyed:
         return [int.from_bytes(stream[8 * i : 8 * i + 8], "big") % below | 1 for i in range(count)]
 
     def of(self, columns: list[Any], purpose: str, *, nulls: bool) -> Any:
-        """The hash of the columns, the unit first, as a column of whole numbers in [0, 2^32). `nulls`: can the others be null?"""
+        """The hash of the columns, the unit first, as a column of whole numbers in [0, 2^32), never null. `nulls`: can the others be null?
+
+        Even without nulls a part may turn null on its way, as DuckDB's infinite dates do when days are counted. Such parts hash alike,
+        which only makes ties.
+        """
         if self.hash == "native":
-            return self.native(columns, purpose)
-        if any(is_text(column) for column in columns):
-            return self.digest(columns, purpose)
+            hashed = self.native(columns, purpose)
+        elif any(is_text(column) for column in columns):
+            hashed = self.digest(columns, purpose)
+        else:
+            hashed = self.mixed(columns, purpose, nulls)
+        return ibis().coalesce(hashed, ibis().literal(0, type="int64"))
+
+    def mixed(self, columns: list[Any], purpose: str, nulls: bool) -> Any:
+        """The hash of whole numbers: a secret linear map of their halves, then two rounds of mixing."""
         words: list[Any] = []
+        null = self.numbers(f"{purpose} null", 1, 2**62)[0]
         for i, column in enumerate(columns):
-            words += halves(column, self.numbers(f"{purpose} null", 1, 2**62)[0] if nulls and i > 0 else None)
+            words += halves(column, null if (nulls and i > 0) or column.type().is_date() else None)
         state = ibis().literal(self.numbers(f"{purpose} start", 1, 2**32)[0], type="int64")
         for word, odd in zip(words, self.numbers(f"{purpose} linear", len(words), 2**31), strict=True):
             state = state + ((word * odd) & MASK)  # below 2^32 times below 2^31: no overflow
@@ -111,7 +122,7 @@ def is_text(column: Any) -> bool:
 
 
 def as_whole(column: Any) -> Any:
-    """A whole number, a date (in days) or a truth value as int64."""
+    """A whole number, a date (in days) or a truth value as int64; null for an infinite date of DuckDB, so what uses it must coalesce."""
     if column.type().is_date():
         column = column.delta(ibis().date(1970, 1, 1), unit="day")
     return as_int64(column)
@@ -120,7 +131,8 @@ def as_whole(column: Any) -> Any:
 def halves(column: Any, null: int | None) -> list[Any]:
     """The low and high 32 bits of a whole number, a date or a truth value: of its value, whatever the width of its type.
 
-    Null becomes the number given: a clash with a true value only makes a tie, and ties are broken by the value itself.
+    Null, and a date that is no number of days, become the number given: a clash with a true value only makes a tie, and ties are broken by
+    the value itself.
     """
     wide = as_whole(column)
     if null is not None:

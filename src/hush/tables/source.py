@@ -95,11 +95,40 @@ def from_file(path: str, name: str | None) -> Source:
     if path.endswith(DATABASE):
         return from_database(backend, path, name)
     form, found = format_of(path)
-    reader = "read_parquet" if form == "parquet" else "read_csv"
     view = f"hush_{uuid.uuid4().hex}"
     quoted = found.replace("'", "''")
-    backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}('{quoted}')")  # not temporary: cursors must see it
-    return Source(relation_of(backend, view), backend, file_label(path), owned=True)
+    # All rows decide a CSV file's types, so that no row fails to fit them later: the schema is public by declaration, types included.
+    reader = f"read_parquet('{quoted}')" if form == "parquet" else f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)"
+    trouble = ""
+    try:
+        backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}")  # not temporary: cursors must see it
+        relation = relation_of(backend, view)
+        if form != "parquet" and is_empty(backend, view, relation.columns):
+            trouble = "is empty; a file of this kind starts with a line of column names"
+    except Exception as failure:
+        trouble = why_unreadable(failure, form)
+    if trouble:  # raised here, not where it was caught: the engine's message may quote a row
+        raise InvalidParameter(f"source {path!r} {trouble}.") from None
+    return Source(relation, backend, file_label(path), owned=True)
+
+
+def why_unreadable(failure: Exception, form: str) -> str:
+    """Why a file cannot be opened, in the engine's words where these cannot quote a row: of a Parquet file it has read the footer only, and
+    of any file nothing if the file could not be reached.
+    """
+    import duckdb
+
+    told = form == "parquet" or isinstance(failure, duckdb.IOException)
+    what = {"parquet": "Parquet"}.get(form, form.upper())
+    reason = first_line(failure) if told else "the engine's message is withheld because it may quote the data"
+    return f"cannot be read as {what}: {reason}"
+
+
+def is_empty(backend: Any, view: str, columns: Iterable[str]) -> bool:
+    """Is it a CSV file with nothing in it, not even names? DuckDB makes up one column for it."""
+    if tuple(columns) != ("column0",):
+        return False
+    return not backend.con.sql(f"SELECT 1 FROM {view} WHERE column0 IS NOT NULL LIMIT 1").fetchall()
 
 
 def from_database(backend: Any, path: str, name: str | None) -> Source:

@@ -134,15 +134,17 @@ def view_of(backend: Any, frame: Any) -> Any:
 def spark_batches(backend: Any, relation: Any, tables: dict[str, Any], size: int) -> Iterator[Any]:
     """The rows of an Ibis expression as Arrow batches; the driver holds one partition at a time."""
     session = session_of(backend)
-    for name, table in tables.items():
-        schema = ", ".join(f"`{column.name}` {TYPES[str(column.type)]}" for column in table.schema)
-        session.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema).createOrReplaceTempView(name)
-    schema = relation.schema().to_pyarrow()
-    rows = session.sql(backend.compile(relation)).toLocalIterator(prefetchPartitions=True)
-    while chunk := list(islice(rows, size)):
-        yield batch_of(chunk, schema)
-    for name in tables:
-        session.catalog.dropTempView(name)
+    try:
+        for name, table in tables.items():
+            schema = ", ".join(f"`{column.name}` {TYPES[str(column.type)]}" for column in table.schema)
+            session.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema).createOrReplaceTempView(name)
+        schema = relation.schema().to_pyarrow()
+        rows = session.sql(backend.compile(relation)).toLocalIterator(prefetchPartitions=True)
+        while chunk := list(islice(rows, size)):
+            yield batch_of(chunk, schema)
+    finally:
+        for name in tables:
+            session.catalog.dropTempView(name)
 
 
 def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], numbers: list[str], path: str) -> None:

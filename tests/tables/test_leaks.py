@@ -1,0 +1,186 @@
+"""What must not leak before a charge: the engine's words about a row, and a unit whose hash is no number."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import ibis
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ibis import _
+
+from hush.errors import HushError, InvalidParameter, Unsupported
+from hush.tables import count, histogram, mean, sum_, table
+from hush.tables.engine import WITHHELD, Engine
+from hush.tables.keyed import HASHES
+from hush.tables.plan import ORDERS
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
+
+SECRETS = ("secret", "diagnosis", "HIV", "Jane", "Doe", "unknown", "40000")
+SALT = b"0" * 32
+INFINITE = (2**31 - 1, -(2**31 - 1))  # DuckDB's infinity and -infinity, in days
+
+
+def must_be_silent(error: BaseException) -> None:
+    """One sentence that quotes nothing, and no other exception hangs on it."""
+    shown = "".join(traceback.format_exception(error, chain=True)) if error.__context__ or error.__cause__ else str(error)
+    assert error.__context__ is None and error.__cause__ is None
+    assert not [word for word in SECRETS if word in shown]
+
+
+def days(values: list[int]) -> pa.Array:
+    return pa.array(values, pa.int32()).cast(pa.date32())
+
+
+def failing() -> Any:
+    """A table that the engine cannot read to its end: a view that converts text."""
+    backend = ibis.duckdb.connect()
+    backend.con.register("frame", pa.table({"who": [1, 2], "s": ["1", "secret diagnosis"]}))
+    backend.con.execute("CREATE TEMPORARY VIEW seen AS SELECT who, CAST(s AS BIGINT) AS s FROM frame")
+    return table(backend.table("seen"), unit="who")
+
+
+# -- the engine's words ----------------------------------------------------------------------------------------------------
+
+
+def test_an_engine_that_fails_says_nothing_of_the_data():
+    query = failing().aggregate(s=sum_("s", low=0, high=9))
+    for ask in (lambda: query.aggregates().to_arrow(), lambda: query.answer(1.0, 1e-6, ledger=None)):
+        with pytest.raises(HushError) as caught:
+            ask()
+        must_be_silent(caught.value)
+        assert str(caught.value) == WITHHELD and ". " not in WITHHELD
+
+
+def test_the_sentence_is_the_same_for_every_failure():
+    """Whatever an engine raises, at once or after some batches; hush's own errors and an interruption pass."""
+
+    def engine(failure: BaseException) -> Engine:
+        def stream(source: Any, relation: Any, size: int) -> Any:
+            yield 1
+            raise failure
+
+        return Engine("some", stream)
+
+    for failure in (ValueError("secret"), pa.ArrowInvalid("Jane Doe"), RuntimeError("HIV"), MemoryError("unknown")):
+        with pytest.raises(HushError) as caught:
+            list(engine(failure).batches(SimpleNamespace(), None, 1))  # type: ignore[arg-type]
+        must_be_silent(caught.value)
+        assert str(caught.value) == WITHHELD
+    for passing in (KeyboardInterrupt(), Unsupported("ours"), ibis.common.exceptions.OperationNotDefinedError("no such word")):
+        with pytest.raises(type(passing)):
+            list(engine(passing).batches(SimpleNamespace(), None, 1))  # type: ignore[arg-type]
+
+
+def test_text_is_not_cast_to_numbers_or_dates():
+    """Whether a cast stops would tell of a row; try_cast does not stop. Constants, and casts to text, pass."""
+    t = table(pa.table({"who": [1, 2, 3], "s": ["7", "secret diagnosis", "2024-02-03"]}), unit="who")
+    for kind in ("int64", "float64", "date", "timestamp", "decimal(9, 2)", "boolean"):
+        with pytest.raises(Unsupported, match=r"casts text to .*; write \.try_cast\('.*'\), which makes it null\.$") as caught:
+            t.mutate(y=lambda r, kind=kind: r.s.cast(kind))
+        must_be_silent(caught.value)
+    for use in (lambda: t.filter(_.s.cast("int64") > 3), lambda: t.aggregate(y=sum_(_.s.cast("int64"), low=0, high=9))):
+        with pytest.raises(Unsupported, match="try_cast"):
+            use()
+    good = t.mutate(y=_.s.try_cast("int64"), z=_.who.cast("string"), d=ibis.literal("2024-01-01").cast("date"))
+    assert good.aggregate(y=sum_("y", low=0, high=10)).aggregates().to_arrow().num_rows == 1
+    days_of = good.mutate(day=_.s.try_cast("date")).filter(_.day > "2024-01-01")
+    assert days_of.aggregate(n=count()).aggregates().to_arrow()["n"].to_pylist() == [1]
+
+
+# -- files -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long_csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("csv") / "visits.csv"
+    path.write_text("id,age,note\n" + "".join(f"{i},{i % 90},fine\n" for i in range(40_000)) + "40000,unknown,HIV positive Jane Doe\n")
+    return path
+
+
+def test_all_rows_decide_the_types_of_a_csv_file(long_csv):
+    t = table(long_csv, unit="id")
+    assert str(t["age"].type()) == "string"
+    with pytest.raises(HushError) as caught:
+        t.aggregate(m=mean("age", low=0, high=100)).aggregates().to_arrow()
+    must_be_silent(caught.value)
+    number = t.mutate(years=_.age.try_cast("float64")).aggregate(m=mean("years", low=0, high=100))
+    assert number.aggregates().to_arrow()["m.count"].to_pylist() == [40_000]
+
+
+def test_all_files_decide_the_types_of_a_folder(tmp_path):
+    for i in range(12):
+        (tmp_path / f"{i:02}.csv").write_text("id,age\n1,2\n" if i < 11 else "id,age\n2,unknown\n")
+    assert str(table(tmp_path, unit="id")["age"].type()) == "string"
+
+
+def test_a_file_that_changes_below_us(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("id,age\n1,2\n")
+    query = table(path, unit="id").aggregate(m=mean("age", low=0, high=100))
+    path.write_text("id,age\n1,unknown Jane Doe\n")
+    with pytest.raises(HushError) as caught:
+        query.aggregates().to_arrow()
+    must_be_silent(caught.value)
+
+
+def test_broken_and_empty_files(tmp_path):
+    """One sentence each; of a CSV file that cannot be read no line is quoted."""
+    (tmp_path / "a.parquet").write_text("secret diagnosis" * 9)
+    pyarrow.parquet.write_table(pa.table({"id": [1], "s": ["Jane Doe"]}), tmp_path / "whole.parquet")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "whole.parquet").read_bytes()[:-20])
+    (tmp_path / "a.csv").write_bytes("id,s\n1,HIV positive Jos\xe9, Jane Doe\n".encode("latin1"))
+    (tmp_path / "zip.csv.gz").write_text("secret diagnosis")
+    for name, kind in (("a.parquet", "Parquet"), ("cut.parquet", "Parquet"), ("a.csv", "CSV"), ("zip.csv.gz", "CSV")):
+        with pytest.raises(InvalidParameter, match=rf"^source '.*{name}' cannot be read as {kind}: .*[^.]\.$") as caught:
+            table(tmp_path / name, unit="id")
+        must_be_silent(caught.value)
+    for name, text in (("empty.csv", ""), ("lines.csv", "\n\n"), ("empty.tsv", "")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InvalidParameter, match=rf"{name}' is empty; .* line of column names\.$") as caught:
+            table(tmp_path / name, unit="id")
+        must_be_silent(caught.value)
+    (tmp_path / "names.csv").write_text("id,age\n")
+    assert table(tmp_path / "names.csv", unit="id").aggregate(n=count()).aggregates().to_arrow()["n"].to_pylist() == [0]
+
+
+# -- units that are no number ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hash", HASHES)
+@pytest.mark.parametrize("first", ORDERS)
+@settings(max_examples=8, deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from([*INFINITE, 0, -5]), st.sampled_from([*INFINITE, 3, None]), st.sampled_from("abc")), max_size=12
+    ),
+    groups=st.integers(1, 2),
+)
+def test_infinite_dates_are_bounded_like_any_other(hash, first, rows, groups):
+    """As units and as keys, public and private: a unit alone is kept in no more than its groups."""
+    options = {"salt": SALT, "hash": hash, "first": first}
+    for who in INFINITE:
+        own = [row for row in rows if row[0] == who]
+        frame = pa.table(
+            {"id": days([row[0] for row in own]), "d": days([row[1] for row in own]), "g": pa.array([r[2] for r in own], "string")}
+        )
+        t = table(frame, unit="id")
+        for names, keys in ((("g",), list("abc")), (("g",), "private"), (("d",), "private"), (("d", "g"), "private")):
+            wanted = len({tuple(row[{"d": 1, "g": 2}[name]] for name in names) for row in own})
+            query = t.group_by(*names, keys=keys, groups_per_unit=groups)
+            found = query.aggregate(n=count(), h=histogram("g", categories=list("abc"), rows_per_unit=2)).aggregates(**options).to_arrow()
+            assert sum(found["n"].to_pylist()) == min(groups, wanted)
+            assert sum(sum(found[f"h.{i}"].to_pylist()) for i in range(3)) <= 2 * groups
+
+
+def test_the_table_that_was_reported():
+    frame = pa.table({"id": days([INFINITE[0]] * 3 + [0, 0]), "g": list("abcab")})
+    query = table(frame, unit="id").group_by("g", keys=list("abc"), groups_per_unit=1).aggregate(n=count())
+    assert sum(query.aggregates(salt=SALT).to_arrow()["n"].to_pylist()) == 2
