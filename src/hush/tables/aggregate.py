@@ -234,7 +234,8 @@ def _first_occupied(counts: Array) -> Any:
     count is never there. Of exact counts, the first that is not 0."""
     under = np.minimum(counts, 0.0)
     noise = np.sqrt((under**2).sum(axis=-1, keepdims=True) / np.maximum((under < 0.0).sum(axis=-1, keepdims=True), 1))
-    return np.argmax(np.cumsum(counts, axis=-1) > 3.0 * noise * np.sqrt(np.arange(1, counts.shape[-1] + 1)), axis=-1)
+    clear = np.maximum(3.0 * noise * np.sqrt(np.arange(1, counts.shape[-1] + 1)), 0.5)  # rows are whole
+    return np.argmax(np.cumsum(counts, axis=-1) > clear, axis=-1)
 
 
 @dataclass(frozen=True)
