@@ -223,10 +223,11 @@ class Quantiles:
         # counts are whole: where q is 0 (or 1) a bin at (or above) the end holds at least one row
         reached, before = excess >= float(self.q == 0.0) - reach, excess[..., :-1] <= reach[:-1] - float(self.q == 1.0)
         likely = reached & np.concatenate([np.ones_like(reached[..., :1]), before], axis=-1)
-        likely |= ~likely.any(axis=-1, keepdims=True)  # fewer rows than none: nothing is known
+        likely |= ~reached.any(axis=-1, keepdims=True)  # fewer rows than none: nothing is known
+        likely |= np.arange(likely.shape[-1]) == np.asarray(place)[..., None]
         last = likely.shape[-1] - 1 - np.argmax(likely[..., ::-1], axis=-1)
         low, high = np.asarray(self.ends).T
-        return low[np.minimum(np.argmax(likely, axis=-1), place)], high[np.maximum(last, place)]
+        return low[np.argmax(likely, axis=-1)], high[last]
 
 
 def _first_occupied(counts: Array) -> Any:
