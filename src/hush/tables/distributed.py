@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import HushError
 from hush.mechanism import Mechanism
 from hush.sampling.entropy import NamedBits
 from hush.tables.arrow import arrow
+from hush.tables.engine import WITHHELD
 from hush.tables.recipe import Recipe, answer_table, plain_names
 from hush.tables.spending import Spending
 
@@ -77,4 +79,10 @@ def write_on_executors(aggregates: Aggregates, spent: Spending, recipe: Recipe, 
 
     work = noise_in_batches(aggregates.keys, spent, recipe, os.urandom(64))
     ends = [f"{name}{end}" for name in recipe.names for end in ("", "_low", "_high")]
-    write_in_batches(aggregates.query.table.source.backend, aggregates.plan, work, plain_names(aggregates.keys), plain_names(ends), path)
+    backend, failed = aggregates.query.table.source.backend, False
+    try:
+        write_in_batches(backend, aggregates.plan, work, plain_names(aggregates.keys), plain_names(ends), path)
+    except Exception:
+        failed = True  # what the engine says may quote the data: it is dropped here, not carried along
+    if failed:
+        raise HushError(f"{WITHHELD} The charge stands.")

@@ -59,8 +59,8 @@ def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
     pa = arrow()
     columns = {name: keys.column(name) for name in keys.schema.names}
     if keys.num_rows == 0 and keys.schema.names:  # no group is shown: the same columns, empty
-        ends = [f"{name}{end}" for name in recipe.names for end in ("", "_low", "_high")]
-        return pa.table(columns | {name: pa.array([], pa.float64()) for name in ends})
+        blank = [f"{name}{end}" for name in recipe.names for end in ("", "_low", "_high")]
+        return pa.table(columns | {name: pa.array([], pa.float64()) for name in blank})
     for measure in recipe.measures:
         value = measure.answer(released)
         low, high = interval(measure, released, recipe.mechanisms, recipe.level)
