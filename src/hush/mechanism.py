@@ -233,6 +233,8 @@ class Mechanism:
 
 
 def _steps_of_integers(values: NDArray[Any], step: float) -> NDArray[np.int64]:
+    if _divides_one(step) and step < 2.0**-40:
+        return _exactly([Fraction(int(v)) for v in values], step)
     if not _divides_one(step):
         small = bool((values <= 2**53).all() and (values >= -(2**53)).all()) if values.dtype.kind != "b" else True
         return _steps_of_floats(values.astype(np.float64), step) if small else _exactly([Fraction(int(v)) for v in values], step)

@@ -82,3 +82,10 @@ def test_incomplete_json_is_refused():
     for text in (made, made.replace("1,", "[[1], [1, 2]],")):
         with pytest.raises(InvalidParameter, match="JSON"):
             Release.from_json(text)
+
+
+def test_integers_on_a_very_fine_lattice():
+    """A step far below what int64 multiplies by: exact all the same, and limited."""
+    steps = Mechanism(hush.Laplace(1.0), 1.0, 2.0**-70, integers=True).on_lattice(np.array([0, 1, -3]))
+    assert steps.tolist() == [0, 2**61, -(2**61)]
+    assert Mechanism(hush.Laplace(1.0), 1.0, 2.0**-50, integers=True).on_lattice(np.array([3])).tolist() == [3 * 2**50]

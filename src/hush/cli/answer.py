@@ -91,7 +91,8 @@ def _measures(options: argparse.Namespace) -> dict[str, Any]:
         made[f"{column}_histogram"] = tables.histogram(column, edges=[_value(edge, "histogram") for edge in edges.split(",")])
     for text in options.quantile:
         column, level, *rest = _split(text, "quantile", "column:q:low:high", 4, 5)
-        made[f"{column}_q{level}".replace(".", "_")] = tables.quantile(column, float(_value(level, "quantile")), **_bounds(rest, "quantile"))
+        q = float(_value(level, "quantile"))
+        made[f"{column}_q{level}".replace(".", "_")] = tables.quantile(column, q, **_bounds(rest, "quantile"))
     if not made:
         raise InvalidParameter("nothing is asked for; add --count, --count-units, --sum, --mean, --variance, --histogram or --quantile.")
     return made

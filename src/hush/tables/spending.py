@@ -101,7 +101,7 @@ def _scaled(noise: Noise, factor: float, bound: int) -> Mechanism:
             raise NotCertified("noise on the integers was calibrated for columns that move by 1; nothing was spent.")
         return Mechanism(noise, Sensitivity(linf=float(bound)), noise.step, integers=True)
     own = noise.scaled(factor * _SAFE)
-    fine = float(np.asarray(own.isf(0.25))) / 16.0
+    fine = max(float(np.asarray(own.isf(0.25))) / 16.0, bound * 2.0**-30)  # finer steps would leave too little room for sums
     return Mechanism(own, Sensitivity(linf=float(bound)), min(1.0, float(2.0 ** np.floor(np.log2(fine)))), integers=True)
 
 
