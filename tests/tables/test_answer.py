@@ -230,3 +230,9 @@ def test_a_mean_and_a_variance_share_their_columns(visits):
     for other in others:
         apart = visits.aggregate(m=mean("stay_days", low=0, high=30), v=other)
         assert not apart.shared and apart.plan(30.0, 1e-6, family="gaussian").spent.plan.sensitivity.l0 == 5
+
+
+def test_a_plan_with_bounds_to_find_says_so(visits):
+    """The whole budget, and no made-up range."""
+    text = repr(visits.aggregate(stay=mean("stay_days", low="private", high="private")).plan(2.0, 1e-6, family="laplace"))
+    assert "(2, 1e-06)" in text and "found privately" in text and "[0.0, 1.0]" not in text

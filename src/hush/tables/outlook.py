@@ -120,10 +120,17 @@ class QueryPlan:
 
     def __repr__(self) -> str:
         spent, rows = self.spent, 1000
-        pair = f"(epsilon, delta) = ({spent.epsilon:.6g}, {spent.delta:.6g})"
+        extra = self.for_bounds
+        epsilon, delta = spent.epsilon + (extra.epsilon if extra else 0.0), spent.delta + (extra.delta if extra else 0.0)
+        pair = f"(epsilon, delta) = ({epsilon:.6g}, {delta:.6g})"
         head = f"{pair} for each {self.query.table.unit}, at most {spent.reach.groups} group{'s' * (spent.reach.groups > 1)}"
         errors = [[name, f"+-{error:.4g}"] for name, error in self.errors(rows).items()]
-        bounds = [[measure.bounds_text] for measure in self.query.measures if not measure.name.startswith(".")]
+        sought = {measure.name for measure in self.query.search.measures} if self.query.search else set()
+        bounds = [
+            [f"{measure.name}: found privately; error per unit of range" if measure.name in sought else measure.bounds_text]
+            for measure in self.query.measures
+            if not measure.name.startswith(".")
+        ]
         lines = [head, self.why, ""]
         lines += text_table(
             ["answer", f"95 % error, group of {rows} rows", "bounds"], [a + b for a, b in zip(errors, bounds, strict=True)], []
