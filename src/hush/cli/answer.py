@@ -151,12 +151,20 @@ def _answer(options: argparse.Namespace) -> None:
     if options.out and Path(options.out).suffix not in (".parquet", ".csv"):
         raise InvalidParameter(f"--out must end in .parquet or .csv, got {options.out!r}.")
     ledger = hush.Ledger(options.ledger) if options.ledger else None
+    stream = options.engine != "duckdb" and (options.out or "").endswith(".parquet")  # executors write; the driver need not hold it
     try:
-        made = plan.answer(ledger=ledger, label=options.label, progress=_progress)
+        if stream:
+            receipt = plan.write(options.out, ledger=ledger, label=options.label, progress=_progress)
+        else:
+            made = plan.answer(ledger=ledger, label=options.label, progress=_progress)
     finally:
         if ledger is not None:
             ledger.close()
-    _write(options, made)
+    if not stream:
+        _write(options, made)
+        return
+    _progress("")
+    print(json.dumps({"file": options.out, "receipt": receipt}, indent=2) if options.json else f"written to {options.out}")
 
 
 def _progress(text: str) -> None:
