@@ -158,8 +158,10 @@ def test_what_is_left_fits_as_a_pure_release(requests: list[Any]) -> None:
     for options in (PLANNED, INTERACTIVE):
         with Ledger(None, **options) as ledger:
             attempts(ledger, requests)
+            before = len(ledger.entries)
             if ledger.left.epsilon > 1e-3:
-                ledger.spend((Laplace(1.0 / (ledger.left.epsilon * 0.99)), 1.0))
+                assert attempts(ledger, [(Laplace(1.0 / (ledger.left.epsilon * 0.99)), 1.0)]) == [True]
+                assert len(ledger.entries) == before + 1
 
 
 def test_composition_says_what_has_no_theorem() -> None:

@@ -14,6 +14,7 @@ float to one part in 2^53; a comparison forgives these two roundings, one part i
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -73,7 +74,7 @@ def _once_only(key: Key) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Account:
+class Account(ABC):
     """What all rules share: how often each mechanism was used, and the failure probabilities added up."""
 
     cap: Cap
@@ -103,14 +104,14 @@ class Account:
     def releases(self) -> list[Part]:
         return [(*key, times) for key, times in self.totals.items()]
 
+    @abstractmethod
     def covered(self) -> bool:
         """Is all of this within the cap?"""
-        raise NotImplementedError
 
-    @cached_property
+    @property
+    @abstractmethod
     def spent(self) -> Amount:
         """Upper bounds: epsilon at the cap's delta, and delta at the cap's epsilon."""
-        raise NotImplementedError
 
     @cached_property
     def left(self) -> Amount:

@@ -16,7 +16,7 @@ import numpy as np
 from hush.errors import InvalidParameter, whole, within
 from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
 from hush.tables.expression import bind
-from hush.tables.measure import Array, Measure, Prepared, Released, Total, per_row, range_of, resolved, row_limit, told, value_kind
+from hush.tables.measure import Array, Measure, PerRow, Prepared, Released, Total, per_row, range_of, resolved, row_limit, told, value_kind
 from hush.tables.quantise import Grid, Limits, quantised
 
 __all__ = ["count", "count_units", "histogram", "mean", "quantile", "sum_", "variance"]
@@ -42,9 +42,11 @@ class CountUnits(Measure):
         return Prepared(name, "count_units", lambda released: numbers(released[name]), totals=(total,), bounds_text=f"{name}: a unit once")
 
 
+@dataclass(frozen=True)
 class Bounded(Measure):
-    """An aggregate with `low` and `high`, declared or both "private"."""
+    """An aggregate of a column with `low` and `high`, declared or both "private"."""
 
+    column: Any
     low: Any
     high: Any
     rows_per_unit: int | None
@@ -59,16 +61,11 @@ class Bounded(Measure):
         return all(private)
 
     def with_bounds(self, low: float, high: float) -> Measure:
-        return replace(self, low=low, high=high)  # type: ignore[type-var]
+        return replace(self, low=low, high=high)
 
 
 @dataclass(frozen=True)
 class Sum(Bounded):
-    column: Any
-    low: Any
-    high: Any
-    rows_per_unit: int | None
-
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         column = bind(relation, self.column, f"the column of {name!r}")
         first, last = range_of(name, self.low, self.high, value_kind(name, column, dates=False))
@@ -85,20 +82,20 @@ class Sum(Bounded):
         return Prepared(name, "sum", lambda released: numbers(grid.value(numbers(released[name]))), value, rows, (total,), bounds_text=text)
 
 
+def sum_and_count(name: str, row: PerRow, rows: int) -> tuple[Total, Total]:
+    """What a mean and a variance have in common, and share where they are of the same rows: distances from the middle, and rows."""
+    distance = Total(f"{name}.sum", -rows * row.reach, rows * row.reach, lambda pair, v: v.sum())
+    return distance, Total(f"{name}.count", 0, rows, lambda pair, v: v.count())
+
+
 @dataclass(frozen=True)
 class Mean(Bounded):
-    column: Any
-    low: Any
-    high: Any
     rows_per_unit: int
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         column = bind(relation, self.column, f"the column of {name!r}")
         row, rows = per_row(name, column, self.low, self.high, limits, dates=True), row_limit(name, self.rows_per_unit, limits)
-        totals = (
-            Total(f"{name}.sum", -rows * row.reach, rows * row.reach, lambda pair, v: v.sum()),
-            Total(f"{name}.count", 0, rows, lambda pair, v: v.count()),
-        )
+        totals = sum_and_count(name, row, rows)
         text = told(name, rows, self.low, self.high)
         back, names = replace(row, column=None).back, [total.name for total in totals]  # nothing of the table: executors are sent it
         return Prepared(
@@ -113,9 +110,6 @@ class Variance(Bounded):
     c^2 is itself rounded, to about as many steps, and summed from its own middle.
     """
 
-    column: Any
-    low: Any
-    high: Any
     rows_per_unit: int
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
@@ -125,8 +119,9 @@ class Variance(Bounded):
         half = (1 << shift) >> 1
         largest = (row.reach**2 + half) >> shift
         middle = largest // 2
+        distance, number_of = sum_and_count(name, row, rows)
         totals = (
-            Total(f"{name}.sum", -rows * row.reach, rows * row.reach, lambda pair, v: v.sum()),
+            distance,
             # an integer shift of a number that is not negative: the same on every engine, where `//` goes through floats
             Total(
                 f"{name}.square",
@@ -134,7 +129,7 @@ class Variance(Bounded):
                 rows * (largest - middle),
                 lambda pair, v: (((v * v + half) >> shift) - middle).sum(),
             ),
-            Total(f"{name}.count", 0, rows, lambda pair, v: v.count()),
+            number_of,
         )
 
         names, step, widest = [total.name for total in totals], row.grid.step, ((row.bounds[1] - row.bounds[0]) / 2) ** 2
@@ -243,12 +238,9 @@ def _first_occupied(counts: Array) -> Any:
 class Quantile(Bounded):
     """From counts on a grid of at most `bins` values between low and high; values beyond them count at the ends."""
 
-    column: Any
-    q: float
-    low: Any
-    high: Any
-    bins: int
     rows_per_unit: int
+    q: float
+    bins: int
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         column, rows = bind(relation, self.column, f"the column of {name!r}"), row_limit(name, self.rows_per_unit, limits)
@@ -319,4 +311,4 @@ def quantile(column: Any, q: float, *, low: Any, high: Any, bins: int = 128, row
     bins = whole("bins", bins, 4)
     if bins > MOST_BINS:
         raise InvalidParameter(f"bins must be at most {MOST_BINS}, got {bins}.")
-    return Quantile(column, level, low, high, bins, whole("rows_per_unit", rows_per_unit))
+    return Quantile(column, low, high, whole("rows_per_unit", rows_per_unit), level, bins)

@@ -12,6 +12,7 @@ Means and variances sum the distance from the middle of [low, high], which halve
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,7 @@ class Prepared:
         return (*totals, Part(self.name, self.bin_columns, self.rows, reached, self.rows))
 
 
-class Measure:
+class Measure(ABC):
     """An aggregate as the user describes it; `prepare` joins it to a table."""
 
     column: Any
@@ -87,8 +88,9 @@ class Measure:
         """The same with declared bounds."""
         return self
 
+    @abstractmethod
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
-        raise NotImplementedError
+        """Its row value, totals, bins and way back, for this table."""
 
 
 def row_limit(name: str, rows: int, limits: Limits) -> int:
