@@ -1,0 +1,73 @@
+"""The losses of generalised linear models: what one row pushes, and how sharply the loss can bend.
+
+A loss of one row is l(margin, y) with margin = w . x + b. The gradient for coordinate i is x_i times the slope l'(margin, y). Every function
+here works row by row, so that what one row contributes depends on that row and on released weights only.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LOGISTIC", "SQUARED", "Objective"]
+
+Array = NDArray[np.float64]
+
+
+class Objective(Protocol):
+    """A loss as coordinate descent sees it."""
+
+    name: str
+    #: the largest second derivative in the margin: the smoothness constant M of a column whose squares average 1
+    curvature: float
+
+    def start(self, target: Array) -> Array:
+        """What is kept per row while weights move: it grows by x_i times the change of w_i."""
+
+    def slope(self, state: Array, target: Array, out: Array) -> Array:
+        """l'(margin, y) of every row; may return the state itself."""
+
+    def loss(self, margin: Array, target: Array) -> float:
+        """The mean loss; not private, for tests and non-private fits only."""
+
+
+class _Squared:
+    """l = (margin - y)^2 / 2; the state is the residual margin - y."""
+
+    name, curvature = "squared", 1.0
+
+    def start(self, target: Array) -> Array:
+        return -target
+
+    def slope(self, state: Array, target: Array, out: Array) -> Array:
+        return state
+
+    def loss(self, margin: Array, target: Array) -> float:
+        return 0.5 * float(np.mean((margin - target) ** 2))
+
+
+class _Logistic:
+    """l = log(1 + e^margin) - y margin for y in {0, 1}; the state is the margin."""
+
+    name, curvature = "logistic", 0.25
+
+    def start(self, target: Array) -> Array:
+        return np.zeros_like(target)
+
+    def slope(self, state: Array, target: Array, out: Array) -> Array:
+        np.negative(state, out=out)
+        np.minimum(out, 700.0, out=out)  # e^700 is finite, and 1 / (1 + e^700) is 0 to all digits that matter
+        np.exp(out, out=out)
+        out += 1.0
+        np.reciprocal(out, out=out)
+        out -= target
+        return out
+
+    def loss(self, margin: Array, target: Array) -> float:
+        return float(np.mean(np.logaddexp(0.0, margin) - target * margin))
+
+
+SQUARED: Objective = _Squared()
+LOGISTIC: Objective = _Logistic()

@@ -1,0 +1,84 @@
+"""Passes, step, clipping and solver from public facts only: rows, columns and budget. Nothing is tuned on the data.
+
+The rules are closed forms in rho = 2 sigma_1 sqrt(K) / N, the noise of one full gradient relative to what can be learned from N rows;
+K counts the intercept, sigma_1 is the Gaussian amount for the descent's share of the budget. How they were found and what they lose against
+tuned values is in docs/learn.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hush.errors import Unsupported, one_of, positive, whole, within
+from hush.learn.objective import Objective
+from hush.privacy import gaussian
+
+__all__ = ["SOLVERS", "Setting", "relative_noise", "setting"]
+
+SOLVERS = ("auto", "cd", "gd", "statistics")
+_PASSES = 20
+#: C_i rho^(1/3), by loss
+_CLIP = {"squared": 0.2, "logistic": 0.08}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a descent is run: all of it public."""
+
+    solver: str
+    passes: int
+    step: float
+    clip: float
+    rho: float
+
+
+def relative_noise(epsilon: float, delta: float, share: float, rows: int, columns: int) -> float:
+    """rho; 0 when no privacy is asked for, and with epsilon alone the Laplace amount takes the Gaussian's place."""
+    if math.isinf(epsilon):
+        return 0.0
+    if delta == 0.0:
+        amount = math.sqrt(2.0 * _PASSES * columns) / (epsilon * share)
+    else:
+        amount = float(np.asarray(gaussian.sigma(epsilon, delta))) / math.sqrt(share)
+    return 2.0 * amount * math.sqrt(columns) / rows
+
+
+def setting(
+    objective: Objective,
+    rho: float,
+    columns: int,
+    *,
+    solver: str,
+    passes: int | None,
+    step: float | None,
+    clip: float | None,
+) -> Setting:
+    """The chosen values where they were given, the rules where not."""
+    solver = one_of("solver", solver, SOLVERS)
+    if solver == "auto":
+        solver = _best_solver(objective, rho, columns)
+    if rho == 0.0:  # no privacy: exact coordinate steps until nothing moves
+        return Setting(solver, 100_000 if passes is None else whole("passes", passes), _step(step, 1.0), math.inf, rho)
+    return Setting(
+        solver,
+        _PASSES if passes is None else whole("passes", passes),
+        _step(step, min(max(0.2 * math.sqrt(0.05 / rho), 0.1), 1.0)),
+        _CLIP[objective.name] * rho ** (-1.0 / 3.0) if clip is None else within("clip", clip, 1e-6, 1e6, "write clip=0.5"),
+        rho,
+    )
+
+
+def _step(given: float | None, rule: float) -> float:
+    if given is None:
+        return rule
+    value = positive("step", given, "write step=0.2")
+    if value >= 2.0:
+        raise Unsupported(f"step must be below 2, got {value:g}: longer steps than twice the coordinate's minimum diverge; write step=1.0.")
+    return value
+
+
+def _best_solver(objective: Objective, rho: float, columns: int) -> str:
+    return "cd"
