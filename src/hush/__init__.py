@@ -85,9 +85,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """`hush.tables` is loaded when it is first asked for: its engines are heavy."""
-    if name == "tables":
+    """Rooms that are loaded when they are first asked for: what they stand on is heavy."""
+    if name in ("tables", "federated"):
         import importlib
 
-        return importlib.import_module("hush.tables")
+        return importlib.import_module(f"hush.{name}")
     raise AttributeError(f"module 'hush' has no attribute {name!r}")

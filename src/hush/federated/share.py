@@ -1,0 +1,82 @@
+"""The noise that each party adds so that the total is the noise that was calibrated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter, reject, whole
+from hush.federated.divide import power
+from hush.noise.catalogue import in_words
+from hush.noise.contract import Noise
+from hush.privacy.curve import Curve
+from hush.privacy.vector import curve
+from hush.sampling.entropy import Entropy
+from hush.sampling.exact import draw
+
+__all__ = ["Share", "share"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """One party's part of a noise: `honest` independent shares add up to exactly the law of `target`.
+
+    Guarantees: the sum over any `honest` parties is at least as private as `target`, whatever the other parties (who may collude with the
+    server and know their own shares) do; a further share is one more independent noise, so it never hurts.
+    """
+
+    target: Noise
+    parties: int
+    honest: int
+
+    @property
+    def noise(self) -> Noise:
+        """The law of one share."""
+        return self.sum_of(1)
+
+    @property
+    def total(self) -> Noise:
+        """The law of the sum when all parties answer: more noise than `target` if fewer were counted on."""
+        return self.sum_of(self.parties)
+
+    def sum_of(self, count: int) -> Noise:
+        """The law of the sum of `count` shares."""
+        count = whole("count", count, 1, "write share.sum_of(10)")
+        return power(self.target, Fraction(count, self.honest))
+
+    def draw(self, size: Any, step: float | None = None, *, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """`size` draws of one share, as whole numbers of lattice steps: exactly the share's law rounded to (or living on) the lattice."""
+        return draw(self.noise, size, step, entropy)
+
+    def central(self, sensitivity: Any = 1.0, *, answering: int | None = None) -> Curve:
+        """The privacy of the sum, of `answering` honest shares (as many as planned for, unless told)."""
+        return curve(self.target if answering is None else self.sum_of(whole("answering", answering)), sensitivity)
+
+    def local(self, sensitivity: Any = 1.0) -> Curve:
+        """The privacy of one party's own message, seen by itself."""
+        return curve(self.noise, sensitivity)
+
+    def __str__(self) -> str:
+        return f"each of {self.parties} parties adds {in_words(self.noise)}"
+
+
+def share(noise: Noise, parties: int, *, honest: int | None = None) -> Share:
+    """What each of `parties` parties adds so that the shares of `honest` of them (all, unless told) sum to exactly `noise`.
+
+    >>> from hush import Stable
+    >>> share(Stable(1.0, 10.0), 20, honest=10).total.gamma
+    20.0
+    """
+    if not isinstance(noise, Noise):
+        raise InvalidParameter(f"noise must be a noise such as Stable(1.7, 10.0), got {noise!r}.")
+    parties = whole("parties", parties, 1, "write share(noise, 100)")
+    counted = parties if honest is None else whole("honest", honest, 1, "write share(noise, 100, honest=70)")
+    if counted > parties:
+        raise reject("honest", honest, f"at most the {parties} parties", f"write honest={parties} or leave it out")
+    power(noise, Fraction(1, counted))  # says now what it cannot share
+    return Share(noise, parties, counted)
+

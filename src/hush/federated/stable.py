@@ -1,0 +1,109 @@
+"""Stable noise of least mean absolute error for a pure epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from hush.errors import Unsupported, budgets, positive, within
+from hush.noise.stable import Stable
+
+__all__ = ["StablePlan", "calibrate_stable"]
+
+
+@dataclass(frozen=True)
+class StablePlan:
+    """Stable noise with a pure epsilon, and what it costs beside Laplace noise."""
+
+    noise: Stable
+    epsilon: float
+    sensitivity: float
+
+    @property
+    def alpha(self) -> float:
+        return self.noise.alpha
+
+    @property
+    def gamma(self) -> float:
+        return self.noise.gamma
+
+    @property
+    def mean_abs(self) -> float:
+        """The mean absolute error of the sum, infinite at alpha = 1."""
+        return self.noise.mean_abs
+
+    @property
+    def laplace_ratio(self) -> float:
+        """Its mean absolute error over that of Laplace noise with the same epsilon, sensitivity/epsilon."""
+        return self.mean_abs * self.epsilon / self.sensitivity
+
+    def __str__(self) -> str:
+        return (
+            f"Stable(alpha={self.alpha:.6g}, gamma={self.gamma:.6g}): pure epsilon {self.epsilon:g} for sensitivity {self.sensitivity:g}, "
+            f"mean absolute error {self.mean_abs:.6g}, {self.laplace_ratio:.2f} times that of Laplace noise; its variance is infinite. "
+            "It is for sums of shares, which stay in the family with a pure epsilon: where one trusted party adds the noise, use Laplace."
+        )
+
+
+def _reach(alpha: float, epsilon: float) -> float:
+    """The largest shift in units of gamma with max_loss at most epsilon, from below."""
+    unit = Stable(alpha, 1.0)
+    low, high = 0.0, 1.0
+    while unit.max_loss(high) <= epsilon:
+        low, high = high, 2.0 * high
+        if high > 1e12:
+            return low
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if high - low <= 1e-15 * high:
+            break
+        low, high = (middle, high) if unit.max_loss(middle) <= epsilon else (low, middle)
+    return low
+
+
+def _error(alpha: float, epsilon: float) -> float:
+    """Mean absolute error at unit sensitivity."""
+    return Stable(alpha, 1.0 / _reach(alpha, epsilon)).mean_abs
+
+
+@lru_cache(maxsize=256)
+def _best_alpha(epsilon: float) -> float:
+    """The alpha of least mean absolute error: a scan, then golden-section search around its best point."""
+    grid = np.linspace(1.05, 1.99, 48)
+    best = int(np.argmin([_error(float(a), epsilon) for a in grid]))
+    low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, grid.size - 1)])
+    golden = 0.5 * (5.0**0.5 - 1.0)
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a, at_b = _error(a, epsilon), _error(b, epsilon)
+    while high - low > 1e-5:
+        if at_a < at_b:
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = _error(a, epsilon)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = _error(b, epsilon)
+    return 0.5 * (low + high)
+
+
+def calibrate_stable(epsilon: float, sensitivity: float = 1.0, *, alpha: float | None = None) -> StablePlan:
+    """The stable noise with this pure epsilon; alpha None picks the one of least mean absolute error (near 1.70 for epsilon up to 1).
+
+    >>> plan = calibrate_stable(1.0)
+    >>> round(plan.alpha, 1), round(plan.laplace_ratio, 2)
+    (1.7, 1.55)
+    """
+    target = float(budgets("epsilon", epsilon))
+    moved = positive("sensitivity", sensitivity)
+    if alpha is None:
+        alpha = _best_alpha(target)
+    alpha = within("alpha", alpha, 1.0, 2.0, "write alpha=1.7")
+    if alpha == 2.0:
+        raise Unsupported("alpha = 2 is Gaussian noise, which has no pure epsilon; write alpha=1.7, or calibrate(epsilon, delta).")
+    noise = Stable(alpha, moved / _reach(alpha, target) * (1.0 + 1e-15))
+    while noise.max_loss(moved) > target:
+        noise = noise.scaled(1.0 + 1e-14)
+    return StablePlan(noise, target, moved)
