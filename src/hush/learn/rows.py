@@ -7,19 +7,21 @@ order, so the sum is exact (a sum of fractions would not be: its rounding depend
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.learn.objective import Objective
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "grain"]
 
 Array = NDArray[np.float64]
 
 _FINEST = 32  # bits of a clipped gradient: rounding then moves a mean by under 2^-33 of its clipping bound
 
+
+def grain(rows: int) -> float:
+    """B: as fine as _FINEST, and coarse enough that sums over all rows stay below 2^53."""
+    return float(1 << min(_FINEST, 52 - rows.bit_length()))
 
 
 class Rows:
@@ -29,7 +31,7 @@ class Rows:
         """`columns` is overwritten: it is kept divided by the clipping bounds, in units of 1/B."""
         self.count = target.shape[0]
         self.objective, self.target, self.clips = objective, target, clips
-        self.grain = float(1 << min(_FINEST, 52 - max(1, math.ceil(math.log2(self.count + 1)))))
+        self.grain = grain(self.count)
         #: a clipping bound of infinity (no privacy asked for) leaves the gradients as they are
         self.clipped = bool(np.isfinite(clips).all())
         self.unit = clips / self.grain if self.clipped else np.ones_like(clips)
@@ -37,11 +39,6 @@ class Rows:
         self._columns = columns
         self._state = objective.start(target)
         self._slope, self._scratch = np.empty_like(self._state), np.empty_like(self._state)
-
-    @property
-    def sensitivity(self) -> float:
-        """How far one exchanged row can move a sum: 2B."""
-        return 2.0 * self.grain
 
     def total(self, index: int) -> float:
         """The sum over rows for one coordinate: a whole number of absolute value at most N B."""

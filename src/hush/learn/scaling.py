@@ -41,6 +41,9 @@ class Span:
     def half(self) -> Array:
         return 0.5 * self.high - 0.5 * self.low
 
+    def __getitem__(self, part: slice) -> Span:
+        return Span(self.low[part], self.high[part])
+
     def joined(self, other: Span) -> Span:
         return Span(np.concatenate([self.low, other.low]), np.concatenate([self.high, other.high]))
 
@@ -69,18 +72,28 @@ class Scaling:
             out[-1] = 1.0
         return out
 
+    def uncentred(self) -> Scaling:
+        """About 0 instead of the centre, for models without an intercept: the spread becomes the root mean square."""
+        return Scaling(np.zeros_like(self.centre), np.hypot(self.centre, self.spread), self.low, self.high)
+
+    def limited(self, reach: float | None) -> Scaling:
+        """With limits at `reach` spreads from the centre, where these are inside the present ones."""
+        if reach is None:
+            return self
+        low, high = np.maximum(self.low, self.centre - reach * self.spread), np.minimum(self.high, self.centre + reach * self.spread)
+        return Scaling(self.centre, self.spread, low, high)
+
     @classmethod
     def public(cls, span: Span) -> Scaling:
         """The ranges alone: u in [-1, 1]."""
         return cls(span.middle, span.half, span.low, span.high)
 
     @classmethod
-    def of_data(cls, rows: Array, span: Span | None) -> Scaling:
+    def of_data(cls, rows: Array, span: Span) -> Scaling:
         """The data's own means and spreads, as the paper has it: not private."""
-        spread = rows.std(axis=0)
-        wide = np.full(rows.shape[1], math.inf)
-        low, high = (-wide, wide) if span is None else (span.low, span.high)
-        return cls(rows.mean(axis=0), np.where(spread > 0.0, spread, 1.0), low, high)
+        limited = np.clip(rows, span.low, span.high)
+        spread = limited.std(axis=0)
+        return cls(limited.mean(axis=0), np.where(spread > 0.0, spread, 1.0), span.low, span.high)
 
 
 def moments_wish(columns: int, share: float) -> Wish:
@@ -110,22 +123,23 @@ def moment_sums(rows: Array, span: Span) -> NDArray[np.int64]:
         q /= _GRAIN  # a power of 2: exact
         np.floor(q, out=q)
         second[index] = q.sum()
-    return np.concatenate([first, second]).astype(np.int64)
+    return np.stack([first, second]).astype(np.int64)
 
 
-def private_scaling(rows: Array, span: Span, part: Part, winsorise: float | None, entropy: Entropy | None) -> Scaling:
-    """Centre and spread from noisy sums, limits at `winsorise` spreads from the centre and never outside the public range.
+def private_scaling(rows: Array, target: Array | None, span: Span, part: Part, entropy: Entropy | None) -> Scaling:
+    """Centre and spread of all columns (and of the target, last) from noisy sums.
 
     A variance below what the noise lets us see is taken to be that much: too large a spread only slows learning, too small a one
     would make a column explode.
     """
-    made = part.mechanism
-    noisy = made.value_of(made.noisy(made.on_lattice(moment_sums(rows, span)), entropy)).astype(np.float64)
+    width, made = rows.shape[1], part.mechanism
+    sums = moment_sums(rows, span[:width])
+    if target is not None:
+        sums = np.concatenate([sums, moment_sums(target[:, None], span[width:])], axis=1)
+    noisy = np.asarray(made.value_of(made.noisy(made.on_lattice(sums), entropy)), dtype=np.float64)
     scale = rows.shape[0] * _GRAIN
-    first, second = np.split(noisy / scale, 2)
-    error = part.deviation / scale
+    first, second = noisy / scale
+    error = min(part.deviation / scale, 1.0)
     mean = np.clip(first, -1.0, 1.0)
-    variance = np.clip(second - mean**2 + min(error, 1.0) ** 2, min(error, 1.0), 1.0)
-    centre, spread = span.middle + span.half * mean, span.half * np.sqrt(variance)
-    reach = math.inf if winsorise is None else winsorise
-    return Scaling(centre, spread, np.maximum(span.low, centre - reach * spread), np.minimum(span.high, centre + reach * spread))
+    variance = np.clip(second - mean**2 + error**2, error, 1.0)  # the square of a noisy mean is too large by the noise's variance
+    return Scaling(span.middle + span.half * mean, span.half * np.sqrt(variance), span.low, span.high)

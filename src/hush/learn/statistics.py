@@ -34,7 +34,7 @@ def _grain(rows: int, radius: float) -> float:
 
 def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
     """All sums of products of rows with `width` entries, at most `radius` long."""
-    square = (_grain(rows, radius) * radius) ** 2 * (1.0 + 1e-12)
+    square = (_grain(rows, radius) * radius) ** 2 * (1.0 + 1e-15)
     numbers = width * (width + 1) // 2
     # l1: 7 (|r|_1^2) / 2 + 5 |r|_2^2 at most, with |r|_1^2 <= width |r|_2^2, for each of the two rows
     return Wish(
@@ -50,8 +50,9 @@ def whole_rows(columns: Array, radius: float) -> tuple[Array, float]:
     """Columns (width, N) in place: shrunk to the radius, then whole numbers of 1/G, never longer than G R."""
     grain = _grain(columns.shape[1], radius)
     length = np.sqrt(np.einsum("in,in->n", columns, columns))
+    inside = radius * (1.0 - 4e-16 * (len(columns) + 16))  # the computed length is that near to the true one
     with np.errstate(divide="ignore"):
-        factor = grain * np.minimum(1.0, radius * (1.0 - 1e-13) / length)
+        factor = grain * np.minimum(1.0, inside / length)
     columns *= factor
     np.trunc(columns, out=columns)
     return columns, grain

@@ -1,0 +1,241 @@
+"""A fit from start to end: plan with public facts, spend, then look at the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, one_of, within
+from hush.learn.budget import Part, Wish, allot
+from hush.learn.descent import Trace, descend, updates_wish
+from hush.learn.objective import LOGISTIC, Objective
+from hush.learn.penalty import Penalty
+from hush.learn.rows import Rows, grain
+from hush.learn.scaling import SCALINGS, Scaling, Span, moments_wish, private_scaling
+from hush.learn.setting import Setting, relative_noise, setting
+from hush.learn.statistics import products, products_wish, quadratic_minimum
+from hush.sampling.entropy import Entropy
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+    from hush.ledger.entry import Entry
+
+__all__ = ["Fit", "Plan", "Request", "plan", "train"]
+
+Array = NDArray[np.float64]
+
+_RADIUS = 1.0  # of sqrt(K + 2), the root mean square length of a scaled row with constant and target
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asked for; nothing in it depends on the data."""
+
+    objective: Objective
+    epsilon: float
+    delta: float
+    span: Span
+    target_span: Span | None
+    l1: float = 0.0
+    l2: float = 0.0
+    penalise: str = "original"
+    fit_intercept: bool = True
+    solver: str = "auto"
+    noise: str = "auto"
+    accounting: str = "exact"
+    scaling: str = "private"
+    scaling_share: float = 0.25
+    winsorise: float | None = 3.0
+    passes: int | None = None
+    step: float | None = None
+    clip: float | None = None
+
+    @property
+    def private(self) -> bool:
+        """epsilon = inf asks for the same model without noise."""
+        return not math.isinf(self.epsilon)
+
+    @property
+    def scaled_columns(self) -> int:
+        return self.span.low.size + (self.target_span is not None)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Noise and settings, from public facts."""
+
+    request: Request
+    rows: int
+    setting: Setting
+    parts: list[Part] = field(default_factory=list)
+
+    def part(self, name: str) -> Part | None:
+        return next((part for part in self.parts if part.wish.name == name), None)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Weights in the user's units, and how they came about."""
+
+    coefficients: Array
+    intercept: float
+    scaling: Scaling
+    trace: Trace
+    plan: Plan
+    entry: Entry | None
+
+
+def plan(request: Request, rows: int) -> Plan:
+    """All mechanisms of a fit; raises before anything is spent."""
+    epsilon, delta = _budget(request)
+    one_of("scaling", request.scaling, SCALINGS)
+    one_of("penalise", request.penalise, ("original", "scaled"))
+    if request.winsorise is not None:
+        within("winsorise", request.winsorise, 0.5, 1e6, "write winsorise=3.0")
+    share = within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25") if request.scaling == "private" else 0.0
+    columns = request.span.low.size + request.fit_intercept
+    rho = relative_noise(epsilon, delta, 1.0 - share, rows, columns)
+    chosen = setting(
+        request.objective,
+        rho,
+        columns,
+        solver=request.solver,
+        passes=request.passes,
+        step=request.step,
+        clip=request.clip,
+    )
+    if not request.private:
+        return Plan(request, rows, chosen)
+    wishes: list[Wish] = [moments_wish(request.scaled_columns, share)] if share else []
+    if chosen.solver == "statistics":
+        wishes.append(products_wish(rows, columns + 1, _radius(columns), 1.0 - share))
+    else:
+        wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share))
+    return Plan(request, rows, chosen, allot(epsilon, delta, wishes, noise=request.noise, accounting=request.accounting))
+
+
+def _budget(request: Request) -> tuple[float, float]:
+    epsilon = as_float("epsilon", request.epsilon, "a number greater than 0", "write epsilon=1.0")
+    delta = float(deltas("delta", as_float("delta", request.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
+    return (epsilon if epsilon == math.inf else float(budgets("epsilon", epsilon))), delta
+
+
+def _radius(columns: int) -> float:
+    return _RADIUS * math.sqrt(columns + 1.0)
+
+
+def train(
+    made: Plan,
+    rows: Array,
+    target: Array,
+    *,
+    ledger: Ledger | None = None,
+    label: str = "",
+    before: tuple[Array, float] | None = None,
+    after_pass: Callable[[int, Trace], None] | None = None,
+    entropy: Entropy | None = None,
+) -> Fit:
+    """Spend, then scale, then learn. `before` are released weights to start from."""
+    for part in made.parts:
+        part.mechanism.prepare()
+    entry = _spend(made, ledger, label)
+    scaling = _scaling(made, rows, target, entropy)
+    own, of_target = scaling[: rows.shape[1]], scaling[rows.shape[1] :]
+    columns = own.columns(rows, constant=made.request.fit_intercept)
+    scaled = of_target.columns(target[:, None], constant=False)[0] if made.request.target_span is not None else target
+    penalty = _penalty(made.request, own, of_target)
+    solve = _from_products if made.setting.solver == "statistics" else _by_descent
+    start = _scaled_weights(before, own, of_target, made.request.fit_intercept)
+    trace = solve(made, columns, scaled, penalty, start, after_pass, entropy)
+    coefficients, intercept = _original_weights(trace.weights[-1], own, of_target, made.request.fit_intercept)
+    return Fit(coefficients, intercept, scaling, trace, made, entry)
+
+
+def _spend(made: Plan, ledger: Ledger | None, label: str) -> Entry | None:
+    if ledger is None:
+        return None
+    if not made.parts:
+        raise InvalidParameter("epsilon = inf asks for no privacy, which no ledger can pay for; leave the ledger out.")
+    if made.request.scaling == "paper":
+        raise Unsupported("scaling='paper' scales by the data itself and has no guarantee to charge; leave the ledger out.")
+    request = made.request
+    return ledger.spend([part.charge for part in made.parts], label=label, epsilon=request.epsilon, delta=request.delta)
+
+
+def _scaling(made: Plan, rows: Array, target: Array, entropy: Entropy | None) -> Scaling:
+    request = made.request
+    regression = request.target_span is not None
+    span = request.span.joined(request.target_span) if request.target_span is not None else request.span
+    part = made.part("means and spreads")
+    if part is not None:
+        found = private_scaling(rows, target if regression else None, span, part, entropy)
+    elif request.private and request.scaling == "public":
+        found = Scaling.public(span)
+    else:
+        found = Scaling.of_data(np.column_stack([rows, target]) if regression else rows, span)
+    found = found.limited(request.winsorise)
+    return found if request.fit_intercept else found.uncentred()
+
+
+def _penalty(request: Request, own: Scaling, of_target: Scaling) -> Penalty:
+    """Per weight in scaled units: in the user's units w = w_u s_y/s_i, and the loss is s_y^2 times the scaled one."""
+    spread = own.spread if request.penalise == "original" else np.ones_like(own.spread)
+    height = float(of_target.spread[0]) if of_target.spread.size and request.penalise == "original" else 1.0
+    free = [0.0] * request.fit_intercept
+    return Penalty(np.append(request.l1 / (spread * height), free), np.append(request.l2 / spread**2, free))
+
+
+def _scaled_weights(before: tuple[Array, float] | None, own: Scaling, of_target: Scaling, constant: bool) -> Array:
+    if before is None:
+        return np.zeros(own.spread.size + constant)
+    coefficients, intercept = before
+    centre, height = _height(of_target)
+    weights = coefficients * own.spread / height
+    return np.append(weights, [(intercept + coefficients @ own.centre - centre) / height] * constant)
+
+
+def _original_weights(weights: Array, own: Scaling, of_target: Scaling, constant: bool) -> tuple[Array, float]:
+    centre, height = _height(of_target)
+    coefficients = weights[: own.spread.size] * height / own.spread
+    if not constant:
+        return coefficients, 0.0
+    return coefficients, float(centre + height * weights[-1] - coefficients @ own.centre)
+
+
+def _height(of_target: Scaling) -> tuple[float, float]:
+    return (float(of_target.centre[0]), float(of_target.spread[0])) if of_target.spread.size else (0.0, 1.0)
+
+
+_Progress = Callable[[int, Trace], None] | None
+
+
+def _by_descent(
+    made: Plan, columns: Array, target: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None
+) -> Trace:
+    clips = np.full(len(columns), made.setting.clip)
+    data = Rows(columns, target, made.request.objective, clips)
+    data.move_all(start)
+    return descend(data, penalty, made.setting, made.part("updates"), start, after_pass=after_pass, entropy=entropy)
+
+
+def _from_products(
+    made: Plan, columns: Array, target: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None
+) -> Trace:
+    logistic = made.request.objective is LOGISTIC
+    goal = 2.0 * target - 1.0 if logistic else target  # the label as -1 or 1
+    found = products(np.vstack([columns, goal[None]]), _radius(len(columns)), made.part("sums of products"), entropy)
+    hessian, pull = found.matrix[:-1, :-1], found.matrix[:-1, -1]
+    noise = found.error * math.sqrt(len(columns))  # how far the noise moves eigenvalues: about its spectral norm
+    if logistic:  # loss = log 2 - (y - 1/2) m + m^2/8, times 4
+        penalty = Penalty(4.0 * penalty.l1, 4.0 * penalty.l2)
+        pull = 2.0 * pull
+    weights = quadratic_minimum(hessian, pull, penalty, noise)
+    trace = Trace([weights], [hessian @ weights - pull])
+    if after_pass is not None:
+        after_pass(1, trace)
+    return trace
