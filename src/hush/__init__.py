@@ -86,7 +86,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Rooms that are loaded when they are first asked for: what they stand on is heavy."""
-    if name in ("tables", "federated"):
+    if name in ("tables", "learn", "federated"):
         import importlib
 
         return importlib.import_module(f"hush.{name}")

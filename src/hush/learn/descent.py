@@ -6,7 +6,6 @@ from released sums is post-processing: the weights after every pass, their avera
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 

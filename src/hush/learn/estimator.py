@@ -2,14 +2,143 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, positive, within
+from hush.errors import non_negative, positive, within
 from hush.learn import label
-from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin, span_of
+from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin, check_classification_targets, span_of
 from hush.learn.objective import LOGISTIC, SQUARED
+from hush.learn.training import Plan
 
 __all__ = ["ElasticNet", "Lasso", "LogisticRegression", "Ridge"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _Regression(RegressorMixin, LinearModel):
+    """Squared loss; target_bounds is the public range of y, a pair."""
+
+    target_bounds: Any
+    alpha: float = 1.0
+
+    def _penalty(self, rows: int) -> tuple[float, float]:
+        """(l1, l2) of mean squared loss / 2 + l1 |w| + l2 w^2 / 2."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn coef_ and intercept_ from rows X and targets y; guarantee_, noise_, receipt_ and trace_ tell how."""
+        rows, target = self._checked(X, y, y_numeric=True)
+        l1, l2 = self._penalty(rows.shape[0])
+        request = self._request(l1, l2, objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1))
+        self._learn(rows, target.astype(np.float64), request)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The expected target of each row; rows are limited as in training (`limits_`)."""
+        return self._margin(X)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ElasticNet(_Regression):
+    """Least |y - Xw - b|^2 / (2n) + alpha l1_ratio |w|_1 + alpha (1 - l1_ratio) |w|^2 / 2, privately.
+
+    Guarantees: (epsilon, delta)-privacy of everything on the fitted estimator, for one row exchanged (see `guarantee_`).
+
+    >>> import numpy as np, hush.learn
+    >>> rng = np.random.default_rng()
+    >>> X = rng.uniform(-1, 1, (5000, 3)); y = X @ [1.0, 0.0, -1.0]
+    >>> model = hush.learn.ElasticNet(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), alpha=0.01).fit(X, y)
+    >>> bool(np.abs(model.coef_ - [1.0, 0.0, -1.0]).max() < 0.5)
+    True
+    """
+
+    l1_ratio: float = 0.5
+
+    def _penalty(self, rows: int) -> tuple[float, float]:
+        alpha, ratio = non_negative("alpha", self.alpha), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
+        return alpha * ratio, alpha * (1.0 - ratio)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Lasso(_Regression):
+    """Least |y - Xw - b|^2 / (2n) + alpha |w|_1, privately; parameters as in ElasticNet."""
+
+    def _penalty(self, rows: int) -> tuple[float, float]:
+        return non_negative("alpha", self.alpha), 0.0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Ridge(_Regression):
+    """Least |y - Xw - b|^2 + alpha |w|^2, privately (a sum over rows, as in scikit-learn); parameters as in ElasticNet."""
+
+    def _penalty(self, rows: int) -> tuple[float, float]:
+        return 0.0, non_negative("alpha", self.alpha) / rows
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LogisticRegression(ClassifierMixin, LinearModel):
+    """Least C sum of log-losses + l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2, privately, for two classes.
+
+    classes: the two labels, public knowledge. None means 0 and 1, or False and True if y is boolean; "private" finds them for 5 % of
+    epsilon and 10 % of delta, which needs many rows of each.
+
+    >>> import numpy as np, hush.learn
+    >>> rng = np.random.default_rng()
+    >>> X = rng.uniform(-1, 1, (5000, 2)); y = (X[:, 0] > 0).astype(int)
+    >>> model = hush.learn.LogisticRegression(epsilon=1.0, delta=1e-6, bounds=(-1, 1)).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8), model.guarantee_.holds
+    (True, True)
+    """
+
+    C: float = 1.0
+    l1_ratio: float = 0.0
+    classes: Any = None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn coef_ and intercept_ from rows X and labels y; guarantee_, noise_, receipt_ and trace_ tell how."""
+        rows, labels = self._checked(X, y)
+        check_classification_targets(labels)
+        weight, ratio = 1.0 / (positive("C", self.C) * rows.shape[0]), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
+        request = self._request(
+            weight * ratio,
+            weight * (1.0 - ratio),
+            objective=LOGISTIC,
+            target_span=None,
+            find_labels=label.to_be_found(self.classes),
+        )
+        known = None if request.find_labels else label.declared(self.classes, labels)
+
+        def target(made: Plan) -> Array:
+            nonlocal known
+            if known is None:
+                known = label.found(labels, made.labels, self.entropy)
+            return np.asarray(labels == known[1], dtype=np.float64)
+
+        self._learn(rows, target, request)
+        self.classes_: Any = known
+        self.coef_, self.intercept_ = self.coef_.reshape(1, -1), np.array([self.intercept_])
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The log-odds of the second class."""
+        return self._margin(X)
+
+    def predict(self, X: Any) -> Any:
+        """The likelier class of each row."""
+        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class."""
+        margin = self.decision_function(X)
+        second = np.exp(-np.logaddexp(0.0, -margin))
+        return np.stack([np.exp(-np.logaddexp(0.0, margin)), second], axis=1)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Their logarithms."""
+        margin = self.decision_function(X)
+        return -np.stack([np.logaddexp(0.0, margin), np.logaddexp(0.0, -margin)], axis=1)

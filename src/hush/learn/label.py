@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from hush.calibrate import calibrate
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, Unsupported, one_of
 from hush.mechanism import Mechanism
 from hush.sampling.entropy import Entropy
 from hush.sensitivity import Sensitivity
 
-__all__ = ["Labels", "declared", "found", "labels_plan"]
+__all__ = ["Labels", "declared", "found", "labels_plan", "to_be_found"]
 
 #: What finding labels takes of epsilon and of delta.
 EPSILON_SHARE, DELTA_SHARE = 0.05, 0.1
@@ -46,6 +46,11 @@ def labels_plan(epsilon: float, delta: float) -> Labels:
     return Labels(made, threshold, delta)
 
 
+def to_be_found(classes: Any) -> bool:
+    """Is classes the word "private"?"""
+    return isinstance(classes, str) and one_of("classes", classes, ("private",)) == "private"
+
+
 def declared(classes: Any, labels: Any) -> Any:
     """Classes that were given; without them 0 and 1, or False and True, by the type of y: a public fact."""
     if classes is None:
@@ -63,9 +68,11 @@ def declared(classes: Any, labels: Any) -> Any:
     return known
 
 
-def found(labels: Any, plan: Labels, entropy: Entropy | None) -> Any:
-    """The labels whose noisy count passes the threshold."""
+def found(labels: Any, plan: Labels | None, entropy: Entropy | None) -> Any:
+    """The labels whose noisy count passes the threshold; without a plan (no privacy asked for) those that occur."""
     values, counts = np.unique(labels, return_counts=True)
+    if plan is None:
+        return declared(values, labels)
     made = plan.mechanism
     noisy = made.value_of(made.noisy(made.on_lattice(counts.astype(np.int64)), entropy))
     shown = values[noisy >= plan.threshold]

@@ -2,73 +2,123 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, non_negative, reject
-from hush.learn.objective import Objective
+from hush.errors import InvalidParameter, Unsupported, reject
 from hush.learn.progress import reporter
 from hush.learn.receipt import guarantee, receipt
 from hush.learn.scaling import Span
-from hush.learn.training import Fit, Request, plan, train
+from hush.learn.training import Fit, Plan, Request, pay, plan, train
 from hush.ledger import Ledger
+from hush.ledger.entry import Entry
+from hush.sampling.entropy import Entropy
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+    from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as failure:
     raise ImportError("hush.learn needs scikit-learn 1.6 or newer; install it with: pip install 'hush[learn]'") from failure
 
-__all__ = ["ClassifierMixin", "LinearModel", "MetaEstimatorMixin", "RegressorMixin", "check_is_fitted", "clone"]
+__all__ = [
+    "ClassifierMixin",
+    "LinearModel",
+    "MetaEstimatorMixin",
+    "RegressorMixin",
+    "check_classification_targets",
+    "check_is_fitted",
+    "clone",
+    "span_of",
+]
 
 Array = NDArray[np.float64]
 
+#: Parameters that go into a request as they are.
+_SETTINGS = (
+    *("epsilon", "delta", "fit_intercept", "penalise", "solver", "noise", "accounting", "scaling", "scaling_share", "winsorise"),
+    *("passes", "step", "clip"),
+)
 _LARGEST_BOUND = 1e150  # beyond it squares overflow
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearModel(BaseEstimator):
-    """A generalised linear model learned privately; see the estimators for their parameters."""
+    """A generalised linear model learned privately. Every estimator has these parameters, all keywords:
+
+    epsilon, delta: the budget of one fit; epsilon = inf gives the same model without noise, and no privacy.
+    bounds: public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column names to pairs. Values outside
+        are moved to the nearest end.
+    fit_intercept: as in scikit-learn. penalise: "original" puts the penalty on coefficients in the units of X, as scikit-learn does;
+        "scaled" on coefficients of standardised columns.
+    solver: "cd" coordinate descent, "gd" full gradients, "statistics" one release of all products, "auto" by rows, columns and budget.
+    noise: a family's name, or "auto" for the least noise. accounting: "exact", or "zcdp" for the flipped Huber paper's looser route.
+    scaling: "private" (means and spreads released with `scaling_share` of the budget), "public" (ranges only), "paper" (the data's own
+        means and spreads: reproduces the paper and has no guarantee).
+    winsorise: values further than this many spreads from the centre are moved there; None for no limit inside the ranges.
+    passes, step, clip: of the descent; None for closed-form rules in public facts.
+    ledger: a hush.Ledger that is charged before any noise is drawn. warm_start: start from the last fit; needs a ledger.
+    verbose: 1 for a progress bar, 2 for a line per pass. entropy: where random bits come from; None is the operating system.
+    """
 
     epsilon: float
     delta: float
     bounds: Any
-    _objective: Objective
+    fit_intercept: bool = True
+    penalise: str = "original"
+    solver: str = "auto"
+    noise: str = "auto"
+    accounting: str = "exact"
+    scaling: str = "private"
+    scaling_share: float = 0.25
+    winsorise: float | None = 3.0
+    passes: int | None = None
+    step: float | None = None
+    clip: float | None = None
+    ledger: Ledger | None = None
+    warm_start: bool = False
+    verbose: int = 0
+    entropy: Entropy | None = None
 
-    def _request(self, width: int, l1: float, l2: float, target_span: Span | None, epsilon: float, delta: float) -> Request:
-        params = self.get_params(deep=False)
-        names = ("penalise", "fit_intercept", "solver", "noise", "accounting", "scaling", "scaling_share", "winsorise")
-        settings = {name: params[name] for name in (*names, "passes", "step", "clip")}
-        span = _span("bounds", self.bounds, width, getattr(self, "feature_names_in_", None))
-        return Request(self._objective, epsilon, delta, span, target_span, non_negative("l1", l1), non_negative("l2", l2), **settings)
+    def _request(self, l1: float, l2: float, **changed: Any) -> Request:
+        names = (
+            "fit_intercept",
+            "penalise",
+            "solver",
+            "noise",
+            "accounting",
+            "scaling",
+            "scaling_share",
+            "winsorise",
+            "passes",
+            "step",
+            "clip",
+        )
+        settings = {name: getattr(self, name) for name in ("epsilon", "delta", *names)} | changed
+        span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        return Request(span=span, l1=l1, l2=l2, **settings)
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         rows, target = validate_data(self, X, y, dtype=np.float64, accept_sparse=False, ensure_min_samples=2, **options)
         return rows, target
 
-    def _learn(self, rows: Array, target: Array, request: Request, **found: Any) -> None:
-        """Plan, spend, train, and write what may be known onto the estimator."""
-        params = self.get_params(deep=False)
-        ledger = _ledger(params["ledger"])
+    def _learn(self, rows: Array, target: Array | Callable[[Plan], Array], request: Request) -> None:
+        """Plan, pay, train, and write what may be known onto the estimator. A target that is a function is called when it is paid for."""
+        ledger = _ledger(self.ledger)
         made = plan(request, rows.shape[0])
-        name = type(self).__name__
-        fit = train(
-            made,
-            rows,
-            target,
-            ledger=ledger,
-            label=f"fit of {name}",
-            before=self._before(params["warm_start"], ledger),
-            after_pass=reporter(params["verbose"], made.setting.passes, name),
-            entropy=params["entropy"],
-        )
-        self._write(fit, found)
+        before, after_pass = self._before(ledger), reporter(self.verbose, made.setting.passes, type(self).__name__)
+        entry = pay(made, ledger, f"fit of {type(self).__name__}")
+        numbers = target(made) if callable(target) else target
+        fit = train(made, rows, numbers, before=before, after_pass=after_pass, entropy=self.entropy)
+        self._write(fit, entry)
 
-    def _before(self, warm_start: Any, ledger: Ledger | None) -> tuple[Array, float] | None:
+    def _before(self, ledger: Ledger | None) -> tuple[Array, float] | None:
         """Released weights to start from: allowed only where every fit is charged to one ledger."""
-        if not warm_start:
+        if not self.warm_start:
             return None
         if ledger is None:
             raise Unsupported(
@@ -79,7 +129,7 @@ class LinearModel(BaseEstimator):
             return None
         return np.ravel(self.coef_).astype(np.float64), float(np.ravel(self.intercept_)[0])
 
-    def _write(self, fit: Fit, found: dict[str, Any]) -> None:
+    def _write(self, fit: Fit, entry: Entry | None) -> None:
         width = fit.coefficients.size
         self.coef_: Any = fit.coefficients
         self.intercept_: Any = fit.intercept
@@ -87,7 +137,7 @@ class LinearModel(BaseEstimator):
         self.limits_ = np.stack([fit.scaling.low[:width], fit.scaling.high[:width]], axis=1)
         self.guarantee_ = guarantee(fit.plan)
         self.noise_ = fit.plan.parts[-1].mechanism.noise if fit.plan.parts else None
-        self.receipt_ = receipt(fit, type(self).__name__, found=found)
+        self.receipt_ = receipt(fit, type(self).__name__, entry)
         self.trace_ = _convergence(fit)
 
     def _margin(self, X: Any) -> Array:
@@ -115,7 +165,7 @@ def _ledger(given: Any) -> Ledger | None:
     raise reject("ledger", given, "a hush.Ledger or None", "write ledger=hush.Ledger('budget.db', epsilon=1.0, delta=1e-6)")
 
 
-def _span(name: str, bounds: Any, width: int, names: Any = None) -> Span:
+def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
     """Public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
     hint = f"write {name}=(0.0, 100.0), or one (low, high) pair per column"
     if bounds is None:

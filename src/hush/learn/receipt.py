@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from hush.learn.objective import LOGISTIC
 from hush.learn.training import Fit, Plan
+from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
 from hush.version import __version__
 
@@ -39,19 +41,21 @@ def guarantee(plan: Plan) -> Guarantee:
     if not request.private:
         return Guarantee(math.inf, 1.0, _NEIGHBOURS, False, "epsilon = inf asks for no noise")
     if request.scaling == "paper":
-        reason = "scaling='paper' takes means, spreads and smoothness from the data itself, as the flipped Huber paper does, and adds no noise to them"
+        reason = (
+            "scaling='paper' takes means, spreads and smoothness from the data itself, as the flipped Huber paper does, "
+            "and adds no noise to them"
+        )
         return Guarantee(math.inf, 1.0, _NEIGHBOURS, False, reason)
     return Guarantee(request.epsilon, request.delta, _NEIGHBOURS, True)
 
 
-def receipt(fit: Fit, model: str, *, label: str = "", found: dict[str, Any] | None = None) -> dict[str, Any]:
+def receipt(fit: Fit, model: str, entry: Entry | None) -> dict[str, Any]:
     """Everything public about a fit, ready for JSON."""
     plan, promise = fit.plan, guarantee(fit.plan)
     request, setting = plan.request, plan.setting
     return {
         "kind": "private fit",
         "model": model,
-        "label": label,
         "guarantee": str(promise),
         "epsilon": promise.epsilon if promise.holds else None,
         "delta": promise.delta if promise.holds else None,
@@ -67,17 +71,27 @@ def receipt(fit: Fit, model: str, *, label: str = "", found: dict[str, Any] | No
         "accounting": request.accounting,
         "scaling": request.scaling,
         "parts": [_part(part) for part in plan.parts],
-        "ledger": None if fit.entry is None else {"number": fit.entry.number, "time": fit.entry.time},
+        "labels": None
+        if plan.labels is None
+        else {"noise": plain_values(plan.labels.mechanism.noise), "threshold": plan.labels.threshold, "delta": plan.labels.delta},
+        "ledger": None if entry is None else {"number": entry.number, "time": entry.time},
         "version": __version__,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-    } | (found or {})
+    }
 
 
 def _public(plan: Plan) -> list[str]:
     known = ["the number of rows and of features", "the ranges in bounds"]
     if plan.request.target_span is not None:
         known.append("the range in target_bounds")
+    if plan.request.objective is LOGISTIC and plan.labels is None:
+        known.append("the two classes")
     return [*known, "all settings, which follow from these and from the budget"]
+
+
+def _labels(plan: Plan) -> dict[str, Any] | None:
+    made = plan.labels
+    return None if made is None else {"noise": plain_values(made.mechanism.noise), "threshold": made.threshold, "delta": made.delta}
 
 
 def _part(part: Any) -> dict[str, Any]:

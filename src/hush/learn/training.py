@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, one_of, within
 from hush.learn.budget import Part, Wish, allot
 from hush.learn.descent import Trace, descend, updates_wish
+from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.objective import LOGISTIC, Objective
 from hush.learn.penalty import Penalty
 from hush.learn.rows import Rows, grain
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from hush.ledger import Ledger
     from hush.ledger.entry import Entry
 
-__all__ = ["Fit", "Plan", "Request", "plan", "train"]
+__all__ = ["Fit", "Plan", "Request", "pay", "plan", "train"]
 
 Array = NDArray[np.float64]
 
@@ -54,6 +55,8 @@ class Request:
     passes: int | None = None
     step: float | None = None
     clip: float | None = None
+    #: are the labels of a classifier to be found privately?
+    find_labels: bool = False
 
     @property
     def private(self) -> bool:
@@ -73,6 +76,7 @@ class Plan:
     rows: int
     setting: Setting
     parts: list[Part] = field(default_factory=list)
+    labels: Labels | None = None
 
     def part(self, name: str) -> Part | None:
         return next((part for part in self.parts if part.wish.name == name), None)
@@ -87,7 +91,6 @@ class Fit:
     scaling: Scaling
     trace: Trace
     plan: Plan
-    entry: Entry | None
 
 
 def plan(request: Request, rows: int) -> Plan:
@@ -111,12 +114,17 @@ def plan(request: Request, rows: int) -> Plan:
     )
     if not request.private:
         return Plan(request, rows, chosen)
+    labels = None
+    if request.find_labels:  # simple composition: the rest of epsilon and delta is for learning
+        labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
+        epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
     wishes: list[Wish] = [moments_wish(request.scaled_columns, share)] if share else []
     if chosen.solver == "statistics":
         wishes.append(products_wish(rows, columns + 1, _radius(columns), 1.0 - share))
     else:
         wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share))
-    return Plan(request, rows, chosen, allot(epsilon, delta, wishes, noise=request.noise, accounting=request.accounting))
+    parts = allot(epsilon, delta, wishes, noise=request.noise, accounting=request.accounting)
+    return Plan(request, rows, chosen, parts, labels)
 
 
 def _budget(request: Request) -> tuple[float, float]:
@@ -134,16 +142,11 @@ def train(
     rows: Array,
     target: Array,
     *,
-    ledger: Ledger | None = None,
-    label: str = "",
     before: tuple[Array, float] | None = None,
     after_pass: Callable[[int, Trace], None] | None = None,
     entropy: Entropy | None = None,
 ) -> Fit:
-    """Spend, then scale, then learn. `before` are released weights to start from."""
-    for part in made.parts:
-        part.mechanism.prepare()
-    entry = _spend(made, ledger, label)
+    """Scale, then learn; call it only after `pay`. `before` are released weights to start from."""
     scaling = _scaling(made, rows, target, entropy)
     own, of_target = scaling[: rows.shape[1]], scaling[rows.shape[1] :]
     columns = own.columns(rows, constant=made.request.fit_intercept)
@@ -153,18 +156,24 @@ def train(
     start = _scaled_weights(before, own, of_target, made.request.fit_intercept)
     trace = solve(made, columns, scaled, penalty, start, after_pass, entropy)
     coefficients, intercept = _original_weights(trace.weights[-1], own, of_target, made.request.fit_intercept)
-    return Fit(coefficients, intercept, scaling, trace, made, entry)
+    return Fit(coefficients, intercept, scaling, trace, made)
 
 
-def _spend(made: Plan, ledger: Ledger | None, label: str) -> Entry | None:
+def pay(made: Plan, ledger: Ledger | None, label: str) -> Entry | None:
+    """Build every sampler, then charge the ledger: after this nothing but the draws is left to do."""
+    for part in made.parts:
+        part.mechanism.prepare()
     if ledger is None:
         return None
     if not made.parts:
         raise InvalidParameter("epsilon = inf asks for no privacy, which no ledger can pay for; leave the ledger out.")
     if made.request.scaling == "paper":
         raise Unsupported("scaling='paper' scales by the data itself and has no guarantee to charge; leave the ledger out.")
-    request = made.request
-    return ledger.spend([part.charge for part in made.parts], label=label, epsilon=request.epsilon, delta=request.delta)
+    charges, extra = [part.charge for part in made.parts], 0.0
+    if made.labels is not None:
+        made.labels.mechanism.prepare()
+        charges, extra = charges + made.labels.mechanism.parts, made.labels.delta
+    return ledger.spend(charges, label=label, extra_delta=extra, epsilon=made.request.epsilon, delta=made.request.delta)
 
 
 def _scaling(made: Plan, rows: Array, target: Array, entropy: Entropy | None) -> Scaling:

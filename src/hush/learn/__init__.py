@@ -1,0 +1,14 @@
+"""Private learning: scikit-learn's linear models by noisy coordinate descent, with exact accounting.
+
+    model = hush.learn.LogisticRegression(epsilon=1.0, delta=1e-6, bounds=[(18, 90), (0, 1)]).fit(X, y)
+    model.coef_, model.guarantee_, model.receipt_
+
+One row is one person; neighbours are data sets with one row exchanged. See docs/learn.md.
+"""
+
+from __future__ import annotations
+
+from hush.learn.estimator import ElasticNet, Lasso, LogisticRegression, Ridge
+from hush.learn.receipt import Guarantee
+
+__all__ = ["ElasticNet", "Guarantee", "Lasso", "LogisticRegression", "Ridge"]
