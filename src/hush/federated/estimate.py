@@ -1,0 +1,206 @@
+"""What a population's reports say: mean, sum and histogram, with intervals that cover.
+
+The target is the people who reported, so that all error is noise of known law. `sampled=True` widens the interval to the population that
+they were drawn from at random.
+
+    method     error of the mean                                   law used for the interval
+    average    the average of n draws                              stable: exact, scale gamma n^(1/alpha - 1) (SaS paper, Lemma V.1);
+                                                                   others: their n-fold convolution on a grid, rounded outwards
+    bounded    the average of n bounded numbers (unbiased.py)      normal with the largest variance that any values can give, plus the
+                                                                   bias; below 50 reports Chebyshev's inequality
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from hush.errors import HushError, InvalidParameter, Unsupported, as_float, one_of, reject
+from hush.federated.category import Answers
+from hush.federated.local import STEPS, Reports
+from hush.federated.unbiased import bounded
+from hush.noise.contract import Noise
+from hush.noise.gaussian import Gaussian
+from hush.noise.stable import Stable
+
+__all__ = ["Estimate", "Histogram", "half_width", "histogram", "mean", "methods", "total"]
+
+METHODS = ("average", "bounded")
+_FEW = 50  # below this many reports the normal law is not relied on
+_MANY = 100_000  # above, the convolution is normal to a part in a thousand at any level met here
+_PER_DEVIATION = 8  # grid points of a convolution in one standard deviation
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number about a population with an interval that holds the true one with probability at least `level`."""
+
+    value: float
+    half_width: float
+    level: float
+    method: str
+    count: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.value - self.half_width, self.value + self.half_width
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g} +- {self.half_width:.4g} ({100 * self.level:g} %, {self.method} of {self.count} reports)"
+
+
+def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled: bool = False) -> Estimate:
+    """The mean of the people's (clipped) values.
+
+    method: "average" of the reports, "bounded" (an unbiased bounded function of each, see hush.federated.unbiased: finite variance for
+    stable noise, less of it for Laplace), or "auto", the narrower one.
+
+    Guarantees: the interval holds the mean of those who reported (sampled=True: of the population they are a random sample of) with
+    probability at least `level`; up to normal approximation for "bounded" from 50 reports on, and for sampled=True.
+
+    >>> from hush.federated import local
+    >>> guess = mean(local([40.0] * 2000, 1.0, 0, 100, noise="laplace"))
+    >>> guess.method, round(guess.half_width, 2)
+    ('bounded', 5.17)
+    """
+    if not isinstance(reports, Reports) or reports.count == 0:
+        raise InvalidParameter("reports must be what local() returned, for at least one person; write mean(local(values, 1.0, 0, 100)).")
+    one_of("method", method, ("auto", *METHODS))
+    way = methods(reports.noise, reports.count, level)[0] if method == "auto" else method
+    wide = half_width(reports.noise, reports.count, level=level, method=way)
+    numbers = reports.places if way == "average" else bounded(reports.noise.plain())(reports.places)
+    if sampled:
+        wide = max(wide, _sampled(numbers, reports.noise, way, level))
+    value = reports.low + reports.width * (math.fsum(numbers) / reports.count)
+    return Estimate(value, reports.width * wide * (1.0 + 1e-12), level, way, reports.count)
+
+
+def total(reports: Reports, *, level: float = 0.95, method: str = "auto") -> Estimate:
+    """The sum of the people's (clipped) values: their mean times their number, which is public."""
+    one = mean(reports, level=level, method=method)
+    return Estimate(one.value * one.count, one.half_width * one.count, level, one.method, one.count)
+
+
+def methods(noise: Noise, count: int, level: float) -> list[str]:
+    """The methods that a noise has, the narrower interval first."""
+    found: list[tuple[float, str]] = []
+    for way in METHODS:
+        try:
+            found.append((half_width(noise, count, level=level, method=way), way))
+        except HushError:  # no such function for this family
+            continue
+    return [way for _, way in sorted(found)]
+
+
+def half_width(noise: Noise, count: int, *, level: float, method: str) -> float:
+    """Half the interval of a mean of `count` reports, in units of the range."""
+    sure = _level(level)
+    one_of("method", method, METHODS)
+    rounding = 1.0 / STEPS  # half a step by the value, half a step by the draw
+    if method == "average":
+        return _average_width(noise.plain(), count, sure) + rounding
+    g = bounded(noise.plain())
+    return _deviations(sure, count) * math.sqrt(g.variance / count) + g.bias + g.slope * rounding
+
+
+def _level(level: Any) -> float:
+    sure = as_float("level", level, "a number between 0 and 1", "write level=0.95")
+    if not 0.0 < sure < 1.0:
+        raise reject("level", level, "a number between 0 and 1", "write level=0.95")
+    return sure
+
+
+def _deviations(level: float, count: int) -> float:
+    """Standard deviations to either side that hold `level`."""
+    if count < _FEW:
+        return 1.0 / math.sqrt(1.0 - level)  # Chebyshev
+    return float(-ndtri(0.5 * (1.0 - level)))
+
+
+def _sampled(numbers: NDArray[np.float64], noise: Noise, method: str, level: float) -> float:
+    if method == "average" and math.isinf(noise.variance):
+        raise Unsupported("the average of stable reports has no standard error to sample by; write method='bounded'.")
+    if numbers.size < _FEW:
+        raise InvalidParameter(f"sampled=True needs at least {_FEW} reports, got {numbers.size}; the interval of those who reported needs none.")
+    extra = bounded(noise.plain()).bias if method == "bounded" else 0.0
+    return _deviations(level, numbers.size) * float(numbers.std(ddof=1)) / math.sqrt(numbers.size) + extra + 4.0 / STEPS
+
+
+@lru_cache(maxsize=4096)
+def _average_width(noise: Noise, count: int, level: float) -> float:
+    """The w with P(|average of `count` draws| <= w) >= level."""
+    beyond = 0.5 * (1.0 - level)
+    if isinstance(noise, Gaussian):
+        return float(noise.scaled(1.0 / math.sqrt(count)).isf(beyond))
+    if isinstance(noise, Stable):
+        return float(noise.scaled(count ** (1.0 / noise.alpha - 1.0)).isf(beyond))
+    deviation = math.sqrt(noise.variance)
+    if count > _MANY:
+        return 1.001 * float(-ndtri(beyond)) * deviation / math.sqrt(count)
+    return _convolved(noise, count, beyond, deviation / _PER_DEVIATION) / count
+
+
+def _convolved(noise: Noise, count: int, beyond: float, step: float) -> float:
+    """The least w with P(sum > w) <= beyond, for the sum of `count` draws, each rounded to a grid: that adds variance, so it errs wide."""
+    reach = 10.0 * math.sqrt(count * noise.variance) + float(np.asarray(noise.isf(1e-13)))
+    half = 1 << math.ceil(math.log2(reach / step + 1.0))
+    edges = (np.arange(-half, half + 1) - 0.5) * step
+    mass = np.diff(np.asarray(noise.cdf(edges)))  # places -half ... half - 1
+    power = np.fft.rfft(np.fft.ifftshift(mass)) ** count
+    law = np.fft.fftshift(np.fft.irfft(power, mass.size))
+    above = np.cumsum(law[::-1])[::-1]  # P(sum >= place)
+    outside = np.flatnonzero(above[half:] > beyond - 1e-13)
+    return (float(outside[-1]) + 0.5 if outside.size else 0.5) * step
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Estimated counts of a population by category; `low` and `high` are intervals for each count, each at `level`."""
+
+    categories: tuple[Any, ...]
+    count: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    level: float
+    method: str
+    why: str
+
+    def __str__(self) -> str:
+        wide = max(8, *(len(str(name)) for name in self.categories))
+        rows = [
+            f"{name!s:{wide}}  {value:10.1f}  {low:10.1f}  {high:10.1f}"
+            for name, value, low, high in zip(self.categories, self.count, self.low, self.high, strict=True)
+        ]
+        return "\n".join([f"{'category':{wide}}  {'count':>10}  {'from':>10}  {'to':>10}", *rows, f"{self.method}: {self.why}"])
+
+
+def histogram(answers: Answers, *, level: float = 0.95) -> Histogram:
+    """How many people are in each category, from their locally private answers: (tally - n stray)/(keep - stray).
+
+    Guarantees: each interval holds its count with probability about `level` (a score interval with continuity correction: it inverts the
+    normal test with the variance of the count in question); counts are of those who answered.
+    """
+    if not isinstance(answers, Answers) or answers.count == 0:
+        raise InvalidParameter("answers must be what answers() returned, for at least one person.")
+    z = float(-ndtri(0.5 * (1.0 - _level(level))))
+    n, p, q = answers.count, float(answers.keep), float(answers.stray)
+    tally = answers.tallies.astype(np.float64)
+    low, high = (_ends(tally + half, n, p, q, z)[end] for end, half in ((0, -0.5), (1, 0.5)))
+    value = (tally - n * q) / (p - q)
+    ends = [tuple(np.clip(end, 0.0, n).tolist()) for end in (low, high)]
+    return Histogram(answers.categories, tuple(value.tolist()), ends[0], ends[1], level, answers.method, answers.why)
+
+
+def _ends(tally: NDArray[np.float64], n: int, p: float, q: float, z: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The counts c where (tally - n q - c (p - q))^2 = z^2 (c p (1 - p) + (n - c) q (1 - q))."""
+    over, gap = tally - n * q, p - q
+    linear = 2.0 * over * gap + z * z * (p * (1.0 - p) - q * (1.0 - q))
+    constant = over**2 - z * z * n * q * (1.0 - q)
+    root = np.sqrt(np.maximum(linear**2 - 4.0 * gap * gap * constant, 0.0))
+    return (linear - root) / (2.0 * gap * gap), (linear + root) / (2.0 * gap * gap)

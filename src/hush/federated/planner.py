@@ -1,0 +1,115 @@
+"""How many reports reach a target error, for each family of noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hush.errors import HushError, InvalidParameter, positive
+from hush.federated.estimate import METHODS, half_width
+from hush.federated.local import LOCAL_FAMILIES, local_noise, local_range
+from hush.noise.contract import Noise
+
+__all__ = ["Need", "ReportPlan", "reports_needed"]
+
+_MOST = 1 << 50  # reports: more people than there are
+
+
+@dataclass(frozen=True)
+class Need:
+    """One way to ask: a noise (in units of the range), a method, and the fewest reports that keep the target; None where none do."""
+
+    family: str
+    noise: Noise
+    method: str
+    reports: int | None
+    half_width: float
+
+
+@dataclass(frozen=True)
+class ReportPlan:
+    """The fewest reports for a target error, by family and method, fewest first; `str` is a table."""
+
+    error: float
+    level: float
+    epsilon: float
+    delta: float
+    low: float
+    high: float
+    rows: tuple[Need, ...]
+
+    @property
+    def best(self) -> Need:
+        return self.rows[0]
+
+    def __str__(self) -> str:
+        pair = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
+        head = f"mean of values in [{self.low:g}, {self.high:g}] to +-{self.error:g} at {100 * self.level:g} %, {pair} for each person"
+        lines = [head, f"{'family':<10} {'method':<8} {'reports':>16}  {'times the best':>14}"]
+        for row in self.rows:
+            if row.reports is None:
+                lines.append(f"{row.family:<10} {row.method:<8} {'none will do':>16}")
+            else:
+                times = row.reports / (self.best.reports or 1)
+                lines.append(f"{row.family:<10} {row.method:<8} {row.reports:>16,}  {times:>14.2f}")
+        return "\n".join(lines)
+
+
+def reports_needed(
+    error: float,
+    epsilon: float,
+    low: float,
+    high: float,
+    *,
+    delta: float = 0.0,
+    level: float = 0.95,
+    families: Iterable[str] | None = None,
+) -> ReportPlan:
+    """The fewest reports whose mean is within `error` of the people's mean with probability `level`, for each family and method.
+
+    Guarantees: with that many reports, `mean(reports, level=level, method=row.method)` has a half width of at most `error`, and its
+    interval covers. The average of stable reports falls only like n^(1/alpha - 1), which is why it needs so many.
+
+    >>> plan = reports_needed(2.0, 1.0, 0, 100)
+    >>> plan.best.family, plan.best.method
+    ('laplace', 'bounded')
+    """
+    start, end = local_range(low, high)
+    goal = positive("error", error, "write error=2.0") / (end - start)
+    names = tuple(families) if families is not None else LOCAL_FAMILIES if delta > 0.0 else LOCAL_FAMILIES[:-1]
+    rows = [row for name in names for row in _rows(name, local_noise(epsilon, delta=delta, noise=name), goal, level, end - start)]
+    if not rows:
+        raise InvalidParameter("families must name at least one; write families=['laplace'].")
+    rows.sort(key=lambda row: (math.inf if row.reports is None else row.reports))
+    return ReportPlan(float(error), level, float(epsilon), float(delta), start, end, tuple(rows))
+
+
+def _rows(family: str, noise: Noise, goal: float, level: float, width: float) -> list[Need]:
+    found = []
+    for method in METHODS:
+        try:
+            half_width(noise, 1, level=level, method=method)
+        except HushError:  # this family has no such method
+            continue
+        count = _fewest(noise, goal, level, method)
+        reached = math.inf if count is None else width * half_width(noise, count, level=level, method=method)
+        found.append(Need(family, noise, method, count, reached))
+    return found
+
+
+def _fewest(noise: Noise, goal: float, level: float, method: str) -> int | None:
+    """The least n that is enough: doubling, then halving between."""
+    enough = 1
+    while half_width(noise, enough, level=level, method=method) > goal:
+        enough *= 2
+        if enough > _MOST:
+            return None
+    short = enough // 2
+    while enough - short > 1:
+        middle = (enough + short) // 2
+        if half_width(noise, middle, level=level, method=method) <= goal:
+            enough = middle
+        else:
+            short = middle
+    return enough
