@@ -5,7 +5,35 @@
 Gaussian(sigma=1.0000000000000004)
 """
 
+from hush.federated.budget import Budgets
+from hush.federated.category import Answers, answers
+from hush.federated.dropout import dropout
+from hush.federated.estimate import Estimate, Histogram, histogram, mean, total
+from hush.federated.local import Reports, gather, local
+from hush.federated.planner import ReportPlan, reports_needed
 from hush.federated.share import Share, share
 from hush.federated.stable import StablePlan, calibrate_stable
+from hush.federated.terms import Terms, agree
 
-__all__ = ["Share", "StablePlan", "calibrate_stable", "share"]
+__all__ = [
+    "Answers",
+    "Budgets",
+    "Estimate",
+    "Histogram",
+    "ReportPlan",
+    "Reports",
+    "Share",
+    "StablePlan",
+    "Terms",
+    "agree",
+    "answers",
+    "calibrate_stable",
+    "dropout",
+    "gather",
+    "histogram",
+    "local",
+    "mean",
+    "reports_needed",
+    "share",
+    "total",
+]

@@ -83,7 +83,9 @@ def answers(
     try:
         own = np.array([places[value] for value in values], dtype=np.int64)
     except (KeyError, TypeError) as failure:
-        raise InvalidParameter(f"values must all be among the categories: {failure}; add a category 'other' and map to it before.") from failure
+        raise InvalidParameter(
+            f"values must all be among the categories: {failure}; add a category 'other' and map to it before."
+        ) from failure
     one_of("method", method, ("auto", "response", "unary"))
     k, odds = len(names), _odds(budget)
     response, unary = float((k - 2 + odds) / (odds - 1) ** 2), float(4 * odds / (odds - 1) ** 2)

@@ -107,9 +107,7 @@ def _part(value: Any) -> float:
 def _row(
     plan: Share, planned: bool, part: float, answering: int, delta: float, sensitivity: Any, runs: int, entropy: Entropy | None
 ) -> Dropout:
-    promised, true = (
-        float(np.asarray(plan.central(sensitivity, answering=m).epsilon_upper(delta))) for m in (plan.honest, answering)
-    )
+    promised, true = (float(np.asarray(plan.central(sensitivity, answering=m).epsilon_upper(delta))) for m in (plan.honest, answering))
     error = float(np.asarray(plan.sum_of(answering).isf(0.25)))
     return Dropout(part, answering, plan.honest, planned, promised, true, error, _measured(plan, answering, runs, entropy))
 

@@ -127,7 +127,9 @@ def _sampled(numbers: NDArray[np.float64], noise: Noise, method: str, level: flo
     if method == "average" and math.isinf(noise.variance):
         raise Unsupported("the average of stable reports has no standard error to sample by; write method='bounded'.")
     if numbers.size < _FEW:
-        raise InvalidParameter(f"sampled=True needs at least {_FEW} reports, got {numbers.size}; the interval of those who reported needs none.")
+        raise InvalidParameter(
+            f"sampled=True needs at least {_FEW} reports, got {numbers.size}; the interval of those who reported needs none."
+        )
     extra = bounded(noise.plain()).bias if method == "bounded" else 0.0
     return _deviations(level, numbers.size) * float(numbers.std(ddof=1)) / math.sqrt(numbers.size) + extra + 4.0 / STEPS
 

@@ -32,6 +32,8 @@ __all__ = ["STEPS", "Reports", "gather", "local", "local_noise", "local_range", 
 STEPS = 1 << 20
 #: One person may change from any value to any other: the range, in units of itself.
 WHOLE_RANGE = Sensitivity(linf=1.0, l0=1, neighbours="replace")
+#: For reports the variance of the bounded estimate matters, flat between alpha 1 and 1.3, and at this end an average still has a mean.
+LOCAL_ALPHA = 1.3
 LOCAL_FAMILIES = ("laplace", "staircase", "stable", "gaussian")
 
 
@@ -135,7 +137,9 @@ def local_noise(epsilon: float, *, delta: float = 0.0, noise: str | Noise = "aut
     if isinstance(noise, Noise):
         given = float(np.asarray(curve(noise, WHOLE_RANGE).epsilon_upper(share)))
         if given > budget:
-            raise InvalidParameter(f"{in_words(noise)} has epsilon {given:.6g} at delta {share:g}, more than {budget:g}; write noise='auto'.")
+            raise InvalidParameter(
+                f"{in_words(noise)} has epsilon {given:.6g} at delta {share:g}, more than {budget:g}; write noise='auto'."
+            )
         return noise
     if noise == "auto":
         return min(_candidates(budget, share), key=variance_of)
@@ -143,7 +147,7 @@ def local_noise(epsilon: float, *, delta: float = 0.0, noise: str | Noise = "aut
     if noise == "gaussian" and share == 0.0:
         raise InvalidParameter("noise='gaussian' has no pure epsilon; write delta=1e-6, or noise='laplace'.")
     if noise == "stable":
-        return calibrate_stable(budget).noise
+        return calibrate_stable(budget, alpha=LOCAL_ALPHA).noise
     return calibrate(budget, share, WHOLE_RANGE, family=noise).noise
 
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from hush.errors import HushError, InvalidParameter, positive
 from hush.federated.estimate import METHODS, half_width
 from hush.federated.local import LOCAL_FAMILIES, local_noise, local_range
+from hush.federated.stable import calibrate_stable
 from hush.noise.contract import Noise
 
 __all__ = ["Need", "ReportPlan", "reports_needed"]
 
+AVERAGE_ALPHAS = (1.7, 1.8, 1.9, 1.95)
 _MOST = 1 << 50  # reports: more people than there are
 
 
@@ -78,21 +80,25 @@ def reports_needed(
     start, end = local_range(low, high)
     goal = positive("error", error, "write error=2.0") / (end - start)
     names = tuple(families) if families is not None else LOCAL_FAMILIES if delta > 0.0 else LOCAL_FAMILIES[:-1]
-    rows = [row for name in names for row in _rows(name, local_noise(epsilon, delta=delta, noise=name), goal, level, end - start)]
+    rows = [row for name in names for row in _rows(name, epsilon, delta, goal, level, end - start)]
     if not rows:
         raise InvalidParameter("families must name at least one; write families=['laplace'].")
-    rows.sort(key=lambda row: (math.inf if row.reports is None else row.reports))
+    rows.sort(key=lambda row: math.inf if row.reports is None else row.reports)
     return ReportPlan(float(error), level, float(epsilon), float(delta), start, end, tuple(rows))
 
 
-def _rows(family: str, noise: Noise, goal: float, level: float, width: float) -> list[Need]:
+def _rows(family: str, epsilon: float, delta: float, goal: float, level: float, width: float) -> list[Need]:
     found = []
     for method in METHODS:
+        noises = [local_noise(epsilon, delta=delta, noise=family)]
+        if family == "stable" and method == "average":  # larger alphas average better, and bear less near 2
+            noises = [calibrate_stable(epsilon, alpha=alpha).noise for alpha in AVERAGE_ALPHAS]
         try:
-            half_width(noise, 1, level=level, method=method)
+            half_width(noises[0], 1, level=level, method=method)
         except HushError:  # this family has no such method
             continue
-        count = _fewest(noise, goal, level, method)
+        needs = [(_fewest(noise, goal, level, method), noise) for noise in noises]
+        count, noise = min(needs, key=lambda need: _MOST + 1 if need[0] is None else need[0])
         reached = math.inf if count is None else width * half_width(noise, count, level=level, method=method)
         found.append(Need(family, noise, method, count, reached))
     return found

@@ -118,7 +118,15 @@ def _barankin(noise: Stable) -> Bounded:
         mean = density @ g
         spread = float((density @ (g * g) - mean**2).max()) * (1.0 + 1e-4)
         bias = 1.01 * float(np.abs(mean - x).max()) + 1e-8
-        found = Bounded(noise, tuple(places), tuple(weights), bias, spread, float(np.abs(g).max()) + 0.5, 1.1 * float(np.abs(np.diff(g) / np.diff(y)).max()))
+        found = Bounded(
+            noise,
+            tuple(places),
+            tuple(weights),
+            bias,
+            spread,
+            float(np.abs(g).max()) + 0.5,
+            1.1 * float(np.abs(np.diff(g) / np.diff(y)).max()),
+        )
         if best is None or bias < best.bias:
             best = found
         if bias <= _BIAS:

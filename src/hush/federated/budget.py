@@ -1,0 +1,102 @@
+"""A budget for every client of a federation: one ledger file each, in one folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+from hush.errors import BudgetExceeded, reject
+from hush.ledger import Ledger
+from hush.ledger.entry import Amount, Entry
+
+__all__ = ["Budgets"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+class Budgets:
+    """A live budget per client: ledgers of the same cap, made when a client first comes.
+
+    Budgets(folder, epsilon=, delta=) keeps a file `<client>.ledger` for each; folder None keeps them in memory. A client whose charge is
+    refused once is `stopped`: nothing is ever asked of it again through this object.
+
+    Guarantees: those of `hush.Ledger`, for each client: what was spent on it is together within (epsilon, delta), over all runs that
+    use the same folder.
+
+    >>> from hush import Laplace
+    >>> budgets = Budgets(None, epsilon=1.0, delta=0.0)
+    >>> [budgets.charge("ward-7", [(Laplace(2.0), 1.0, 1)]) for _ in range(3)]
+    [True, True, False]
+    >>> budgets.stopped, budgets.left("ward-7").epsilon
+    (('ward-7',), 0.0)
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None, *, epsilon: float, delta: float, mode: str = "planned") -> None:
+        self._folder = None if folder is None else Path(folder)
+        self._cap = {"epsilon": epsilon, "delta": delta, "mode": mode}
+        Ledger(None, epsilon=epsilon, delta=delta, mode=mode).close()  # says now what is wrong with the cap
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        self._ledgers: dict[str, Ledger] = {}
+        self._stopped: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def ledger(self, client: object) -> Ledger:
+        """The client's ledger; made, or opened, at the first call."""
+        name = str(client)
+        if not _NAME.fullmatch(name):
+            raise reject("client", client, "a name of letters, digits, '.', '_' and '-', at most 100")
+        with self._lock:
+            if name not in self._ledgers:
+                path = None if self._folder is None else self._folder / f"{name}.ledger"
+                self._ledgers[name] = Ledger(path, source=f"client {name}", **self._cap)  # type: ignore[arg-type]
+            return self._ledgers[name]
+
+    def charge(self, client: object, parts: Any, *, label: str = "", extra_delta: float = 0.0) -> bool:
+        """Spend on one client: True, on disk, or False where its budget does not cover it; then the client is stopped for good."""
+        if str(client) in self._stopped:
+            return False
+        try:
+            self._spent(client, parts, label, extra_delta)
+        except BudgetExceeded as refusal:
+            self._stopped[str(client)] = str(refusal)
+            return False
+        return True
+
+    def _spent(self, client: object, parts: Any, label: str, extra_delta: float) -> Entry:
+        return self.ledger(client).spend(parts, label=label, extra_delta=extra_delta)
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        return tuple(self._ledgers)
+
+    @property
+    def stopped(self) -> tuple[str, ...]:
+        """Clients whose budget is used up."""
+        return tuple(self._stopped)
+
+    def reason(self, client: object) -> str:
+        """Why a client was stopped; empty if it was not."""
+        return self._stopped.get(str(client), "")
+
+    def left(self, client: object) -> Amount:
+        """What is left for a client, live."""
+        return self.ledger(client).left
+
+    def spent(self, client: object) -> Amount:
+        """What is gone, live."""
+        return self.ledger(client).spent
+
+    def close(self) -> None:
+        for ledger in self._ledgers.values():
+            ledger.close()
+
+    def __str__(self) -> str:
+        lines = [f"{'client':<24} {'charges':>7} {'spent':>9} {'left':>9}"]
+        for name, ledger in self._ledgers.items():
+            state = "  stopped" if name in self._stopped else ""
+            lines.append(f"{name:<24} {len(ledger.entries):>7} {ledger.spent.epsilon:>9.4f} {ledger.left.epsilon:>9.4f}{state}")
+        return "\n".join(lines)

@@ -1,0 +1,203 @@
+"""What server and clients agree on before the first round: the clip, the lattice, the shares, and both epsilons that follow.
+
+The unit of privacy is a client: its whole update counts, clipped to a public bound. "add-remove" compares an update with none at all
+(zeros), "replace" one update with another, twice as far.
+
+    noise     clip   why
+    Gaussian  l2     its privacy depends on the l2 distance alone, exactly
+    Stable    l1     epsilon = l1 sup|score|, a theorem for any number of coordinates (design, section 3). A box of K coordinates would
+                     cost K eps(linf); under l2 the theorem goes through l1 <= sqrt(K) l2 and is worse than clipping l1 itself
+
+**Sums of rounded shares.** Each party rounds its own share z_i to the lattice of step h, and a sum of rounded numbers is not the rounded sum.
+Yet the law of sum round(z_i) is that of round(T + U_1 + ... + U_(m-1)), T = sum z_i and U_i uniform on (-h/2, h/2), but for aliasing: both have
+a periodic characteristic function, the first (sum_j a_j)^m and the second sum_j a_j^m, with a_j = phi((t + 2 pi j)/h) sinc(t/2 + pi j).
+They differ by products of different terms, each with a factor b = sum over j != 0 of |a_j| <= 2 sum_j phi((2j - 1) pi/h): at most m b (1 + b)^(m-1) + b at any t,
+hence at any point of the law. Without aliasing the sum is post-processing of T: T's curve applies. `slip` bounds the rest, and the chance that a share leaves
+the 64 bits; it is charged to delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.calibrate import calibrate
+from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, positive, whole
+from hush.federated.share import Share, share
+from hush.noise.catalogue import in_words
+from hush.noise.contract import Noise
+from hush.noise.gaussian import Gaussian
+from hush.noise.stable import Stable
+from hush.privacy.curve import Curve
+from hush.privacy.vector import compose
+from hush.sampling.entropy import Entropy
+from hush.sensitivity import Sensitivity
+
+__all__ = ["Terms", "agree"]
+
+_FINE = 4096.0  # steps in the median of |share|: rounding towards zero then shortens an update by next to nothing
+_ALPHA = 1.70  # the least mean |noise| for an epsilon under l1, whatever the epsilon: sup|score| E|X| is least there
+_BITS = 61  # shares beyond 2^61 steps leave the word that a sum is kept in
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The public terms of a federation: `agree` makes them.
+
+    `norm` says how an update of `coordinates` numbers is clipped ("l1" or "l2") to at most `clip`; messages are whole numbers of `step`.
+    """
+
+    share: Share
+    clip: float
+    norm: str
+    coordinates: int
+    step: float
+    rounds: int
+    neighbours: str = "add-remove"
+
+    # -- privacy -----------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """How far one client moves the sum; exact, since clipped updates are checked as integers."""
+        reach = self.clip * (2.0 if self.neighbours == "replace" else 1.0)
+        return Sensitivity(l1=reach, neighbours=self.neighbours) if self.norm == "l1" else Sensitivity(l2=reach, neighbours=self.neighbours)
+
+    def parts(self, view: str) -> list[tuple[Noise, Sensitivity, int]]:
+        """What a ledger is charged for one round: "central", what the sum tells; "local", what the client's own message tells."""
+        one_of("view", view, ("central", "local"))
+        return [(self.share.target if view == "central" else self.share.noise, self.sensitivity, 1)]
+
+    def curve(self, view: str, *, rounds: int | None = None) -> Curve:
+        """The privacy curve of `rounds` rounds (all of them, unless told) in a view; `slip` comes on top of its delta."""
+        noise, bound, _ = self.parts(view)[0]
+        return compose([(noise, bound, self.rounds if rounds is None else rounds)])
+
+    def epsilon(self, view: str, delta: float = 0.0, *, rounds: int | None = None) -> float:
+        """The epsilon of `rounds` rounds at delta, an upper bound; at delta = 0 it is pure but for `slip`."""
+        return float(np.asarray(self.curve(view, rounds=rounds).epsilon_upper(delta)))
+
+    def slip(self, *, rounds: int | None = None) -> float:
+        """What is added to delta for aliasing and for overflow, over all coordinates and rounds (see the module's theorem).
+
+        A law within total variation v of one that is (epsilon, delta)-private is (epsilon, delta + (1 + e^epsilon) v)-private; here epsilon
+        is that of one round, at delta 1e-6 where it is not pure.
+        """
+        one, m = self.share.noise.plain(), self.share.parties
+        leaves = 2.0 * m * float(np.asarray(one.sf(math.ldexp(self.step, _BITS) * (1.0 - 1e-9))))
+        variation = self.coordinates * (leaves + math.exp(min(_log_aliasing(one, m, self.step) + 64.0 * math.log(2.0), 0.0)))
+        pure = self.epsilon("central", 0.0, rounds=1)
+        worst = pure if math.isfinite(pure) else self.epsilon("central", 1e-6, rounds=1)
+        return max((self.rounds if rounds is None else rounds) * variation * (1.0 + math.exp(min(worst, 700.0))), 5e-324)
+
+    # -- what a client does ----------------------------------------------------------------------------------------------------------
+
+    def on_lattice(self, update: Any) -> NDArray[np.int64]:
+        """An update clipped and rounded towards zero to whole numbers of steps, whose norm is at most `clip`: checked in integers.
+
+        An update that is not finite (a diverged model) counts as zeros.
+        """
+        vector = np.asarray(update, dtype=np.float64).ravel()
+        if vector.size != self.coordinates:
+            raise InvalidParameter(f"the update has {vector.size} numbers and the terms say {self.coordinates}; agree on the model first.")
+        vector = vector if np.isfinite(vector).all() else np.zeros(self.coordinates)
+        largest = float(np.abs(vector).max())
+        if largest == 0.0:
+            return np.zeros(self.coordinates, dtype=np.int64)
+        shape = vector / largest  # so that no norm overflows
+        norm = float(np.abs(shape).sum()) if self.norm == "l1" else float(np.sqrt(np.square(shape).sum()))
+        scaled = shape * min(largest, self.clip / norm)
+        steps = np.trunc(scaled / self.step).astype(np.int64)
+        while not self._within(steps):  # a rounding above the bound: a hair shorter
+            scaled = scaled * (1.0 - 1e-12) - np.sign(scaled) * self.step * 1e-3
+            steps = np.trunc(scaled / self.step).astype(np.int64)
+        return steps
+
+    def _within(self, steps: NDArray[np.int64]) -> bool:
+        sizes = [abs(int(k)) for k in steps]
+        bound = self.clip / self.step  # exact: the step is a power of two
+        return sum(sizes) <= bound if self.norm == "l1" else sum(k * k for k in sizes) <= bound * bound * (1.0 - 2.0**-52)
+
+    def message(self, update: Any, *, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """What a client sends: its clipped update on the lattice plus its share. Spend first."""
+        steps = self.on_lattice(update)
+        return steps + self.share.draw(steps.size, self.step, entropy=entropy)
+
+    # -- what the server does --------------------------------------------------------------------------------------------------------
+
+    def mean_update(self, messages: list[NDArray[np.int64]]) -> NDArray[np.float64]:
+        """The sum of messages, modulo 2^64 as secure aggregation gives it, as a mean update. Fewer than planned for are not opened."""
+        if len(messages) < self.share.honest:
+            raise InvalidParameter(
+                f"{len(messages)} messages hold less noise than the {self.share.honest} planned for; do not open their sum."
+            )
+        words = np.zeros(self.coordinates, dtype=np.uint64)
+        for message in messages:
+            words += np.asarray(message).astype(np.int64).view(np.uint64)  # wraps around, as it should
+        return words.view(np.int64) * (self.step / len(messages))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.share.parties} clients, {self.coordinates} coordinates clipped to {self.norm} {self.clip:g}, {self.share}, "
+            f"any {self.share.honest} together {in_words(self.share.target)}, lattice step {self.step:g}"
+        )
+
+
+def _log_aliasing(share_noise: Noise, parties: int, step: float) -> float:
+    """The logarithm of m b (1 + b)^(m-1) + b."""
+    match share_noise:
+        case Gaussian(sigma):
+            alpha, scale = 2.0, sigma / math.sqrt(2.0)
+        case Stable(alpha, scale):
+            pass
+        case _:
+            raise Unsupported(f"no theorem here about sums of rounded {type(share_noise).__name__} shares; use Stable or Gaussian noise.")
+    ratio = scale * math.pi / step
+    if ratio < 8.0:
+        raise Unsupported(f"a step of {step:g} is too coarse for shares of scale {scale:g}; write step={math.ldexp(scale, -6):g} or less.")
+    first = -(ratio**alpha)
+    b = math.log(2.0) + first - math.log1p(-math.exp(first))  # phi((2j-1) r) <= phi(r)^(2j-1): a geometric series bounds the sum
+    return b + math.log(parties + 1.0) + (parties - 1) * math.log1p(math.exp(b))
+
+
+def agree(
+    epsilon: float,
+    clip: float,
+    coordinates: int,
+    parties: int,
+    *,
+    rounds: int,
+    delta: float = 0.0,
+    honest: int | None = None,
+    noise: str = "stable",
+    neighbours: str = "add-remove",
+) -> Terms:
+    """Terms under which `rounds` rounds of sums cost (epsilon, delta) centrally, as long as `honest` clients answer each of them.
+
+    noise: "stable" (l1 clipping, pure epsilon) or "gaussian" (l2 clipping, needs delta > 0).
+
+    Guarantees: terms.epsilon("central", delta) <= epsilon, with terms.slip() to be added to delta.
+
+    >>> terms = agree(2.0, 1.0, 10, 100, rounds=4)
+    >>> terms.norm, terms.epsilon("central") <= 2.0 < terms.epsilon("local")
+    ('l1', True, True)
+    """
+    budget, share_of = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+    bound, turns = positive("clip", clip, "write clip=1.0"), whole("rounds", rounds)
+    one_of("noise", noise, ("stable", "gaussian"))
+    one_of("neighbours", neighbours, ("add-remove", "replace"))
+    reach = bound * (2.0 if neighbours == "replace" else 1.0)
+    chosen: Noise
+    if noise == "gaussian":
+        if share_of == 0.0:
+            raise InvalidParameter("noise='gaussian' has no pure epsilon; write delta=1e-6, or noise='stable'.")
+        chosen = calibrate(budget, share_of, Sensitivity(l2=reach, neighbours=neighbours), family="gaussian", times=turns).noise
+    else:
+        chosen = Stable(_ALPHA, turns * reach * Stable(_ALPHA, 1.0).sup_score() / budget * (1.0 + 1e-14))
+    shares = share(chosen, parties, honest=honest)
+    step = math.ldexp(1.0, math.frexp(float(np.asarray(shares.noise.isf(0.25))) / _FINE)[1] - 1)
+    return Terms(shares, bound, "l2" if noise == "gaussian" else "l1", whole("coordinates", coordinates), step, turns, neighbours)
