@@ -13,13 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.errors import Unsupported, one_of, positive, whole, within
-from hush.learn.objective import Objective
+from hush.learn.objective import SQUARED, Objective
 from hush.privacy import gaussian
 
 __all__ = ["SOLVERS", "Setting", "relative_noise", "setting"]
 
 SOLVERS = ("auto", "cd", "gd", "statistics")
 _PASSES = 20
+#: Below this noise in the matrix of products least squares from products is as good as descent or better, and faster.
+_CLEAR = 0.03
 #: C_i rho^(1/3), by loss
 _CLIP = {"squared": 0.2, "logistic": 0.08}
 
@@ -32,6 +34,8 @@ class Setting:
     passes: int
     step: float
     clip: float
+    #: how long a row may be in sums of products, as a multiple of the length of a typical one
+    radius: float
     rho: float
 
 
@@ -58,15 +62,23 @@ def setting(
 ) -> Setting:
     """The chosen values where they were given, the rules where not."""
     solver = one_of("solver", solver, SOLVERS)
+    # the noise's part in the eigenvalues of a matrix of mean products, about sigma_1 K^1.5 / N
+    matrix_noise = 0.36 * (columns + 1.0) * rho
     if solver == "auto":
-        solver = _best_solver(objective, rho, columns)
+        solver = "statistics" if objective is SQUARED and matrix_noise < _CLEAR else "cd"
     if rho == 0.0:  # no privacy: exact coordinate steps until nothing moves
-        return Setting(solver, 100_000 if passes is None else whole("passes", passes), _step(step, 1.0), math.inf, rho)
+        count, rule, most, radius = 100_000, 1.0, math.inf, math.inf
+    else:
+        count, rule, most = _PASSES, min(max(0.2 * math.sqrt(0.05 / rho), 0.1), 1.0), _CLIP[objective.name] * rho ** (-1.0 / 3.0)
+        radius = min(max((0.1 / matrix_noise) ** (1.0 / 6.0), 0.7), 1.2)
+    if solver == "gd":  # a full step must respect the largest eigenvalue, which is not known; sqrt(K)/2 is seldom passed
+        rule = min(rule, 1.0 / math.sqrt(columns))
     return Setting(
         solver,
-        _PASSES if passes is None else whole("passes", passes),
-        _step(step, min(max(0.2 * math.sqrt(0.05 / rho), 0.1), 1.0)),
-        _CLIP[objective.name] * rho ** (-1.0 / 3.0) if clip is None else within("clip", clip, 1e-6, 1e6, "write clip=0.5"),
+        count if passes is None else whole("passes", passes),
+        _step(step, rule),
+        most if clip is None else within("clip", clip, 1e-6, 1e6, "write clip=0.5"),
+        radius,
         rho,
     )
 
@@ -78,7 +90,3 @@ def _step(given: float | None, rule: float) -> float:
     if value >= 2.0:
         raise Unsupported(f"step must be below 2, got {value:g}: longer steps than twice the coordinate's minimum diverge; write step=1.0.")
     return value
-
-
-def _best_solver(objective: Objective, rho: float, columns: int) -> str:
-    return "cd"

@@ -30,8 +30,6 @@ __all__ = ["Fit", "Plan", "Request", "pay", "plan", "train"]
 
 Array = NDArray[np.float64]
 
-_RADIUS = 1.0  # of sqrt(K + 2), the root mean square length of a scaled row with constant and target
-
 
 @dataclass(frozen=True)
 class Request:
@@ -120,7 +118,7 @@ def plan(request: Request, rows: int) -> Plan:
         epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
     wishes: list[Wish] = [moments_wish(request.scaled_columns, share)] if share else []
     if chosen.solver == "statistics":
-        wishes.append(products_wish(rows, columns + 1, _radius(columns), 1.0 - share))
+        wishes.append(products_wish(rows, columns + 1, _radius(chosen, columns), 1.0 - share))
     else:
         wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share))
     parts = allot(epsilon, delta, wishes, noise=request.noise, accounting=request.accounting)
@@ -133,8 +131,9 @@ def _budget(request: Request) -> tuple[float, float]:
     return (epsilon if epsilon == math.inf else float(budgets("epsilon", epsilon))), delta
 
 
-def _radius(columns: int) -> float:
-    return _RADIUS * math.sqrt(columns + 1.0)
+def _radius(chosen: Setting, columns: int) -> float:
+    """sqrt(K + 1) is the root mean square length of a scaled row with its constant and its target."""
+    return chosen.radius * math.sqrt(columns + 1.0)
 
 
 def train(
@@ -237,9 +236,9 @@ def _from_products(
 ) -> Trace:
     logistic = made.request.objective is LOGISTIC
     goal = 2.0 * target - 1.0 if logistic else target  # the label as -1 or 1
-    found = products(np.vstack([columns, goal[None]]), _radius(len(columns)), made.part("sums of products"), entropy)
+    found = products(np.vstack([columns, goal[None]]), _radius(made.setting, len(columns)), made.part("sums of products"), entropy)
     hessian, pull = found.matrix[:-1, :-1], found.matrix[:-1, -1]
-    noise = found.error * math.sqrt(len(columns))  # how far the noise moves eigenvalues: about its spectral norm
+    noise = 2.0 * found.error * math.sqrt(len(columns))  # the spectral norm of a symmetric matrix of such noise
     if logistic:  # loss = log 2 - (y - 1/2) m + m^2/8, times 4
         penalty = Penalty(4.0 * penalty.l1, 4.0 * penalty.l2)
         pull = 2.0 * pull

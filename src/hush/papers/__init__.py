@@ -1,0 +1,1 @@
+"""The four papers, redone: published beside recomputed."""
