@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import logging
 import os
 import sys
 import tempfile
@@ -91,11 +92,11 @@ def federation(parts: list, test: tuple, noise: str, options: argparse.Namespace
     from hush.federated.flower import ShareMod, ShareStrategy
     from hush.federated.rehearsal import rehearse
 
+    logging.getLogger("flwr").setLevel(logging.ERROR)
     delta = options.delta if noise == "gaussian" else 0.0
     width = parts[0][0].shape[1]
     terms = agree(options.epsilon, CLIP[noise], width, CLIENTS, rounds=options.rounds, delta=delta, honest=HONEST, noise=noise)
-    # the ledgers' delta also pays for rounding and overflow, and for the grid that composition is computed on
-    budgets = Budgets(folder / noise, epsilon=options.epsilon * 1.001, delta=options.delta)
+    budgets = Budgets(folder / noise, epsilon=options.epsilon, delta=options.delta)
     strategy = ShareStrategy(terms, budgets, client=lambda node: f"client-{node}")
     client, server = ClientApp(mods=[ShareMod(terms)]), ServerApp()
 
@@ -139,17 +140,13 @@ def main() -> int:
     if not (Path(options.data) / name).is_file() or not options.data:
         print(f"no {name} in {options.data or 'no folder'!r}: give the folder with --data, or set HUSH_DATA.", file=sys.stderr)
         return 2
-    import logging
-
-    logging.getLogger("flwr").setLevel(logging.ERROR)
     x, y, *test = read(Path(options.data))
     places = np.array_split(np.random.default_rng(7).permutation(len(y)), CLIENTS)
     parts = [(x[rows], y[rows]) for rows in places]
     together = accuracy(fitted(np.zeros(x.shape[1]), x, y), *test)
     print(f"{options.table}: {len(y)} rows over {CLIENTS} clients, {x.shape[1]} weights")
-    print(
-        f"accuracy on {len(test[1])} test rows: {max(test[1].mean(), 1 - test[1].mean()):.4f} for the larger class, {together:.4f} without privacy"
-    )
+    larger = max(test[1].mean(), 1 - test[1].mean())
+    print(f"accuracy on {len(test[1])} test rows: {larger:.4f} for the larger class, {together:.4f} without privacy")
     for noise in ("stable", "gaussian"):
         with tempfile.TemporaryDirectory() as folder:
             federation(parts, test, noise, options, Path(options.ledgers or folder))

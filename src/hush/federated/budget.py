@@ -96,7 +96,7 @@ class Budgets:
 
     def __str__(self) -> str:
         lines = [f"{'client':<24} {'charges':>7} {'spent':>9} {'left':>9}"]
-        for name, ledger in self._ledgers.items():
+        for name, ledger in sorted(self._ledgers.items(), key=lambda item: (len(item[0]), item[0])):
             state = "  stopped" if name in self._stopped else ""
             lines.append(f"{name:<24} {len(ledger.entries):>7} {ledger.spent.epsilon:>9.4f} {ledger.left.epsilon:>9.4f}{state}")
         return "\n".join(lines)

@@ -6,8 +6,9 @@
                  any other with probability 1/(e^epsilon + 1)
     (noise)      k numbers with Laplace noise, l1 sensitivity 2               8/epsilon^2: more than unary at every epsilon
 
-The first is Warner's randomised response over k answers (Kairouz, Oh and Viswanath 2016), better for k < 3 e^epsilon + 2; the second is optimised unary
-encoding (Wang, Blocki, Li and Jha 2017, Section 4). Odds are whole numbers a : b with a/b <= e^epsilon, so that draws from fair bits are exact.
+The first is Warner's randomised response over k answers (Kairouz, Oh and Viswanath 2016), better for k < 3 e^epsilon + 2; the second is
+optimised unary encoding (Wang, Blocki, Li and Jha 2017, Section 4). Odds are whole numbers a : b with a/b <= e^epsilon, so that draws
+from fair bits are exact.
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ def answers(
     chosen = method if method != "auto" else ("response" if response <= unary else "unary")
     why = f"variance of a count per person: response {response:.4g}, unary {unary:.4g}, Laplace noise on k numbers {8.0 / budget**2:.4g}"
     bits = (SecureEntropy() if entropy is None else entropy).begin()
+    sent: NDArray[Any]
     if chosen == "response":
         keep, stray, sent = odds / (odds + k - 1), 1 / (odds + k - 1), _responded(bits, own, k, odds)
     else:

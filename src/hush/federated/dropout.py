@@ -58,7 +58,8 @@ class DropoutTable:
             plan = f"for {row.honest} of {self.parties}"
             true = f"{row.true_epsilon:.4g}" + ("" if row.kept else " !")
             lines.append(
-                f"{100 * row.gone:>4.0f}% {plan:>14} {row.answering:>9} {row.epsilon:>9.4g} {true:>12} {row.error:>12.4g} {row.measured:>9.4g}"
+                f"{100 * row.gone:>4.0f}% {plan:>14} {row.answering:>9} {row.epsilon:>9.4g} {true:>12} "
+                f"{row.error:>12.4g} {row.measured:>9.4g}"
             )
         return "\n".join(lines)
 
@@ -76,8 +77,8 @@ def dropout(
     """Accuracy and true epsilon of a sum when a share of the parties vanishes: with a plan made for the worst of them, and without.
 
     Without a plan (honest = parties) the noise is least when all answer, but every party that vanishes takes its share with it, and the
-    epsilon of what remains is larger than promised. The plan counts on those who are left in the worst case: the promise holds in all cases, and
-    the price is more noise when all answer.
+    epsilon of what remains is larger than promised. The plan counts on those who are left in the worst case: the promise holds in all
+    cases, and the price is more noise when all answer.
 
     Guarantees: both epsilons are upper bounds (hush.federated.Share.central).
 

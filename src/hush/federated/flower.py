@@ -7,9 +7,9 @@
     aggregate_train: sum the integers         <-----    whole numbers; no other record leaves the client
       fewer than `honest`: the sum is not opened
 
-Who is protected: a client with its whole update. Against whom: `terms.epsilon("central")` against whoever sees the sums, the models and up to parties -
-honest clients' own shares, if a secure aggregation protocol carries the integers; `terms.epsilon("local")` against a server that sees each message.
-Flower without such a protocol shows the server each message. Needs the extra `hush[federated]`.
+Who is protected: a client with its whole update. Against whom: `terms.epsilon("central")` against whoever sees the sums, the models and
+the own shares of up to parties - honest clients, if a secure aggregation protocol carries the integers; `terms.epsilon("local")` against a
+server that sees each message. Flower without such a protocol shows the server each message. Needs the extra `hush[federated]`.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def _flat(arrays: list[Any]) -> Any:
 class ShareStrategy(FedAvg):
     """Federated averaging of shares, with a budget for every client: `ShareStrategy(terms, Budgets(folder, epsilon=, delta=))`.
 
-    Each client's ledger is charged before the client is asked (`view`: "central" if a secure aggregation protocol carries the messages, else
-    "local"). A client whose budget is used up is told to stop once and not asked again. A round with fewer answers than `terms.share.honest` is not
-    opened: its sum would hold less noise than was paid for. `client` names the ledger of a node.
+    Each client's ledger is charged before the client is asked (`view`: "central" if a secure aggregation protocol carries the messages,
+    else "local"). A client whose budget is used up is told to stop once and not asked again. A round with fewer answers than
+    `terms.share.honest` is not opened: its sum would hold less noise than was paid for. `client` names the ledger of a node.
     """
 
     def __init__(

@@ -8,12 +8,13 @@ The unit of privacy is a client: its whole update counts, clipped to a public bo
     Stable    l1     epsilon = l1 sup|score|, a theorem for any number of coordinates (design, section 3). A box of K coordinates would
                      cost K eps(linf); under l2 the theorem goes through l1 <= sqrt(K) l2 and is worse than clipping l1 itself
 
-**Sums of rounded shares.** Each party rounds its own share z_i to the lattice of step h, and a sum of rounded numbers is not the rounded sum.
-Yet the law of sum round(z_i) is that of round(T + U_1 + ... + U_(m-1)), T = sum z_i and U_i uniform on (-h/2, h/2), but for aliasing: both have
-a periodic characteristic function, the first (sum_j a_j)^m and the second sum_j a_j^m, with a_j = phi((t + 2 pi j)/h) sinc(t/2 + pi j).
-They differ by products of different terms, each with a factor b = sum over j != 0 of |a_j| <= 2 sum_j phi((2j - 1) pi/h): at most m b (1 + b)^(m-1) + b at any t,
-hence at any point of the law. Without aliasing the sum is post-processing of T: T's curve applies. `slip` bounds the rest, and the chance that a share leaves
-the 64 bits; it is charged to delta.
+**Sums of rounded shares.** Each party rounds its own share z_i to the lattice of step h, and a sum of rounded numbers is not the rounded
+sum. Yet the law of sum round(z_i) is that of round(T + U_1 + ... + U_(m-1)), with T = sum z_i and U_i uniform on (-h/2, h/2), but for
+aliasing. Both have a periodic characteristic function, the first (sum_j a_j)^m and the second sum_j a_j^m, where
+a_j = phi((t + 2 pi j)/h) sinc(t/2 + pi j) (Poisson summation). They differ by products that hold a factor a_j with j != 0. With
+b = sum over j != 0 of |a_j| <= 2 (phi(pi/h) + phi(3 pi/h) + ...) the difference is at most m b (1 + b)^(m-1) + b at any t, hence at any
+point of the law. Without aliasing the sum is post-processing of T, and T's curve applies, for any sensitivity. `slip` bounds what is left,
+and the chance that a share leaves the 64 bits; it is charged to delta.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ class Terms:
         words = np.zeros(self.coordinates, dtype=np.uint64)
         for message in messages:
             words += np.asarray(message).astype(np.int64).view(np.uint64)  # wraps around, as it should
-        return words.view(np.int64) * (self.step / len(messages))
+        return words.view(np.int64).astype(np.float64) * (self.step / len(messages))
 
     def __str__(self) -> str:
         return (

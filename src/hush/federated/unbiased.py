@@ -1,8 +1,8 @@
 """From one noisy report to one bounded number whose mean is the person's value.
 
 A report is y = x + Z with x in [0, 1] (units of the range) and Z of known law. Any g with E g(x + Z) = x for all x in [0, 1] makes the
-average of g over the reports an unbiased estimate of the people's mean, whatever their values are. g(y) = y is one, with the variance of Z: infinite
-for a stable law. Better ones use that x stays in [0, 1].
+average of g over the reports an unbiased estimate of the people's mean, whatever their values are. g(y) = y is one, with the variance of
+Z: infinite for a stable law. Better ones use that x stays in [0, 1].
 
     noise     g                                                                        bias
     Laplace   y inside [0, 1], 1 + b above, -b below: E[y | y clamped to [0, 1]],      none, but for the lattice
