@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy
 
 from hush.learn.objective import Objective
 
@@ -65,8 +66,7 @@ class Rows:
     def move(self, index: int, change: float) -> None:
         """One weight has moved; every row's state follows, by itself."""
         if change != 0.0:
-            np.multiply(self._columns[index], change * self.unit[index], out=self._scratch)
-            self._state += self._scratch
+            daxpy(self._columns[index], self._state, a=change * self.unit[index])  # state += a column, in place and row by row
 
     def move_all(self, changes: Array) -> None:
         """All weights have moved. Column by column, so that no row's state depends on another row (a matrix product may not promise it)."""

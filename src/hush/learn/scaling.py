@@ -9,6 +9,7 @@ d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1 it 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,17 +61,13 @@ class Scaling:
     def __getitem__(self, part: slice) -> Scaling:
         return Scaling(self.centre[part], self.spread[part], self.low[part], self.high[part])
 
-    def columns(self, rows: Array, *, constant: bool) -> Array:
-        """The scaled rows as (K, N), with a last column of ones for an intercept."""
-        count, width = rows.shape
-        out = np.empty((width + constant, count))
-        for index in range(width):
-            np.clip(rows[:, index], self.low[index], self.high[index], out=out[index])
-            out[index] -= self.centre[index]
-            out[index] /= self.spread[index]
-        if constant:
-            out[-1] = 1.0
-        return out
+    def apply(self, columns: Array) -> None:
+        """Scale columns (K, N) in place."""
+        for index in range(self.centre.size):
+            column = columns[index]
+            np.clip(column, self.low[index], self.high[index], out=column)
+            column -= self.centre[index]
+            column /= self.spread[index]
 
     def uncentred(self) -> Scaling:
         """About 0 instead of the centre, for models without an intercept: the spread becomes the root mean square."""
@@ -89,11 +86,11 @@ class Scaling:
         return cls(span.middle, span.half, span.low, span.high)
 
     @classmethod
-    def of_data(cls, rows: Array, span: Span) -> Scaling:
+    def of_data(cls, columns: Array, span: Span) -> Scaling:
         """The data's own means and spreads, as the paper has it: not private."""
-        limited = np.clip(rows, span.low, span.high)
-        spread = limited.std(axis=0)
-        return cls(limited.mean(axis=0), np.where(spread > 0.0, spread, 1.0), span.low, span.high)
+        limited = np.clip(columns, span.low[:, None], span.high[:, None])
+        spread = limited.std(axis=1)
+        return cls(limited.mean(axis=1), np.where(spread > 0.0, spread, 1.0), span.low, span.high)
 
 
 def moments_wish(columns: int, share: float) -> Wish:
@@ -108,12 +105,13 @@ def moments_wish(columns: int, share: float) -> Wish:
     )
 
 
-def moment_sums(rows: Array, span: Span) -> NDArray[np.int64]:
+def moment_sums(columns: Sequence[Array], span: Span) -> NDArray[np.int64]:
     """sum q and sum floor(q^2/G) of every column: exact whole numbers, row by row functions summed."""
     middle, half = span.middle, span.half
-    first, second = np.empty(rows.shape[1]), np.empty(rows.shape[1])
-    for index in range(rows.shape[1]):
-        q = np.clip(rows[:, index], span.low[index], span.high[index])
+    first, second = np.empty(len(columns)), np.empty(len(columns))
+    q = np.empty_like(columns[0])
+    for index, column in enumerate(columns):
+        np.clip(column, span.low[index], span.high[index], out=q)
         q -= middle[index]
         q *= _GRAIN / half[index]
         np.rint(q, out=q)
@@ -126,18 +124,14 @@ def moment_sums(rows: Array, span: Span) -> NDArray[np.int64]:
     return np.stack([first, second]).astype(np.int64)
 
 
-def private_scaling(rows: Array, target: Array | None, span: Span, part: Part, entropy: Entropy | None) -> Scaling:
-    """Centre and spread of all columns (and of the target, last) from noisy sums.
+def private_scaling(columns: Sequence[Array], span: Span, part: Part, entropy: Entropy | None) -> Scaling:
+    """Centre and spread of all columns from noisy sums.
 
     A variance below what the noise lets us see is taken to be that much: too large a spread only slows learning, too small a one
     would make a column explode.
     """
-    width, made = rows.shape[1], part.mechanism
-    sums = moment_sums(rows, span[:width])
-    if target is not None:
-        sums = np.concatenate([sums, moment_sums(target[:, None], span[width:])], axis=1)
-    noisy = np.asarray(made.value_of(made.noisy(made.on_lattice(sums), entropy)), dtype=np.float64)
-    scale = rows.shape[0] * _GRAIN
+    made, scale = part.mechanism, columns[0].size * _GRAIN
+    noisy = np.asarray(made.value_of(made.noisy(made.on_lattice(moment_sums(columns, span)), entropy)), dtype=np.float64)
     first, second = noisy / scale
     error = min(part.deviation / scale, 1.0)
     mean = np.clip(first, -1.0, 1.0)

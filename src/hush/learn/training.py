@@ -146,14 +146,19 @@ def train(
     entropy: Entropy | None = None,
 ) -> Fit:
     """Scale, then learn; call it only after `pay`. `before` are released weights to start from."""
-    scaling = _scaling(made, rows, target, entropy)
-    own, of_target = scaling[: rows.shape[1]], scaling[rows.shape[1] :]
-    columns = own.columns(rows, constant=made.request.fit_intercept)
-    scaled = of_target.columns(target[:, None], constant=False)[0] if made.request.target_span is not None else target
+    width, regression = rows.shape[1], made.request.target_span is not None
+    # one block for features, constant and target: the only copy of the data, scaled in place, column by column
+    block = np.empty((width + made.request.fit_intercept + 1, rows.shape[0]))
+    block[:width], block[width:-1], block[-1] = rows.T, 1.0, target
+    scaled = [*range(width), -1] if regression else list(range(width))
+    scaling = _scaling(made, block, scaled, entropy)
+    own, of_target = scaling[:width], scaling[width:]
+    own.apply(block[:width])
+    of_target.apply(block[-1:])
     penalty = _penalty(made.request, own, of_target)
     solve = _from_products if made.setting.solver == "statistics" else _by_descent
     start = _scaled_weights(before, own, of_target, made.request.fit_intercept)
-    trace = solve(made, columns, scaled, penalty, start, after_pass, entropy)
+    trace = solve(made, block, penalty, start, after_pass, entropy)
     coefficients, intercept = _original_weights(trace.weights[-1], own, of_target, made.request.fit_intercept)
     return Fit(coefficients, intercept, scaling, trace, made)
 
@@ -175,17 +180,15 @@ def pay(made: Plan, ledger: Ledger | None, label: str) -> Entry | None:
     return ledger.spend(charges, label=label, extra_delta=extra, epsilon=made.request.epsilon, delta=made.request.delta)
 
 
-def _scaling(made: Plan, rows: Array, target: Array, entropy: Entropy | None) -> Scaling:
-    request = made.request
-    regression = request.target_span is not None
+def _scaling(made: Plan, block: Array, scaled: list[int], entropy: Entropy | None) -> Scaling:
+    request, part = made.request, made.part("means and spreads")
     span = request.span.joined(request.target_span) if request.target_span is not None else request.span
-    part = made.part("means and spreads")
     if part is not None:
-        found = private_scaling(rows, target if regression else None, span, part, entropy)
+        found = private_scaling([block[index] for index in scaled], span, part, entropy)
     elif request.private and request.scaling == "public":
         found = Scaling.public(span)
     else:
-        found = Scaling.of_data(np.column_stack([rows, target]) if regression else rows, span)
+        found = Scaling.of_data(block[scaled], span)
     found = found.limited(request.winsorise)
     return found if request.fit_intercept else found.uncentred()
 
@@ -222,23 +225,21 @@ def _height(of_target: Scaling) -> tuple[float, float]:
 _Progress = Callable[[int, Trace], None] | None
 
 
-def _by_descent(
-    made: Plan, columns: Array, target: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None
-) -> Trace:
-    clips = np.full(len(columns), made.setting.clip)
-    data = Rows(columns, target, made.request.objective, clips)
+def _by_descent(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None) -> Trace:
+    clips = np.full(len(block) - 1, made.setting.clip)
+    data = Rows(block[:-1], block[-1], made.request.objective, clips)
     data.move_all(start)
     return descend(data, penalty, made.setting, made.part("updates"), start, after_pass=after_pass, entropy=entropy)
 
 
-def _from_products(
-    made: Plan, columns: Array, target: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None
-) -> Trace:
+def _from_products(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None) -> Trace:
     logistic = made.request.objective is LOGISTIC
-    goal = 2.0 * target - 1.0 if logistic else target  # the label as -1 or 1
-    found = products(np.vstack([columns, goal[None]]), _radius(made.setting, len(columns)), made.part("sums of products"), entropy)
+    width = len(block) - 1
+    if logistic:
+        block[-1] = 2.0 * block[-1] - 1.0  # the label as -1 or 1
+    found = products(block, _radius(made.setting, width), made.part("sums of products"), entropy)
     hessian, pull = found.matrix[:-1, :-1], found.matrix[:-1, -1]
-    noise = 2.0 * found.error * math.sqrt(len(columns))  # the spectral norm of a symmetric matrix of such noise
+    noise = 2.0 * found.error * math.sqrt(width)  # the spectral norm of a symmetric matrix of such noise
     if logistic:  # loss = log 2 - (y - 1/2) m + m^2/8, times 4
         penalty = Penalty(4.0 * penalty.l1, 4.0 * penalty.l2)
         pull = 2.0 * pull
