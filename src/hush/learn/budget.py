@@ -72,7 +72,8 @@ class Part:
         return math.sqrt(self.mechanism.noise.variance)
 
 
-def allot(epsilon: float, delta: float, wishes: list[Wish], *, noise: str, accounting: str) -> list[Part]:
+@lru_cache(maxsize=256)
+def allot(epsilon: float, delta: float, wishes: tuple[Wish, ...], *, noise: str, accounting: str) -> tuple[Part, ...]:
     """The least noise for each wish so that all together are (epsilon, delta)-private.
 
     Guarantees: compose(part.charge for all parts) meets (epsilon, delta); with accounting="zcdp" by the looser zCDP route of the flipped
@@ -80,8 +81,8 @@ def allot(epsilon: float, delta: float, wishes: list[Wish], *, noise: str, accou
     """
     one_of("noise", noise, NOISES)
     one_of("accounting", accounting, ACCOUNTING)
-    noises = _noises(epsilon, delta, tuple(wishes), noise, accounting)
-    parts = [Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True)]
+    noises = _noises(epsilon, delta, wishes, noise, accounting)
+    parts = tuple(Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True))
     made = compose([part.charge for part in parts])
     kept = made.pure_epsilon <= epsilon * (1.0 + 1e-12) if delta == 0.0 else float(np.asarray(made.delta_upper(epsilon))) <= delta
     if not kept:
@@ -89,7 +90,6 @@ def allot(epsilon: float, delta: float, wishes: list[Wish], *, noise: str, accou
     return parts
 
 
-@lru_cache(maxsize=256)
 def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, accounting: str) -> tuple[Noise, ...]:
     if accounting == "zcdp":
         return tuple(_by_zcdp(epsilon, delta, wishes, wish, noise) for wish in wishes)

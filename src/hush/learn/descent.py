@@ -105,7 +105,7 @@ def _coordinates(rows: Rows, penalty: Penalty, noise: _Noise, weights: Array, st
     for index in range(weights.size):
         noisy = float(noise.on(np.array([rows.total(index)]))[0])
         gradient[index] = slope = rows.gradient(noisy, index)
-        moved = float(np.clip(penalty.nearest(weights[index] - step * slope, step, index), -_LARGEST, _LARGEST))
+        moved = min(max(float(penalty.nearest(weights[index] - step * slope, step, index)), -_LARGEST), _LARGEST)
         rows.move(index, moved - weights[index])
         weights[index] = moved
     return gradient

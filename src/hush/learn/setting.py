@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -39,6 +40,7 @@ class Setting:
     rho: float
 
 
+@lru_cache(maxsize=256)
 def relative_noise(epsilon: float, delta: float, share: float, rows: int, columns: int) -> float:
     """rho; 0 when no privacy is asked for, and with epsilon alone the Laplace amount takes the Gaussian's place."""
     if math.isinf(epsilon):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +73,7 @@ class Plan:
     request: Request
     rows: int
     setting: Setting
-    parts: list[Part] = field(default_factory=list)
+    parts: tuple[Part, ...] = ()
     labels: Labels | None = None
 
     def part(self, name: str) -> Part | None:
@@ -121,7 +121,7 @@ def plan(request: Request, rows: int) -> Plan:
         wishes.append(products_wish(rows, columns + 1, _radius(chosen, columns), 1.0 - share))
     else:
         wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share))
-    parts = allot(epsilon, delta, wishes, noise=request.noise, accounting=request.accounting)
+    parts = allot(epsilon, delta, tuple(wishes), noise=request.noise, accounting=request.accounting)
     return Plan(request, rows, chosen, parts, labels)
 
 

@@ -1,6 +1,6 @@
 """Table III of the flipped Huber paper: private coordinate descent on eight data sets, as published, recomputed, and improved.
 
-What the paper leaves open, and the choice made here (docs/learn.md gives the reasons): epsilon = 1, delta = 1/N^2 for N rows to learn from; X
+What the paper leaves open, and the choice made here (docs/learn.md gives the reasons): epsilon = 1, delta = 1/N^2 for N training rows; X
 and y standardised by that part; no intercept; loss r^2/2 or logistic, penalty (weight/2) |w|^2 or weight |w|_1; Houses labelled as in
 OpenML 823, wine by colour, California by its raw columns; the grids below. As in the paper the best of the grid by mean error over five
 trials is reported; beside it stand fresh trials at that point, since the best of many noisy means looks better than it is.
