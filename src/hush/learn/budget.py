@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from hush.calibrate import Plan, calibrate
-from hush.errors import NotCertified, Unsupported, one_of
+from hush.errors import NotCertified, Unsupported
 from hush.learn import zcdp
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import FAMILIES
@@ -79,8 +79,6 @@ def allot(epsilon: float, delta: float, wishes: tuple[Wish, ...], *, noise: str,
     Guarantees: compose(part.charge for all parts) meets (epsilon, delta); with accounting="zcdp" by the looser zCDP route of the flipped
     Huber paper, so with more noise than needed.
     """
-    one_of("noise", noise, NOISES)
-    one_of("accounting", accounting, ACCOUNTING)
     noises = _noises(epsilon, delta, wishes, noise, accounting)
     parts = tuple(Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True))
     made = compose([part.charge for part in parts])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, one_of, within
-from hush.learn.budget import Part, Wish, allot
+from hush.learn.budget import ACCOUNTING, NOISES, Part, Wish, allot
 from hush.learn.descent import Trace, descend, updates_wish
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.objective import LOGISTIC, Objective
@@ -94,6 +94,8 @@ class Fit:
 def plan(request: Request, rows: int) -> Plan:
     """All mechanisms of a fit; raises before anything is spent."""
     epsilon, delta = _budget(request)
+    one_of("noise", request.noise, NOISES)
+    one_of("accounting", request.accounting, ACCOUNTING)
     one_of("scaling", request.scaling, SCALINGS)
     one_of("penalise", request.penalise, ("original", "scaled"))
     if request.winsorise is not None:
