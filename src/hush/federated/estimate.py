@@ -72,6 +72,7 @@ def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled
     if not isinstance(reports, Reports) or reports.count == 0:
         raise InvalidParameter("reports must be what local() returned, for at least one person; write mean(local(values, 1.0, 0, 100)).")
     one_of("method", method, ("auto", *METHODS))
+    level = as_level(level)
     way = methods(reports.noise, reports.count, level)[0] if method == "auto" else method
     wide = half_width(reports.noise, reports.count, level=level, method=way)
     numbers = reports.places if way == "average" else bounded(reports.noise.plain())(reports.places)
@@ -100,7 +101,7 @@ def methods(noise: Noise, count: int, level: float) -> list[str]:
 
 def half_width(noise: Noise, count: int, *, level: float, method: str) -> float:
     """Half the interval of a mean of `count` reports, in units of the range."""
-    sure = _level(level)
+    sure = as_level(level)
     one_of("method", method, METHODS)
     rounding = 1.0 / STEPS  # half a step by the value, half a step by the draw
     if method == "average":
@@ -109,7 +110,8 @@ def half_width(noise: Noise, count: int, *, level: float, method: str) -> float:
     return _deviations(sure, count) * math.sqrt(g.variance / count) + g.bias + g.slope * rounding
 
 
-def _level(level: Any) -> float:
+def as_level(level: Any) -> float:
+    """A probability that an interval holds."""
     sure = as_float("level", level, "a number between 0 and 1", "write level=0.95")
     if not 0.0 < sure < 1.0:
         raise reject("level", level, "a number between 0 and 1", "write level=0.95")
@@ -190,7 +192,7 @@ def histogram(answers: Answers, *, level: float = 0.95) -> Histogram:
     """
     if not isinstance(answers, Answers) or answers.count == 0:
         raise InvalidParameter("answers must be what answers() returned, for at least one person.")
-    z = float(-ndtri(0.5 * (1.0 - _level(level))))
+    z = float(-ndtri(0.5 * (1.0 - as_level(level))))
     n, p, q = answers.count, float(answers.keep), float(answers.stray)
     tally = answers.tallies.astype(np.float64)
     low, high = (_ends(tally + half, n, p, q, z)[end] for end, half in ((0, -0.5), (1, 0.5)))

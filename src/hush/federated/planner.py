@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hush.errors import HushError, InvalidParameter, positive
-from hush.federated.estimate import METHODS, half_width
+from hush.federated.estimate import METHODS, as_level, half_width
 from hush.federated.local import LOCAL_FAMILIES, local_noise, local_range
 from hush.federated.stable import calibrate_stable
 from hush.noise.contract import Noise
@@ -79,6 +79,7 @@ def reports_needed(
     """
     start, end = local_range(low, high)
     goal = positive("error", error, "write error=2.0") / (end - start)
+    level = as_level(level)
     names = tuple(families) if families is not None else LOCAL_FAMILIES if delta > 0.0 else LOCAL_FAMILIES[:-1]
     rows = [row for name in names for row in _rows(name, epsilon, delta, goal, level, end - start)]
     if not rows:

@@ -158,8 +158,6 @@ def _log_aliasing(share_noise: Noise, parties: int, step: float) -> float:
         case _:
             raise Unsupported(f"no theorem here about sums of rounded {type(share_noise).__name__} shares; use Stable or Gaussian noise.")
     ratio = scale * math.pi / step
-    if ratio < 8.0:
-        raise Unsupported(f"a step of {step:g} is too coarse for shares of scale {scale:g}; write step={math.ldexp(scale, -6):g} or less.")
     first = -(ratio**alpha)
     b = math.log(2.0) + first - math.log1p(-math.exp(first))  # phi((2j-1) r) <= phi(r)^(2j-1): a geometric series bounds the sum
     return b + math.log(parties + 1.0) + (parties - 1) * math.log1p(math.exp(b))
