@@ -40,6 +40,7 @@ class Rehearsal(Grid):
             for place in range(whole("clients", clients))
         }
         self._answers: dict[str, Message] = {}
+        _identify()
         self.sent: list[tuple[int, int, bytes]] = []  # (turn, node, reply)
 
     def set_run(self, run: Run) -> None:
@@ -95,7 +96,6 @@ def rehearse(
 ) -> Rehearsal:
     """Run a server app against `clients` copies of a client app; `config` is the run's configuration. The grid is returned, to look at."""
     grid = Rehearsal(client, clients, away=away)
-    _identify()
     server(grid, Context(1, 0, {}, RecordDict(), config or {}))
     return grid
 

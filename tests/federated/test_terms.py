@@ -1,0 +1,160 @@
+"""The public terms of a federation: exact clipping, sums of rounded shares, both epsilons."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hush
+from hush.errors import BudgetExceeded, InvalidParameter, Unsupported
+from hush.federated import Budgets, agree, share
+from hush.federated.terms import Terms, _log_aliasing
+
+CASES = [("stable", 0.0, "l1"), ("gaussian", 1e-5, "l2")]
+
+
+@pytest.mark.parametrize(("noise", "delta", "norm"), CASES)
+@given(st.lists(st.floats(), min_size=3, max_size=3))
+def test_clipped_updates_keep_their_norm(noise, delta, norm, update):
+    """Whatever comes, infinities and NaN too, the integers are within the clip, exactly; small updates lose less than a step."""
+    terms = agree(1.0, 0.7, 3, 4, rounds=1, delta=delta, noise=noise)
+    steps = [int(k) for k in terms.on_lattice(update)]
+    bound = 0.7 / terms.step
+    assert terms.norm == norm
+    size = sum(abs(k) for k in steps) if norm == "l1" else math.sqrt(sum(k * k for k in steps))
+    assert size <= bound
+    if all(abs(u) < 0.2 for u in update):
+        assert all(abs(k * terms.step - u) < terms.step for k, u in zip(steps, update, strict=True))
+
+
+def _twice_integrated(noise: hush.Noise, x: np.ndarray) -> np.ndarray:
+    """An antiderivative of the distribution function."""
+    if isinstance(noise, hush.Gaussian):
+        return x * np.asarray(noise.cdf(x)) + noise.sigma**2 * np.asarray(noise.pdf(x))
+    assert noise.alpha == 1.0
+    return 0.5 * x + (x * np.arctan(x / noise.gamma) - 0.5 * noise.gamma * np.log1p((x / noise.gamma) ** 2)) / math.pi
+
+
+@pytest.mark.parametrize("one", [hush.Gaussian(s) for s in (0.6, 0.8, 1.0, 1.3)] + [hush.Stable(1.0, g) for g in (1.2, 2.5, 5.0)])
+def test_a_sum_of_rounded_shares_is_a_rounded_sum(one):
+    """Two shares on the lattice of step 1: their convolution against round(T + U), U uniform, in closed form; no further apart than the
+    bound says, and closer than to round(T), without U."""
+    reach = 1 << 13
+    k = np.arange(-reach, reach + 1)
+    mass = np.asarray(one.cdf(k + 0.5)) - np.asarray(one.cdf(k - 0.5))
+    middle = slice(reach - 20, reach + 21)
+    spectrum = np.fft.rfft(np.fft.ifftshift(mass[:-1]), 2 * reach)
+    summed = np.fft.fftshift(np.fft.irfft(spectrum**2, 2 * reach))
+    total = one.scaled(2.0 ** (1.0 / getattr(one, "alpha", 2.0)))
+
+    def spread(x: np.ndarray) -> np.ndarray:  # the distribution function of T + U
+        return _twice_integrated(total, x + 0.5) - _twice_integrated(total, x - 0.5)
+
+    rounded = spread(k + 0.5) - spread(k - 0.5)
+    seen = float(np.abs(summed[middle] - rounded[middle]).max())
+    bound = math.exp(_log_aliasing(one, 2, 1.0))
+    wrapped = 4.0 * float(np.asarray(one.sf(float(reach)))) / reach + 1e-14  # heavy tails that the transform folds back
+    assert seen <= bound + wrapped
+    plain = np.asarray(total.cdf(k + 0.5)) - np.asarray(total.cdf(k - 0.5))
+    assert float(np.abs(summed[middle] - plain[middle]).max()) > max(seen, 1e-4)  # round(T) alone is another law
+
+
+@pytest.mark.parametrize(("noise", "delta", "norm"), CASES)
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_both_epsilons(noise, delta, norm, neighbours):
+    """The central one is what was asked for, over all rounds; the local one is that of a share, and larger."""
+    terms = agree(3.0, 0.5, 20, 50, rounds=4, delta=delta, honest=40, noise=noise, neighbours=neighbours)
+    far = 1.0 if neighbours == "replace" else 0.5
+    bound = hush.Sensitivity(**{norm: far}, neighbours=neighbours)
+    assert 3.0 * (1.0 - 1e-6) < terms.epsilon("central", delta) <= 3.0
+    assert terms.epsilon("central", delta) == pytest.approx(hush.epsilon(terms.share.target, delta, bound, times=4), rel=1e-12)
+    assert terms.epsilon("local", delta) == pytest.approx(hush.epsilon(terms.share.noise, delta, bound, times=4), rel=1e-12)
+    assert terms.epsilon("local", delta) > 5.0 * terms.epsilon("central", delta)
+    assert terms.epsilon("central", delta, rounds=1) < terms.epsilon("central", delta)
+    assert 0.0 < terms.slip() < 1e-15
+
+
+def test_alpha_is_the_best_one():
+    """sup|score| E|X| is least near 1.70."""
+
+    def cost(alpha: float) -> float:
+        return hush.Stable(alpha, 1.0).sup_score() * hush.Stable(alpha, 1.0).mean_abs
+
+    assert agree(1.0, 1.0, 2, 2, rounds=1).share.target.alpha == 1.7
+    assert all(cost(1.7) < cost(alpha) for alpha in (1.5, 1.6, 1.66, 1.74, 1.8, 1.9))
+
+
+def test_l1_clipping_suits_stable_noise():
+    """For the same clipped update, l1 costs less epsilon than the theorem for l2 and than a box of all coordinates."""
+    terms = agree(1.0, 1.0, 20, 10, rounds=1)
+    noise = terms.share.target
+    assert hush.epsilon(noise, 0.0, hush.Sensitivity(l2=1.0, l0=20)) > 4.0 * terms.epsilon("central")
+    assert hush.epsilon(noise, 0.0, hush.Sensitivity(linf=1.0, l0=20)) > 10.0 * terms.epsilon("central")
+
+
+def test_messages_add_up_modulo_the_word():
+    """Sums wrap around 64 bits and still give the mean; too few messages are not opened."""
+    terms = agree(1.0, 1.0, 2, 3, rounds=1, honest=2)
+    big = np.array([2**63 - 5, -(2**63) + 7], dtype=np.int64)
+    small = np.array([10, -10], dtype=np.int64)
+    back = np.array([-(2**63) + 5, 2**63 - 7], dtype=np.int64)
+    assert terms.mean_update([big, small, back]) == pytest.approx(terms.step * np.array([10, -10]) / 3.0)
+    with pytest.raises(InvalidParameter, match="less noise"):
+        terms.mean_update([big])
+
+
+def test_coarse_lattices_are_charged():
+    """A lattice as coarse as the shares has a slip that nobody can overlook."""
+    coarse = Terms(share(hush.Gaussian(1.0), 10), 1.0, "l2", 3, 1.0, 1)
+    assert coarse.slip() > 1.0
+    with pytest.raises(Unsupported, match="rounded Laplace"):
+        Terms(share(hush.Stable(1.5, 1.0), 10), 1.0, "l1", 3, 1e-3, 1).__class__(_Odd(), 1.0, "l1", 3, 1e-3, 1).slip()
+
+
+class _Odd:
+    """A share of a noise without a theorem here."""
+
+    noise, target, parties, honest = hush.Laplace(1.0), hush.Laplace(1.0), 3, 3
+
+
+def test_bad_arguments():
+    """Each message names the argument."""
+    for call, words in (
+        (lambda: agree(1.0, 0.0, 3, 3, rounds=1), "clip"),
+        (lambda: agree(1.0, 1.0, 0, 3, rounds=1), "coordinates"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=0), "rounds"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, noise="laplace"), "noise"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, noise="gaussian"), "delta=1e-6"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, honest=4), "honest"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1).on_lattice([1.0]), "3"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1).parts("server"), "view"),
+    ):
+        with pytest.raises(InvalidParameter, match=words):
+            call()
+
+
+# -- budgets -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_budgets_are_live_and_last(tmp_path):
+    """Each client has its own ledger file; another object, or another run, sees what was spent."""
+    part = [(hush.Laplace(2.0), 1.0, 1)]
+    budgets = Budgets(tmp_path / "new", epsilon=1.0, delta=0.0)
+    assert budgets.charge("a", part) and budgets.charge("b", part) and budgets.charge("a", part)
+    assert (budgets.left("a").epsilon, budgets.left("b").epsilon) == (0.0, 0.5)
+    again = Budgets(tmp_path / "new", epsilon=1.0, delta=0.0)
+    assert not again.charge("a", part) and again.charge("b", part)
+    assert again.stopped == ("a",) and "left" in again.reason("a") and again.reason("b") == ""
+    assert budgets.spent("b").epsilon == 1.0
+    assert "stopped" in str(again) and sorted(path.name for path in (tmp_path / "new").glob("*.ledger")) == ["a.ledger", "b.ledger"]
+    with pytest.raises(BudgetExceeded):
+        again.ledger("a").spend(part)
+    with pytest.raises(InvalidParameter, match="exists with"):
+        Budgets(tmp_path / "new", epsilon=2.0, delta=0.0).ledger("a")
+    for odd in ("../x", "", "a/b", "x" * 101):
+        with pytest.raises(InvalidParameter, match="client"):
+            budgets.ledger(odd)
