@@ -22,6 +22,7 @@ from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
+from hush.noise.skellam import Skellam
 from hush.noise.stable import Stable
 from hush.noise.staircase import Staircase
 from hush.noise.stepped import Stepped
@@ -60,6 +61,7 @@ __all__ = [
     "Plan",
     "Release",
     "Sensitivity",
+    "Skellam",
     "Stable",
     "Staircase",
     "Stepped",

@@ -11,7 +11,7 @@ from hush.calibration.demand import LOSSES, Demand, width
 from hush.calibration.shape import limits, search
 from hush.calibration.tied import DIRECT, flipped_huber_kink, regime, rough_size
 from hush.errors import HushError, InvalidParameter, Unsupported, budgets, deltas, one_of, positive, whole
-from hush.noise.catalogue import FAMILIES, Family, in_words
+from hush.noise.catalogue import EVERY, FAMILIES, Family, in_words
 from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
 from hush.sensitivity import Sensitivity
@@ -150,8 +150,8 @@ def calibrate(
     if family == "optimal":
         noise = _optimal(demand)
         return _plan(demand, (Choice("optimal", noise, demand.value(noise)),))
-    names = [row.name for row in FAMILIES if row.name != "discrete"]
-    rows = [row for row in FAMILIES if row.name in names]
+    rows = [row for row in EVERY if (row in FAMILIES and row.name != "discrete") or (row.name == "skellam" and step is not None)]
+    names = [row.name for row in rows]
     if family is not None:
         one_of("family", family, (*names, "optimal"))
         rows = [row for row in rows if row.name == family]

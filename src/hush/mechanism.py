@@ -21,6 +21,7 @@ from hush.calibrate import Plan
 from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
+from hush.noise.lattice import Lattice
 from hush.privacy.curve import Curve
 from hush.privacy.vector import curve
 from hush.sampling.entropy import Bits, Entropy
@@ -108,7 +109,7 @@ class Mechanism:
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
         object.__setattr__(self, "step", positive("step", self.step, "write step=1.0"))
         whole("coordinates", self.coordinates)
-        if isinstance(self.noise, Discrete) and self.noise.step != self.step:
+        if isinstance(self.noise, Lattice) and self.noise.step != self.step:
             raise Unsupported(f"{self.noise} lives on its own lattice; write step={self.noise.step:g}.")
         linf = self.sensitivity.linf
         if isinstance(linf, tuple) and len(linf) != self.coordinates:
@@ -121,8 +122,8 @@ class Mechanism:
         Noise and sensitivity enlarged together keep the curve: the plan's (epsilon, delta) holds.
         """
         claim = (plan.epsilon, plan.delta, plan.times, plan.notion)
-        if plan.step is not None or isinstance(plan.noise, Discrete):
-            noise = plan.noise if isinstance(plan.noise, Discrete) else Discrete(plan.noise, plan.step or 1.0)
+        if plan.step is not None or isinstance(plan.noise, Lattice):
+            noise = plan.noise if isinstance(plan.noise, Lattice) else Discrete(plan.noise, plan.step or 1.0)
             return cls(noise, plan.sensitivity, noise.step, integers, coordinates, claim)
         step = _chosen_step(plan.noise, plan.sensitivity, integers=integers, coordinates=coordinates)
         made = cls(plan.noise, plan.sensitivity, step, integers, coordinates, claim)
@@ -188,7 +189,7 @@ class Mechanism:
     @property
     def rounding_loss(self) -> float:
         """How much of the noise's variance rounding can add, values and draws together: at most step^2/3."""
-        if isinstance(self.noise, Discrete):
+        if isinstance(self.noise, Lattice):
             return 0.25 * self.step**2 / self.noise.variance if self.rounds else 0.0
         return (1.0 / 3.0 if self.rounds else 1.0 / 12.0) * self.step**2 / self.noise.variance
 

@@ -58,6 +58,7 @@ EXAMPLES: dict[str, list[tuple[Noise, float]]] = {
         (hush.ExponentialPower(2.0, 3.0), 1.0),
     ],
     "Asinh": [(hush.Asinh(1.0, 1.0), 1.0), (hush.Asinh(0.2, 2.0), 1.0), (hush.Asinh(5.0, 0.5), 0.3)],
+    "Skellam": [(hush.Skellam(2.0), 1.0), (hush.Skellam(30.0), 3.0), (hush.Skellam(1.0, 0.25), 0.5)],
     "Discrete": [
         (hush.Discrete(hush.OSGT(3.0, math.sqrt(40.0))), 1.0),
         (hush.Discrete(hush.Gaussian(2.0), 0.5), 1.0),
@@ -86,7 +87,7 @@ every = pytest.mark.parametrize(("noise", "shift"), instances())
 
 def lattice(noise: Noise, reach: float = 1e-40) -> np.ndarray:
     """All lattice points out to a tail of `reach`."""
-    assert isinstance(noise, hush.Discrete)
+    assert noise.discrete
     end = int(noise.isf(reach) / noise.step) + 3
     return np.arange(-end, end + 1) * noise.step
 

@@ -12,7 +12,7 @@ from hush.audit.target import Target, pair_of
 from hush.calibrate import Plan
 from hush.errors import InvalidParameter, reals, reject
 from hush.noise.contract import Noise
-from hush.noise.discrete import Discrete
+from hush.noise.lattice import Lattice
 from hush.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _around(noise: Noise, first: Vector, second: Vector) -> Mechanism:
     from hush.mechanism import Mechanism
 
     moved = np.abs(second - first)
-    step = noise.step if isinstance(noise, Discrete) else float(np.min(moved[moved > 0.0])) / _STEPS
+    step = noise.step if isinstance(noise, Lattice) else float(np.min(moved[moved > 0.0])) / _STEPS
     off = np.abs(moved - np.round(moved / step) * step)
     if (off > 1e-9 * step).any():
         raise reject("inputs", moved.tolist(), f"apart by whole steps of {step:g}", "leave inputs out for (0.0, 1.0)")

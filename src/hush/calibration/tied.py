@@ -14,6 +14,7 @@ from hush.noise.contract import Noise
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
+from hush.noise.skellam import Skellam
 from hush.noise.staircase import Staircase, least_mean_abs_gamma, least_variance_gamma
 from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
@@ -60,6 +61,18 @@ def laplace_noise(demand: Demand) -> Noise:
         if not demand.meets(noise):
             raise
         return noise
+
+
+def skellam_noise(demand: Demand) -> Noise:
+    """Skellam noise on the lattice that is asked for: the least sigma, from the Gaussian's on."""
+    if demand.step is None:
+        raise Unsupported("Skellam noise lives on a lattice; write step=1.0")
+    if demand.delta == 0.0:
+        raise Unsupported("Skellam noise has no pure epsilon")
+    step, reach = demand.step, demand.bound.l2_bound * math.sqrt(demand.times)
+    first = float(np.asarray(gaussian.sigma(demand.epsilon, demand.delta, reach)))
+    tolerance = 1e-13 if demand.bound.is_box and demand.count == 1 else 1e-7
+    return least(demand, lambda x: Skellam(math.exp(x), step), math.log(first), relative=FINE, tolerance=tolerance)
 
 
 def staircase_noise(demand: Demand) -> Noise:
@@ -177,6 +190,7 @@ def regime(demand: Demand) -> float:
 DIRECT: dict[str, Callable[[Demand], Noise]] = {
     "gaussian": gaussian_noise,
     "laplace": laplace_noise,
+    "skellam": skellam_noise,
     "staircase": staircase_noise,
     "truncated_laplace": truncated_laplace_noise,
     "stepped": truncated_staircase_noise,

@@ -3,6 +3,9 @@
     family                    characteristic function             power r of it
     Gaussian(sigma)           exp(-sigma^2 t^2/2)                 Gaussian(sigma sqrt r)
     Stable(alpha, gamma)      exp(-|gamma t|^alpha)               Stable(alpha, gamma r^(1/alpha))
+    Laplace(b)                1/(1 + b^2 t^2)                     GammaDifference(r, b)
+    Discrete(Laplace(b), h)   (1-q)^2/|1 - q e^(iht)|^2           PolyaDifference(r, b, h),      q = e^(-h/b)
+    Skellam(sigma, h)         exp(-v (1 - cos ht))                Skellam(sigma sqrt r, h),      v = (sigma/h)^2
 
 A share among h parties is the power 1/h, the sum of m shares the power m/h. Powers of powers multiply.
 """
@@ -13,7 +16,12 @@ from fractions import Fraction
 
 from hush.errors import Unsupported
 from hush.noise.contract import Noise
+from hush.noise.discrete import Discrete
+from hush.noise.gamma_difference import GammaDifference
 from hush.noise.gaussian import Gaussian
+from hush.noise.laplace import Laplace
+from hush.noise.polya_difference import PolyaDifference
+from hush.noise.skellam import Skellam
 from hush.noise.stable import Stable
 
 __all__ = ["power"]
@@ -31,6 +39,16 @@ def power(noise: Noise, ratio: Fraction) -> Noise:
             return Gaussian(sigma * float(ratio) ** 0.5 * _UP)
         case Stable(alpha, gamma):
             return Stable(alpha, gamma * float(ratio) ** (1.0 / alpha) * _UP)
+        case Laplace(scale):
+            return GammaDifference(float(ratio) * _UP, scale)
+        case GammaDifference(shape, scale):
+            return GammaDifference(shape * float(ratio) * _UP, scale).plain()
+        case Discrete(Laplace(scale), step):
+            return PolyaDifference(float(ratio) * _UP, scale, step)
+        case PolyaDifference(shape, scale, step):
+            return PolyaDifference(shape * float(ratio) * _UP, scale, step)
+        case Skellam(sigma, step):
+            return Skellam(sigma * float(ratio) ** 0.5 * _UP, step)
     raise Unsupported(
         f"{type(noise).__name__} noise is not known to be a sum of smaller independent noises; "
         "share Stable, Gaussian, Laplace, Discrete(Laplace(...)) or Skellam noise."

@@ -79,4 +79,3 @@ def share(noise: Noise, parties: int, *, honest: int | None = None) -> Share:
         raise reject("honest", honest, f"at most the {parties} parties", f"write honest={parties} or leave it out")
     power(noise, Fraction(1, counted))  # says now what it cannot share
     return Share(noise, parties, counted)
-

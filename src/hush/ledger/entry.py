@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, non_negative, reject, whole
-from hush.noise.catalogue import FAMILIES, from_plain_values, plain_values
+from hush.noise.catalogue import EVERY, from_plain_values, plain_values
 from hush.noise.contract import Noise
 from hush.privacy.exchange import Imported
 from hush.privacy.subsampling import Subsampled
@@ -120,7 +120,7 @@ def _part(row: Any) -> Part:
         return first, whole("times", items[1] if len(items) == 2 else 1)
     if not isinstance(first, Noise):
         raise reject("noise", first, "a noise family", "write for example [(Gaussian(1.0), 1.0, 1)]")
-    if not any(row.type is type(first) for row in FAMILIES):
+    if not any(row.type is type(first) for row in EVERY):
         raise Unsupported(f"{type(first).__name__} is not in the catalogue, so a ledger cannot write it down; add it there.")
     if len(items) > 3:
         raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; write (Gaussian(1.0), 1.0, 1).")

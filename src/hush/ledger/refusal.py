@@ -11,6 +11,7 @@ from hush.errors import BudgetExceeded, HushError
 from hush.ledger.account import Account
 from hush.ledger.entry import Entry, Part
 from hush.noise.discrete import Discrete
+from hush.noise.skellam import Skellam
 from hush.privacy.subsampling import Subsampled
 
 __all__ = ["refusal"]
@@ -91,4 +92,6 @@ def _larger(part: Part, factor: float) -> Part:
         return Subsampled(first.whole.noise.scaled(factor), first.rate, first.whole.shift), part[1]
     if isinstance(first, Discrete):  # wider on the same lattice
         return Discrete(first.noise.scaled(factor), first.step), *part[1:]
+    if isinstance(first, Skellam):
+        return Skellam(first.sigma * factor, first.step), *part[1:]
     return first.scaled(factor), *part[1:]

@@ -16,15 +16,18 @@ from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
+from hush.noise.gamma_difference import GammaDifference
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
+from hush.noise.polya_difference import PolyaDifference
+from hush.noise.skellam import Skellam
 from hush.noise.stable import Stable
 from hush.noise.staircase import Staircase
 from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 
-__all__ = ["FAMILIES", "Family", "Shape", "family", "from_plain_values", "in_words", "plain_values"]
+__all__ = ["DIVISIBLE", "EVERY", "FAMILIES", "Family", "Shape", "family", "from_plain_values", "in_words", "plain_values"]
 
 
 @dataclass(frozen=True)
@@ -103,10 +106,11 @@ _SHAPES = {
     "stable": Shape(lambda a: Stable(a, 1.0), 1.05, 1.98, 0.08, lambda r: 1.7, logarithmic=False),
 }
 _BOX = ("linf with l0",)
+_DRAWN = {"discrete": "table", "skellam": "difference of counts", "polya_difference": "difference of counts"}
 
 
 def _row(name: str, kind: type[Noise], parameters: tuple[str, ...], paper: str, proofs: tuple[str, ...] = _BOX) -> Family:
-    return Family(name, kind, parameters, paper, proofs, "table" if name == "discrete" else "quantile", _SHAPES.get(name))
+    return Family(name, kind, parameters, paper, proofs, _DRAWN.get(name, "quantile"), _SHAPES.get(name))
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -122,6 +126,13 @@ FAMILIES: tuple[Family, ...] = (
     _row("stepped", Stepped, ("width", "heights", "ratio", "period"), "this project"),
     _row("discrete", Discrete, ("noise", "step"), "Canonne, Kamath and Steinke 2020"),
 )
+#: Laws of sums and shares of noise (see hush.federated); Skellam noise is calibrated where a lattice is asked for.
+DIVISIBLE: tuple[Family, ...] = (
+    _row("skellam", Skellam, ("sigma", "step"), "Agarwal, Kairouz and Liu 2021"),
+    _row("gamma_difference", GammaDifference, ("shape", "scale"), "Kotz, Kozubowski and Podgorski 2001"),
+    _row("polya_difference", PolyaDifference, ("shape", "scale", "step"), "Goryczka and Xiong 2017"),
+)
+EVERY = FAMILIES + DIVISIBLE
 
 
 def family(name: str) -> Family:
@@ -130,8 +141,8 @@ def family(name: str) -> Family:
     >>> family("osgt").parameters
     ('m', 'sigma')
     """
-    one_of("noise", name, (row.name for row in FAMILIES))
-    return next(row for row in FAMILIES if row.name == name)
+    one_of("noise", name, (row.name for row in EVERY))
+    return next(row for row in EVERY if row.name == name)
 
 
 def plain_values(noise: Noise) -> dict[str, Any]:
@@ -140,7 +151,7 @@ def plain_values(noise: Noise) -> dict[str, Any]:
     >>> plain_values(Discrete(Gaussian(2.0)))
     {'family': 'discrete', 'noise': {'family': 'gaussian', 'sigma': 2.0}, 'step': 1.0}
     """
-    row = next(row for row in FAMILIES if row.type is type(noise))
+    row = next(row for row in EVERY if row.type is type(noise))
     values = {name: getattr(noise, name) for name in row.parameters}
     return {"family": row.name} | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
 

@@ -24,6 +24,7 @@ from hush.noise.discrete import Discrete
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
+from hush.noise.lattice import Lattice
 from hush.noise.osgt import OSGT
 from hush.noise.steps import Steps
 from hush.noise.truncated_laplace import TruncatedLaplace
@@ -96,6 +97,8 @@ def _one_dimension(noise: Noise, order: float, shift: float) -> float:
         return _from_terms(pieces.mass[held], pieces.loss[held], order)
     if isinstance(noise, Discrete):
         return _discrete(noise, order, shift)
+    if isinstance(noise, Lattice):
+        return _lattice(noise, order, shift)
     return _by_quadrature(noise, order, shift)
 
 
@@ -164,6 +167,17 @@ def _discrete(noise: Discrete, order: float, shift: float) -> float:
         reach *= 2.0
         if reach > 2e7:
             raise Unsupported(f"order {order:g} reaches too far into the tails of {noise}; use an order below {order / 2.0:g}.")
+
+
+def _lattice(noise: Lattice, order: float, shift: float) -> float:
+    """The sum over the table's points; refused if the terms have not fallen by e^-60 at its ends."""
+    n, a = noise._steps_in(shift), order - 1.0
+    k = np.arange(1.0 - noise._points, noise._points + n)
+    here, there = noise._log_mass(np.abs(k)), noise._log_mass(np.abs(k - n))
+    terms = _log_terms(here, here - there, a)
+    if max(terms[0], terms[-1]) > terms.max() - 60.0:
+        raise Unsupported(f"order {order:g} reaches too far into the tails of {noise}; use an order below {order / 2.0:g}.")
+    return _finish(_log_total(terms), a) * (1.0 + 1e-11)
 
 
 # -- quadrature of the positive integrand --------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
+from hush.noise.gamma_difference import GammaDifference
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
@@ -273,6 +274,36 @@ def _stepped_sums(noise: Stepped, bits: int) -> list[Ball]:
         return sums[::-1]
 
 
+def _gamma_difference(noise: GammaDifference) -> Tail:
+    """1 - y (K_v L_(v-1) + K_(v-1) L_v)(y), v = r - 1/2: Bessel and modified Struve functions (DLMF 10.43.2, 11.2.2).
+
+    Far out the tail is below the precision: at most e^(-y) for r <= 1 (a mixture of exponentials of rates 1 and more), and by Chernoff's
+    bound at t = 1/2 at most 2 (4/3)^r e^(-y/2).
+    """
+
+    def struve(order: Ball, y: Ball) -> Ball:
+        arb = _flint().arb
+        half = arb(3) / 2
+        series = (y * y / 4).hypgeom([arb(1)], [half, order + half])
+        return (y / 2) ** (order + 1) / (half.gamma() * (order + half).gamma()) * series
+
+    def beyond(x: Ball) -> Ball:
+        flint = _flint()
+        arb, y, order = flint.arb, x / noise.scale, flint.arb(noise.shape) - flint.arb(0.5)
+        if y > 2 * flint.ctx.prec + noise.shape:
+            return (2 * (arb(4) / 3) ** arb(noise.shape) * (-y / 2).exp()).upper() * arb(0.5, 0.5)
+        bits, found = flint.ctx.prec, arb.nan()
+        for extra in (1, 2, 4, 8):  # whole orders are limits, and cost more digits
+            with flint.ctx.workprec((bits + 64 + 4 * math.ceil(float(y.mid()))) * extra):
+                y = x / noise.scale  # again, with all its digits: the Bessel functions lose many of a rounded argument's
+                found = 1 - y * (y.bessel_k(order) * struve(order - 1, y) + y.bessel_k(order - 1) * struve(order, y))
+                if found.is_finite() and found.rad() < arb(2) ** -(bits - 32):
+                    break
+        return found
+
+    return beyond
+
+
 _TAILS: dict[type[Noise], Callable[[Any], Tail]] = {
     Gaussian: _gaussian,
     Laplace: _laplace,
@@ -281,6 +312,7 @@ _TAILS: dict[type[Noise], Callable[[Any], Tail]] = {
     TruncatedLaplace: _truncated_laplace,
     ExponentialPower: _exponential_power,
     Asinh: _asinh,
+    GammaDifference: _gamma_difference,
     Stable: _stable,
     Staircase: _staircase,
     Stepped: _stepped,

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
+from hush.noise.gamma_difference import GammaDifference
+from hush.noise.lattice import Lattice
 from hush.noise.stable import Stable
+from hush.sampling.difference import Difference, is_difference
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 from hush.sampling.guide import MOST_THRESHOLDS, Guide
 from hush.sampling.panels import Panels
@@ -37,8 +40,10 @@ def sampler(noise: Noise, step: float, margin: float = MARGIN) -> _Sampler:
     `margin` is how many times the error seen by ball arithmetic the bounds allow for; a test that makes it huge sends every draw
     through ball arithmetic.
     """
+    if is_difference(noise):
+        return Difference(noise, margin)
     law = tails(noise, step, margin)
-    if isinstance(noise, Discrete) or float(law.guess(np.array(2.0**-8))) <= MOST_THRESHOLDS:
+    if isinstance(noise, Discrete | GammaDifference) or float(law.guess(np.array(2.0**-8))) <= MOST_THRESHOLDS:
         return Guide(law)
     return Transformation(noise, step, margin) if isinstance(noise, Stable) else Panels(law)
 
@@ -47,7 +52,7 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     """`size` independent draws of the noise, as whole numbers of lattice steps: exactly distributed, from secure bits.
 
     The law. For a continuous noise and step h,  P(k) = F((k + 1/2) h) - F((k - 1/2) h): the noise rounded to the lattice. For a
-    `Discrete` noise, P(k) is its own probability of the point k step. Parameters count as the exact binary numbers they are.
+    lattice noise, P(k) is its own probability of the point k step. Parameters count as the exact binary numbers they are.
 
     Why it is exact. A draw is a function of an endless string of fair bits, of which a prefix is known at any time. The prefix makes
     an interval, and the draw is settled when the whole interval leads to the same k. Float64 settles it only where its error bound
@@ -104,7 +109,7 @@ def plain_law(noise: Noise) -> Noise:
 
 
 def _lattice(noise: Noise, step: float | None) -> float:
-    if not isinstance(noise, Discrete):
+    if not isinstance(noise, Lattice):
         return positive("step", 1.0 if step is None else step, "write step=1.0")
     if step is not None and positive("step", step) != noise.step:
         raise Unsupported(f"{noise} lives on its own lattice; write step={noise.step:g} or leave step out.")

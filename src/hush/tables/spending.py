@@ -22,7 +22,7 @@ from hush.calibrate import Plan, calibrate
 from hush.errors import InvalidParameter, NotCertified, budgets, deltas, positive, within
 from hush.mechanism import Mechanism
 from hush.noise.contract import Noise
-from hush.noise.discrete import Discrete
+from hush.noise.lattice import Lattice
 from hush.sampling.exact import plain_law
 from hush.sampling.tails import tails
 from hush.sensitivity import Sensitivity
@@ -96,7 +96,7 @@ class Spending:
 
 
 def _scaled(noise: Noise, factor: float, bound: int) -> Mechanism:
-    if isinstance(noise, Discrete):
+    if isinstance(noise, Lattice):
         if factor != 1.0:
             raise NotCertified("noise on the integers was calibrated for columns that move by 1; nothing was spent.")
         return Mechanism(noise, Sensitivity(linf=float(bound)), noise.step, integers=True)

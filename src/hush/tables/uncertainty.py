@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.mechanism import Mechanism
-from hush.noise.discrete import Discrete
+from hush.noise.lattice import Lattice
 from hush.release import Error
 from hush.sampling.exact import draw
 from hush.tables.aggregate import Quantiles
@@ -83,6 +83,6 @@ def _resampled(
 
 def _coarse(made: Mechanism) -> float:
     """A step that shows what the noise does. The step of a release may be a billionth of its noise, and exact draws on it take long."""
-    if isinstance(made.noise, Discrete):
+    if isinstance(made.noise, Lattice):
         return made.step
     return max(made.step, float(2.0 ** np.floor(np.log2(np.asarray(made.noise.isf(0.25)) / 64.0))))

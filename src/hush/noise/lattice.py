@@ -1,0 +1,171 @@
+"""Laws on a lattice, answered from a table of their points: sums, never formulas of a continuous relative."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import NotCertified, Unsupported, epsilons, positive, probabilities, reals, reject
+from hush.noise.contract import Noise, Region
+from hush.numerics.bracket import unwrap
+
+__all__ = ["MOST_POINTS", "Lattice"]
+
+Array = NDArray[np.float64]
+
+#: The table holds every lattice point whose probability is a float; a finer lattice than this is refused.
+MOST_POINTS = 4_000_000
+
+
+class Lattice(Noise):
+    """A symmetric unimodal law on the multiples of `step`, given by
+
+    _points       how many points 0, 1, 2, ... the table holds
+    _masses       their probabilities
+    _log_mass(k)  log of the probability of point k >= 0, a whole number
+    _losses(n)    losses log p(k)/p(k - n) at k = n/2, then downwards, and the probabilities there; they rise along the way to one peak
+    """
+
+    discrete: ClassVar[bool] = True
+    relative_error: ClassVar[float] = 5e-13
+    step: float
+
+    @property
+    def _points(self) -> int:
+        raise NotCertified("a lattice law has to count its points.")
+
+    @property
+    def _masses(self) -> Array:
+        raise NotCertified("a lattice law has to give its probabilities.")
+
+    def _log_mass(self, k: Array) -> Array:
+        raise NotCertified("a lattice law has to give the logarithms of its probabilities.")
+
+    def _losses(self, n: int) -> tuple[Array, Array]:
+        raise NotCertified("a lattice law has to give its losses.")
+
+    @cached_property
+    def _at_least(self) -> Array:
+        """P(X >= k step) for k = 0, 1, 2, ..., summed from the far end in extended precision, with a 0 to close."""
+        sums = np.cumsum(self._masses[::-1].astype(np.longdouble))[::-1].astype(np.float64)
+        return np.append(sums, 0.0)
+
+    def _upper(self, k: Array) -> Array:
+        """P(X >= k step) for whole numbers k of either sign."""
+        near = np.clip(k, 0, self._points).astype(np.int64)
+        mirrored = np.clip(1.0 - k, 0, self._points).astype(np.int64)
+        return np.where(k > 0, self._at_least[near], 1.0 - self._at_least[mirrored])
+
+    def _index(self, x: Array) -> Array:
+        """x in steps, snapped to the whole number it stands for."""
+        k = np.clip(x / self.step, -1e15, 1e15)
+        near = np.round(k)
+        return np.where(np.abs(k - near) <= 1e-9 * np.maximum(np.abs(near), 1.0), near, k)
+
+    # -- distribution --------------------------------------------------------------------------------------------------
+
+    def _logpdf(self, x: Array) -> Array:
+        k = self._index(np.abs(x))
+        on = (k == np.floor(k)) & np.isfinite(x)
+        return np.where(on, self._log_mass(np.where(on, k, 0.0)), -np.inf)
+
+    def sf(self, x: Any) -> Any:
+        """P(X > x)."""
+        return unwrap(self._upper(np.floor(self._index(reals("x", x))) + 1.0))
+
+    def cdf(self, x: Any) -> Any:
+        """P(X <= x)."""
+        return unwrap(self._upper(-np.floor(self._index(reals("x", x)))))
+
+    def logsf(self, x: Any) -> Any:
+        """log P(X > x)."""
+        with np.errstate(divide="ignore"):
+            return unwrap(np.log(self.sf(x)))
+
+    def logcdf(self, x: Any) -> Any:
+        """log P(X <= x)."""
+        with np.errstate(divide="ignore"):
+            return unwrap(np.log(self.cdf(x)))
+
+    def ppf(self, u: Any) -> Any:
+        """The least lattice point x with P(X <= x) >= u."""
+        u = probabilities("u", u)
+        falling = -self._at_least
+        low = np.searchsorted(falling, -u, side="right") - 1  # largest k with P(X >= k) >= u, so x = -k
+        high = np.searchsorted(falling[1:], -(1.0 - u), side="left")  # least k with P(X >= k + 1) <= 1 - u
+        k = np.where(u <= self._at_least[0], -low.astype(np.float64), high.astype(np.float64))
+        end = self.support
+        return unwrap(np.where(u <= 0.0, -end, np.where(u >= 1.0, end, k * self.step + 0.0)))
+
+    def isf(self, u: Any) -> Any:
+        """The least lattice point x with P(X > x) <= u."""
+        u = probabilities("u", u)
+        falling = -self._at_least
+        high = np.searchsorted(falling[1:], -u, side="left")
+        low = np.searchsorted(falling, -(1.0 - u), side="right") - 1
+        k = np.where(u < 1.0 - self._at_least[0], high.astype(np.float64), -low.astype(np.float64))
+        k = np.where((u >= 1.0 - self._at_least[0]) & (u <= self._at_least[1]), high.astype(np.float64), k)
+        end = self.support
+        return unwrap(np.where(u <= 0.0, end, np.where(u >= 1.0, -end, k * self.step + 0.0)))
+
+    # -- moments -------------------------------------------------------------------------------------------------------
+
+    def _moment(self, power: int) -> float:
+        k = np.arange(self._points, dtype=np.float64)
+        return 2.0 * math.fsum(self._masses * k**power) * self.step**power
+
+    @property
+    def variance(self) -> float:
+        return self._moment(2)
+
+    @property
+    def mean_abs(self) -> float:
+        return self._moment(1)
+
+    @property
+    def fisher_information(self) -> float:
+        """Infinite: a lattice law moved by less than a step shares no point with itself."""
+        return math.inf
+
+    # -- privacy -------------------------------------------------------------------------------------------------------
+
+    def _steps_in(self, shift: float) -> int:
+        shift = positive("shift", shift)
+        n = round(shift / self.step)
+        if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
+            lower = max(n, 1) * self.step
+            raise Unsupported(
+                f"answers on a lattice of step {self.step:g} move by whole steps, not by {shift:g}; write sensitivity={lower:g}."
+            )
+        return n
+
+    def exceeds(self, epsilon: Any, shift: float) -> Region:
+        epsilon = epsilons("epsilon", epsilon)
+        if (epsilon < 0.0).any():
+            raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
+        n = self._steps_in(shift)
+        loss, _ = self._losses(n)
+        peak = int(np.argmax(loss))  # the last point of the table where the law is log-concave
+        rising, falling = loss[: peak + 1], loss[peak:]
+        first = np.searchsorted(rising, epsilon, side="right")  # how many points from n/2 downwards stay at or below epsilon
+        last = peak + np.searchsorted(-falling, -epsilon, side="left") - 1
+        top, bottom = (math.floor(n / 2) - index.astype(np.float64) for index in (first, last))
+        # halfway to the next point, so that the open interval holds exactly the lattice points from `bottom` to `top`
+        upper = np.where(first < rising.size, (top + 0.5) * self.step, -np.inf)[..., None]
+        return Region(np.where(last < loss.size - 1, (bottom - 0.5) * self.step, -np.inf)[..., None], upper)
+
+    def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
+        """Sum over the points of the region of p(k) (1 - e^(epsilon - loss)): every term positive."""
+        epsilon = np.asarray(epsilon, dtype=np.float64)
+        loss, mass = self._losses(self._steps_in(shift))
+        chunk = max(1, 4_000_000 // max(loss.size, 1))
+        flat, total = epsilon.ravel(), np.zeros(epsilon.size)
+        with np.errstate(under="ignore"):
+            for start in range(0, flat.size, chunk):
+                below = np.minimum(flat[start : start + chunk, None] - loss, 0.0)
+                total[start : start + chunk] = np.sum(-np.expm1(below) * mass, axis=1)
+        return total.reshape(epsilon.shape)

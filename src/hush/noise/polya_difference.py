@@ -1,0 +1,164 @@
+"""The difference of two Polya (negative binomial) counts of any shape: a share of discrete Laplace noise, or a sum of such shares.
+
+With q = e^(-step/scale) and shape r the generating function is ((1 - q)^2/((1 - q z)(1 - q/z)))^r. For r < 1 a contour around the cut
+makes its coefficients a mixture of geometric ones,
+
+    p(k) = (1 - q)^(2r) q^k (sin(pi r)/pi) int_0^inf e^(-(k + r) t) ((1 - q^2 e^(-t)) (1 - e^(-t)))^(-r) dt,          k >= 0,
+
+a positive integral; a whole shape more is a convolution with the two-sided geometric law, two running sums.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import Unsupported, positive
+from hush.noise.lattice import MOST_POINTS, Lattice
+from hush.numerics.quadrature import gauss
+
+__all__ = ["PolyaDifference"]
+
+Array = NDArray[np.float64]
+
+_MOST_SHAPE = 4096.0  # each whole shape costs two passes over the table
+
+
+@dataclass(frozen=True)
+class PolyaDifference(Lattice):
+    """step (N - N') with N, N' independent negative binomial counts of shape r, P(N = k) = Gamma(r + k)/(Gamma(r) k!) (1 - q)^r q^k.
+
+    Guarantees: shapes add up under independent sums, and shape 1 is the discrete Laplace law of the same scale (the generating function
+    is a power). Symmetric and unimodal for every shape: for r <= 1 the counts' probabilities a fall and are log-convex, so
+    p(k) = sum a_j a_(j+k) falls and is log-convex for k >= 0, and the loss is largest at 0: pure epsilon log p(0)/p(n). For r >= 1
+    everything is log-concave and the pure epsilon is shift/scale.
+
+    >>> noise = PolyaDifference(0.1, 2.0)
+    >>> round(noise.variance / PolyaDifference(1.0, 2.0).variance, 12)
+    0.1
+    """
+
+    shape: float
+    scale: float
+    step: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("shape", "scale", "step"):
+            object.__setattr__(self, name, positive(name, getattr(self, name), "write PolyaDifference(0.01, 20.0, step=1.0)"))
+        if self.shape > _MOST_SHAPE:
+            raise Unsupported(
+                f"a shape of {self.shape:g} is more than {_MOST_SHAPE:g} whole noises together; use Skellam or Gaussian noise."
+            )
+        if self._points > MOST_POINTS:
+            least = self.scale * 800.0 / MOST_POINTS
+            raise Unsupported(f"a lattice of step {self.step:g} is too fine for scale {self.scale:g}; use a step of at least {least:.3g}.")
+
+    @property
+    def _fall(self) -> float:
+        """-log q."""
+        return self.step / self.scale
+
+    @property
+    def _points(self) -> int:
+        """Up to where p falls below every float; (k + 1)^r more than the geometric law for shapes above 1."""
+        reach = 750.0
+        for _ in range(3):
+            reach = 750.0 + max(self.shape - 1.0, 0.0) * math.log1p(reach / min(self._fall, 1.0)) * (1.0 + self._fall)
+        return int(reach / self._fall) + 2
+
+    @cached_property
+    def _log_table(self) -> Array:
+        """log p(k) for k = 0, 1, 2, ..."""
+        k = np.arange(self._points + 1, dtype=np.float64)
+        whole, part = divmod(self.shape, 1.0)
+        values, turns = (np.ones(k.size), int(whole) - 1) if part == 0.0 else (self._fractional(part), int(whole))
+        # for part 0 the start is shape 1: coefficients q^k/(1 - q^2), of which q^k is taken out and the constant kept
+        log_constant = -math.log(-math.expm1(-2.0 * self._fall)) if part == 0.0 else 0.0
+        for _ in range(turns):
+            values, grown = self._one_shape_more(values)
+            log_constant += grown
+        one_less = math.log(-math.expm1(-self._fall))
+        return np.log(values) + log_constant - k * self._fall + 2.0 * self.shape * one_less
+
+    def _fractional(self, r: float) -> Array:
+        """p(k)/(q^k (1 - q)^(2r)) for 0 < r < 1: Gauss-Jacobi at the singular end, Gauss-Legendre on octaves beyond."""
+        from scipy.special import roots_jacobi
+
+        spread = -math.expm1(-2.0 * self._fall)  # 1 - q^2
+        first = 0.25 * min(1.0 / (self._points + 2.0), spread)
+        nodes, weights = roots_jacobi(24, 0.0, -r)
+        inner = 0.5 * first * (1.0 + nodes)
+        jacobi = weights * (0.5 * first) ** (1.0 - r) * (-np.expm1(-inner) / inner) ** -r
+        octaves = first * 2.0 ** np.arange(math.ceil(math.log2(60.0 / (r * first))) + 1)
+        at, weight = gauss(20)
+        outer = (octaves[:, None] * (1.0 + at)).ravel()
+        with np.errstate(under="ignore"):
+            legendre = (octaves[:, None] * weight).ravel() * (-np.expm1(-outer)) ** -r
+        t, mass = np.concatenate([inner, outer]), np.concatenate([jacobi, legendre])
+        mass = (
+            mass
+            * np.exp(-r * t)
+            * (spread - math.exp(-2.0 * self._fall) * np.expm1(-t)) ** -r
+            * math.sin(math.pi * min(r, 1.0 - r))
+            / math.pi
+        )
+        mass *= np.where(mass > 0.0, 1.0, 0.0)
+        return _mixture(self._points + 1, t, mass)
+
+    def _one_shape_more(self, u: Array) -> tuple[Array, float]:
+        """The convolution of q^|k| u with q^|k|/(1 - q^2), as another u and the logarithm of a factor taken out."""
+        from scipy.signal import lfilter
+
+        square = math.exp(-2.0 * self._fall)
+        # beyond k: sum over j > k of u_j q^(2 (j - k)), backwards; up to k: the sum of u_j, and the mirrored part that is beyond 0
+        beyond = square * np.append(lfilter([1.0], [1.0, -square], u[:0:-1])[::-1], u[-1] / (1.0 - square) * square)
+        total = np.cumsum(u) + beyond[0] + beyond
+        top = float(total.max())
+        return total / top, math.log(top) - math.log(-math.expm1(-2.0 * self._fall))
+
+    @cached_property
+    def _masses(self) -> Array:
+        with np.errstate(under="ignore"):
+            return np.exp(self._log_table[: self._points])
+
+    def _log_mass(self, k: Array) -> Array:
+        last = self._log_table.size - 1.0
+        inside = self._log_table[np.minimum(k, last).astype(np.int64)]
+        return inside - np.maximum(k - last, 0.0) * self._fall  # beyond the table, where no float is left, geometrically
+
+    @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
+    def _losses(self, n: int) -> tuple[Array, Array]:
+        k = np.arange(n // 2, -self._points, -1, dtype=np.float64)
+        loss = self._log_mass(np.abs(k)) - self._log_mass(np.abs(k - n))
+        rounded = 4e-16 * (800.0 + np.abs(self._log_table[0]))  # logarithms near -745 are kept to an ulp: losses err upwards
+        return loss + rounded, self._masses[np.abs(k).astype(np.int64)]
+
+    @property
+    def variance(self) -> float:
+        """2 r q step^2/(1 - q)^2."""
+        return self.shape * (self.step / math.sinh(0.5 * self._fall)) ** 2 / 2.0
+
+    def scaled(self, k: float) -> PolyaDifference:
+        return self._scaled_by(k, "scale", "step")
+
+    def max_loss(self, shift: float) -> float:
+        n = self._steps_in(shift)
+        if self.shape >= 1.0:
+            return n * self.step / self.scale * (1.0 + 1e-12)
+        return float(self._log_mass(np.zeros(())) - self._log_mass(np.asarray(float(n)))) + 1e-12
+
+
+def _mixture(count: int, t: Array, mass: Array) -> Array:
+    """sum over i of mass_i e^(-k t_i) for k = 0 .. count - 1."""
+    out = np.empty(count)
+    size = max(1, 2_000_000 // t.size)
+    with np.errstate(under="ignore"):
+        for start in range(0, count, size):
+            k = np.arange(start, min(start + size, count), dtype=np.float64)
+            live = t * start < 750.0
+            out[start : start + k.size] = np.exp(-k[:, None] * t[live]) @ mass[live]
+    return out
