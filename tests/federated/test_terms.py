@@ -39,7 +39,7 @@ def _twice_integrated(noise: hush.Noise, x: np.ndarray) -> np.ndarray:
     return 0.5 * x + (x * np.arctan(x / noise.gamma) - 0.5 * noise.gamma * np.log1p((x / noise.gamma) ** 2)) / math.pi
 
 
-@pytest.mark.parametrize("one", [hush.Gaussian(s) for s in (0.6, 0.8, 1.0, 1.3)] + [hush.Stable(1.0, g) for g in (1.2, 2.5, 5.0)])
+@pytest.mark.parametrize("one", [hush.Gaussian(s) for s in (0.6, 0.8, 1.0, 1.3)] + [hush.Stable(1.0, g) for g in (1.2, 2.5)])
 def test_a_sum_of_rounded_shares_is_a_rounded_sum(one):
     """Two shares on the lattice of step 1: their convolution against round(T + U), U uniform, in closed form; no further apart than the
     bound says, and closer than to round(T), without U."""
