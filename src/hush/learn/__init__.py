@@ -10,5 +10,6 @@ from __future__ import annotations
 
 from hush.learn.estimator import ElasticNet, Lasso, LogisticRegression, Ridge
 from hush.learn.receipt import Guarantee
+from hush.learn.search import PrivateSearchCV
 
-__all__ = ["ElasticNet", "Guarantee", "Lasso", "LogisticRegression", "Ridge"]
+__all__ = ["ElasticNet", "Guarantee", "Lasso", "LogisticRegression", "PrivateSearchCV", "Ridge"]

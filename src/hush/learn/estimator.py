@@ -12,7 +12,7 @@ from hush.errors import non_negative, positive, within
 from hush.learn import label
 from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin, check_classification_targets, span_of
 from hush.learn.objective import LOGISTIC, SQUARED
-from hush.learn.training import Plan
+from hush.learn.training import Plan, Request
 
 __all__ = ["ElasticNet", "Lasso", "LogisticRegression", "Ridge"]
 
@@ -32,10 +32,13 @@ class _Regression(RegressorMixin, LinearModel):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn coef_ and intercept_ from rows X and targets y; guarantee_, noise_, receipt_ and trace_ tell how."""
-        rows, target = self._checked(X, y, y_numeric=True)
-        l1, l2 = self._penalty(rows.shape[0])
-        request = self._request(l1, l2, objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1))
-        self._learn(rows, target.astype(np.float64), request)
+        return self._fitted(*self._checked(X, y, y_numeric=True))
+
+    def _asked(self, rows: int) -> Request:
+        return self._request(*self._penalty(rows), objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1))
+
+    def _fitted(self, rows: Array, target: Any) -> Self:
+        self._learn(rows, target.astype(np.float64), self._asked(rows.shape[0]))
         return self
 
     def predict(self, X: Any) -> Array:
@@ -101,16 +104,16 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn coef_ and intercept_ from rows X and labels y; guarantee_, noise_, receipt_ and trace_ tell how."""
-        rows, labels = self._checked(X, y)
+        return self._fitted(*self._checked(X, y))
+
+    def _asked(self, rows: int) -> Request:
+        weight, ratio = 1.0 / (positive("C", self.C) * rows), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
+        find = label.to_be_found(self.classes)
+        return self._request(weight * ratio, weight * (1.0 - ratio), objective=LOGISTIC, target_span=None, find_labels=find)
+
+    def _fitted(self, rows: Array, labels: Any) -> Self:
         check_classification_targets(labels)
-        weight, ratio = 1.0 / (positive("C", self.C) * rows.shape[0]), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
-        request = self._request(
-            weight * ratio,
-            weight * (1.0 - ratio),
-            objective=LOGISTIC,
-            target_span=None,
-            find_labels=label.to_be_found(self.classes),
-        )
+        request = self._asked(rows.shape[0])
         known = None if request.find_labels else label.declared(self.classes, labels)
 
         def target(made: Plan) -> Array:

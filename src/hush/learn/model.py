@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +21,28 @@ from hush.sampling.entropy import Entropy
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+    from sklearn.model_selection import ParameterGrid
+    from sklearn.utils import get_tags
+    from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as failure:
     raise ImportError("hush.learn needs scikit-learn 1.6 or newer; install it with: pip install 'hush[learn]'") from failure
 
 __all__ = [
+    "BaseEstimator",
     "ClassifierMixin",
     "LinearModel",
     "MetaEstimatorMixin",
+    "ParameterGrid",
     "RegressorMixin",
+    "available_if",
     "check_classification_targets",
     "check_is_fitted",
     "clone",
+    "get_tags",
+    "ledger_of",
+    "sharing_clone",
     "span_of",
 ]
 
@@ -84,21 +94,19 @@ class LinearModel(BaseEstimator):
     verbose: int = 0
     entropy: Entropy | None = None
 
+    def __sklearn_clone__(self) -> Self:
+        return sharing_clone(self)
+
+    def _asked(self, rows: int) -> Request:
+        """What is asked for with so many rows: everything that a plan needs, and nothing of the data."""
+        raise NotImplementedError
+
+    def _fitted(self, rows: Array, target: Any) -> Self:
+        """`fit`, for rows and targets that were checked."""
+        raise NotImplementedError
+
     def _request(self, l1: float, l2: float, **changed: Any) -> Request:
-        names = (
-            "fit_intercept",
-            "penalise",
-            "solver",
-            "noise",
-            "accounting",
-            "scaling",
-            "scaling_share",
-            "winsorise",
-            "passes",
-            "step",
-            "clip",
-        )
-        settings = {name: getattr(self, name) for name in ("epsilon", "delta", *names)} | changed
+        settings = {name: getattr(self, name) for name in _SETTINGS} | changed
         span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
         return Request(span=span, l1=l1, l2=l2, **settings)
 
@@ -108,7 +116,7 @@ class LinearModel(BaseEstimator):
 
     def _learn(self, rows: Array, target: Array | Callable[[Plan], Array], request: Request) -> None:
         """Plan, pay, train, and write what may be known onto the estimator. A target that is a function is called when it is paid for."""
-        ledger = _ledger(self.ledger)
+        ledger = ledger_of(self.ledger)
         made = plan(request, rows.shape[0])
         before, after_pass = self._before(ledger), reporter(self.verbose, made.setting.passes, type(self).__name__)
         entry = pay(made, ledger, f"fit of {type(self).__name__}")
@@ -143,7 +151,9 @@ class LinearModel(BaseEstimator):
     def _margin(self, X: Any) -> Array:
         """Rows limited as in training, times the coefficients, plus the intercept."""
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, accept_sparse=False, reset=False)
+        return self._linear(validate_data(self, X, dtype=np.float64, accept_sparse=False, reset=False))
+
+    def _linear(self, rows: Array) -> Array:
         limited = np.clip(rows, self.limits_[:, 0], self.limits_[:, 1])
         return np.asarray(limited @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
 
@@ -159,7 +169,18 @@ class LinearModel(BaseEstimator):
         return tags
 
 
-def _ledger(given: Any) -> Ledger | None:
+def sharing_clone(model: Any) -> Any:
+    """scikit-learn's clone, but with the same ledger and the same entropy: a copied budget would be another budget, and bits copied with
+    their source would be drawn twice."""
+    plain = copy.copy(model)
+    plain.ledger = plain.entropy = None
+    made = BaseEstimator.__sklearn_clone__(plain)
+    made.ledger, made.entropy = model.ledger, model.entropy
+    return made
+
+
+def ledger_of(given: Any) -> Ledger | None:
+    """A ledger or none; nothing else."""
     if given is None or isinstance(given, Ledger):
         return given
     raise reject("ledger", given, "a hush.Ledger or None", "write ledger=hush.Ledger('budget.db', epsilon=1.0, delta=1e-6)")

@@ -13,7 +13,7 @@ from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
 from hush.version import __version__
 
-__all__ = ["Guarantee", "guarantee", "receipt"]
+__all__ = ["NEIGHBOURS", "Guarantee", "guarantee", "receipt"]
 
 
 @dataclass(frozen=True)
@@ -32,21 +32,21 @@ class Guarantee:
         return f"(epsilon = {self.epsilon:g}, delta = {self.delta:g})-differential privacy; neighbours: {self.neighbours}"
 
 
-_NEIGHBOURS = "one row exchanged for any other; the number of rows is public"
+NEIGHBOURS = "one row exchanged for any other; the number of rows is public"
 
 
 def guarantee(plan: Plan) -> Guarantee:
     """What the plan gives."""
     request = plan.request
     if not request.private:
-        return Guarantee(math.inf, 1.0, _NEIGHBOURS, False, "epsilon = inf asks for no noise")
+        return Guarantee(math.inf, 1.0, NEIGHBOURS, False, "epsilon = inf asks for no noise")
     if request.scaling == "paper":
         reason = (
             "scaling='paper' takes means, spreads and smoothness from the data itself, as the flipped Huber paper does, "
             "and adds no noise to them"
         )
-        return Guarantee(math.inf, 1.0, _NEIGHBOURS, False, reason)
-    return Guarantee(request.epsilon, request.delta, _NEIGHBOURS, True)
+        return Guarantee(math.inf, 1.0, NEIGHBOURS, False, reason)
+    return Guarantee(request.epsilon, request.delta, NEIGHBOURS, True)
 
 
 def receipt(fit: Fit, model: str, entry: Entry | None) -> dict[str, Any]:
@@ -71,9 +71,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None) -> dict[str, Any]:
         "accounting": request.accounting,
         "scaling": request.scaling,
         "parts": [_part(part) for part in plan.parts],
-        "labels": None
-        if plan.labels is None
-        else {"noise": plain_values(plan.labels.mechanism.noise), "threshold": plan.labels.threshold, "delta": plan.labels.delta},
+        "labels": _labels(plan),
         "ledger": None if entry is None else {"number": entry.number, "time": entry.time},
         "version": __version__,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,0 +1,149 @@
+"""Choosing the best of a random number of private runs, and what that costs.
+
+K is drawn from the truncated negative binomial law D(eta, gamma) on 1, 2, 3, ...:
+
+    P(k) = (1 - gamma)^k / (gamma^-eta - 1) prod over l < k of (l + eta)/(l + 1),      E[K] = eta (1 - gamma) / (gamma (1 - gamma^eta));
+    eta = 0:  P(k) = (1 - gamma)^k / (k log(1/gamma)),                                 E[K] = (1/gamma - 1) / log(1/gamma).
+
+If one run has Renyi divergence D(order), the best of K independent runs, shown without K and without the others, has at most
+
+    D(order) + (1 + eta) (1 - 1/b) D(b) + (1 + eta) log(1/gamma)/b + log(E[K])/(order - 1)         for every b >= 1
+
+(Papernot and Steinke 2022, "Hyperparameter Tuning with Renyi Differential Privacy", Theorem 2). With order and b to infinity, runs that are
+epsilon-private alone are (2 + eta) epsilon-private together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from hush.errors import Unsupported, within
+from hush.noise.contract import Noise
+from hush.noise.laplace import Laplace
+from hush.privacy.renyi import best_epsilon, renyi
+from hush.sampling.ball import precision
+from hush.sampling.entropy import Bits
+from hush.sensitivity import Sensitivity
+
+__all__ = ["Charges", "Runs", "largest_base", "run_divergence"]
+
+#: What a run releases: (noise, sensitivity, times) of all its parts.
+Charges = tuple[tuple[Noise, Sensitivity, int], ...]
+Divergence = Callable[[float], float]
+
+_UP = 1.0 + 1e-12  # covers the rounding of the closed forms below
+_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 64)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The law D(eta, gamma) of the number of runs.
+
+    >>> runs = Runs.expected(8.0, 0.0)
+    >>> round(runs.mean, 6), round(runs.gamma, 4)
+    (8.0, 0.0363)
+    """
+
+    eta: float
+    gamma: float
+
+    @classmethod
+    def expected(cls, tries: float, eta: float) -> Runs:
+        """The law with this eta whose mean is `tries`."""
+        wanted = within("tries", tries, 1.01, 1e4, "write tries=8")
+        eta = within("eta", eta, -0.75, 10.0, "write eta=0.0")
+        low, high = -200.0, math.log1p(-1e-6)  # of log gamma: the mean falls as gamma grows
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if cls(eta, math.exp(middle)).mean > wanted else (low, middle)
+        return cls(eta, math.exp(high))
+
+    @property
+    def mean(self) -> float:
+        """E[K]."""
+        log = -math.log(self.gamma)
+        shrunk = log if self.eta == 0.0 else -math.expm1(-self.eta * log) / self.eta  # (1 - gamma^eta)/eta
+        return (1.0 - self.gamma) / (self.gamma * shrunk)
+
+    def draw(self, bits: Bits) -> int:
+        """K, exactly of this law: the least k with F(k) above a uniform number, whose bits are revealed until balls can decide.
+
+        Every k from 1 on is possible; how long it takes shows K, and nothing else does.
+        """
+        known, length = 0, 0
+        while True:
+            known, length = known << 64 | int(bits.words(1, np.uint64)[0, 0]), length + 64
+            found = self.quantile(known, length)
+            if found is not None:
+                return found
+
+    def quantile(self, known: int, length: int) -> int | None:
+        """The k for every number in [known, known + 1] 2^-length, or None if it is not the same for all, or not certain."""
+        from flint import arb  # here, so that loading the room stays light
+
+        with precision(length + 64):
+            low, high = arb(known) / arb(2) ** length, arb(known + 1) / arb(2) ** length
+            eta, rest, log = arb(self.eta), 1 - arb(self.gamma), -arb(self.gamma).log()
+            mass = rest / (log if self.eta == 0.0 else (eta * log).expm1() / eta)
+            total, k = mass, 1
+            while total <= low:  # for balls: certainly
+                mass = mass * rest * (k + eta) / (k + 1)
+                total, k = total + mass, k + 1
+            return k if total >= high else None
+
+    def divergence(self, one: Divergence) -> Divergence:
+        """The bound for the best of K runs (Theorem 2), for runs of divergence `one`; the best b is looked for among many."""
+        spread = 1.0 + self.eta
+        extra = min(spread * ((1.0 - 1.0 / b) * one(b) - math.log(self.gamma) / b) for b in map(float, _ORDERS))
+        log_mean = math.log(self.mean * _UP)
+        return lambda order: (one(order) + extra + log_mean / (order - 1.0)) * _UP
+
+    def epsilon(self, one: Divergence, delta: float) -> float:
+        """The epsilon of the best of K runs at delta, by eq. (20) of the OSGT paper over all orders."""
+        return best_epsilon(self.divergence(one), delta)
+
+    def pure(self, epsilon: float) -> float:
+        """What one run may have so that the best of K is epsilon-private with delta = 0: epsilon/(2 + eta)."""
+        return epsilon / (2.0 + self.eta) / _UP
+
+
+def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
+    """The divergence of one run that does one of several things: the largest of theirs, at every order.
+
+    Guarantees: an upper bound if which of them it does is chosen without the data, or is decided by where the exchanged row lies
+    (Renyi divergences are quasi-convex; of two mechanisms on separate rows only one sees the exchange).
+    """
+    different = tuple(dict.fromkeys(alternatives))
+
+    @cache
+    def largest(order: float) -> float:
+        return max(math.fsum(times * _divergence(noise, order, bound) for noise, bound, times in one) for one in different) * _UP
+
+    return largest
+
+
+def _divergence(noise: Noise, order: float, bound: Sensitivity) -> float:
+    if isinstance(noise, Laplace) and not bound.is_box and bound.l1 is not None:
+        return renyi(noise, order, bound.l1)  # the whole move in one coordinate dominates every other
+    found = renyi(noise, order, bound)
+    if not math.isfinite(found):
+        raise Unsupported(f"{type(noise).__name__} noise has no Renyi divergence, which the selection rule needs; write noise='gaussian'.")
+    return found
+
+
+def largest_base(fits: Callable[[float], bool], most: float) -> float:
+    """The largest epsilon of one run, to 1 in 5000, for which `fits` is true; never one for which it is not."""
+    low, high = most, most
+    while not fits(low):
+        low, high = 0.5 * low, low
+        if low < 1e-4 * most:
+            raise Unsupported("no budget is left for one run; ask for fewer tries, or a larger epsilon.")
+    while high > low * (1.0 + 2e-4):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

@@ -1,0 +1,424 @@
+"""Private choice among settings: the law of the number of runs, the theorem, the accounting, and what is shown."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import log_ndtr, logsumexp
+from scipy.stats import chi2
+from sklearn.base import clone, is_classifier, is_regressor
+
+import hush
+from hush import BudgetExceeded, InvalidParameter, Ledger, Sensitivity, Staircase, Unsupported
+from hush.errors import HushError
+from hush.learn import ElasticNet, LogisticRegression, PrivateSearchCV, Ridge
+from hush.learn import search as room
+from hush.learn.selection import Runs, largest_base, run_divergence
+from hush.learn.training import plan
+from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
+
+FALSE_ALARM = 1e-6
+LAWS = [(2.0, 0.0), (8.0, 0.0), (4.0, -0.5), (5.0, 1.0), (6.0, 0.3), (3.0, 3.0)]
+
+
+def rows(count: int = 400):
+    numbers = np.random.default_rng(5)
+    X = numbers.uniform(-1.0, 1.0, (count, 3))
+    return X, X @ [1.0, 0.0, -1.0], (X[:, 0] > 0.0).astype(int)
+
+
+def classifier(**more):
+    return LogisticRegression(**({"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "passes": 2} | more))
+
+
+def regressor(**more):
+    return Ridge(**({"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "target_bounds": (-2, 2), "passes": 2} | more))
+
+
+def masses(law: Runs, count: int) -> np.ndarray:
+    """P(K = k) for k = 1 .. count, by the product in Definition 1 of the paper, term by term."""
+    found, product = [], 1.0
+    for k in range(1, count + 1):
+        if law.eta == 0.0:
+            found.append((1.0 - law.gamma) ** k / (k * math.log(1.0 / law.gamma)))
+        else:
+            product *= (k - 1 + law.eta) / k
+            found.append((1.0 - law.gamma) ** k / (law.gamma**-law.eta - 1.0) * product)
+    return np.array(found)
+
+
+# -- the law of the number of runs -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tries", "eta"), LAWS)
+def test_the_law_adds_up_and_has_the_mean_that_was_asked_for(tries, eta):
+    law = Runs.expected(tries, eta)
+    p = masses(law, 20_000)
+    assert math.fsum(p) == pytest.approx(1.0, abs=1e-9)
+    assert math.fsum(p * np.arange(1, p.size + 1)) == pytest.approx(tries, rel=1e-6)
+    assert law.mean == pytest.approx(tries, rel=1e-9)
+
+
+@pytest.mark.parametrize(("tries", "eta"), LAWS)
+def test_quantiles_are_those_of_the_law_and_doubt_is_said(tries, eta):
+    law = Runs.expected(tries, eta)
+    edges = np.cumsum(masses(law, 50))
+    for number in np.linspace(0.001, 0.97, 40):
+        if np.abs(edges - number).min() > 1e-9:
+            assert law.quantile(int(number * 2**64), 64) == int(np.searchsorted(edges, number)) + 1
+    assert law.quantile(0, 1) is None or edges[0] > 0.5  # half of all numbers do not decide unless the first run has them
+    first = int(edges[0] * 2**20)
+    assert law.quantile(first, 20) is None  # the edge itself lies inside: more bits are needed
+
+
+@pytest.mark.parametrize(("tries", "eta"), [(4.0, 0.0), (4.0, -0.5), (4.0, 1.0)])
+def test_draws_follow_the_law_and_no_near_one(tries, eta):
+    law, bits, count = Runs.expected(tries, eta), SecureEntropy().begin(), 20_000
+    seen = np.bincount([min(law.draw(bits), 12) for _ in range(count)], minlength=13)[1:]
+
+    def distance(other: Runs) -> float:
+        p = masses(other, 11)
+        p = np.append(p, 1.0 - p.sum()) * count
+        return float(np.sum((seen - p) ** 2 / p))
+
+    limit = chi2.isf(FALSE_ALARM, 11)
+    assert distance(law) < limit
+    assert distance(Runs.expected(tries * 1.5, eta)) > limit
+    assert distance(Runs.expected(max(tries / 1.5, 1.1), eta)) > limit
+
+
+# -- the theorem, against exact laws -----------------------------------------------------------------------------------------------
+
+
+def power_divergence(p: np.ndarray, q: np.ndarray, order: float) -> float:
+    return float(logsumexp(order * np.log(p) + (1.0 - order) * np.log(q))) / (order - 1.0)
+
+
+def best_of(law: Runs, p: np.ndarray) -> np.ndarray:
+    """The exact law of the best of K draws from p, whose points are in order: F -> E[F^K]."""
+
+    def generating(x: np.ndarray) -> np.ndarray:
+        if law.eta == 0.0:
+            return np.log1p(-(1.0 - law.gamma) * x) / math.log(law.gamma)
+        return ((1.0 - (1.0 - law.gamma) * x) ** -law.eta - 1.0) / (law.gamma**-law.eta - 1.0)
+
+    return np.diff(generating(np.concatenate([[0.0], np.minimum(np.cumsum(p), 1.0)])))
+
+
+weights = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4).map(lambda w: np.array(w) / sum(w))
+
+
+@given(weights, weights, st.sampled_from(LAWS), st.sampled_from([1.2, 2.0, 5.0, 30.0]))
+def test_no_pair_of_laws_passes_the_bound(p, q, law, order):
+    runs = Runs.expected(*law)
+    bound = runs.divergence(lambda a: power_divergence(p, q, a))
+    assert power_divergence(best_of(runs, p), best_of(runs, q), order) <= bound(order) + 1e-12
+
+
+@given(weights, weights, st.sampled_from(LAWS))
+def test_pure_runs_cost_two_plus_eta(p, q, law):
+    runs = Runs.expected(*law)
+    one = float(np.abs(np.log(p / q)).max())
+    whole = float(np.abs(np.log(best_of(runs, p) / best_of(runs, q))).max())
+    assert whole <= (2.0 + runs.eta) * one + 1e-9
+    assert (2.0 + runs.eta) * runs.pure(1.0) <= 1.0
+
+
+def test_the_cost_is_real_and_the_bound_near_it():
+    """Choosing can double a pure epsilon, so that charging one run alone would be wrong."""
+    runs, one = Runs.expected(1000.0, 0.0), 0.5
+    top, middle = 0.05, 1e-6
+    p = np.array([1.0 - middle * math.exp(one) - top * math.exp(-one), middle * math.exp(one), top * math.exp(-one)])
+    q = np.array([1.0 - middle - top, middle, top])
+    assert np.abs(np.log(p / q)).max() == pytest.approx(one)
+    assert 1.95 * one < np.abs(np.log(best_of(runs, p) / best_of(runs, q))).max() <= 2.0 * one
+
+
+# -- the accounting ----------------------------------------------------------------------------------------------------------------
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    return math.exp(log_ndtr(mu / 2 - epsilon / mu)) - math.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu))
+
+
+def by_hand(mu: float, law: Runs, delta: float) -> float:
+    """Theorem 2 for a Gaussian run of D(a) = a mu^2/2, with the best b in closed form, and the conversion on a grid of orders."""
+    rho, log = 0.5 * mu * mu, -math.log(law.gamma)
+    b = max(1.0, math.sqrt(log / rho))
+    extra = (1.0 + law.eta) * ((b - 1.0) * rho + log / b)
+    a = 1.0 + np.geomspace(1e-2, 1e5, 20_000)
+    mean = math.fsum(masses(law, 4000) * np.arange(1, 4001))
+    return float(np.min(a * rho + extra + math.log(mean) / (a - 1) + np.log1p(-1 / a) - (math.log(delta) + np.log(a)) / (a - 1)))
+
+
+@pytest.mark.parametrize(("size", "left"), [(4, 0.553), (16, 0.490)])
+def test_what_is_left_for_one_run(size, left):
+    """The numbers of the docstring, and the whole recomputed from one run's Gaussian amount."""
+    X, _, y = rows()
+    grid = {"C": list(np.geomspace(0.01, 1.0, size))}
+    search = PrivateSearchCV(classifier(), grid, epsilon=1.0, delta=1e-6)
+    first = search._model({})
+    first._checked(X, y)
+    made = search._scheme([{"C": c} for c in grid["C"]], first, len(y))
+    assert made.base == pytest.approx(left, abs=0.002)
+    low, high = 1e-3, 10.0
+    for _ in range(80):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if gaussian_delta(middle, made.base) < 1e-6 else (low, middle)
+    assert by_hand(low, made.runs, 1e-6) <= 1.0
+    assert by_hand(1.002 * low, made.runs, 1e-6) > 1.0
+
+
+def test_a_run_is_as_bad_as_its_worst_candidate_and_part():
+    small, large = ((hush.Gaussian(4.0), Sensitivity(linf=1.0, l0=1), 3),), ((hush.Gaussian(1.0), Sensitivity(l2=2.0), 2),)
+    both = run_divergence([small, large])
+    assert both(3.0) == pytest.approx(2 * 3.0 * 4.0 / 2.0, rel=1e-9)
+    assert run_divergence([small])(3.0) == pytest.approx(3 * 3.0 / 32.0, rel=1e-9)
+    l1 = run_divergence([((hush.Laplace(2.0), Sensitivity(l1=3.0), 1),)])
+    assert l1(4.0) == pytest.approx(hush.renyi(hush.Laplace(2.0), 4.0, 3.0), rel=1e-9)
+    with pytest.raises(Unsupported, match="no Renyi divergence"):
+        run_divergence([((hush.TruncatedLaplace(2.0, 30.0), Sensitivity(linf=1.0, l0=1), 1),)])(2.0)
+
+
+def test_the_base_is_never_on_the_wrong_side():
+    asked = []
+
+    def fits(base: float) -> bool:
+        asked.append(base)
+        return base < 0.123
+
+    assert 0.1229 < largest_base(fits, 1.0) < 0.123
+    with pytest.raises(Unsupported, match="fewer tries"):
+        largest_base(lambda base: False, 1.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        classifier(),
+        regressor(),
+        pytest.param(regressor(noise="laplace", solver="gd"), marks=pytest.mark.exhaustive),
+        classifier(solver="statistics"),
+    ],
+)
+def test_every_candidate_and_the_score_fit_the_budget(model):
+    X, y, labels = rows()
+    search = PrivateSearchCV(model, {"fit_intercept": [True, False]}, epsilon=2.0, delta=1e-5, tries=3.0)
+    first = search._model({})
+    first._checked(X, labels if is_classifier(model) else y)
+    made = search._scheme([{"fit_intercept": True}, {"fit_intercept": False}], first, len(y))
+    for one in made.models:
+        charges = tuple(part.charge for part in plan(one._asked(made.kept), made.kept).parts)
+        assert made.runs.epsilon(run_divergence([charges, tuple(made.score.parts)]), 1e-5) <= 2.0
+        assert one.epsilon == made.base < 2.0
+    assert made.kept + made.held == len(y)
+
+
+def test_delta_zero_divides_epsilon():
+    X, y, _ = rows()
+    search = PrivateSearchCV(regressor(), {"alpha": [0.1, 1.0]}, epsilon=30.0, delta=0.0, eta=1.0, tries=2.0).fit(X, y)
+    assert search.receipt_["epsilon_of_one_run"] == pytest.approx(10.0)
+    assert search.receipt_["score"]["noise"]["family"] == "laplace"
+
+
+# -- the score moves by what is paid for -------------------------------------------------------------------------------------------
+
+
+class _Plain:
+    """A mechanism without noise."""
+
+    def on_lattice(self, values):
+        return values
+
+    def noisy(self, steps, entropy):
+        return steps
+
+    def value_of(self, steps):
+        return steps
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=6), st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+def test_one_row_moves_a_score_by_at_most_its_bound(values, x, y):
+    held, target = np.array(values).reshape(6, 1), np.array(values)[::-1].copy()
+    model = Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-3, 5))
+    model.limits_, model.coef_, model.intercept_ = np.array([[-1.0, 1.0]]), np.array([7.0]), -2.0
+    other, goal = held.copy(), target.copy()
+    other[2], goal[2] = x, y
+    moved = room._noisy_score(model, held, target, _Plain(), None) - room._noisy_score(model, other, goal, _Plain(), None)
+    assert abs(moved) * 6 / 64.0 <= 1.0 + 1e-12
+    sorter = classifier()
+    sorter.limits_, sorter.coef_, sorter.intercept_, sorter.classes_ = model.limits_, model.coef_, -2.0, np.array([0, 1])
+    labels, swapped = (target > 0).astype(int), (goal > 0).astype(int)
+    moved = room._noisy_score(sorter, held, labels, _Plain(), None) - room._noisy_score(sorter, other, swapped, _Plain(), None)
+    assert abs(moved) * 6 <= 1.0 + 1e-12
+
+
+def test_scores_are_what_they_are_called():
+    X, y, labels = rows()
+    model = regressor()
+    model.limits_, model.coef_, model.intercept_ = np.array([[-1.0, 1.0]] * 3), np.array([1.0, 0.0, -0.5]), 0.1
+    score = room._noisy_score(model, X, y, _Plain(), None)
+    assert score == pytest.approx(-np.mean((X @ model.coef_ + 0.1 - y) ** 2), rel=1e-4)
+    sorter = classifier()
+    sorter.limits_, sorter.coef_, sorter.intercept_, sorter.classes_ = model.limits_, np.array([[1.0, 0.0, 0.0]]), 0.0, np.array([0, 1])
+    assert room._noisy_score(sorter, X, labels, _Plain(), None) == 1.0
+
+
+def test_the_split_is_by_position_and_covers_every_row_once():
+    bits = DeterministicTestEntropy(3).begin()
+    kept, held = room._split(bits, 50, 10)
+    assert sorted([*kept, *held]) == list(range(50)) and len(held) == 10
+    again, _ = room._split(bits, 50, 10)
+    assert list(again) != list(kept)
+    assert sorted({room._one_of(bits, 3) for _ in range(100)}) == [0, 1, 2]
+
+
+# -- the search itself -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_it_finds_the_setting_that_matters(kind):
+    X, y, labels = rows(4000)
+    if kind == "classifier":
+        search = PrivateSearchCV(classifier(), {"C": [1e-9, 1.0]}, epsilon=20.0, delta=1e-6, tries=40.0).fit(X, labels)
+        assert search.best_params_ == {"C": 1.0} and search.score(X, labels) > 0.9
+        assert search.best_score_ == pytest.approx(search.score(X, labels), abs=0.05)
+        assert search.predict_proba(X).shape == (4000, 2) and list(search.classes_) == [0, 1]
+        assert search.decision_function(X).shape == (4000,) and is_classifier(search)
+    else:
+        search = PrivateSearchCV(regressor(), {"alpha": [1e9, 1e-3]}, epsilon=20.0, delta=1e-6, tries=40.0).fit(X, y)
+        assert search.best_params_ == {"alpha": 1e-3} and search.score(X, y) > 0.9
+        assert not hasattr(search, "predict_proba") and is_regressor(search)
+    assert search.guarantee_.epsilon == 20.0 and search.guarantee_.holds
+    assert search.best_estimator_.guarantee_ == search.guarantee_
+    assert search.best_estimator_.receipt_["epsilon"] == 20.0
+
+
+def test_only_the_winner_is_kept(monkeypatch):
+    """Neither the number of runs nor any other run can be read off a fitted search; the rows are not in it either."""
+    X, y, _ = rows()
+    marker = 0.123456789
+    X[7, 1] = marker
+    grid = {"alpha": [0.1, 1.0]}
+    kept = []
+    for count in (1, 23):
+        monkeypatch.setattr(Runs, "draw", lambda self, bits, count=count: count)
+        search = PrivateSearchCV(regressor(), grid, epsilon=2.0, delta=1e-6).fit(X, y)
+        assert set(vars(search)) - set(search.get_params(deep=False)) == {
+            *("best_estimator_", "best_params_", "best_score_", "guarantee_", "receipt_", "n_features_in_")
+        }
+        assert np.float64(marker).tobytes() not in pickle.dumps(search)
+        kept.append(search)
+    for one in kept:
+        one.receipt_["time"] = one.best_estimator_.receipt_["time"] = ""
+    assert kept[0].receipt_ == kept[1].receipt_  # nothing in it depends on how many runs there were
+    changing = {"coef_", "intercept_", "trace_", "limits_", "receipt_"}
+    first, second = (vars(one.best_estimator_) for one in kept)
+    assert {name for name in first if name not in changing and name != "alpha" and repr(first[name]) != repr(second[name])} == set()
+
+
+def test_the_ledger_is_charged_once_and_before_any_bit(monkeypatch):
+    X, y, _ = rows()
+    ledger = Ledger(None, epsilon=1.5, delta=1e-5)
+
+    class Watched:
+        secure = True
+
+        def begin(self):
+            assert len(ledger.entries) == 1, "drawn before it was paid for"
+            return SecureEntropy().begin()
+
+    search = PrivateSearchCV(regressor(), {"alpha": [0.1, 1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger, entropy=Watched())
+    search.fit(X, y)
+    assert len(ledger.entries) == 1
+    assert ledger.entries[0].epsilon == 1.0 and ledger.spent.epsilon <= 1.0 + 1e-9
+    assert search.receipt_["ledger"]["number"] == 1
+    other = clone(search)
+    assert other.ledger is ledger and other.entropy is search.entropy
+    with pytest.raises(BudgetExceeded):
+        other.fit(X, y)
+    assert not hasattr(other, "best_estimator_") and len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_the_charge_is_the_worst_that_any_private_algorithm_can_be(epsilon):
+    """Staircase noise with gamma 1/2 has the curve of randomised response, (e^epsilon - e^x)/(1 + e^epsilon)."""
+    made = hush.curve(Staircase(epsilon, 1.0, gamma=0.5), 1.0)
+    for x in np.linspace(0.0, epsilon, 7)[:-1]:
+        want = (math.exp(epsilon) - math.exp(x)) / (1.0 + math.exp(epsilon))
+        assert float(made.delta_upper(float(x))) == pytest.approx(want, rel=1e-12)
+    assert made.pure_epsilon == pytest.approx(epsilon, rel=1e-12)
+    assert float(made.delta_upper(epsilon * (1.0 + 1e-9))) == 0.0
+
+
+def test_scikit_learn_ways():
+    X, y, _ = rows()
+    search = PrivateSearchCV(regressor(), {"alpha": [0.1, 1.0]}, epsilon=1.0, delta=1e-6)
+    twin = clone(search)
+    assert twin.get_params(deep=False).keys() == search.get_params(deep=False).keys()
+    assert twin.set_params(estimator__alpha=3.0).estimator.alpha == 3.0 and search.estimator.alpha == 1.0
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    search.set_params(estimator__bounds={"a": (-1, 1), "b": (-1, 1), "c": (-1, 1)}).fit(frame, y)
+    assert list(search.feature_names_in_) == ["a", "b", "c"] and search.predict(frame).shape == y.shape
+    with pytest.raises(Exception, match="not fitted"):
+        twin.predict(X)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "ledger", "bounds", "target_bounds", "warm_start", "entropy"])
+def test_promises_are_not_searched_over(name):
+    X, y, _ = rows()
+    with pytest.raises(Unsupported, match=f"{name} cannot be searched"):
+        PrivateSearchCV(regressor(), {name: [1]}, epsilon=1.0, delta=1e-6).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"estimator": object()}, "estimator of hush.learn"),
+        ({"param_grid": {"alfa": [1.0]}}, "parameters of Ridge"),
+        ({"param_grid": {"alpha": []}}, "param_grid"),
+        ({"param_grid": 3}, "param_grid"),
+        ({"param_grid": {"scaling": ["paper"]}}, "no privacy guarantee"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": math.inf}, "epsilon"),
+        ({"delta": 1.0}, "delta"),
+        ({"holdout": 0.0}, "holdout"),
+        ({"tries": 1.0}, "tries"),
+        ({"eta": -1.0}, "eta"),
+        ({"verbose": -1}, "verbose"),
+        ({"ledger": 3}, "ledger"),
+        ({"estimator": regressor(scaling="paper")}, "no privacy guarantee"),
+        ({"estimator": regressor(warm_start=True)}, "pays for all runs"),
+        ({"estimator": regressor(ledger=Ledger(None, epsilon=1.0, delta=1e-6))}, "pays for all runs"),
+        ({"estimator": classifier(classes="private")}, "declare classes"),
+    ],
+)
+def test_bad_requests_are_refused_in_one_sentence(changed, words):
+    X, y, _ = rows(50)
+    settings = {"estimator": regressor(), "param_grid": {"alpha": [1.0]}, "epsilon": 1.0, "delta": 1e-6} | changed
+    with pytest.raises(HushError, match=words) as failure:
+        PrivateSearchCV(settings.pop("estimator"), settings.pop("param_grid"), **settings).fit(X, y)
+    assert str(failure.value).endswith(".") and "\n" not in str(failure.value)
+
+
+def test_too_few_rows_and_wrong_labels_cost_nothing():
+    ledger = Ledger(None, epsilon=1.0, delta=1e-6)
+    with pytest.raises(InvalidParameter, match="too few"):
+        PrivateSearchCV(regressor(), {"alpha": [1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger).fit([[0.1], [0.2]], [0.0, 1.0])
+    with pytest.raises(InvalidParameter, match="classes"):
+        PrivateSearchCV(classifier(), {"C": [1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger).fit([[0.1]] * 9, ["a", "b", "a"] * 3)
+    assert ledger.entries == ()
+
+
+def test_elastic_net_too():
+    X, y, _ = rows(2000)
+    model = ElasticNet(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), passes=3)
+    grid = [{"alpha": [0.001], "l1_ratio": [0.0, 1.0]}, {"alpha": [5.0]}]
+    search = PrivateSearchCV(model, grid, epsilon=10.0, delta=1e-6, eta=-0.5, tries=5.0).fit(X, y)
+    assert set(search.best_params_) <= {"alpha", "l1_ratio"} and search.best_params_["alpha"] == search.best_estimator_.alpha
