@@ -14,15 +14,18 @@ server that sees each message. Flower without such a protocol shows the server e
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 try:
-    from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, MessageType, MetricRecord, RecordDict
-    from flwr.serverapp import Grid
-    from flwr.serverapp.strategy import FedAvg
+    with warnings.catch_warnings():  # of the packages that Flower loads
+        warnings.simplefilter("ignore")
+        from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, MessageType, MetricRecord, RecordDict
+        from flwr.serverapp import Grid
+        from flwr.serverapp.strategy import FedAvg
 except ImportError as failure:
     raise ImportError("hush.federated.flower needs Flower; install it with: pip install 'hush[federated]'") from failure
 

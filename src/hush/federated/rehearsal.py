@@ -5,17 +5,20 @@ For examples and tests. Each client has a context of its own that lasts over the
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import uuid4
 
 try:
-    from flwr.app import Context, Error, Message, RecordDict
-    from flwr.clientapp import ClientApp
-    from flwr.common.serde import message_from_proto, message_to_proto
-    from flwr.proto.message_pb2 import Message as ProtoMessage
-    from flwr.serverapp import Grid, ServerApp
-    from flwr.supercore.run import Run
+    with warnings.catch_warnings():  # of the packages that Flower loads
+        warnings.simplefilter("ignore")
+        from flwr.app import Context, Error, Message, RecordDict
+        from flwr.clientapp import ClientApp
+        from flwr.common.serde import message_from_proto, message_to_proto
+        from flwr.proto.message_pb2 import Message as ProtoMessage
+        from flwr.serverapp import Grid, ServerApp
+        from flwr.supercore.run import Run
 except ImportError as failure:
     raise ImportError("hush.federated.rehearsal needs Flower; install it with: pip install 'hush[federated]'") from failure
 

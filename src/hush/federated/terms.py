@@ -183,7 +183,7 @@ def agree(
 
     >>> terms = agree(2.0, 1.0, 10, 100, rounds=4)
     >>> terms.norm, terms.epsilon("central") <= 2.0 < terms.epsilon("local")
-    ('l1', True, True)
+    ('l1', True)
     """
     budget, share_of = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
     bound, turns = positive("clip", clip, "write clip=1.0"), whole("rounds", rounds)
