@@ -107,6 +107,21 @@ def test_messages_add_up_modulo_the_word():
         terms.mean_update([big])
 
 
+@pytest.mark.parametrize(("noise", "delta", "norm"), CASES)
+@given(st.lists(st.floats(-9.0, 9.0), min_size=3, max_size=3), st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3))
+def test_what_cannot_be_is_cut_off(noise, delta, norm, update, other):
+    """The result is within the clip, is the update itself if that was, and is nearer to every possible truth."""
+    terms = agree(1.0, 0.7, 3, 4, rounds=1, delta=delta, noise=noise)
+    order = 1 if norm == "l1" else 2
+    given_update, truth = np.array(update), np.array(other)
+    truth = truth * min(1.0, 0.7 / max(np.linalg.norm(truth, order), 1e-300))
+    made = terms.possible(given_update)
+    assert np.linalg.norm(made, order) <= 0.7 * (1.0 + 1e-12)
+    assert np.linalg.norm(made - truth) <= np.linalg.norm(given_update - truth) + 1e-12
+    if np.linalg.norm(given_update, order) <= 0.7:
+        np.testing.assert_allclose(made, given_update, rtol=1e-15)
+
+
 def test_coarse_lattices_are_charged():
     """A lattice as coarse as the shares has a slip that nobody can overlook."""
     coarse = Terms(share(hush.Gaussian(1.0), 10), 1.0, "l2", 3, 1.0, 1)

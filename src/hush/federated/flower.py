@@ -151,13 +151,13 @@ class ShareStrategy(FedAvg):
         return out
 
     def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """The model plus the mean update; unchanged where too few answered."""
+        """The model plus the mean update, cut to what clipped clients can have sent; unchanged where too few answered."""
         messages = [words for reply in replies if (words := _words(reply, self.terms.coordinates)) is not None]
         opened = len(messages) >= self.terms.share.honest
         self.history.append((server_round, self._paid, len(messages), opened))
         if not opened or self._model is None:
             return None, None
-        update, start, fresh = self.terms.mean_update(messages), 0, {}
+        update, start, fresh = self.terms.possible(self.terms.mean_update(messages)), 0, {}
         for name, array in zip(self._model.keys(), self._model.to_numpy_ndarrays(), strict=True):
             part = update[start : start + array.size].reshape(array.shape)
             fresh[name] = Array((array + part).astype(array.dtype))

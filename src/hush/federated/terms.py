@@ -141,6 +141,23 @@ class Terms:
             words += np.asarray(message).astype(np.int64).view(np.uint64)  # wraps around, as it should
         return words.view(np.int64).astype(np.float64) * (self.step / len(messages))
 
+    def possible(self, update: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The nearest mean update that clipped clients can have: post-processing that costs nothing and is never further from the truth.
+
+        The mean of clipped updates is within the clip itself, a convex set, and the nearest point of a convex set that holds the truth is
+        nearer to it. What a rare huge stable draw does to one number is cut down to the clip.
+        """
+        inside = np.clip(update, -self.clip, self.clip)
+        sizes = np.abs(inside)
+        if self.norm == "l2":
+            return inside * min(1.0, self.clip / max(float(np.linalg.norm(inside)), 5e-324))
+        if float(sizes.sum()) <= self.clip:
+            return inside
+        falling = np.sort(sizes)[::-1]
+        excess = (np.cumsum(falling) - self.clip) / np.arange(1, sizes.size + 1)
+        cut = float(excess[np.flatnonzero(falling > excess)[-1]])  # take the same from every number (Duchi et al. 2008, Figure 1)
+        return np.copysign(np.maximum(sizes - cut, 0.0), inside)
+
     def __str__(self) -> str:
         return (
             f"{self.share.parties} clients, {self.coordinates} coordinates clipped to {self.norm} {self.clip:g}, {self.share}, "
