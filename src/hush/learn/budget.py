@@ -98,7 +98,11 @@ def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, 
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, noise):
             others = [(law, w.bound, w.times) for law, w in zip(gaussians, wishes, strict=True) if w is not wish]
-            gaussians[place] = _shaped(epsilon, delta, wish, None if noise == "auto" else noise, others)
+            found = _shaped(epsilon, delta, wish, None if noise == "auto" else noise, others)
+            if found is None and noise != "auto":
+                raise Unsupported(f"{noise} noise does not fit beside the private scaling; write noise='gaussian'.")
+            if found is not None and (noise != "auto" or found.variance < gaussians[place].variance):
+                gaussians[place] = found
     return tuple(gaussians)
 
 
@@ -106,8 +110,8 @@ def _is_gaussian(epsilon: float, amount: float, wish: Wish, noise: str) -> bool:
     return noise == "gaussian" or (noise == "auto" and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND)
 
 
-def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[tuple[Noise, Sensitivity, int]]) -> Noise:
-    """The family's best shape for the whole budget, then enlarged until it fits beside the other parts."""
+def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[tuple[Noise, Sensitivity, int]]) -> Noise | None:
+    """The family's best shape for the whole budget, then enlarged until it fits beside the other parts; None if it never does."""
     law = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).noise
     if not others:
         return law
@@ -120,7 +124,7 @@ def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others
     while not fits(high):
         low, high = high, 1.3 * high
         if high > 1e6:
-            raise Unsupported(f"{family or 'this'} noise does not fit beside the private scaling; write noise='gaussian'.")
+            return None
     while high > low * (1.0 + 2e-4):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if fits(middle) else (middle, high)

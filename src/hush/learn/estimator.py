@@ -26,6 +26,11 @@ class _Regression(RegressorMixin, LinearModel):
     target_bounds: Any
     alpha: float = 1.0
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on the few rows of a check noise may hide everything
+        return tags
+
     def _penalty(self, rows: int) -> tuple[float, float]:
         """(l1, l2) of mean squared loss / 2 + l1 |w| + l2 w^2 / 2."""
         raise NotImplementedError
@@ -102,6 +107,12 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     l1_ratio: float = 0.0
     classes: Any = None
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True  # on the few rows of a check noise may hide everything
+        return tags
+
     def fit(self, X: Any, y: Any) -> Self:
         """Learn coef_ and intercept_ from rows X and labels y; guarantee_, noise_, receipt_ and trace_ tell how."""
         return self._fitted(*self._checked(X, y))
@@ -133,7 +144,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def predict(self, X: Any) -> Any:
         """The likelier class of each row."""
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+        second = self.decision_function(X) > 0.0  # first, because it says so if there was no fit
+        return self.classes_[second.astype(int)]
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class."""

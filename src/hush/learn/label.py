@@ -76,6 +76,11 @@ def found(labels: Any, plan: Labels | None, entropy: Entropy | None) -> Any:
     made = plan.mechanism
     noisy = made.value_of(made.noisy(made.on_lattice(counts.astype(np.int64)), entropy))
     shown = values[noisy >= plan.threshold]
+    if len(shown) > 2:  # in scikit-learn's words
+        raise InvalidParameter(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"{len(shown)} labels were found privately, and the budget for it is spent; declare classes=(a, b) and leave other rows out."
+        )
     if shown.shape != (2,):
         raise InvalidParameter(
             f"{len(shown)} labels were found privately where two are needed, the budget for it is spent; "

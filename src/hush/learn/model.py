@@ -161,11 +161,6 @@ class LinearModel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # fresh noise at every fit
         tags.input_tags.sparse = False
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = False
-            tags.classifier_tags.poor_score = True  # on the few rows of a check noise may hide everything
-        if tags.regressor_tags is not None:
-            tags.regressor_tags.poor_score = True
         return tags
 
 
