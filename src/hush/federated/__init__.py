@@ -9,8 +9,10 @@ from hush.federated.budget import Budgets
 from hush.federated.category import Answers, answers
 from hush.federated.dropout import dropout
 from hush.federated.estimate import Estimate, Histogram, histogram, mean, total
+from hush.federated.lattice import RoundedSum
 from hush.federated.local import Reports, gather, local
 from hush.federated.planner import ReportPlan, reports_needed
+from hush.federated.ring import Ring, ring
 from hush.federated.share import Share, share
 from hush.federated.stable import StablePlan, calibrate_stable
 from hush.federated.terms import Terms, agree
@@ -22,6 +24,8 @@ __all__ = [
     "Histogram",
     "ReportPlan",
     "Reports",
+    "Ring",
+    "RoundedSum",
     "Share",
     "StablePlan",
     "Terms",
@@ -34,6 +38,7 @@ __all__ = [
     "local",
     "mean",
     "reports_needed",
+    "ring",
     "share",
     "total",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, reject, whole
+from hush.errors import InvalidParameter, Unsupported, reject, whole
 from hush.federated.divide import power
+from hush.federated.lattice import RoundedSum
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Noise
 from hush.privacy.curve import Curve
@@ -52,16 +54,48 @@ class Share:
         """`size` draws of one share, as whole numbers of lattice steps: exactly the share's law rounded to (or living on) the lattice."""
         return draw(self.noise, size, step, entropy)
 
-    def central(self, sensitivity: Any = 1.0, *, answering: int | None = None) -> Curve:
-        """The privacy of the sum, of `answering` honest shares (as many as planned for, unless told)."""
-        return curve(self.target if answering is None else self.sum_of(whole("answering", answering)), sensitivity)
+    def central(self, sensitivity: Any = 1.0, *, answering: int | None = None, step: float | None = None) -> Curve:
+        """The privacy of the sum of `answering` honest shares (as many as were planned for, unless told).
+
+        Without `step`, of shares that are real numbers, or that live on a lattice. With it, of shares rounded to that lattice, by the
+        certificate of `RoundedSum`: the sum of rounded shares is not the rounded sum.
+        """
+        count = self.honest if answering is None else whole("answering", answering, 1, "write answering=70")
+        if count > self.parties:
+            raise reject("answering", answering, f"at most the {self.parties} parties", f"write answering={self.parties}")
+        if step is None or self.noise.discrete:
+            return curve(self.sum_of(count), sensitivity)
+        return curve(RoundedSum(self.noise, count, step), sensitivity)
 
     def local(self, sensitivity: Any = 1.0) -> Curve:
-        """The privacy of one party's own message, seen by itself."""
+        """The privacy of one party's own message, seen by itself: rounding it is post-processing."""
         return curve(self.noise, sensitivity)
 
     def __str__(self) -> str:
-        return f"each of {self.parties} parties adds {in_words(self.noise)}"
+        lines = [f"each of {self.parties} parties adds {in_words(self.noise)}"]
+        if self.honest < self.parties:
+            lines.append(f"{self.honest} of them together add {in_words(self.target)}, all of them {_total_in_words(self)}")
+        else:
+            lines.append(f"together they add {in_words(self.target)}")
+        unit = self.target.step if self.target.discrete else 1.0  # type: ignore[attr-defined]
+        for name, law in (("the sum", self.target), ("one message by itself", self.noise)):
+            lines.append(f"privacy of {name}, for sensitivity {unit:g}: {_in_words(curve(law, unit))}")
+        return "\n".join(lines)
+
+
+def _total_in_words(made: Share) -> str:
+    try:
+        return in_words(made.total)
+    except Unsupported as refused:
+        return f"more ({refused})"
+
+
+def _in_words(made: Curve) -> str:
+    """The pure epsilon, or the one at a small delta; plainly so where it promises nothing."""
+    if math.isfinite(made.pure_epsilon):
+        return f"pure epsilon {made.pure_epsilon:.4g}"
+    found = float(np.asarray(made.epsilon_upper(1e-6)))
+    return f"epsilon {found:.4g} at delta 1e-6, no pure epsilon" if math.isfinite(found) else "none worth stating, even at delta 1e-6"
 
 
 def share(noise: Noise, parties: int, *, honest: int | None = None) -> Share:
