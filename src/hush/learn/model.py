@@ -135,6 +135,8 @@ class LinearModel(BaseEstimator):
             )
         if not hasattr(self, "coef_"):
             return None
+        if not _charged(self.receipt_["ledger"], ledger):
+            raise Unsupported("warm_start=True starts from the last fit, but that fit was not charged to this ledger; clone the estimator.")
         return np.ravel(self.coef_).astype(np.float64), float(np.ravel(self.intercept_)[0])
 
     def _write(self, fit: Fit, entry: Entry | None) -> None:
@@ -162,6 +164,11 @@ class LinearModel(BaseEstimator):
         tags.non_deterministic = True  # fresh noise at every fit
         tags.input_tags.sparse = False
         return tags
+
+
+def _charged(entry: Any, ledger: Ledger) -> bool:
+    """Does the ledger hold this entry of a receipt?"""
+    return entry is not None and any((known.number, known.time) == (entry["number"], entry["time"]) for known in ledger.entries)
 
 
 def sharing_clone(model: Any) -> Any:
