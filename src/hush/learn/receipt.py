@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from hush.learn.budget import saved_over_zcdp
 from hush.learn.objective import LOGISTIC
 from hush.learn.training import Fit, Plan
 from hush.ledger.entry import Entry
@@ -69,6 +70,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None) -> dict[str, Any]:
         "step": setting.step if setting.solver != "statistics" else None,
         "clip": setting.clip if setting.solver != "statistics" and math.isfinite(setting.clip) else None,
         "accounting": request.accounting,
+        "saved_over_zcdp": saved_over_zcdp(plan.parts) if plan.parts and request.accounting == "exact" else None,
         "scaling": request.scaling,
         "parts": [_part(part) for part in plan.parts],
         "labels": _labels(plan),
