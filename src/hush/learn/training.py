@@ -107,7 +107,7 @@ def plan(request: Request, rows: int) -> Plan:
         request.objective,
         rho,
         columns,
-        solver=request.solver,
+        solver=_solver(request),
         passes=request.passes,
         step=request.step,
         clip=request.clip,
@@ -131,6 +131,17 @@ def _budget(request: Request) -> tuple[float, float]:
     epsilon = as_float("epsilon", request.epsilon, "a number greater than 0", "write epsilon=1.0")
     delta = float(deltas("delta", as_float("delta", request.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
     return (epsilon if epsilon == math.inf else float(budgets("epsilon", epsilon))), delta
+
+
+def _solver(request: Request) -> str:
+    """The wish for a descent is in any of its settings; sums of products can be served by one family only."""
+    plain = "laplace" if request.delta == 0.0 else "gaussian"
+    if request.solver == "statistics" and request.noise not in ("auto", plain):
+        raise Unsupported(
+            f"solver='statistics' releases a vector, for which only {plain} noise has a proof here; write noise='auto', or solver='cd'."
+        )
+    asked = request.noise not in ("auto", plain) or any(value is not None for value in (request.passes, request.step, request.clip))
+    return "cd" if request.solver == "auto" and asked else request.solver
 
 
 def _radius(chosen: Setting, columns: int) -> float:
