@@ -1,0 +1,299 @@
+"""One exchanged row moves every released sum by at most what is paid for, and nothing else of the data gets through."""
+
+from __future__ import annotations
+
+import math
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from hush import Mechanism
+from hush.learn import ElasticNet, LogisticRegression, Ridge
+from hush.learn.descent import _Noise
+from hush.learn.objective import LOGISTIC, SQUARED
+from hush.learn.rows import Rows, grain
+from hush.learn.scaling import Scaling, Span, moment_sums, moments_wish
+from hush.learn.statistics import _ABOVE, _DIAGONAL, products_wish, whole_rows
+
+COUNT, WIDTH = 12, 3
+#: Values a hostile row may hold: ends, beyond them, nearly nothing, and what overflows when it is squared.
+HOSTILE = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, -1e-300, 1e-9, 7.0, -7.0, 1e150, -1e150, 1e300, -1e300])
+cell = st.one_of(st.floats(-1.5, 1.5), HOSTILE)
+table = arrays(np.float64, (COUNT, WIDTH), elements=cell)
+row = arrays(np.float64, WIDTH, elements=cell)
+SPAN = Span(np.array([-1.0, -1.0, 0.0]), np.array([1.0, 1.0, 2.0]))
+path = st.lists(st.tuples(st.integers(0, WIDTH), st.one_of(st.floats(-1e3, 1e3), st.sampled_from([1e3, -1e3, 1e-12]))), max_size=12)
+
+
+def exchanged(data: np.ndarray, place: int, new: np.ndarray) -> np.ndarray:
+    other = data.copy()
+    other[place] = new
+    return other
+
+
+def scaled(rows: np.ndarray, scaling: Scaling, *, constant: bool) -> np.ndarray:
+    """Columns (K, N) as a descent holds them."""
+    columns = np.vstack([rows.T, np.ones((int(constant), len(rows)))])
+    scaling.apply(columns)
+    return columns
+
+
+# -- every update ------------------------------------------------------------------------------------------------------------------
+
+
+@given(table, row, st.integers(0, COUNT - 1), path, st.sampled_from(["squared", "logistic"]), st.sampled_from([1e-3, 0.1, 30.0]))
+@example(np.ones((COUNT, WIDTH)), -np.ones(WIDTH), 0, [(0, 1e3), (1, -1e3)], "squared", 1e-3)
+def test_an_update_moves_by_at_most_two_grains(data, new, place, moves, name, clip):
+    """At every point of any path of released weights: |sum - sum'| <= 2B, and the sums are whole numbers."""
+    objective, scaling = (SQUARED if name == "squared" else LOGISTIC), Scaling.public(SPAN)
+    sums = []
+    for rows in (data, exchanged(data, place, new)):
+        target = np.clip(rows[:, 0], -1.0, 1.0) if name == "squared" else (rows[:, 0] > 0.0).astype(float)
+        held = Rows(scaled(rows, scaling, constant=True), target, objective, np.full(WIDTH + 1, clip))
+        seen = [held.totals()]
+        for index, change in moves:
+            held.move(index, change)
+            seen.append(np.append(held.totals()[1:], held.total(0)))
+        sums.append(np.array(seen))
+    assert np.isfinite(sums[0]).all() and np.array_equal(sums[0], np.rint(sums[0]))
+    assert np.abs(sums[0] - sums[1]).max() <= 2.0 * grain(COUNT)
+
+
+def test_the_bound_of_an_update_is_reached():
+    ones = np.ones((1, 4))
+    low, high = (Rows(ones.copy(), np.full(4, y), SQUARED, np.array([0.5])).total(0) for y in (0.0, 0.0))
+    assert low == high == 0.0
+    first = Rows(ones.copy(), np.array([9.0, 0.0, 0.0, 0.0]), SQUARED, np.array([0.5])).total(0)
+    second = Rows(ones.copy(), np.array([-9.0, 0.0, 0.0, 0.0]), SQUARED, np.array([0.5])).total(0)
+    assert second - first == 2.0 * grain(4)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 1000, 2**20 - 1, 2**20, 10**9, 10**12])
+def test_sums_of_grains_stay_exact(rows):
+    assert rows * grain(rows) < 2.0**53 and grain(rows) >= 1.0
+
+
+# -- moments -----------------------------------------------------------------------------------------------------------------------
+
+
+@given(table, row, st.integers(0, COUNT - 1))
+def test_moments_move_by_at_most_what_is_paid_for(data, new, place):
+    one, two = (moment_sums(rows.T.copy(), SPAN) for rows in (data, exchanged(data, place, new)))
+    moved = (one - two).astype(float)
+    wish = moments_wish(WIDTH, 0.25)
+    assert np.linalg.norm(moved) <= wish.bound.l2_bound
+    assert np.abs(moved).sum() <= wish.pure.l1
+    assert moved.size == wish.numbers
+
+
+def test_the_moment_bounds_hold_on_a_dense_grid_and_are_nearly_reached():
+    """All pairs of a grid of values in one column, ends and rounding edges included."""
+    top = 2.0**20
+    q = np.unique(np.concatenate([np.linspace(-top, top, 801).round(), [-top, -top + 1, -1, 0, 1, top - 1, top]]))
+    first, second = q[:, None] - q, np.floor(q * q / top)[:, None] - np.floor(q * q / top)
+    wish = moments_wish(1, 0.25)
+    lengths, sums = np.hypot(first, second), np.abs(first) + np.abs(second)
+    assert 0.999999 * wish.bound.l2_bound < lengths.max() <= wish.bound.l2_bound
+    assert 0.9999 * wish.pure.l1 < sums.max() <= wish.pure.l1
+
+
+# -- products ----------------------------------------------------------------------------------------------------------------------
+
+
+def released(columns: np.ndarray, radius: float) -> np.ndarray:
+    """The whole numbers that get noise, made anew from the definition."""
+    rows, _ = whole_rows(columns.copy(), radius)
+    exact = [[sum(int(a) * int(b) for a, b in zip(x, y, strict=True)) for y in rows] for x in rows]
+    return np.array(
+        [_DIAGONAL * exact[i][i] for i in range(len(rows))]
+        + [_ABOVE * exact[i][j] for i in range(len(rows)) for j in range(i + 1, len(rows))],
+        dtype=object,
+    )
+
+
+@settings(max_examples=60)
+@given(
+    arrays(np.float64, (WIDTH, COUNT), elements=st.one_of(st.floats(-50.0, 50.0), st.sampled_from([0.0, 1e-300, 1e9, -1e9]))),
+    arrays(np.float64, WIDTH, elements=st.one_of(st.floats(-50.0, 50.0), st.sampled_from([0.0, 1e-300, 1e9, -1e9]))),
+    st.sampled_from([0.7, 1.0, 3.1]),
+)
+def test_products_move_by_at_most_what_is_paid_for(columns, new, radius):
+    other = columns.copy()
+    other[:, 3] = new
+    moved = released(columns, radius) - released(other, radius)
+    wish = products_wish(COUNT, WIDTH, radius, 0.75)
+    assert math.sqrt(sum(int(m) ** 2 for m in moved)) <= wish.bound.l2_bound
+    assert sum(abs(int(m)) for m in moved) <= wish.pure.l1
+    assert len(moved) == wish.numbers
+    assert max(abs(int(m)) for m in released(columns, radius)) < 2**53 * _ABOVE
+
+
+def test_the_product_bound_is_nearly_reached():
+    columns = np.zeros((2, 4))
+    columns[0, 0] = 5.0
+    other = columns.copy()
+    other[:, 0] = 0.0, 5.0
+    moved = (released(columns, 1.0) - released(other, 1.0)).astype(float)
+    bound = products_wish(4, 2, 1.0, 0.75).bound.l2_bound
+    assert 0.9999 * bound < np.linalg.norm(moved) <= bound
+
+
+def test_rows_are_never_longer_than_the_radius():
+    numbers = np.random.default_rng(2)
+    columns = numbers.normal(size=(6, 5000)) * numbers.choice([1e-9, 1.0, 1e6], 5000)
+    whole, unit = whole_rows(columns, 1.7)
+    lengths = [sum(int(v) ** 2 for v in column) for column in whole.T]
+    assert max(lengths) <= (1.7 * unit) ** 2
+    assert max(lengths) > 0.999 * (1.7 * unit) ** 2
+
+
+# -- a whole fit, seen from outside ------------------------------------------------------------------------------------------------
+
+
+class Watched:
+    """In place of all noise: writes down what would get noise, and answers with numbers that do not depend on it."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[Mechanism, np.ndarray]] = []
+        self.numbers = np.random.default_rng(99)
+
+    def answer(self, mechanism: Mechanism, steps: np.ndarray) -> np.ndarray:
+        self.seen.append((mechanism, np.array(steps, dtype=np.int64)))
+        reach = math.sqrt(mechanism.noise.variance) / mechanism.step
+        return np.rint(reach * self.numbers.normal(size=np.shape(steps))).astype(np.int64)
+
+
+def fitted(model, X, y):
+    """The fitted model and everything that went to a mechanism."""
+    watched = Watched()
+
+    def on(self, totals):
+        made = self._mechanism
+        return np.asarray(made.value_of(watched.answer(made, made.on_lattice(totals))), dtype=float)
+
+    def noisy(self, steps, entropy=None):
+        return watched.answer(self, steps)
+
+    with patch.object(_Noise, "on", on), patch.object(Mechanism, "noisy", noisy):
+        model.fit(X, y)
+    return model, watched.seen
+
+
+def public_state(model) -> dict:
+    state = {name: value for name, value in vars(model).items() if name != "receipt_"}
+    return {name: repr(value) for name, value in state.items()} | {
+        "receipt": repr({k: v for k, v in model.receipt_.items() if k != "time"})
+    }
+
+
+WAYS = [
+    (kind, {"solver": solver, "scaling": scaling, "fit_intercept": intercept, "winsorise": limit})
+    for kind in (Ridge, ElasticNet, LogisticRegression)
+    for solver, scaling, intercept, limit in [
+        ("cd", "private", True, 3.0),
+        ("cd", "public", False, None),
+        ("gd", "private", False, None),
+        ("statistics", "private", True, 3.0),
+        ("statistics", "public", False, None),
+    ]
+]
+
+
+@pytest.mark.parametrize(("kind", "ways"), WAYS)
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_a_fit_sees_the_data_only_through_what_is_paid_for(kind, ways, delta):
+    """Neighbours whose released numbers are made equal give the same fitted estimator, and what got noise moved within its bound."""
+    model_settings = {"epsilon": 5.0, "delta": delta, "bounds": [(-1, 1), (-1, 1), (0, 2)], "passes": 2, **ways}
+    model_settings["noise"] = "gaussian" if delta else "laplace"
+    if kind is not LogisticRegression:
+        model_settings["target_bounds"] = (-2.0, 2.0)
+    numbers = np.random.default_rng(8)
+    for new in ([1.0, -1.0, 2.0], [1e300, -1e300, 1e-300], [0.0, 0.0, 0.0], [-7.0, 7.0, -7.0], [1.0, 1.0, 0.0]):
+        X = numbers.uniform(-1.0, 2.0, (40, 3))
+        y = (X[:, 0] > 0.3).astype(int) if kind is LogisticRegression else X[:, 0] - X[:, 1]
+        other, goal = exchanged(X, 7, np.array(new)), y.copy()
+        goal[7] = 1 - y[7] if kind is LogisticRegression else -1e9
+        (first, one), (second, two) = fitted(kind(**model_settings), X, y), fitted(kind(**model_settings), other, goal)
+        assert public_state(first) == public_state(second)
+        assert len(one) == len(two) == sum(part["times"] for part in first.receipt_["parts"])
+        for (mechanism, steps), (again, others) in zip(one, two, strict=True):
+            assert mechanism == again
+            moved, bound = (steps - others).ravel() * mechanism.step, mechanism.sensitivity_on_lattice
+            assert bound.linf is None or np.abs(moved).max() <= bound.linf
+            assert bound.linf is None or np.count_nonzero(moved) <= bound.l0
+            assert bound.l1 is None or np.abs(moved).sum() <= bound.l1
+            assert bound.l2 is None or np.linalg.norm(moved) <= bound.l2
+            assert bound.neighbours == "replace"
+        assert any((steps != others).any() for (_, steps), (_, others) in zip(one, two, strict=True))  # the row is looked at
+
+
+def test_the_watch_sees_a_leak():
+    """The paper's scaling takes means and spreads past the mechanisms: the same releases, another estimator."""
+    numbers = np.random.default_rng(8)
+    X = numbers.uniform(-1.0, 1.0, (40, 3))
+    model_settings = {"epsilon": 5.0, "delta": 1e-6, "bounds": (-1, 1), "target_bounds": (-2, 2), "noise": "gaussian", "scaling": "paper"}
+    other = exchanged(X, 7, np.ones(3))
+    models = [Ridge(**model_settings, solver="cd", passes=2) for _ in range(2)]
+    states = [public_state(fitted(model, rows, X[:, 0])[0]) for model, rows in zip(models, (X, other), strict=True)]
+    assert states[0] != states[1]
+
+
+def test_labels_move_by_at_most_two_counts_of_one():
+    numbers = np.random.default_rng(3)
+    X, y = numbers.uniform(-1, 1, (400, 3)), numbers.integers(0, 2, 400)
+    goal = y.copy()
+    goal[5] = 1 - y[5]
+    model = LogisticRegression(epsilon=200.0, delta=0.1, bounds=(-1, 1), classes="private", passes=1, noise="gaussian", solver="cd")
+
+    def counts(labels):
+        seen = []
+
+        def noisy(self, steps, entropy=None):
+            seen.append((self, np.array(steps)))
+            return steps
+
+        with patch.object(Mechanism, "noisy", noisy):
+            model.fit(X, labels)
+        return next((made, steps) for made, steps in seen if made.sensitivity.linf == 1.0)
+
+    (made, one), (_, two) = counts(y), counts(goal)
+    assert np.abs(one - two).max() == 1 and np.count_nonzero(one - two) == 2 == made.sensitivity_on_lattice.l0
+
+
+# -- the paper's way ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wild", [30.0, 1000.0])
+def test_scaling_by_the_data_itself_breaks_the_bound(wild):
+    """DPCD, section 8.5: with means and spreads recomputed one record moves an update further than 2B; with fixed ones never."""
+    numbers = np.random.default_rng(4)
+    data = numbers.normal(size=(200, 3))
+    data[:, 0] += 2.0
+    other = exchanged(data, 0, np.full(3, wild))
+    wide = Span(np.full(3, -2000.0), np.full(3, 2000.0))
+
+    def largest_move(scalings) -> float:
+        sums = []
+        for rows, scaling in zip((data, other), scalings, strict=True):
+            held = Rows(scaled(rows, scaling, constant=False), np.ones(200), SQUARED, np.full(3, 1.0))
+            held.move_all(np.array([0.3, -0.2, 0.1]))
+            sums.append(held.totals())
+        return float(np.abs(sums[0] - sums[1]).max()) / (2.0 * grain(200))
+
+    assert largest_move([Scaling.of_data(rows.T, wide) for rows in (data, other)]) > 1.0
+    fixed = Scaling.of_data(data.T, wide)
+    assert largest_move([fixed, fixed]) <= 1.0
+
+
+def test_the_papers_way_says_that_it_leaks():
+    numbers = np.random.default_rng(6)
+    X = numbers.uniform(-1, 1, (50, 2))
+    model = Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), scaling="paper", noise="gaussian", solver="cd").fit(
+        X, X[:, 0]
+    )
+    assert not model.guarantee_.holds and model.guarantee_.epsilon == math.inf
+    assert model.receipt_["epsilon"] is None and "scaling='paper'" in model.receipt_["leaks"][0]
