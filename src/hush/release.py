@@ -22,8 +22,7 @@ from hush.mechanism import Mechanism
 from hush.noise.catalogue import from_plain_values, in_words, plain_values
 from hush.noise.contract import Noise
 from hush.sampling.entropy import Entropy
-from hush.sampling.exact import plain_law
-from hush.sampling.tails import tails
+from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
 from hush.version import __version__
 
@@ -57,7 +56,7 @@ class Error:
         level = as_float("level", level, "a number between 0 and 1", "write level=0.95")
         if not 0.0 < level < 1.0:
             raise InvalidParameter(f"level must be a number between 0 and 1, got {level:g}; write level=0.95.")
-        law = tails(plain_law(self.noise), self.step)
+        law = law_of(self.noise, self.step)
         return (law.steps_beyond((1.0 - level) * (1.0 - 1e-12)) + (0.5 if self.rounded else 0.0)) * self.step
 
     def __repr__(self) -> str:

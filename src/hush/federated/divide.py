@@ -12,6 +12,7 @@ A share among h parties is the power 1/h, the sum of m shares the power m/h. Pow
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from hush.errors import Unsupported
@@ -30,6 +31,12 @@ __all__ = ["power"]
 _UP = 1.0 + 4.0 * 2.0**-52
 
 
+def _rounded_up(shape: Fraction) -> float:
+    """The least float that is not below."""
+    near = float(shape)
+    return near if Fraction(near) >= shape else math.nextafter(near, math.inf)
+
+
 def power(noise: Noise, ratio: Fraction) -> Noise:
     """The law with characteristic function phi^ratio, its scale rounded up; the noise itself at ratio 1."""
     if ratio == 1:
@@ -40,13 +47,13 @@ def power(noise: Noise, ratio: Fraction) -> Noise:
         case Stable(alpha, gamma):
             return Stable(alpha, gamma * float(ratio) ** (1.0 / alpha) * _UP)
         case Laplace(scale):
-            return GammaDifference(float(ratio) * _UP, scale)
+            return GammaDifference(_rounded_up(ratio), scale)
         case GammaDifference(shape, scale):
-            return GammaDifference(shape * float(ratio) * _UP, scale).plain()
+            return GammaDifference(_rounded_up(Fraction(shape) * ratio), scale).plain()
         case Discrete(Laplace(scale), step):
-            return PolyaDifference(float(ratio) * _UP, scale, step)
+            return PolyaDifference(_rounded_up(ratio), scale, step)
         case PolyaDifference(shape, scale, step):
-            return PolyaDifference(shape * float(ratio) * _UP, scale, step)
+            return PolyaDifference(_rounded_up(Fraction(shape) * ratio), scale, step)
         case Skellam(sigma, step):
             return Skellam(sigma * float(ratio) ** 0.5 * _UP, step)
     raise Unsupported(

@@ -162,7 +162,7 @@ class RoundedSum(Noise):
         """How far out to sum: while probabilities stand clear of their error."""
         w, off, _ = self._table
         clear = np.flatnonzero(w < 20.0 * off)
-        return int(min(clear[0] if clear.size else w.size - 1, w.size - 1 - n))
+        return int(min(max(clear[0] if clear.size else w.size - 1, 2 * n + 16), w.size - 1 - n))
 
     @lru_cache(maxsize=16)  # noqa: B019 - frozen
     def _pairs(self, n: int) -> tuple[Array, Array, Array]:

@@ -23,7 +23,7 @@ from hush.sampling.entropy import Bits
 from hush.sampling.guide import Guide
 from hush.sampling.tails import MARGIN, Pending, Tails
 
-__all__ = ["Counts", "Difference", "is_difference"]
+__all__ = ["Counts", "Difference", "Table", "is_difference"]
 
 Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
@@ -149,6 +149,13 @@ class Counts(Tails):
 
     def ball(self, k: int) -> Ball:
         return self._exact(k)
+
+
+class Table(Tails):
+    """The thresholds of the difference itself, from the table of its law: for intervals; draws go by the two counts."""
+
+    def __init__(self, noise: Noise, step: float) -> None:
+        self.noise, self.step, self.margin, self.slack = noise, step, MARGIN, 1e-9
 
 
 class _Lane:

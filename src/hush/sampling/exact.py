@@ -15,14 +15,14 @@ from hush.noise.discrete import Discrete
 from hush.noise.gamma_difference import GammaDifference
 from hush.noise.lattice import Lattice
 from hush.noise.stable import Stable
-from hush.sampling.difference import Difference, is_difference
+from hush.sampling.difference import Difference, Table, is_difference
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 from hush.sampling.guide import MOST_THRESHOLDS, Guide
 from hush.sampling.panels import Panels
-from hush.sampling.tails import MARGIN, SATURATED, Pending, tails
+from hush.sampling.tails import MARGIN, SATURATED, Pending, Tails, tails
 from hush.sampling.transformation import Transformation
 
-__all__ = ["SATURATED", "draw", "draw_from", "plain_law", "sampler", "sampler_for"]
+__all__ = ["SATURATED", "draw", "draw_from", "law_of", "plain_law", "sampler", "sampler_for"]
 
 _BLOCK = 1 << 14  # draws at a time: their arrays stay in the processor's cache
 
@@ -101,6 +101,11 @@ def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
 def sampler_for(noise: Noise, step: float | None = None) -> _Sampler:
     """The sampler of a noise as given: built, validated and kept for the next call."""
     return sampler(plain_law(noise), _lattice(noise, step))
+
+
+def law_of(noise: Noise, step: float) -> Tails:
+    """The law of a draw as falling thresholds, for intervals."""
+    return Table(noise, step) if is_difference(noise) else tails(plain_law(noise), step)
 
 
 def plain_law(noise: Noise) -> Noise:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hush.errors import NotCertified
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
+from hush.noise.lattice import Lattice
 from hush.sampling.ball import DiscreteTail, precision, slow_to_evaluate, tail
 from hush.sampling.entropy import Bits
 
@@ -54,13 +55,13 @@ class Tails:
     def at(self, k: Array) -> Array:
         """T_k for whole numbers k >= 0."""
         with np.errstate(under="ignore"):
-            if isinstance(self.noise, Discrete):
+            if isinstance(self.noise, Lattice):
                 return 2.0 * self.noise._upper(k + 1.0)
             return 2.0 * np.exp(self.noise._logsf((k + 0.5) * self.step))
 
     def spread(self, k: Array, threshold: Array) -> Array:
         """T_k + 2 x f(x), in units of which errors are bounded; f on either side of x, should it jump there."""
-        if isinstance(self.noise, Discrete):
+        if isinstance(self.noise, Lattice):
             return threshold
         x = (k + 0.5) * self.step
         with np.errstate(under="ignore", over="ignore", invalid="ignore"):
@@ -91,7 +92,7 @@ class Tails:
 
     def guess(self, v: Array) -> Array:
         """About the number of thresholds above v, for 0 < v < 1."""
-        if isinstance(self.noise, Discrete):
+        if isinstance(self.noise, Lattice):
             return np.searchsorted(-self.noise._at_least[1:], -0.5 * v, side="left").astype(np.float64)
         with np.errstate(over="ignore"):
             return np.maximum(np.ceil(self.noise._isf(0.5 * v) / self.step - 0.5), 0.0)

@@ -23,8 +23,7 @@ from hush.errors import InvalidParameter, NotCertified, budgets, deltas, positiv
 from hush.mechanism import Mechanism
 from hush.noise.contract import Noise
 from hush.noise.lattice import Lattice
-from hush.sampling.exact import plain_law
-from hush.sampling.tails import tails
+from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
 from hush.tables.reach import Reach
 
@@ -82,7 +81,7 @@ class Spending:
         if self.units is None:
             return None
         made = self.mechanisms[self.units]
-        law = tails(plain_law(made.noise), made.step)
+        law = law_of(made.noise, made.step)
         allowed = 2.0 * self.key_delta / self.reach.groups * (1.0 - 2.0 * law.slack)  # T_m = P(|K| > m) is twice one tail
         steps = float(law.guess(np.array(min(allowed, 0.5))))
         while float(law.at(np.array(steps))) > allowed:
