@@ -80,6 +80,7 @@ def allot(epsilon: float, delta: float, wishes: tuple[Wish, ...], *, noise: str,
     Guarantees: compose(part.charge for all parts) meets (epsilon, delta); with accounting="zcdp" by the looser zCDP route of the flipped
     Huber paper, so with more noise than needed.
     """
+    _check_family(wishes, noise, delta)
     noises = _noises(epsilon, delta, wishes, noise, accounting)
     parts = tuple(Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True))
     made = compose([part.charge for part in parts])
@@ -87,6 +88,13 @@ def allot(epsilon: float, delta: float, wishes: tuple[Wish, ...], *, noise: str,
     if not kept:
         raise NotCertified("the parts of this fit together pass the budget; nothing was spent.")
     return parts
+
+
+def _check_family(wishes: tuple[Wish, ...], noise: str, delta: float) -> None:
+    """A family that was asked for by name must serve some part: sums of vectors have one family each."""
+    vectors = "laplace" if delta == 0.0 else "gaussian"
+    if noise not in ("auto", vectors) and not any((wish.pure if delta == 0.0 else wish.bound).is_box for wish in wishes):
+        raise Unsupported(f"sums of products take {vectors} noise at this delta, not {noise}; write noise='auto', or solver='cd'.")
 
 
 def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, accounting: str) -> tuple[Noise, ...]:

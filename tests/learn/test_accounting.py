@@ -1,0 +1,265 @@
+"""What a fit pays for: the parts composed anew, the ledger, and the numbers of the flipped Huber paper's route beside exact ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import hush
+from hush import Gaussian, Laplace, Ledger, Sensitivity, calibrate, compose
+from hush.errors import Unsupported
+from hush.learn import Lasso, LogisticRegression, Ridge, zcdp
+from hush.learn.budget import NOISES, Wish, allot
+from hush.learn.scaling import moments_wish
+from hush.learn.statistics import products_wish
+from hush.sampling.entropy import SecureEntropy
+
+slow = pytest.mark.exhaustive
+
+
+def updates(times: int, share: float = 1.0, *, reach: float = 1.0, numbers: int = 1) -> Wish:
+    bound = Sensitivity(linf=reach, l0=numbers, neighbours="replace")
+    return Wish("updates", share, bound, bound, numbers, times)
+
+
+def rows(count: int = 200):
+    numbers = np.random.default_rng(12)
+    X = numbers.uniform(-1.0, 1.0, (count, 2))
+    return X, X @ [1.0, -1.0], (X[:, 0] > 0.0).astype(int)
+
+
+# -- the parts together ------------------------------------------------------------------------------------------------------------
+
+MIXES = {
+    "scaling and updates": (moments_wish(4, 0.25), updates(100, 0.75, reach=2.0**33)),
+    "scaling and full gradients": (moments_wish(4, 0.1), updates(20, 0.9, reach=2.0**33, numbers=5)),
+    "scaling and products": (moments_wish(4, 0.25), products_wish(1000, 6, 2.4, 0.75)),
+    "updates alone": (updates(60),),
+    "products alone": (products_wish(1000, 3, 2.0, 1.0),),
+}
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-6), (8.0, 1e-3)])
+@pytest.mark.parametrize("mix", list(MIXES))
+def test_gaussian_parts_meet_the_budget_and_no_less_would(mix, epsilon, delta):
+    parts = allot(epsilon, delta, MIXES[mix], noise="gaussian", accounting="exact")
+    charges = [part.charge for part in parts]
+    assert float(compose(charges).delta_upper(epsilon)) <= delta
+    assert float(compose([(noise.scaled(0.999), bound, times) for noise, bound, times in charges]).delta_upper(epsilon)) > delta
+    whole = sum(times * (bound.l2_bound / noise.sigma) ** 2 for noise, bound, times in charges)
+    for part, (noise, bound, times) in zip(parts, charges, strict=True):  # the shares are of mu^2
+        assert times * (bound.l2_bound / noise.sigma) ** 2 / whole == pytest.approx(part.wish.share, rel=2e-3)
+
+
+@pytest.mark.parametrize("mix", ["scaling and updates", "updates alone", "scaling and full gradients"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        *("laplace", "truncated_laplace", "staircase"),
+        *(pytest.param(name, marks=slow) for name in ("osgt", "flipped_huber", "exponential_power", "asinh", "auto")),
+    ],
+)
+def test_every_family_meets_the_budget(mix, family):
+    if mix == "scaling and full gradients" and family != "laplace":
+        pytest.skip("one family shows it")
+    wishes = tuple(dataclasses.replace(wish, times=min(wish.times, 6)) for wish in MIXES[mix])
+    charges = [part.charge for part in allot(1.0, 1e-6, wishes, noise=family, accounting="exact")]
+    assert float(compose(charges).delta_upper(1.0)) <= 1e-6
+    shrunk = [*charges[:-1], (charges[-1][0].scaled(0.97), *charges[-1][1:])]
+    assert float(compose(shrunk).delta_upper(1.0)) > 1e-6
+
+
+@pytest.mark.parametrize("mix", list(MIXES))
+def test_without_delta_epsilons_add_up(mix):
+    wishes = MIXES[mix]
+    parts = allot(2.0, 0.0, wishes, noise="auto", accounting="exact")
+    made = compose([part.charge for part in parts])
+    assert 1.99 <= made.pure_epsilon <= 2.0 * (1.0 + 1e-12)
+    for part in parts:
+        assert compose([part.charge]).pure_epsilon == pytest.approx(2.0 * part.wish.share, rel=5e-3)
+
+
+def test_families_without_a_proof_for_vectors_are_refused():
+    for family in set(NOISES) - {"auto", "gaussian"}:
+        with pytest.raises(Unsupported, match="solver='cd'"):
+            allot(1.0, 1e-6, MIXES["products alone"], noise=family, accounting="exact")
+    with pytest.raises(Unsupported, match="solver='cd'"):
+        allot(1.0, 0.0, MIXES["products alone"], noise="gaussian", accounting="exact")
+    with pytest.raises(Unsupported):
+        allot(1.0, 1e-6, MIXES["updates alone"], noise="stable", accounting="exact")
+
+
+def test_auto_is_never_worse_than_gaussian_noise():
+    for times in (2, 90):
+        wishes = (moments_wish(1, 0.25), updates(times, 0.75))
+        auto, plain = (allot(1.0, 1e-6, wishes, noise=name, accounting="exact")[-1] for name in ("auto", "gaussian"))
+        assert auto.deviation <= plain.deviation
+    huge = allot(600.0, 0.1, (moments_wish(1, 0.25), updates(2, 0.75)), noise="auto", accounting="exact")
+    assert float(compose([part.charge for part in huge]).delta_upper(600.0)) <= 0.1
+
+
+# -- the paper's route, and exact accounting beside it (DPCD.md, sections 3 and 8) ---------------------------------------------------
+
+
+def test_where_the_papers_route_leaves_laplace_noise():
+    """Section 8, number 1: the switch at T = epsilon^2/(4 eta_0) = 14.31, and the variance 2 (T/epsilon)^2 below it."""
+    assert 1.0 / (4.0 * zcdp.eta_left(1.0, 1e-6)) == pytest.approx(14.31, abs=0.005)
+    for times in (1, 5, 14):
+        noise = zcdp.flipped_huber(1.0, 1e-6, times)
+        assert isinstance(noise, Laplace) and noise.variance == pytest.approx(2.0 * times**2, rel=1e-9)
+    for times in (15, 20, 100):
+        assert isinstance(zcdp.flipped_huber(1.0, 1e-6, times), Gaussian)
+
+
+@pytest.mark.parametrize("times", [1, 20, 500])
+def test_gaussian_variances_per_update(times):
+    """Section 8, number 2: Lemma 3.5 gives 28.62 and exact accounting 17.848 per update, whatever their number: 38 % less."""
+    loose = zcdp.gaussian(1.0, 1e-6, times).variance / times
+    exact = allot(1.0, 1e-6, (updates(times),), noise="gaussian", accounting="exact")[0].mechanism.noise.variance / times
+    assert loose == pytest.approx(28.62, abs=0.005)
+    assert exact == pytest.approx(17.848, rel=2e-3)  # the lattice adds up to 1 in 1000
+    assert float(np.asarray(hush.gaussian.sigma(1.0, 1e-6))) ** 2 == pytest.approx(17.848, abs=5e-4)
+    assert 3.0 * math.log(1e6) == pytest.approx(41.45, abs=0.005)  # the closed form of Mangold et al. for the same sensitivity
+
+
+@pytest.mark.parametrize(
+    ("delta", "times", "ratio"),
+    [
+        *((1e-6, 1, 0.0698), (1e-6, 5, 0.3493), (1e-6, 8, 0.5589), (1e-6, 10, 0.6987), (1e-6, 13, 0.9083), (1e-6, 20, 1.0)),
+        *((1e-8, 10, 0.5286), (1e-8, 13, 0.6871), (1e-8, 20, 1.0)),
+    ],
+)
+def test_flipped_huber_by_theorem_9_beside_the_gaussian(delta, times, ratio):
+    """Section 3, column 6 (its digits are cut off, not rounded), and the closed form min(1, 4 eta_0 T/epsilon^2) behind it."""
+    found = zcdp.flipped_huber(1.0, delta, times).variance / zcdp.gaussian(1.0, delta, times).variance
+    assert found == pytest.approx(min(1.0, 4.0 * zcdp.eta_left(1.0, delta) * times), rel=1e-9)
+    assert -1e-12 <= found - ratio < 1.2e-4
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "saved"), [(1.0, 1e-6, 0.3764), (1.0, 1e-8, 0.3125), (0.5, 1e-6, 0.42), (3.0, 1e-6, 0.30)])
+def test_what_exact_accounting_saves_for_gaussian_noise(epsilon, delta, saved):
+    loose = allot(epsilon, delta, (updates(40),), noise="gaussian", accounting="zcdp")[0]
+    exact = allot(epsilon, delta, (updates(40),), noise="gaussian", accounting="exact")[0]
+    assert 1.0 - (exact.deviation / loose.deviation) ** 2 == pytest.approx(saved, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("times", "delta", "family", "variance"),
+    [
+        (10, 1e-6, "laplace", 1.1183 * 178.48),
+        (50, 1e-6, "laplace", 1.8690 * 892.4),
+        pytest.param(10, 1e-6, "flipped_huber", 178.09, marks=slow),
+        pytest.param(5, 1e-6, "flipped_huber", 0.5594 * 89.24, marks=slow),
+        pytest.param(8, 1e-6, "flipped_huber", 0.8887 * 142.784, marks=slow),
+        pytest.param(20, 1e-6, "flipped_huber", 356.96, marks=slow),
+        pytest.param(10, 1e-6, "exponential_power", 158.98, marks=slow),
+        pytest.param(10, 1e-6, "asinh", 0.8896 * 178.48, marks=slow),
+        pytest.param(20, 1e-8, "exponential_power", 488.1, marks=slow),
+        pytest.param(20, 1e-8, "asinh", 486.4, marks=slow),
+    ],
+)
+def test_exact_variances_of_other_shapes(times, delta, family, variance):
+    """Section 8, number 3, and section 3."""
+    assert calibrate(1.0, delta, 1.0, family=family, times=times).variance == pytest.approx(variance, rel=1e-3)
+
+
+@slow
+@pytest.mark.parametrize(("times", "saved"), [(5, 0.001), (8, 0.008), (10, 0.11), (13, 0.31), (20, 0.38)])
+def test_what_exact_accounting_saves_for_flipped_huber_noise(times, saved):
+    """Section 3, below the table."""
+    exact = calibrate(1.0, 1e-6, 1.0, family="flipped_huber", times=times).variance
+    assert 1.0 - exact / zcdp.flipped_huber(1.0, 1e-6, times).variance == pytest.approx(saved, abs=0.006)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "flipped_huber"])
+@pytest.mark.parametrize("times", [2, 40])
+def test_the_papers_route_is_private_too_and_wastes_budget(noise, times):
+    wishes = (moments_wish(2, 0.25), updates(times, 0.75))
+    parts = allot(1.0, 1e-6, wishes, noise=noise, accounting="zcdp")
+    spent = float(compose([part.charge for part in parts]).delta_upper(1.0))
+    assert spent < (1e-6 if times == 2 else 1e-7)
+
+
+def test_zcdp_is_refused_where_it_has_no_theorem():
+    with pytest.raises(Unsupported, match="zCDP"):
+        allot(1.0, 1e-6, (updates(3),), noise="laplace", accounting="zcdp")
+    with pytest.raises(Unsupported, match="delta = 0"):
+        allot(1.0, 0.0, (updates(3),), noise="gaussian", accounting="zcdp")
+
+
+# -- a fit's own account -----------------------------------------------------------------------------------------------------------
+
+
+def charges_of(ledger: Ledger):
+    return list(ledger.entries[0].parts)
+
+
+WAYS = [
+    (Ridge, {"solver": "cd"}),
+    (Ridge, {"solver": "gd"}),
+    (Ridge, {"solver": "statistics"}),
+    (Lasso, {"solver": "cd", "scaling": "public"}),
+    (LogisticRegression, {"solver": "cd", "accounting": "zcdp"}),
+    (LogisticRegression, {"solver": "statistics"}),
+    (LogisticRegression, {"solver": "cd", "classes": "private"}),
+    (Ridge, {"solver": "cd", "delta": 0.0, "noise": "laplace"}),
+    (Ridge, {"solver": "statistics", "delta": 0.0, "noise": "auto"}),
+]
+
+
+@pytest.mark.parametrize(("kind", "ways"), WAYS)
+def test_the_ledger_is_charged_once_before_any_bit_with_what_is_used(kind, ways):
+    X, y, labels = rows(3000)
+    ledger = Ledger(None, epsilon=4.0, delta=1e-3)
+
+    class Careful:
+        secure = True
+        calls = 0
+
+        def begin(self):
+            assert len(ledger.entries) == 1, "drawn before it was paid for"
+            Careful.calls += 1
+            return SecureEntropy().begin()
+
+    settings = {"epsilon": 3.0, "delta": 1e-4, "bounds": (-1, 1), "noise": "gaussian"} | ways
+    if settings["solver"] != "statistics":
+        settings["passes"] = 3
+    if kind is not LogisticRegression:
+        settings["target_bounds"] = (-2, 2)
+    model = kind(**settings, ledger=ledger, entropy=Careful()).fit(X, labels if kind is LogisticRegression else y)
+    assert len(ledger.entries) == 1 and Careful.calls > 0
+    entry, delta = ledger.entries[0], settings["delta"]
+    assert (entry.epsilon, entry.delta) == (3.0, delta) and type(model).__name__ in entry.label
+    assert model.receipt_["ledger"]["number"] == 1
+    made = compose(charges_of(ledger))
+    if delta == 0.0:
+        assert made.pure_epsilon <= 3.0 * (1 + 1e-12)
+    else:
+        assert float(made.delta_upper(3.0)) + entry.extra_delta <= delta
+    used = [part["noise"] for part in model.receipt_["parts"]]
+    paid = [hush.noise.catalogue.plain_values(noise) for noise, _, _ in charges_of(ledger)]
+    assert used == paid[: len(used)] and len(paid) - len(used) == (settings.get("classes") == "private")
+    assert ledger.spent.epsilon <= 3.0 + 1e-9
+
+
+def test_fits_add_up_in_the_ledger():
+    X, y, _ = rows()
+    ledger = Ledger(None, epsilon=2.0, delta=1e-6)
+    for _ in range(2):
+        Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), noise="gaussian", solver="cd", ledger=ledger).fit(X, y)
+    assert 1.3 < ledger.spent.epsilon < 1.7  # Gaussian fits compose to about sqrt(2)
+
+
+def test_the_receipt_counts_every_number():
+    X, y, _ = rows()
+    settings = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "target_bounds": (-2, 2), "noise": "gaussian", "passes": 7}
+    for solver, numbers, times in (("cd", 1, 21), ("gd", 3, 7)):
+        parts = Ridge(**settings, solver=solver).fit(X, y).receipt_["parts"]
+        assert [(part["name"], part["numbers"], part["times"]) for part in parts] == [
+            ("means and spreads", 6, 1),
+            ("updates", numbers, times),
+        ]
+        assert math.fsum(part["share"] for part in parts) == pytest.approx(1.0)
