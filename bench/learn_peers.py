@@ -2,10 +2,10 @@
 
 All are given the same rows, the same public ranges, the same penalty and the same splits; delta = 1/N^2 for N training rows. None is tuned
 on the data: hush uses its closed-form settings; diffprivlib its defaults, on columns put into [-1, 1] by the public ranges (its guarantee
-is the stronger one of delta = 0, for which it has no other mechanism); noisy SGD and noisy gradient descent get hush's private scaling (25 %
-of the budget), exact accounting, per-example clipping at 1 and one step length for all data sets, the best of three in hindsight. Neighbours
-are data sets with one row exchanged, but for noisy SGD, whose accounting by sampling is for one row added or removed: a weaker promise,
-which halves its noise. Errors are misclassified shares, or residual over total sum of squares around the mean.
+is the stronger one of delta = 0, for which it has no other mechanism); noisy SGD and noisy gradient descent get hush's private scaling
+(25 % of the budget), exact accounting, per-example clipping at 1 and one step length for all data sets, the best of three in hindsight.
+Neighbours are data sets with one row exchanged, but for noisy SGD, whose accounting by sampling is for one row added or removed: a weaker
+promise, which halves its noise. Errors are misclassified shares, or residual over total sum of squares around the mean.
 
     python bench/learn_peers.py --data FOLDER --out FILE.jsonl [--peer PYTHON]        PYTHON: an interpreter that has diffprivlib
 """

@@ -1,0 +1,177 @@
+"""Write the measured tables into docs/learn.md, between its markers.
+
+    python bench/learn_page.py            from docs/results/learn_*.jsonl, and the savings table computed anew
+
+The results themselves come from `python -m hush.papers.table3 --data FOLDER --out docs/results/learn_table3.jsonl` (about 20 minutes on one
+core) and from `python bench/learn_peers.py --data FOLDER --out docs/results/learn_peers.jsonl --peer PYTHON`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import hush
+from hush.learn import zcdp
+from hush.papers.table3 import KINDS, PUBLISHED
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE, RESULTS = ROOT / "docs" / "learn.md", ROOT / "docs" / "results"
+TITLES = {
+    "houses": "Houses",
+    "wine": "Wine",
+    "pumpkin": "Pumpkin",
+    "heart": "Heart",
+    "california": "California",
+    "boston": "Boston",
+    "airfoil": "Airfoil",
+    "diabetes": "Diabetes",
+}
+
+
+def _read(name: str) -> list[dict]:
+    path = RESULTS / name
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def savings() -> str:
+    """Variance per update for sensitivity 1: exact accounting against the paper's route, for the two noises of the paper, and the best."""
+    rows = []
+    for epsilon, delta in ((1.0, 1e-6), (1.0, 1e-8)):
+        for times in (1, 5, 10, 13, 20, 50, 100, 500):
+            plain = {name: getattr(zcdp, name)(epsilon, delta, times).variance for name in ("gaussian", "flipped_huber")}
+            exact = {name: hush.calibrate(epsilon, delta, family=name, times=times).variance for name in plain}
+            best = hush.calibrate(epsilon, delta, times=times)
+            saved = [f"{100.0 * (1.0 - exact[name] / plain[name]):.1f} %" for name in plain]
+            row = [f"{delta:g}", str(times), f"{plain['gaussian']:.4g}", f"{exact['gaussian']:.4g}", saved[0]]
+            row += [f"{plain['flipped_huber']:.4g}", f"{exact['flipped_huber']:.4g}", saved[1]]
+            rows.append([*row, f"{best.variance / exact['gaussian']:.4f} ({best.family})"])
+    head = [
+        "delta",
+        "updates T",
+        "Gaussian, zCDP",
+        "exact",
+        "saved",
+        "flipped Huber, zCDP",
+        "exact",
+        "saved",
+        "best noise / exact Gaussian",
+    ]
+    return _table(head, rows)
+
+
+def _by_set() -> dict[str, dict[str, dict]]:
+    found: dict[str, dict[str, dict]] = {}
+    for row in _read("learn_table3.jsonl"):
+        found.setdefault(row["name"], {})[row["kind"]] = row
+    return {name: found[name] for name in TITLES if name in found}
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def table3() -> str:
+    rows = []
+    for name, kinds in _by_set().items():
+        printed = " / ".join(_short(pair[0]) for pair in PUBLISHED[name])
+        cells = [f"{_short(kinds[kind]['squared_error'])} ({_short(kinds[kind]['fresh_squared_error'])})" for kind, _, _ in KINDS]
+        rows.append([TITLES[name], printed, *cells])
+    return _table(["set", "published: Gaussian / flipped Huber", *(kind for kind, _, _ in KINDS)], rows)
+
+
+def test_errors() -> str:
+    rows = []
+    for name, kinds in _by_set().items():
+        printed = " / ".join(f"{pair[1]:.4f}" for pair in PUBLISHED[name])
+        cells = [f"{kinds[kind]['fresh_test_error']:.3f} ± {kinds[kind]['fresh_deviation']:.3f}" for kind, _, _ in KINDS]
+        rows.append([TITLES[name], printed, f"{next(iter(kinds.values()))['exact_error']:.3f}", *cells])
+    return _table(["set", "published: Gaussian / flipped Huber", "not private", *(kind for kind, _, _ in KINDS)], rows)
+
+
+def chosen() -> str:
+    """How often the zCDP route's best flipped Huber noise was a Gaussian."""
+    kinds = [row for row in _read("learn_table3.jsonl") if row["kind"] == "flipped Huber, zCDP"]
+    gaussian = sum(row["family"] == "Gaussian" for row in kinds)
+    pairs = (
+        ("flipped Huber, zCDP", "Gaussian, zCDP"),
+        ("Gaussian, exact", "Gaussian, zCDP"),
+        ("flipped Huber, exact", "Gaussian, exact"),
+        ("auto, exact", "Gaussian, exact"),
+        ("auto, exact", "Gaussian, zCDP"),
+    )
+    sets, rows = _by_set(), []
+    for first, second in pairs:
+        cells = []
+        for key in ("fresh_squared_error", "squared_error"):
+            ratios = [kinds_of[first][key] / kinds_of[second][key] for kinds_of in sets.values()]
+            cells.append(f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}, {sum(r < 1.0 for r in ratios)} of {len(ratios)}")
+        rows.append([f"{first} / {second}", *cells])
+    head = ["squared error ratio: geometric mean, and on how many sets below 1", "fresh trials", "best of the grid"]
+    return (
+        f"At the chosen points the zCDP route's flipped Huber noise was the Gaussian itself on {gaussian} of {len(kinds)} sets.\n\n"
+        + _table(head, rows)
+    )
+
+
+def peers() -> str:
+    lines = _read("learn_peers.jsonl")
+    mean = {(row["set"], row["epsilon"], row["method"]): row for row in lines}
+    best = {}
+    for kind in ("noisy SGD", "noisy GD"):
+        names = sorted({row["method"] for row in lines if row["method"].startswith(kind)})
+        score = {
+            name: sum(math.log(max(row["median"], 1e-4)) for row in lines if row["method"] == name) for name in names
+        }  # one length for all sets: the best on geometric average
+        best[kind] = min(score, key=lambda name: score[name])
+    columns = {
+        "not private": "not private",
+        "hush": "hush (default)",
+        "hush, cd": "cd",
+        "hush, gd": "gd",
+        "hush, statistics": "statistics",
+        best["noisy GD"]: "noisy GD",
+        best["noisy SGD"]: "noisy SGD",
+        "diffprivlib": "diffprivlib",
+        "no features": "no features",
+    }
+    rows = []
+    for name in TITLES:
+        for epsilon in sorted({row["epsilon"] for row in lines if row["set"] == name}):
+            cells = []
+            for method in columns:
+                row = mean.get((name, epsilon, method))
+                cells.append("failed" if row is None else f"{row['median']:.3g}")
+            rows.append([TITLES[name], f"{epsilon:g}", *cells])
+    steps = f"Step lengths that were best in hindsight: {best['noisy GD'].split()[-1]} (GD), {best['noisy SGD'].split()[-1]} (SGD).\n\n"
+    return steps + _table(["set", "epsilon", *columns.values()], rows)
+
+
+def speed() -> str:
+    lines = _read("learn_speed.jsonl")
+    rows = [[row["model"], f"{row['ratio']:.1f}"] for row in lines]
+    return "200,000 rows, 50 features, 20 passes, one thread; `bench/learn.py`.\n\n" + _table(
+        ["model", "private fit, times scikit-learn's"], rows
+    )
+
+
+def main() -> int:
+    text = PAGE.read_text()
+    for made in (savings, table3, test_errors, chosen, peers, speed):
+        pattern = rf"(<!-- {made.__name__} -->\n).*?(<!-- end -->)"
+        if not re.search(pattern, text, flags=re.S):
+            raise SystemExit(f"docs/learn.md has no marker for {made.__name__}")
+        text = re.sub(pattern, lambda match, made=made: f"{match[1]}{made()}\n{match[2]}", text, count=1, flags=re.S)
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
