@@ -286,6 +286,16 @@ def test_warm_start_needs_a_ledger_and_starts_where_it_was():
     assert np.linalg.norm(second) > 1.5 * np.linalg.norm(cold) and np.linalg.norm(first) < 1.5 * np.linalg.norm(cold)
 
 
+def test_warm_start_from_a_fit_that_was_not_paid_for_is_refused():
+    X, y, _ = rows()
+    ledger, other = (Ledger(None, epsilon=20.0, delta=1e-5) for _ in range(2))
+    for model in (made(), made(ledger=other)):
+        model.fit(X, y)
+        with pytest.raises(Unsupported, match="not charged to this ledger"):
+            model.set_params(warm_start=True, ledger=ledger).fit(X, y)
+    assert ledger.entries == ()
+
+
 def test_a_refused_charge_leaves_nothing_fitted():
     X, y, _ = rows()
     ledger = Ledger(None, epsilon=0.5, delta=1e-6)

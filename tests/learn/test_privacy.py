@@ -1,0 +1,190 @@
+"""Attacks on trained coefficients, the size of their noise, and what a fitted estimator holds."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import hush
+from hush.learn import ElasticNet, Lasso, LogisticRegression, Ridge
+from hush.learn.objective import SQUARED
+from hush.learn.scaling import Span
+from hush.learn.training import Plan, Request, plan, train
+from hush.sampling.entropy import SecureEntropy
+
+FALSE_ALARM = 1e-6
+COUNT = 8
+#: Neighbours as bad as they come: one row pulls the only coefficient up in one data set, and down in the other.
+UP, DOWN = (np.array([sign] + [0.0] * (COUNT - 1)) for sign in (1.0, -1.0))
+ONES = np.ones((COUNT, 1))
+
+
+def planned(**changed) -> Plan:
+    settings = {"epsilon": 1.0, "delta": 0.0, "noise": "laplace", "scaling": "public", "fit_intercept": False, "solver": "cd", "passes": 1}
+    span = Span(np.array([-1.0]), np.array([1.0]))
+    return plan(Request(objective=SQUARED, span=span, target_span=span, clip=1e-3, **(settings | changed)), COUNT)
+
+
+def weakened(made: Plan, factor: float) -> Plan:
+    """The same plan with all its noise smaller by a factor."""
+    parts = [
+        dataclasses.replace(part, mechanism=dataclasses.replace(part.mechanism, noise=part.mechanism.noise.scaled(factor)))
+        for part in made.parts
+    ]
+    return dataclasses.replace(made, parts=tuple(parts))
+
+
+def coefficients(made: Plan):
+    """A target for the audit: which labels -> the coefficient and the path to it."""
+
+    def draw(target: np.ndarray) -> np.ndarray:
+        fit = train(made, ONES, target)
+        return np.concatenate([fit.coefficients, *fit.trace.weights])
+
+    return draw
+
+
+def attacked(made: Plan, samples: int) -> hush.audit.Finding:
+    request = made.request
+    return hush.audit(
+        coefficients(made), epsilon=request.epsilon, delta=request.delta, inputs=(UP, DOWN), samples=samples, vectorised=False
+    )
+
+
+def test_an_attack_on_a_coefficient_stays_below_the_claim_and_finds_half_of_it():
+    finding = attacked(planned(), 2000)
+    assert not finding.violated
+    assert finding.epsilon_lower > 0.4  # these neighbours are the worst, so that much of the claim must be visible
+
+
+def test_too_little_noise_is_caught():
+    assert attacked(weakened(planned(), 0.25), 1200).violated
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"delta": 1e-3, "noise": "gaussian", "epsilon": 2.0},
+        {"passes": 3},
+        {"passes": 3, "scaling": "private", "epsilon": 3.0},
+        {"solver": "statistics", "scaling": "private", "passes": None, "noise": "auto", "epsilon": 3.0},
+        {"solver": "gd", "passes": 2, "noise": "staircase"},
+    ],
+)
+def test_more_attacks(changed):
+    assert not attacked(planned(**changed), 20_000).violated
+    assert attacked(weakened(planned(**changed), 0.1), 20_000).violated
+
+
+@pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
+def test_the_noise_on_a_coefficient_has_the_size_that_was_paid_for(solver):
+    """On rows of zeros only noise is left. Its variance fits the plan, and neither 2/3 nor 3/2 of the scale."""
+    made = planned(noise="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
+    part, count = made.parts[-1], 400
+    draws = []
+    for _ in range(count):
+        fit = train(made, np.zeros((COUNT, 1)), np.zeros(COUNT))
+        draws.append(float(fit.trace.gradients[0][0]) if solver != "statistics" else None)
+    if solver == "statistics":  # the gradient is of a noisy matrix: look at the release itself
+        draws = [float(part.mechanism.noisy(np.zeros(1, dtype=np.int64))[0]) * part.mechanism.step for _ in range(count)]
+        expected = part.deviation
+    else:
+        expected = part.deviation * made.setting.clip / (2.0**32 * COUNT)
+    total = float(np.sum(np.square(draws))) / expected**2
+    low, high = chi2.isf(1.0 - FALSE_ALARM / 2.0, count), chi2.isf(FALSE_ALARM / 2.0, count)
+    assert low < total < high
+    assert not low < total * 2.25 < high and not low < total / 2.25 < high
+
+
+KINDS = [Ridge, Lasso, ElasticNet, LogisticRegression]
+
+
+def fitted(kind, X, y, **changed):
+    settings = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "noise": "gaussian"} | changed
+    if kind is not LogisticRegression:
+        settings["target_bounds"] = (-2, 2)
+    return kind(**settings).fit(X, y)
+
+
+def rows(kind):
+    numbers = np.random.default_rng(21)
+    X = numbers.uniform(-0.9, 0.9, (150, 3))
+    return X, (X[:, 0] > 0.0).astype(int) if kind is LogisticRegression else X[:, 0] + numbers.uniform(-1, 1, 150)
+
+
+@pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_data_never_give_the_same_coefficients(kind, solver):
+    X, y = rows(kind)
+    models = [fitted(kind, X, y, solver=solver) for _ in range(6)]
+    paths = {model.trace_["weights"].tobytes() for model in models}
+    assert len(paths) == 6
+    assert len({np.ravel(model.trace_["weights"][-1])[-1] for model in models}) == 6
+
+
+@pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fitted_estimator_holds_no_row(kind, solver):
+    """Neither a value of X or y, nor a scaled one of them, is anywhere in the pickled estimator."""
+    X, y = rows(kind)
+    model = fitted(kind, X, y, solver=solver)
+    held = pickle.dumps(model)
+    values = np.concatenate([X.ravel(), y]) if kind is not LogisticRegression else X.ravel()
+    for value in values:
+        for form in (">f8", "<f8", "<f4", ">f4"):
+            assert np.array(value, dtype=form).tobytes() not in held
+    parameters = model.get_params()
+    assert set(vars(model)) - set(parameters) - {"classes_"} == {
+        *("coef_", "intercept_", "n_iter_", "limits_", "guarantee_", "noise_", "receipt_", "trace_", "n_features_in_")
+    }
+    assert set(model.trace_) == {"pass", "weights", "noisy_gradient", "move"}
+    json.dumps(model.receipt_)
+    assert len(held) < 20_000  # 150 rows of 3 would be 3600 bytes by themselves; paths and texts are the rest
+
+
+def test_pickles_predict_as_before():
+    X, y = rows(Ridge)
+    model = fitted(Ridge, X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+def test_every_number_that_is_released_has_a_draw_of_its_own(monkeypatch):
+    """As many draws as the receipt says, none used twice."""
+    X, y = rows(Ridge)
+    counts = []
+    import hush.learn.descent as descent
+    import hush.mechanism as mechanism
+
+    for module in (descent, mechanism):
+        real = module.draw
+
+        def counted(noise, size, step=None, entropy=None, real=real):
+            counts.append(int(np.prod(size)))
+            return real(noise, size, step, entropy)
+
+        monkeypatch.setattr(module, "draw", counted)
+    for solver in ("cd", "gd", "statistics"):
+        counts.clear()
+        model = fitted(Ridge, X, y, solver=solver)
+        assert sum(counts) == sum(part["numbers"] * part["times"] for part in model.receipt_["parts"])
+
+
+def test_bits_come_from_the_entropy_that_was_given():
+    X, y = rows(Ridge)
+    begun = []
+
+    class Watched:
+        secure = True
+
+        def begin(self):
+            begun.append(1)
+            return SecureEntropy().begin()
+
+    fitted(Ridge, X, y, solver="cd", entropy=Watched())
+    assert len(begun) == 2  # one call for the scaling, one for all updates
