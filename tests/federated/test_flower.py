@@ -151,6 +151,16 @@ def test_too_few_answers_are_not_opened():
     assert any((array != 0.0).any() for array in models[2])
 
 
+def test_colluding_clients_do_not_count():
+    """One of four may collude and three honest ones are needed: three answers are too few."""
+    terms = agree(2.0, 1.0, 5, 4, rounds=2, honest=3)
+    strategy = ShareStrategy(terms, Budgets(None, epsilon=2.0, delta=1e-9), colluding=1)
+    federated(training([], terms=terms), strategy, 4, 2, away=lambda node, turn: turn == 1 and node == 4)
+    assert strategy.history == [(1, 4, 3, False), (2, 4, 4, True)]
+    with pytest.raises(hush.InvalidParameter, match="colluding"):
+        ShareStrategy(terms, Budgets(None, epsilon=2.0, delta=1e-9), colluding=2)
+
+
 def _asked(kind: str, app: ClientApp, content: RecordDict | None = None) -> Message:
     grid = Rehearsal(app, 1)
     message = Message(content or RecordDict({"arrays": model()}), dst_node_id=1, message_type=kind)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from hush.errors import InvalidParameter
-from hush.federated import local, mean, reports_needed
+from hush.federated import answers, answers_needed, histogram, local, mean, reports_needed
 from hush.federated.estimate import half_width
 from hush.federated.local import Reports
 
@@ -65,10 +65,26 @@ def test_small_errors_no_count_reaches():
     assert all(row.reports is None for row in plan.rows) and "none will do" in str(plan)
 
 
+@pytest.mark.parametrize(("k", "best"), [(3, "response"), (30, "unary")])
+def test_answers_hold_in_simulation(k, best):
+    """A category's share is within the error in 90 % of 1000 runs with that many answers, and not with a third of them."""
+    plan, runs = answers_needed(0.05, 1.0, k, level=0.9), 1000
+    assert plan.best.method == best and "categories" in str(plan)
+    for row in plan.rows:
+        one = answers([0], 1.0, range(k), method=row.method)
+        worst = 0 if one.keep * (1 - one.keep) >= one.stray * (1 - one.stray) else 1  # everybody in category 0, or nobody
+        for count, holds in ((row.reports, True), (row.reports // 3, False)):
+            made = [histogram(answers([worst] * count, 1.0, range(k), method=row.method)).count[0] for _ in range(runs)]
+            hits = int((np.abs(np.array(made) / count - (worst == 0)) <= 0.05).sum())
+            assert bool(hits >= binom.ppf(ALARM, runs, 0.9)) is holds
+
+
 def test_bad_arguments():
     """Each message names the argument."""
     with pytest.raises(InvalidParameter, match="error"):
         reports_needed(0.0, 1.0, 0, 1)
+    with pytest.raises(InvalidParameter, match="categories"):
+        answers_needed(0.1, 1.0, 1)
     with pytest.raises(InvalidParameter, match="families"):
         reports_needed(0.1, 1.0, 0, 1, families=[])
     with pytest.raises(InvalidParameter, match="level"):

@@ -128,7 +128,7 @@ def test_coarse_lattices_are_charged():
     coarse = Terms(share(hush.Gaussian(1.0), 10), 1.0, "l2", 3, 1.0, 1)
     assert coarse.slip() > 1.0
     with pytest.raises(Unsupported, match="rounded Laplace"):
-        Terms(share(hush.Stable(1.5, 1.0), 10), 1.0, "l1", 3, 1e-3, 1).__class__(_Odd(), 1.0, "l1", 3, 1e-3, 1).slip()
+        Terms(_Odd(), 1.0, "l1", 3, 2.0**-10, 1).slip()
 
 
 class _Odd:
@@ -146,6 +146,8 @@ def test_bad_arguments():
         (lambda: agree(1.0, 1.0, 3, 3, rounds=1, noise="laplace"), "noise"),
         (lambda: agree(1.0, 1.0, 3, 3, rounds=1, noise="gaussian"), "delta=1e-6"),
         (lambda: agree(1.0, 1.0, 3, 3, rounds=1, honest=4), "honest"),
+        (lambda: Terms(share(hush.Gaussian(1.0), 3), 1.0, "l2", 3, 0.001, 1), "power of two"),
+        (lambda: Terms(share(hush.Gaussian(1.0), 3), 1.0, "linf", 3, 0.5, 1), "norm"),
         (lambda: agree(1.0, 1.0, 3, 3, rounds=1).on_lattice([1.0]), "3"),
         (lambda: agree(1.0, 1.0, 3, 3, rounds=1).parts("server"), "view"),
     ):

@@ -11,7 +11,7 @@ from hush.federated.dropout import dropout
 from hush.federated.estimate import Estimate, Histogram, histogram, mean, total
 from hush.federated.lattice import RoundedSum
 from hush.federated.local import Reports, gather, local
-from hush.federated.planner import ReportPlan, reports_needed
+from hush.federated.planner import ReportPlan, answers_needed, reports_needed
 from hush.federated.ring import Ring, ring
 from hush.federated.share import Share, share
 from hush.federated.stable import StablePlan, calibrate_stable
@@ -31,6 +31,7 @@ __all__ = [
     "Terms",
     "agree",
     "answers",
+    "answers_needed",
     "calibrate_stable",
     "dropout",
     "gather",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, budgets, one_of
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 
-__all__ = ["Answers", "answers"]
+__all__ = ["Answers", "answers", "chances"]
 
 _UNIT = 1 << 30  # b
 _MOST_ODDS = 1 << 31  # a/b: beyond epsilon = 21 the odds stay here, on the private side
@@ -93,12 +93,14 @@ def answers(
     chosen = method if method != "auto" else ("response" if response <= unary else "unary")
     why = f"variance of a count per person: response {response:.4g}, unary {unary:.4g}, Laplace noise on k numbers {8.0 / budget**2:.4g}"
     bits = (SecureEntropy() if entropy is None else entropy).begin()
-    sent: NDArray[Any]
-    if chosen == "response":
-        keep, stray, sent = odds / (odds + k - 1), 1 / (odds + k - 1), _responded(bits, own, k, odds)
-    else:
-        keep, stray, sent = Fraction(1, 2), 1 / (odds + 1), _unary(bits, own, k, odds)
-    return Answers(sent, names, budget, chosen, keep, stray, why)
+    sent: NDArray[Any] = _responded(bits, own, k, odds) if chosen == "response" else _unary(bits, own, k, odds)
+    return Answers(sent, names, budget, chosen, *chances(budget, k, chosen), why)
+
+
+def chances(epsilon: float, k: int, method: str) -> tuple[Fraction, Fraction]:
+    """The probabilities that one's own category is reported, and that a given other one is."""
+    odds = _odds(epsilon)
+    return (odds / (odds + k - 1), 1 / (odds + k - 1)) if method == "response" else (Fraction(1, 2), 1 / (odds + 1))
 
 
 def _odds(epsilon: float) -> Fraction:

@@ -8,7 +8,7 @@
       fewer than `honest`: the sum is not opened
 
 Who is protected: a client with its whole update. Against whom: `terms.epsilon("central")` against whoever sees the sums, the models and
-the own shares of up to parties - honest clients, if a secure aggregation protocol carries the integers; `terms.epsilon("local")` against a
+the own shares of `colluding` clients, if a secure aggregation protocol carries the integers; `terms.epsilon("local")` against a
 server that sees each message. Flower without such a protocol shows the server each message. Needs the extra `hush[federated]`.
 """
 
@@ -29,7 +29,7 @@ try:
 except ImportError as failure:
     raise ImportError("hush.federated.flower needs Flower; install it with: pip install 'hush[federated]'") from failure
 
-from hush.errors import HushError, InvalidParameter, one_of
+from hush.errors import HushError, InvalidParameter, one_of, reject, whole
 from hush.federated.budget import Budgets
 from hush.federated.terms import Terms
 from hush.ledger import Ledger
@@ -115,7 +115,8 @@ class ShareStrategy(FedAvg):
 
     Each client's ledger is charged before the client is asked (`view`: "central" if a secure aggregation protocol carries the messages,
     else "local"). A client whose budget is used up is told to stop once and not asked again. A round with fewer answers than
-    `terms.share.honest` is not opened: its sum would hold less noise than was paid for. `client` names the ledger of a node.
+    `terms.share.honest` plus `colluding`, the clients that may be on the server's side, is not opened: its sum would hold less noise than
+    was paid for. `client` names the ledger of a node.
     """
 
     def __init__(
@@ -124,10 +125,14 @@ class ShareStrategy(FedAvg):
         budgets: Budgets,
         *,
         view: str = "central",
+        colluding: int = 0,
         client: Callable[[int], str] = str,
         **options: Any,
     ) -> None:
-        super().__init__(**{"fraction_evaluate": 0.0, "min_train_nodes": 1, "min_available_nodes": terms.share.honest} | options)
+        self._needed = terms.share.honest + whole("colluding", colluding, 0)
+        if self._needed > terms.share.parties:
+            raise reject("colluding", colluding, f"at most parties - honest = {terms.share.parties - terms.share.honest}")
+        super().__init__(**{"fraction_evaluate": 0.0, "min_train_nodes": 1, "min_available_nodes": self._needed} | options)
         self.terms, self.budgets, self.view, self._client = terms, budgets, one_of("view", view, ("central", "local")), client
         self._told: set[int] = set()
         self._model: ArrayRecord | None = None
@@ -153,7 +158,7 @@ class ShareStrategy(FedAvg):
     def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> tuple[ArrayRecord | None, MetricRecord | None]:
         """The model plus the mean update, cut to what clipped clients can have sent; unchanged where too few answered."""
         messages = [words for reply in replies if (words := _words(reply, self.terms.coordinates)) is not None]
-        opened = len(messages) >= self.terms.share.honest
+        opened = len(messages) >= self._needed
         self.history.append((server_round, self._paid, len(messages), opened))
         if not opened or self._model is None:
             return None, None

@@ -1,4 +1,4 @@
-"""How many reports reach a target error, for each family of noise."""
+"""How many reports reach a target error, for each family of noise; how many answers, for each method."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hush.errors import HushError, InvalidParameter, positive
+from scipy.special import ndtri
+
+from hush.errors import HushError, InvalidParameter, positive, whole
+from hush.federated.category import chances
 from hush.federated.estimate import METHODS, as_level, half_width
 from hush.federated.local import LOCAL_FAMILIES, local_noise, local_range
 from hush.federated.stable import calibrate_stable
 from hush.noise.contract import Noise
 
-__all__ = ["Need", "ReportPlan", "reports_needed"]
+__all__ = ["Need", "ReportPlan", "answers_needed", "reports_needed"]
 
 AVERAGE_ALPHAS = (1.7, 1.8, 1.9, 1.95)
 _MOST = 1 << 50  # reports: more people than there are
@@ -20,10 +23,11 @@ _MOST = 1 << 50  # reports: more people than there are
 
 @dataclass(frozen=True)
 class Need:
-    """One way to ask: a noise (in units of the range), a method, and the fewest reports that keep the target; None where none do."""
+    """One way to ask: a noise (in units of the range; none for categories), a method, and the fewest reports that keep the target; None
+    where none do."""
 
     family: str
-    noise: Noise
+    noise: Noise | None
     method: str
     reports: int | None
     half_width: float
@@ -37,8 +41,7 @@ class ReportPlan:
     level: float
     epsilon: float
     delta: float
-    low: float
-    high: float
+    what: str
     rows: tuple[Need, ...]
 
     @property
@@ -47,7 +50,7 @@ class ReportPlan:
 
     def __str__(self) -> str:
         pair = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
-        head = f"mean of values in [{self.low:g}, {self.high:g}] to +-{self.error:g} at {100 * self.level:g} %, {pair} for each person"
+        head = f"{self.what} to +-{self.error:g} at {100 * self.level:g} %, {pair} for each person"
         lines = [head, f"{'family':<10} {'method':<8} {'reports':>16}  {'times the best':>14}"]
         for row in self.rows:
             if row.reports is None:
@@ -85,7 +88,28 @@ def reports_needed(
     if not rows:
         raise InvalidParameter("families must name at least one; write families=['laplace'].")
     rows.sort(key=lambda row: math.inf if row.reports is None else row.reports)
-    return ReportPlan(float(error), level, float(epsilon), float(delta), start, end, tuple(rows))
+    what = f"mean of values in [{start:g}, {end:g}]"
+    return ReportPlan(float(error), level, float(epsilon), float(delta), what, tuple(rows))
+
+
+def answers_needed(error: float, epsilon: float, categories: int, *, level: float = 0.95) -> ReportPlan:
+    """The fewest answers whose share in any one category is within `error` (0.02 is two in a hundred) with probability `level`.
+
+    n = z^2 v/error^2, v the larger of keep (1 - keep) and stray (1 - stray) over (keep - stray)^2: the worst share of people in it.
+
+    >>> answers_needed(0.02, 1.0, 5).best.method
+    'response'
+    """
+    goal, sure = positive("error", error, "write error=0.02"), as_level(level)
+    k = whole("categories", categories, 2)
+    z, rows = float(-ndtri(0.5 * (1.0 - sure))), []
+    for method in ("response", "unary"):
+        keep, stray = (float(value) for value in chances(epsilon, k, method))
+        worst = math.sqrt(max(keep * (1.0 - keep), stray * (1.0 - stray))) / (keep - stray)
+        count = math.ceil((z * worst / goal) ** 2)
+        rows.append(Need("answers", None, method, count, z * worst / math.sqrt(count)))
+    rows.sort(key=lambda row: row.reports or 0)
+    return ReportPlan(goal, sure, float(epsilon), 0.0, f"share of people in each of {k} categories", tuple(rows))
 
 
 def _rows(family: str, epsilon: float, delta: float, goal: float, level: float, width: float) -> list[Need]:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibrate import calibrate
-from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, positive, whole
+from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, positive, reject, whole
 from hush.federated.share import Share, share
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Noise
@@ -59,6 +59,13 @@ class Terms:
     step: float
     rounds: int
     neighbours: str = "add-remove"
+
+    def __post_init__(self) -> None:
+        one_of("norm", self.norm, ("l1", "l2"))
+        one_of("neighbours", self.neighbours, ("add-remove", "replace"))
+        positive("clip", self.clip, "write clip=1.0")
+        if math.frexp(positive("step", self.step))[0] != 0.5:  # so that the clip is a whole number of steps, or not, exactly
+            raise reject("step", self.step, "a power of two", f"write step={math.ldexp(1.0, math.frexp(self.step)[1] - 1):g}")
 
     # -- privacy -----------------------------------------------------------------------------------------------------------------------
 
