@@ -77,6 +77,21 @@ def test_certificates_bracket_the_continuous_value_and_tighten(target):
     assert widths[0] > 1.5 * widths[1] > 2.25 * widths[2]
 
 
+@pytest.mark.parametrize("target", [hush.Gaussian(10.0), hush.Stable(1.7, 10.0)], ids=str)
+def test_fine_lattices_need_no_table(target):
+    """The theorem's curve is the continuous one, above the certificate and next to it; far finer lattices work too."""
+    made = share(target, 10)
+    step = 2.0**-2 if isinstance(target, hush.Gaussian) else 2.0**-3
+    by_theorem = made.central(1.0, step=step).delta(EPSILONS)
+    by_table = hush.curve(RoundedSum(made.noise, 10, step)).delta(EPSILONS)
+    assert (by_table.lower <= by_theorem.upper).all()
+    np.testing.assert_allclose(by_theorem.upper, hush.delta(target, EPSILONS), rtol=1e-13)
+    np.testing.assert_allclose(by_theorem.upper, by_table.upper, rtol=2e-3)
+    fine = made.central(hush.Sensitivity(linf=1.0, l0=4), step=2.0**-30)
+    assert fine.epsilon_upper(1e-6) == pytest.approx(hush.epsilon(target, 1e-6, hush.Sensitivity(linf=1.0, l0=4)), rel=1e-6)
+    assert math.isinf(fine.pure_epsilon)
+
+
 def test_coarse_rounding_can_cost_privacy():
     """A thousand stable shares, most of which round to zero: the continuous curve is no certificate for them."""
     target = hush.Stable(1.7, 10.0)

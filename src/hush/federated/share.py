@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, reject, whole
 from hush.federated.divide import power
-from hush.federated.lattice import RoundedSum
+from hush.federated.lattice import rounded_sum_curve
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Noise
 from hush.privacy.curve import Curve
@@ -58,14 +58,14 @@ class Share:
         """The privacy of the sum of `answering` honest shares (as many as were planned for, unless told).
 
         Without `step`, of shares that are real numbers, or that live on a lattice. With it, of shares rounded to that lattice, by the
-        certificate of `RoundedSum`: the sum of rounded shares is not the rounded sum.
+        theorem or the certificate of `rounded_sum_curve`: the sum of rounded shares is not the rounded sum.
         """
         count = self.honest if answering is None else whole("answering", answering, 1, "write answering=70")
         if count > self.parties:
             raise reject("answering", answering, f"at most the {self.parties} parties", f"write answering={self.parties}")
         if step is None or self.noise.discrete:
             return curve(self.sum_of(count), sensitivity)
-        return curve(RoundedSum(self.noise, count, step), sensitivity)
+        return rounded_sum_curve(self.noise, count, step, sensitivity)
 
     def local(self, sensitivity: Any = 1.0) -> Curve:
         """The privacy of one party's own message, seen by itself: rounding it is post-processing."""
@@ -80,7 +80,7 @@ class Share:
         unit = self.target.step if self.target.discrete else 1.0  # type: ignore[attr-defined]
         for name, law in (("the sum", self.target), ("one message by itself", self.noise)):
             lines.append(f"privacy of {name}, for sensitivity {unit:g}: {_in_words(curve(law, unit))}")
-        return "\n".join(lines)
+        return "; ".join(lines)
 
 
 def _total_in_words(made: Share) -> str:
