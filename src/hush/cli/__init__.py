@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import hush
-from hush.cli import analysis, answer, audit, ledger
+from hush.cli import analysis, answer, audit, learn, ledger
 from hush.errors import HushError
 
 __all__ = ["main"]
 
-_GROUPS = (analysis, ledger, audit, answer)
+_GROUPS = (analysis, ledger, audit, answer, learn)
 
 
 class _Parser(argparse.ArgumentParser):
