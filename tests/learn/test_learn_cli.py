@@ -28,7 +28,7 @@ BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
 
 def test_regression_with_a_ledger(people, tmp_path, capsys):
     ledger = tmp_path / "people.ledger"
-    Ledger(ledger, epsilon=1.5, delta=1e-5).close()
+    Ledger(ledger, epsilon=1.2, delta=1e-6).close()
     words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", *BUDGET]
     assert main([*words, "--ledger", str(ledger), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
