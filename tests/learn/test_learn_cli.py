@@ -16,7 +16,7 @@ def people(tmp_path):
     """4000 people whose spending and habit follow their age."""
     random = np.random.default_rng(5)
     age = random.uniform(20, 80, 4000)
-    spending, smoker = 3.0 * age + random.normal(size=4000), np.where(age + random.normal(scale=5.0, size=4000) > 50, "yes", "no")
+    spending, smoker = 3.0 * age + random.normal(size=4000), np.where(age + random.normal(scale=5.0, size=4000) > 50, "daily", "never")
     lines = [f"{a:.3f},{s:.3f},{w}" for a, s, w in zip(age, spending, smoker, strict=True)]
     path = tmp_path / "people.csv"
     path.write_text("age,spending,smoker\n" + "\n".join(lines) + "\n")
@@ -39,10 +39,17 @@ def test_regression_with_a_ledger(people, tmp_path, capsys):
 
 
 def test_classification_prints_a_table_and_the_guarantee(people, capsys):
-    words = ["learn", str(people), "--model", "logistic", "--target", "smoker", "--classes", "no,yes", "--feature", "age:0:100", *BUDGET]
+    words = ["learn", str(people), "--model", "logistic", "--target", "smoker", "--classes", "never,daily", "--feature", "age:0:100", *BUDGET]
     assert main(words) == 0
     text = capsys.readouterr().out
     assert "(intercept)" in text and "(epsilon = 1, delta = 1e-06)-differential privacy" in text
+
+
+def test_yes_and_no_need_no_classes(people, capsys):
+    """The engine reads them as booleans."""
+    people.write_text(people.read_text().replace("daily", "yes").replace("never", "no"))
+    for extra in ([], ["--classes", "no,yes"]):
+        assert main(["learn", str(people), "--model", "logistic", "--target", "smoker", "--feature", "age:0:100", *BUDGET, *extra]) == 0
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,11 @@ def _labels(values: Any, classes: str | None) -> tuple[Any, Any]:
     import numpy as np
 
     labels = np.asarray(values.to_pylist())
+    if labels.dtype.kind == "b":  # a file's yes and no, read as booleans: there are no others to declare
+        return labels, None
     if classes is None or classes == "private":
         return labels, classes
-    words = classes.split(",")
-    return labels.astype(str), tuple(words)
+    return labels.astype(str), tuple(classes.split(","))
 
 
 def _learn(options: argparse.Namespace) -> None:
