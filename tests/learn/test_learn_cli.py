@@ -39,8 +39,8 @@ def test_regression_with_a_ledger(people, tmp_path, capsys):
 
 
 def test_classification_prints_a_table_and_the_guarantee(people, capsys):
-    words = ["learn", str(people), "--model", "logistic", "--target", "smoker", "--classes", "never,daily", "--feature", "age:0:100", *BUDGET]
-    assert main(words) == 0
+    words = ["learn", str(people), "--model", "logistic", "--target", "smoker", "--classes", "never,daily"]
+    assert main([*words, "--feature", "age:0:100", *BUDGET]) == 0
     text = capsys.readouterr().out
     assert "(intercept)" in text and "(epsilon = 1, delta = 1e-06)-differential privacy" in text
 
