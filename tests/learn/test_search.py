@@ -251,7 +251,7 @@ def test_one_row_moves_a_score_by_at_most_its_bound(values, x, y):
     other, goal = held.copy(), target.copy()
     other[2], goal[2] = x, y
     moved = room._noisy_score(model, held, target, _Plain(), None) - room._noisy_score(model, other, goal, _Plain(), None)
-    assert abs(moved) * 6 / 64.0 <= 1.0 + 1e-12
+    assert abs(moved) * 6 / 4.0 <= 1.0 + 1e-12  # errors are limited to a quarter of 8
     sorter = classifier()
     sorter.limits_, sorter.coef_, sorter.intercept_, sorter.classes_ = model.limits_, model.coef_, -2.0, np.array([0, 1])
     labels, swapped = (target > 0).astype(int), (goal > 0).astype(int)

@@ -46,7 +46,8 @@ Array = NDArray[np.float64]
 
 #: What a grid may not hold: the budget and where it goes, and what must be public for the runs to be comparable.
 _FIXED = ("epsilon", "delta", "ledger", "bounds", "target_bounds", "classes", "warm_start", "verbose", "entropy")
-_GRAIN = 1 << 20  # steps of a squared error, of the largest there can be
+_GRAIN = 1 << 20  # steps of the largest squared error
+_LIMIT = 0.25  # of the target's range: errors beyond count as this much, since a score's noise grows with the square of what it may move by
 
 
 @dataclass(frozen=True)
@@ -331,15 +332,17 @@ def _score_mechanism(model: LinearModel, epsilon: float, delta: float) -> Mechan
 
 
 def _noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechanism, entropy: Entropy | None) -> float:
-    """Accuracy, or minus the mean squared error, from a noisy whole number; targets and predictions are limited to the target's bounds."""
+    """Accuracy, or minus the mean squared error, from a noisy whole number; errors are limited to a quarter of the target's range."""
     if isinstance(model, LogisticRegression):
         guesses = model.classes_[(model._linear(rows) > 0.0).astype(int)]
         total, unit = int(np.sum(guesses != target)), 1.0
     else:
         span = span_of("target_bounds", model.target_bounds, 1)
         low, high = float(span.low[0]), float(span.high[0])
-        off = (np.clip(model._linear(rows), low, high) - np.clip(target.astype(np.float64), low, high)) / (high - low)
-        total, unit = int(np.minimum(np.rint(off * off * _GRAIN), _GRAIN).astype(np.int64).sum()), (high - low) ** 2 / _GRAIN
+        largest = _LIMIT * (high - low)
+        off = (np.clip(model._linear(rows), low, high) - np.clip(target.astype(np.float64), low, high)) / largest
+        total = int(np.rint(np.minimum(off * off, 1.0) * _GRAIN).astype(np.int64).sum())
+        unit = largest**2 / _GRAIN
     noisy = float(mechanism.value_of(mechanism.noisy(mechanism.on_lattice(np.array([total])), entropy))[0])
     error = noisy * unit / rows.shape[0]
     return 1.0 - error if isinstance(model, LogisticRegression) else -error
