@@ -1,0 +1,63 @@
+"""Figures as SVG and PNG: labelled axes, legends, colours that colour-blind readers can tell apart. The one place that meets matplotlib."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from hush.papers.item import Figure
+
+__all__ = ["picture", "values"]
+
+#: Okabe and Ito's eight colours, and marks so that lines also differ without colour.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def picture(figure: Figure, folder: Path) -> str:
+    """Write <key>.png and <key>.csv into the folder and return the SVG's text."""
+    try:
+        import matplotlib
+    except ImportError as failure:
+        raise ImportError("pictures need matplotlib; install it with: pip install 'hush[papers]'") from failure
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(7.2, 4.6), layout="constrained")
+    axes = canvas.subplots()
+    for index, line in enumerate(figure.series):
+        _draw(axes, index, line)
+    axes.set_xlabel(figure.x)
+    axes.set_ylabel(figure.y)
+    axes.set_title(figure.title, fontsize=11)
+    if figure.log_x:
+        axes.set_xscale("log")
+    if figure.log_y:
+        axes.set_yscale("log")
+    axes.grid(visible=True, color="#DDDDDD", linewidth=0.6)
+    if len(figure.series) > 1:
+        axes.legend(fontsize=8, framealpha=0.9)
+    canvas.savefig(folder / f"{figure.key}.png", dpi=120)
+    (folder / f"{figure.key}.csv").write_text(values(figure))
+    text = io.StringIO()
+    canvas.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()
+
+
+def _draw(axes: Any, index: int, line: Any) -> None:
+    colour, mark = COLOURS[index % len(COLOURS)], MARKS[index % len(MARKS)]
+    every = max(1, len(line.x) // 8)
+    style = {"linestyle": "none"} if line.points else {"linestyle": "--" if line.dashed else "-", "linewidth": 1.6}
+    axes.plot(line.x, line.y, color=colour, marker=mark, markersize=4, markevery=1 if line.points else every, label=line.label, **style)
+
+
+def values(figure: Figure) -> str:
+    """The figure's numbers as CSV: series, x, y."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["series", figure.x, figure.y])
+    for line in figure.series:
+        writer.writerows([line.label, repr(float(a)), repr(float(b))] for a, b in zip(line.x, line.y, strict=True))
+    return text.getvalue()

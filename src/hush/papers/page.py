@@ -1,0 +1,128 @@
+"""The report: one HTML file that needs nothing else, and the CSV and PNG files behind it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from hush.papers.draw import picture
+from hush.papers.item import VERDICTS, Comparison, Grid, Item, Paper
+from hush.version import __version__
+
+__all__ = ["write"]
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; width: 100%; font-size: 0.88rem; }
+caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
+th, td { border-bottom: 1px solid #8886; padding: 0.25rem 0.5rem; text-align: left; vertical-align: top; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.confirmed { color: #007a55; } .corrected { color: #b34700; } .not { color: #a1006b; }
+@media (prefers-color-scheme: dark) { .confirmed { color: #4fd1a5; } .corrected { color: #ffa366; } .not { color: #ff8ad1; } }
+img { max-width: 100%; height: auto; background: #fff; }
+.scroll { overflow-x: auto; }
+"""
+
+
+def write(papers: Iterable[tuple[Paper, list[Item]]], folder: Path) -> Path:
+    """Write report.html, comparisons.csv and the figures' files into the folder; return the report's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = list(papers)
+    body = [_summary(made)]
+    for paper, items in made:
+        body.append(f'<section aria-labelledby="{paper.key}"><h2 id="{paper.key}">{html.escape(paper.title)}</h2>')
+        body.append(f"<p>{html.escape(paper.citation)}</p>")
+        body += [_item(item, folder) for item in items]
+        body.append("</section>")
+    _comparisons(made, folder / "comparisons.csv")
+    path = folder / "report.html"
+    path.write_text(
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>Four papers, reproduced and audited</title><link rel="icon" href="data:,"><style>{_STYLE}</style></head><body><main>'
+        f"<h1>Four papers, reproduced and audited</h1><p>Made by hush {__version__}. Every number can be recomputed with the function "
+        f"named beside it.</p>{''.join(body)}</main></body></html>\n"
+    )
+    return path
+
+
+def _summary(made: list[tuple[Paper, list[Item]]]) -> str:
+    rows = []
+    for paper, items in made:
+        verdicts = [c.verdict for item in items for c in item.comparisons]
+        counts = tuple(verdicts.count(verdict) for verdict in VERDICTS)
+        rows.append((paper.title, len(items), len(verdicts), *counts))
+    links = "".join(f'<li><a href="#{paper.key}">{html.escape(paper.title)}</a></li>' for paper, _ in made)
+    grid = Grid("Verdicts by paper", ("paper", "items", "comparisons", *VERDICTS), tuple(rows))
+    return f"<nav aria-label='Papers'><ul>{links}</ul></nav>{_grid(grid)}"
+
+
+def _item(item: Item, folder: Path) -> str:
+    parts = [f'<article aria-labelledby="{item.key}"><h3 id="{item.key}">{html.escape(item.place)}: {html.escape(item.title)}</h3>']
+    if item.verdict:
+        parts.append(f"<p>Verdict: {_verdict(item.verdict)}</p>")
+    parts += [f"<p>{html.escape(part)}</p>" for part in item.text.split("\n\n") if part]
+    for figure in item.figures:
+        encoded = base64.b64encode(picture(figure, folder).encode()).decode()
+        alt = html.escape(figure.description, quote=True)
+        parts.append(f'<figure><img src="data:image/svg+xml;base64,{encoded}" alt="{alt}"><figcaption>{html.escape(figure.title)}')
+        parts.append("</figcaption></figure>")
+    parts += [_grid(grid) for grid in item.grids]
+    if item.comparisons:
+        parts.append(_compared(item))
+    return "".join(parts) + "</article>"
+
+
+def _verdict(verdict: str) -> str:
+    return f'<strong class="{verdict.split()[0]}">{verdict}</strong>'
+
+
+def _compared(item: Item) -> str:
+    head = ("quantity", "published", "ours", "relative difference", "verdict", "why", "function")
+    cells = "".join(f'<th scope="col">{name}</th>' for name in head)
+    rows = "".join(_row(comparison) for comparison in item.comparisons)
+    caption = f"<caption>{html.escape(item.place)}, published beside recomputed</caption>"
+    return f'<div class="scroll"><table>{caption}<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _row(c: Comparison) -> str:
+    numbers = "".join(f'<td class="number">{text}</td>' for text in (html.escape(c.published), _number(c.ours), _number(c.difference)))
+    return (
+        f'<tr><th scope="row">{html.escape(c.what)}</th>{numbers}<td>{_verdict(c.verdict)}</td><td>{html.escape(c.why)}</td>'
+        f"<td><code>{html.escape(c.function)}</code></td></tr>"
+    )
+
+
+def _grid(grid: Grid) -> str:
+    head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in grid.head)
+    rows = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in grid.rows)
+    caption = f"<caption>{html.escape(grid.caption)}</caption>"
+    return f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, int | float):
+        return f'<td class="number">{_number(value)}</td>'
+    return f"<td>{html.escape(str(value))}</td>"
+
+
+def _number(value: float) -> str:
+    if isinstance(value, float) and math.isnan(value):
+        return ""
+    return f"{value:.6g}"
+
+
+def _comparisons(made: list[tuple[Paper, list[Item]]], path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["paper", "item", "quantity", "published", "ours", "relative difference", "verdict", "why", "function"])
+        for paper, items in made:
+            for item in items:
+                for c in item.comparisons:
+                    row = [paper.key, item.key, c.what, c.published, repr(c.ours), repr(c.difference), c.verdict, c.why, c.function]
+                    writer.writerow(row)
