@@ -66,7 +66,7 @@ class RoundedSum(Noise):
     pure epsilon only that of a single rounded share is proved.
 
     >>> from hush import Gaussian, delta
-    >>> abs(delta(RoundedSum(Gaussian(1.0), 100, 0.25), 0.5) / delta(Gaussian(10.0), 0.5) - 1.0) < 0.05
+    >>> abs(delta(RoundedSum(Gaussian(1.0), 100, 0.25), 0.1) / delta(Gaussian(10.0), 0.1) - 1.0) < 0.02
     True
     """
 
