@@ -133,7 +133,7 @@ def _noisy_gradients(
 
     features, target = scaled(X), y.astype(float)
     if data.target_bounds:
-        block = np.ascontiguousarray(y[None])
+        block = y[None].astype(float)  # a copy: scaling is done in place
         of_target.apply(block)
         target = block[0]
     reach = 1.0 if rate < 1.0 else 2.0  # a row added or removed; a row exchanged

@@ -24,7 +24,7 @@ _PASSES = 20
 #: Below this noise in the matrix of products least squares from products is as good as descent or better, and faster.
 _CLEAR = 0.03
 #: C_i rho^(1/3), by loss
-_CLIP = {"squared": 0.2, "logistic": 0.08}
+_CLIP = {"squared": 0.2, "logistic": 0.1}
 
 
 @dataclass(frozen=True)
