@@ -130,12 +130,23 @@ class PolyaDifference(Lattice):
         inside = self._log_table[np.minimum(k, last).astype(np.int64)]
         return inside - np.maximum(k - last, 0.0) * self._fall  # beyond the table, where no float is left, geometrically
 
+    @property
+    def _unsure(self) -> float:
+        """Logarithms near -745 are kept to an ulp or two: losses are raised by this, so that delta errs upwards."""
+        return 4e-16 * (800.0 + abs(float(self._log_table[0])))
+
+    def error_at(self, epsilon: Array, shift: float) -> Array:
+        """What lowering the losses by their error, instead of raising them, would change."""
+        epsilon = np.asarray(epsilon, dtype=np.float64)
+        region = self.exceeds(epsilon, shift)
+        high, low = (self.surplus(region, epsilon + moved, shift) for moved in (0.0, 2.0 * self._unsure))
+        return np.minimum(self.relative_error + np.where(high > 0.0, (high - low) / np.where(high > 0.0, high, 1.0), 1.0), 1.0)
+
     @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
     def _losses(self, n: int) -> tuple[Array, Array]:
         k = np.arange(n // 2, -self._points, -1, dtype=np.float64)
         loss = self._log_mass(np.abs(k)) - self._log_mass(np.abs(k - n))
-        rounded = 4e-16 * (800.0 + np.abs(self._log_table[0]))  # logarithms near -745 are kept to an ulp: losses err upwards
-        return loss + rounded, self._masses[np.abs(k).astype(np.int64)]
+        return loss + self._unsure, self._masses[np.abs(k).astype(np.int64)]
 
     @property
     def variance(self) -> float:
