@@ -11,11 +11,14 @@ import pytest
 from scipy.stats import chi2
 
 import hush
+from hush import Sensitivity, compose
 from hush.learn import ElasticNet, Lasso, LogisticRegression, Ridge
+from hush.learn.descent import _Noise
+from hush.learn.label import labels_plan
 from hush.learn.objective import SQUARED
 from hush.learn.scaling import Span
 from hush.learn.training import Plan, Request, plan, train
-from hush.sampling.entropy import SecureEntropy
+from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 
 FALSE_ALARM = 1e-6
 COUNT = 8
@@ -78,8 +81,8 @@ def test_too_little_noise_is_caught():
     ],
 )
 def test_more_attacks(changed):
-    assert not attacked(planned(**changed), 20_000).violated
-    assert attacked(weakened(planned(**changed), 0.1), 20_000).violated
+    assert not attacked(planned(**changed), 6000).violated
+    assert attacked(weakened(planned(**changed), 0.1), 6000).violated
 
 
 @pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
@@ -173,6 +176,29 @@ def test_every_number_that_is_released_has_a_draw_of_its_own(monkeypatch):
         counts.clear()
         model = fitted(Ridge, X, y, solver=solver)
         assert sum(counts) == sum(part["numbers"] * part["times"] for part in model.receipt_["parts"])
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_draws_are_given_out_in_order_and_only_once(together):
+    part = planned(noise="gaussian", delta=1e-6, passes=12).parts[-1]
+    noise = _Noise(part, DeterministicTestEntropy(9))
+    given = np.concatenate([noise.on(np.zeros(together)) for _ in range(12 // together)])
+    drawn = hush.draw(part.mechanism.noise, 12, part.mechanism.step, DeterministicTestEntropy(9))
+    np.testing.assert_array_equal(given, drawn * part.mechanism.step)
+    with pytest.raises(AssertionError, match="used twice"):
+        noise.on(np.zeros(1))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.05, 1e-7), (1.0, 1e-6), (30.0, 0.01)])
+def test_a_label_of_one_row_passes_the_threshold_with_probability_delta_at_most(epsilon, delta):
+    """Counted over the law of the noise itself: P(1 + K >= threshold) <= delta, and one less would be too low."""
+    made = labels_plan(epsilon, delta)
+    scale = made.mechanism.noise.noise.scale
+    k = np.arange(-int(60 * scale) - 60, int(60 * scale) + 60)
+    law = np.exp(-np.abs(k) / scale)
+    law /= law.sum()
+    assert law[1 + k >= made.threshold].sum() <= delta < law[1 + k >= made.threshold - 1].sum()
+    assert compose([(made.mechanism.noise, Sensitivity(linf=1.0, l0=2), 1)]).pure_epsilon <= epsilon * (1.0 + 1e-12)
 
 
 def test_bits_come_from_the_entropy_that_was_given():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,11 @@ from scipy.stats import chi2
 from sklearn.base import clone, is_classifier, is_regressor
 
 import hush
-from hush import BudgetExceeded, InvalidParameter, Ledger, Sensitivity, Staircase, Unsupported
+from hush import BudgetExceeded, InvalidParameter, Ledger, Mechanism, Sensitivity, Staircase, Unsupported
 from hush.errors import HushError
 from hush.learn import ElasticNet, LogisticRegression, PrivateSearchCV, Ridge
 from hush.learn import search as room
+from hush.learn.descent import _Noise
 from hush.learn.selection import Runs, largest_base, run_divergence
 from hush.learn.training import plan
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
@@ -257,6 +259,54 @@ def test_one_row_moves_a_score_by_at_most_its_bound(values, x, y):
     labels, swapped = (target > 0).astype(int), (goal > 0).astype(int)
     moved = room._noisy_score(sorter, held, labels, _Plain(), None) - room._noisy_score(sorter, other, swapped, _Plain(), None)
     assert abs(moved) * 6 <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_a_row_is_in_one_part_of_every_run_and_moves_it_within_its_bound(kind):
+    """With the released numbers made equal, neighbours give the same winner; either the training or the scores saw the exchange."""
+    X, y, labels = rows(40)
+    y = labels if kind == "classifier" else y
+
+    def searched(X, y):
+        seen, numbers = [], np.random.default_rng(1)
+
+        def answer(made, steps):
+            seen.append((made, np.array(steps, dtype=np.int64).ravel()))
+            return np.rint(numbers.normal(size=np.shape(steps)) * math.sqrt(made.noise.variance) / made.step).astype(np.int64)
+
+        def on(self, totals):
+            made = self._mechanism
+            return np.asarray(made.value_of(answer(made, made.on_lattice(totals))), dtype=float)
+
+        model = classifier() if kind == "classifier" else regressor(solver="cd")
+        search = PrivateSearchCV(model, {"fit_intercept": [True, False]}, epsilon=3.0, delta=1e-6, tries=6.0)
+        search.entropy = DeterministicTestEntropy(4)
+        with patch.object(_Noise, "on", on), patch.object(Mechanism, "noisy", lambda made, steps, entropy=None: answer(made, steps)):
+            search.fit(X, y)
+        return search, seen
+
+    reach = 1.0 if kind == "classifier" else float(room._GRAIN)
+    first, one = searched(X, y)
+    sides = set()
+    for place in range(0, 40, 3):
+        other, goal = X.copy(), y.copy()
+        if kind == "regressor":
+            other[place] = -X[place]
+        goal[place] = 1 - y[place] if kind == "classifier" else -2.0
+        second, two = searched(other, goal)
+        assert first.best_params_ == second.best_params_ and first.best_score_ == second.best_score_
+        assert np.array_equal(first.best_estimator_.coef_, second.best_estimator_.coef_)
+        moved = []
+        for (made, steps), (again, others) in zip(one, two, strict=True):
+            assert made == again
+            bound, move = made.sensitivity_on_lattice, (steps - others) * made.step
+            assert bound.l2 is None or np.linalg.norm(move) <= bound.l2
+            assert bound.linf is None or np.abs(move).max() <= bound.linf
+            if move.any():
+                moved.append(made.sensitivity.linf == reach)
+        assert len(set(moved)) <= 1
+        sides |= set(moved)
+    assert sides == {True, False}  # some rows were held out, some were not
 
 
 def test_scores_are_what_they_are_called():

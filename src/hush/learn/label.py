@@ -40,9 +40,10 @@ def labels_plan(epsilon: float, delta: float) -> Labels:
         raise Unsupported("classes='private' needs a delta greater than 0: without it no label may be found; write classes=(0, 1).")
     plan = calibrate(epsilon, 0.0, Sensitivity(linf=1.0, l0=2, neighbours="replace"), family="laplace", step=1.0)
     made = Mechanism.of(plan, integers=True)
-    scale = 2.0 / epsilon
-    # P(1 + K >= t) = e^(-(t-1)/s) / (1 + e^(-1/s)) for two-sided geometric K of scale s; s is at most 2/epsilon, rounded up here
-    threshold = 1.0 + math.ceil(scale * (1.0 + 1e-9) * math.log(1.0 / delta)) + 1.0
+    scale = 2.0 / epsilon * (1.0 + 1e-9)  # not below the noise's own
+    # P(1 + K >= t) = e^(-(t-1)/s) / (1 + e^(-1/s)) for two-sided geometric K of scale s, and it grows with s
+    needed = scale * -math.log(delta * (1.0 + math.exp(-1.0 / scale))) * (1.0 + 1e-12)
+    threshold = 1.0 + max(math.ceil(needed), 1)
     return Labels(made, threshold, delta)
 
 
