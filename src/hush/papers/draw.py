@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from hush.papers.item import Figure
+from hush.papers.item import Figure, HeatMap
 
 __all__ = ["picture", "values"]
 
@@ -16,7 +16,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
-def picture(figure: Figure, folder: Path) -> str:
+def picture(figure: Figure | HeatMap, folder: Path) -> str:
     """Write <key>.png and <key>.csv into the folder and return the SVG's text."""
     try:
         import matplotlib
@@ -27,8 +27,12 @@ def picture(figure: Figure, folder: Path) -> str:
 
     canvas = Canvas(figsize=(7.2, 4.6), layout="constrained")
     axes = canvas.subplots()
-    for index, line in enumerate(figure.series):
-        _draw(axes, index, line)
+    if isinstance(figure, HeatMap):
+        shades = axes.pcolormesh(figure.across, figure.up, figure.values, cmap="cividis", shading="nearest", rasterized=True)
+        canvas.colorbar(shades, ax=axes, label=figure.z)
+    else:
+        for index, line in enumerate(figure.series):
+            _draw(axes, index, line)
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
     axes.set_title(figure.title, fontsize=11)
@@ -36,9 +40,10 @@ def picture(figure: Figure, folder: Path) -> str:
         axes.set_xscale("log")
     if figure.log_y:
         axes.set_yscale("log")
-    axes.grid(visible=True, color="#DDDDDD", linewidth=0.6)
-    if len(figure.series) > 1:
-        axes.legend(fontsize=8, framealpha=0.9)
+    if isinstance(figure, Figure):
+        axes.grid(visible=True, color="#DDDDDD", linewidth=0.6)
+        if len(figure.series) > 1:
+            axes.legend(fontsize=8, framealpha=0.9)
     canvas.savefig(folder / f"{figure.key}.png", dpi=120)
     (folder / f"{figure.key}.csv").write_text(values(figure))
     text = io.StringIO()
@@ -53,10 +58,15 @@ def _draw(axes: Any, index: int, line: Any) -> None:
     axes.plot(line.x, line.y, color=colour, marker=mark, markersize=4, markevery=1 if line.points else every, label=line.label, **style)
 
 
-def values(figure: Figure) -> str:
-    """The figure's numbers as CSV: series, x, y."""
+def values(figure: Figure | HeatMap) -> str:
+    """The figure's numbers as CSV: series, x, y; or x, y, z."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
+    if isinstance(figure, HeatMap):
+        writer.writerow([figure.x, figure.y, figure.z])
+        for up, row in zip(figure.up, figure.values, strict=True):
+            writer.writerows([repr(float(across)), repr(float(up)), repr(float(z))] for across, z in zip(figure.across, row, strict=True))
+        return text.getvalue()
     writer.writerow(["series", figure.x, figure.y])
     for line in figure.series:
         writer.writerows([line.label, repr(float(a)), repr(float(b))] for a, b in zip(line.x, line.y, strict=True))

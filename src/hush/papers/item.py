@@ -11,7 +11,20 @@ from typing import Any
 
 from hush.errors import InvalidParameter, one_of
 
-__all__ = ["CONFIRMED", "CORRECTED", "NOT_REPRODUCIBLE", "Comparison", "Context", "Figure", "Grid", "Item", "Paper", "Series", "compare"]
+__all__ = [
+    "CONFIRMED",
+    "CORRECTED",
+    "NOT_REPRODUCIBLE",
+    "Comparison",
+    "Context",
+    "Figure",
+    "Grid",
+    "HeatMap",
+    "Item",
+    "Paper",
+    "Series",
+    "compare",
+]
 
 CONFIRMED, CORRECTED, NOT_REPRODUCIBLE = "confirmed", "corrected", "not reproducible as described"
 VERDICTS = (CONFIRMED, CORRECTED, NOT_REPRODUCIBLE)
@@ -94,6 +107,23 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """A quantity over a plane: z[row][column] at (x[column], y[row])."""
+
+    key: str
+    title: str
+    x: str
+    y: str
+    z: str
+    across: Sequence[float]
+    up: Sequence[float]
+    values: Sequence[Sequence[float]]
+    description: str
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
 class Grid:
     """A table that is no list of comparisons."""
 
@@ -111,7 +141,7 @@ class Item:
     title: str
     text: str
     comparisons: tuple[Comparison, ...] = ()
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[Figure | HeatMap, ...] = ()
     grids: tuple[Grid, ...] = ()
 
     @property

@@ -1,0 +1,40 @@
+"""`hush papers`: the four papers' tables and figures, published beside recomputed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from hush.cli.text import Command, emit
+
+__all__ = ["register"]
+
+_EXAMPLES = """examples:
+  hush papers --data DATA --out report            every paper; report/report.html opens in any browser, offline
+  hush papers zhao osgt --quick --out report      two of them, coarser figures
+
+Items that need real data sets say so when no folder is given (--data, or HUSH_DATA)."""
+
+
+def _papers(options: argparse.Namespace) -> None:
+    from hush.papers.catalogue import PAPERS, report
+    from hush.papers.item import Context
+
+    def progress(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    context = Context(Path(options.data) if options.data else None, options.quick)
+    keys = tuple(options.papers) or PAPERS
+    path = report(keys, options.out, context, progress=None if options.json else progress)
+    emit(options, {"report": str(path), "comparisons": str(path.parent / "comparisons.csv")}, f"{path} is written.")
+
+
+def register(command: Command) -> None:
+    """Add the group's commands."""
+    papers = command("papers", _papers, "the four papers, reproduced and audited", _EXAMPLES)
+    papers.add_argument("papers", nargs="*", metavar="paper", help="zhao, osgt, flipped_huber, sas, beyond; all of them if none is named")
+    papers.add_argument("--data", default=os.environ.get("HUSH_DATA"), help="folder of the data sets (or HUSH_DATA)")
+    papers.add_argument("--out", type=Path, default=Path("papers"), help="folder to write into (default: papers)")
+    papers.add_argument("--quick", action="store_true", help="coarser figures and fewer trials, under two minutes")
