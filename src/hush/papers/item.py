@@ -72,9 +72,8 @@ def compare(what: str, published: str, ours: float, *, function: str, why: str =
     'confirmed'
     """
     if verdict is None:
-        printed = _value(published)
-        near = printed is not None and abs(ours - printed) <= _half_unit(published) * (1.0 + 1e-9)
-        verdict = CONFIRMED if near else CORRECTED
+        half = _half_unit(published)
+        verdict = CONFIRMED if abs(ours - float(published)) <= half * (1.0 + 1e-9) else CORRECTED
     one_of("verdict", verdict, VERDICTS)
     if verdict != CONFIRMED and not why:
         raise InvalidParameter(f"{what}: {verdict} ({published} printed, {ours:.8g} ours) needs a sentence why.")
