@@ -333,7 +333,9 @@ def test_the_split_is_by_position_and_covers_every_row_once():
 
 
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])
-def test_it_finds_the_setting_that_matters(kind):
+def test_it_finds_the_setting_that_matters(kind, monkeypatch):
+    """With as many runs as here both settings are tried: all 30 alike has probability 2^-29."""
+    monkeypatch.setattr(Runs, "draw", lambda self, bits: 30)
     X, y, labels = rows(4000)
     if kind == "classifier":
         search = PrivateSearchCV(classifier(), {"C": [1e-9, 1.0]}, epsilon=20.0, delta=1e-6, tries=40.0).fit(X, labels)
@@ -387,6 +389,7 @@ def test_the_ledger_is_charged_once_and_before_any_bit(monkeypatch):
     search = PrivateSearchCV(regressor(), {"alpha": [0.1, 1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger, entropy=Watched())
     search.fit(X, y)
     assert len(ledger.entries) == 1
+    assert ledger.entries[0].extra_delta == 1e-6 and ledger.entries[0].parts[0][0] == Staircase(1.0, 1.0, gamma=0.5)
     assert ledger.entries[0].epsilon == 1.0 and ledger.spent.epsilon <= 1.0 + 1e-9
     assert search.receipt_["ledger"]["number"] == 1
     other = clone(search)
