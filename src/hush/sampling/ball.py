@@ -15,12 +15,9 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from hush.errors import Unsupported
 from hush.noise.asinh import Asinh
 from hush.noise.contract import Noise
-from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gamma_difference import GammaDifference
@@ -32,7 +29,7 @@ from hush.noise.staircase import Staircase
 from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 
-__all__ = ["DiscreteTail", "precision", "slow_to_evaluate", "tail"]
+__all__ = ["Ball", "Tail", "flint_module", "precision", "slow_to_evaluate", "tail"]
 
 Ball = Any  # flint has no types
 Tail = Callable[[Ball], Ball]
@@ -52,7 +49,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_Lock.renew)
 
 
-def _flint() -> Any:
+def flint_module() -> Any:
     import flint  # here, so that `import hush` stays light
 
     return flint
@@ -61,13 +58,13 @@ def _flint() -> Any:
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
     """Work at this many bits. The precision is one for the whole process, so one thread at a time."""
-    with _Lock.held, _flint().ctx.workprec(bits):
+    with _Lock.held, flint_module().ctx.workprec(bits):
         yield
 
 
 def _normal(x: Ball) -> Ball:
     """sqrt(2/pi) times the integral of e^(-t^2/2) over (x, inf)."""
-    return (x / _flint().arb(2).sqrt()).erfc()
+    return (x / flint_module().arb(2).sqrt()).erfc()
 
 
 def _gaussian(noise: Gaussian) -> Tail:
@@ -82,7 +79,7 @@ def _osgt(noise: OSGT) -> Tail:
     """Q((x + m)/sigma)/Q(m/sigma); far out each Q is a density times U(1/2, 1/2, z^2), and the densities are divided by hand."""
 
     def beyond(x: Ball) -> Ball:
-        arb = _flint().arb
+        arb = flint_module().arb
         near, far = arb(noise.m) / noise.sigma, (x + noise.m) / noise.sigma
         if near < 20:
             return _normal(far) / _normal(near)
@@ -95,7 +92,7 @@ def _osgt(noise: OSGT) -> Tail:
 
 def _flipped_huber(noise: FlippedHuber) -> Tail:
     def beyond(x: Ball) -> Ball:
-        arb = _flint().arb
+        arb = flint_module().arb
         y, b = x / noise.gamma, arb(noise.alpha) / noise.gamma
 
         def outer(z: Ball) -> Ball:
@@ -112,7 +109,7 @@ def _flipped_huber(noise: FlippedHuber) -> Tail:
 
 def _truncated_laplace(noise: TruncatedLaplace) -> Tail:
     def beyond(x: Ball) -> Ball:
-        arb = _flint().arb
+        arb = flint_module().arb
         if x >= noise.bound:
             return arb(0)
         edge = (-arb(noise.bound) / noise.scale).exp()
@@ -125,7 +122,7 @@ def _exponential_power(noise: ExponentialPower) -> Tail:
     """Gamma(1/p, (x/scale)^p)/Gamma(1/p)."""
 
     def beyond(x: Ball) -> Ball:
-        arb = _flint().arb
+        arb = flint_module().arb
         return ((x / noise.scale) ** arb(noise.p)).gamma_upper(1 / arb(noise.p), 1)
 
     return beyond
@@ -139,7 +136,7 @@ def _asinh(noise: Asinh) -> Tail:
     """
 
     def beyond(x: Ball) -> Ball:
-        flint = _flint()
+        flint = flint_module()
         kappa, start = flint.arb(noise.kappa), (x / noise.scale).asinh()
 
         def energy(u: Ball) -> Ball:
@@ -172,10 +169,10 @@ def _stable(noise: Stable) -> Tail:
     side, which gives phi, and what is left out on the left. On the right |exp(...)| <= exp(-c e^(alpha u)), c = cos(alpha phi).
     """
     if noise.alpha == 1.0:
-        return lambda x: (noise.gamma / x).atan() * 2 / _flint().arb.pi()
+        return lambda x: (noise.gamma / x).atan() * 2 / flint_module().arb.pi()
 
     def beyond(x: Ball) -> Ball:
-        flint = _flint()
+        flint = flint_module()
         arb, acb = flint.arb, flint.acb
         y, alpha = x / noise.gamma, arb(noise.alpha)
         by_series = _stable_series(y, noise.alpha)
@@ -203,7 +200,7 @@ def _stable_series(y: Ball, alpha: float) -> Ball | None:
     On the ray t = s e^(i phi) with alpha phi = pi/2 the exponential e^(-z), Re z = 0, differs from its first N + 1 Taylor terms by at most
     |z|^(N+1)/(N+1)!, so the remainder is at most (2/pi) Gamma(alpha (N+1))/(N+1)! (y sin phi)^(-alpha (N+1)).
     """
-    flint = _flint()
+    flint = flint_module()
     arb = flint.arb
     a, sine = arb(alpha), (arb.pi() / (2 * arb(alpha))).sin()
     size = float(y.mid()) * float(sine.mid())
@@ -226,7 +223,7 @@ def _staircase(noise: Staircase) -> Tail:
     """b^k for the whole periods passed, b = e^(-epsilon), times what is left after the part of a period."""
 
     def beyond(x: Ball) -> Ball:
-        arb = _flint().arb
+        arb = flint_module().arb
         b, gamma = (-arb(noise.epsilon)).exp(), arb(noise._fraction)
         u = x / noise.sensitivity
         period = u.floor().unique_fmpz()
@@ -242,7 +239,7 @@ def _staircase(noise: Staircase) -> Tail:
 
 def _stepped(noise: Stepped) -> Tail:
     def beyond(x: Ball) -> Ball:
-        arb = _flint().arb
+        arb = flint_module().arb
         cell = (x / noise.width).floor().unique_fmpz()
         if cell is None:
             return arb.nan()
@@ -252,7 +249,7 @@ def _stepped(noise: Stepped) -> Tail:
                 return arb(0)
             past = (cells - n) // noise.period + 1
             cells -= past * noise.period
-        sums = _stepped_sums(noise, _flint().ctx.prec)
+        sums = _stepped_sums(noise, flint_module().ctx.prec)
         part = x / noise.width - int(cell)
         rest = sums[cells] - part * noise.heights[cells]
         return rest * arb(noise.ratio) ** past / sums[0]
@@ -263,7 +260,7 @@ def _stepped(noise: Stepped) -> Tail:
 @lru_cache(maxsize=16)
 def _stepped_sums(noise: Stepped, bits: int) -> list[Ball]:
     """Heights from cell i on, the recurring ones included, for every i."""
-    arb = _flint().arb
+    arb = flint_module().arb
     with precision(bits):
         recurring = sum((arb(h) for h in noise.heights[-noise.period :]), arb(0))
         total = recurring * noise.ratio / (1 - arb(noise.ratio))
@@ -282,13 +279,13 @@ def _gamma_difference(noise: GammaDifference) -> Tail:
     """
 
     def struve(order: Ball, y: Ball) -> Ball:
-        arb = _flint().arb
+        arb = flint_module().arb
         half = arb(3) / 2
         series = (y * y / 4).hypgeom([arb(1)], [half, order + half])
         return (y / 2) ** (order + 1) / (half.gamma() * (order + half).gamma()) * series
 
     def beyond(x: Ball) -> Ball:
-        flint = _flint()
+        flint = flint_module()
         arb, y, order = flint.arb, x / noise.scale, flint.arb(noise.shape) - flint.arb(0.5)
         if y > 2 * flint.ctx.prec + noise.shape:
             return (2 * (arb(4) / 3) ** arb(noise.shape) * (-y / 2).exp()).upper() * arb(0.5, 0.5)
@@ -329,101 +326,3 @@ def tail(noise: Noise) -> Tail:
 def slow_to_evaluate(noise: Noise) -> bool:
     """Does its tail take an integral (milliseconds, not microseconds)?"""
     return isinstance(noise, Asinh) or (isinstance(noise, Stable) and noise.alpha > 1.0)
-
-
-def _log_weight(noise: Noise) -> Tail:
-    """x -> log f(x)/f(0) for a log-concave family, x >= 0."""
-    arb = _flint().arb
-    match noise:
-        case Gaussian():
-            return lambda x: -((x / noise.sigma) ** 2) / 2
-        case Laplace() | TruncatedLaplace():
-            return lambda x: -x / noise.scale
-        case OSGT():
-            return lambda x: -(x * (x + 2 * arb(noise.m))) / (2 * arb(noise.sigma) ** 2)
-        case FlippedHuber():
-            alpha, square = arb(noise.alpha), arb(noise.gamma) ** 2
-            return lambda x: -(alpha * x if x <= alpha else (x**2 + alpha**2) / 2) / square
-        case ExponentialPower():
-            return lambda x: -((x / noise.scale) ** arb(noise.p))
-        case Asinh():
-            return lambda x: -noise.kappa * (lambda y: y * y.asinh() - (1 + y * y).sqrt() + 1)(x / noise.scale)
-    raise Unsupported(f"{type(noise).__name__} has no exact lattice draw; use a log-concave family of the catalogue.")
-
-
-class DiscreteTail:
-    """P(|K| > k) of a lattice law: sums of weights from the outside in.
-
-    Weights are summed until they fall below the precision; what is left out is at most the next weight over 1 - r, with r the ratio of the
-    last two, because a log-concave sequence falls at a growing rate.
-    """
-
-    #: Beyond this a sum takes longer than anyone would wait.
-    MOST_TERMS = 500_000
-
-    def __init__(self, noise: Discrete) -> None:
-        self._noise = noise
-        self._sums: dict[int, tuple[list[Ball], Ball]] = {}
-
-    def __call__(self, k: int) -> Ball:
-        """The tail beyond k steps, at the ambient precision."""
-        flint = _flint()
-        if isinstance(self._noise.noise, Laplace | TruncatedLaplace):
-            return self._geometric(k, self._noise.noise.scale)
-        bits = -(-flint.ctx.prec // 128) * 128  # few precisions, so that sums are kept and reused
-        if bits not in self._sums:
-            with precision(bits):
-                self._sums[bits] = self._summed(bits)
-        sums, rest = self._sums[bits]
-        from_next = sums[k + 1] if k + 1 < len(sums) else rest
-        return 2 * from_next / (2 * sums[0] - 1)
-
-    def _geometric(self, k: int, scale: float) -> Ball:
-        """Sums of q^j from k + 1 to the last point, over all of them: 2 (q^(k+1) - q^(n+1))/(1 + q - 2 q^(n+1))."""
-        arb = _flint().arb
-        per_step, last = -arb(self._noise.step) / scale, self._last_point()
-        if k + 1 > last:
-            return arb(0)
-        cut = arb(0) if math.isinf(last) else (per_step * (int(last) + 1)).exp()
-        return 2 * ((per_step * (k + 1)).exp() - cut) / (1 + per_step.exp() - 2 * cut)
-
-    def _summed(self, bits: int) -> tuple[list[Ball], Ball]:
-        """Sums of the weights from k on, for k = 0, 1, ..., and the bound on all that is left out, as a ball that holds 0."""
-        arb = _flint().arb
-        log_weight, step, end = _log_weight(self._noise.noise), arb(self._noise.step), self._last_point()
-        weights, last, rest = [arb(1)], arb(1), arb(0)
-        least = arb(2) ** -(bits + 64)
-        quadratic = isinstance(self._noise.noise, Gaussian | OSGT)  # then ratios of weights form a geometric sequence
-        ratio = log_weight(step).exp() if quadratic else arb(0)
-        falling = log_weight(2 * step).exp() / ratio**2 if quadratic else arb(0)
-        for k in range(1, self.MOST_TERMS):
-            if k > end:
-                break
-            if quadratic:
-                weight, ratio = last * ratio, ratio * falling
-            else:
-                weight = log_weight(k * step).exp()
-            if weight < least:
-                rest = (weight / (1 - weight / last)).upper() * arb(0.5, 0.5)
-                break
-            weights.append(weight)
-            last = weight
-        else:
-            raise Unsupported(
-                f"{self._noise} spreads over more than {self.MOST_TERMS} lattice points; "
-                f"draw the rounded noise instead: draw({self._noise.noise}, size, step={self._noise.step:g})."
-            )
-        sums, total = [], rest
-        for weight in reversed(weights):
-            total = total + weight
-            sums.append(total)
-        return sums[::-1], rest
-
-    def _last_point(self) -> float:
-        """The last lattice point inside the support, by the rule that the family's own table follows."""
-        support, step = self._noise.noise.support, self._noise.step
-        if math.isinf(support):
-            return math.inf
-        k = np.floor(support / step) + np.arange(-2.0, 3.0)
-        inside = k[(k * step <= support) & (k >= 0.0)]
-        return float(inside[-1]) if inside.size else 0.0

@@ -21,8 +21,9 @@ from hush.errors import NotCertified
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.noise.lattice import Lattice
-from hush.sampling.ball import DiscreteTail, precision, slow_to_evaluate, tail
+from hush.sampling.ball import precision, slow_to_evaluate, tail
 from hush.sampling.entropy import Bits
+from hush.sampling.lattice_ball import DiscreteTail
 
 __all__ = ["MARGIN", "SATURATED", "Pending", "Tails", "tails"]
 
