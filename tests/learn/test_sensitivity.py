@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hush import Mechanism
+from hush import InvalidParameter, Mechanism
 from hush.learn import ElasticNet, LogisticRegression, Ridge
 from hush.learn.descent import _Noise
 from hush.learn.objective import LOGISTIC, SQUARED
@@ -297,3 +297,23 @@ def test_the_papers_way_says_that_it_leaks():
     )
     assert not model.guarantee_.holds and model.guarantee_.epsilon == math.inf
     assert model.receipt_["epsilon"] is None and "scaling='paper'" in model.receipt_["leaks"][0]
+
+
+def test_every_coordinate_may_have_its_own_clipping_and_noise():
+    """clip as a list: noise in gradient units is in proportion to it, and the charge is the same."""
+    random = np.random.default_rng(3)
+    X = random.uniform(-1.0, 1.0, (400, 2))
+    models = [
+        Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), passes=3, clip=clip).fit(X, X[:, 0])
+        for clip in (0.5, [0.5, 0.25, 0.125])
+    ]
+    assert models[0].receipt_["clip"] == [0.5, 0.5, 0.5] and models[1].receipt_["clip"] == [0.5, 0.25, 0.125]
+    assert models[0].receipt_["parts"] == models[1].receipt_["parts"]
+    spread = []
+    for model in models:  # noisy gradients of the first pass: their noise shows in repeated fits
+        found = [model.fit(X, X[:, 0]).trace_["weights"][0] for _ in range(300)]
+        spread.append(np.std(found, axis=0))
+    ratio = spread[1] / spread[0]
+    assert ratio[1] == pytest.approx(0.5, rel=0.25) and ratio[2] == pytest.approx(0.25, rel=0.25)  # false alarm below 1e-6: 300 fits each
+    with pytest.raises(InvalidParameter, match="3 of them"):
+        Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), clip=[0.5, 0.1]).fit(X, X[:, 0])

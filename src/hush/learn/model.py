@@ -70,7 +70,8 @@ class LinearModel(BaseEstimator):
     scaling: "private" (means and spreads released with `scaling_share` of the budget), "public" (ranges only), "paper" (the data's own
         means and spreads: reproduces the paper and has no guarantee).
     winsorise: values further than this many spreads from the centre are moved there; None for no limit inside the ranges.
-    passes, step, clip: of the descent; None for closed-form rules in public facts.
+    passes, step, clip: of the descent; None for closed-form rules in public facts. clip may also be a list, one bound per coordinate
+        (the intercept's last): noise is then in proportion to them.
     ledger: a hush.Ledger that is charged before any noise is drawn. warm_start: start from the last fit; needs a ledger.
     verbose: 1 for a progress bar, 2 for a line per pass. entropy: where random bits come from; None is the operating system.
     """
@@ -88,7 +89,7 @@ class LinearModel(BaseEstimator):
     winsorise: float | None = 3.0
     passes: int | None = None
     step: float | None = None
-    clip: float | None = None
+    clip: Any = None
     ledger: Ledger | None = None
     warm_start: bool = False
     verbose: int = 0

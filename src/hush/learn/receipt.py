@@ -68,7 +68,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None) -> dict[str, Any]:
         "solver": setting.solver,
         "passes": len(fit.trace.weights),
         "step": setting.step if setting.solver != "statistics" else None,
-        "clip": setting.clip if setting.solver != "statistics" and math.isfinite(setting.clip) else None,
+        "clip": list(setting.clips) if setting.solver != "statistics" and math.isfinite(setting.clips[0]) else None,
         "accounting": request.accounting,
         "saved_over_zcdp": saved_over_zcdp(plan.parts) if plan.parts and request.accounting == "exact" else None,
         "scaling": request.scaling,

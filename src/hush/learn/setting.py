@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from hush.errors import Unsupported, one_of, positive, whole, within
+from hush.errors import Unsupported, one_of, positive, reject, whole, within
 from hush.learn.objective import SQUARED, Objective
 from hush.privacy import gaussian
 
@@ -34,7 +35,8 @@ class Setting:
     solver: str
     passes: int
     step: float
-    clip: float
+    #: one bound for every coordinate, intercept last: noise is in proportion to them
+    clips: tuple[float, ...]
     #: how long a row may be in sums of products, as a multiple of the length of a typical one
     radius: float
     rho: float
@@ -60,7 +62,7 @@ def setting(
     solver: str,
     passes: int | None,
     step: float | None,
-    clip: float | None,
+    clip: Any,
 ) -> Setting:
     """The chosen values where they were given, the rules where not."""
     solver = one_of("solver", solver, SOLVERS)
@@ -81,10 +83,19 @@ def setting(
         solver,
         count if passes is None else whole("passes", passes),
         _step(step, rule),
-        most if clip is None else within("clip", clip, 1e-6, 1e6, "write clip=0.5"),
+        (most,) * columns if clip is None else _clips(clip, columns),
         radius,
         rho,
     )
+
+
+def _clips(given: Any, columns: int) -> tuple[float, ...]:
+    """One clipping bound for all coordinates, or one for each."""
+    if isinstance(given, list | tuple | np.ndarray):
+        if len(given) != columns:
+            raise reject("clip", given, f"a number, or {columns} of them (the intercept's last)", "write clip=0.5")
+        return tuple(within("clip", value, 1e-6, 1e6, "write clip=0.5") for value in given)
+    return (within("clip", given, 1e-6, 1e6, "write clip=0.5"),) * columns
 
 
 def _step(given: float | None, rule: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ class Request:
     winsorise: float | None = 3.0
     passes: int | None = None
     step: float | None = None
-    clip: float | None = None
+    clip: Any = None
     #: are the labels of a classifier to be found privately?
     find_labels: bool = False
 
@@ -239,8 +239,7 @@ _Progress = Callable[[int, Trace], None] | None
 
 
 def _by_descent(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None) -> Trace:
-    clips = np.full(len(block) - 1, made.setting.clip)
-    data = Rows(block[:-1], block[-1], made.request.objective, clips)
+    data = Rows(block[:-1], block[-1], made.request.objective, np.array(made.setting.clips))
     data.move_all(start)
     return descend(data, penalty, made.setting, made.part("updates"), start, after_pass=after_pass, entropy=entropy)
 
