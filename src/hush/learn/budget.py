@@ -28,12 +28,12 @@ from hush.sensitivity import Sensitivity
 __all__ = ["ACCOUNTING", "NOISES", "Part", "Wish", "allot", "saved_over_zcdp"]
 
 ACCOUNTING = ("exact", "zcdp")
-#: Words for noise=: the families that are calibrated one number at a time, and "auto".
-NOISES = ("auto", *(row.name for row in FAMILIES if row.name not in ("discrete", "stepped")))
+#: Words for noise=: the families that are calibrated one number at a time and have a variance, and "auto".
+NOISES = ("auto", *(row.name for row in FAMILIES if row.name not in ("discrete", "stepped", "stable")))
 
 _UP = 1.0 + 1e-9
-#: Beyond this r = 2T/(epsilon sigma_1)^2 no shape has more than 0.2 % less variance than the Gaussian (docs/learn.md).
-_GAUSSIAN_BEYOND = 10.0
+#: Beyond this r = 2T/(epsilon sigma_1)^2 no shape has more than 1 % less variance than the Gaussian (docs/learn.md): not worth seconds.
+_GAUSSIAN_BEYOND = 5.0
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,8 @@ class LinearModel(BaseEstimator):
         """Plan, pay, train, and write what may be known onto the estimator. A target that is a function is called when it is paid for."""
         ledger = ledger_of(self.ledger)
         made = plan(request, rows.shape[0])
+        if self.warm_start and made.setting.solver == "statistics":
+            raise Unsupported("solver='statistics' solves at once and has no start to be warm; write warm_start=False, or solver='cd'.")
         before, after_pass = self._before(ledger), reporter(self.verbose, made.setting.passes, type(self).__name__)
         entry = pay(made, ledger, f"fit of {type(self).__name__}")
         numbers = target(made) if callable(target) else target

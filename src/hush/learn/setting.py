@@ -76,7 +76,8 @@ def setting(
         count, rule, most = _PASSES, min(max(0.2 * math.sqrt(0.05 / rho), 0.1), 1.0), _CLIP[objective.name] * rho ** (-1.0 / 3.0)
         if objective is SQUARED:  # where noise drowns everything, its steps must stay small
             most *= min(1.0, 0.35 / rho)
-        radius = min(max((0.1 / matrix_noise) ** (1.0 / 6.0), 0.7), 1.2)
+        # rows are shortened less the less noise there is: the bias of it fades with the noise
+        radius = max(min(max((0.1 / matrix_noise) ** (1.0 / 6.0), 0.7), 1.2), 1.2 * (0.003 / matrix_noise) ** 0.25)
     if solver == "gd":  # a full step must respect the largest eigenvalue, which is not known; sqrt(K)/2 is seldom passed
         rule = min(rule, 1.0 / math.sqrt(columns))
     return Setting(
