@@ -38,8 +38,8 @@ def true_delta(method: str, notion: str, epsilon: float, delta: float) -> float:
 
 
 def _region(key: str, method: str, notion: str, *, quick: bool) -> HeatMap:
-    across = np.linspace(0.25, 20.0, 40 if quick else 80)
-    up = np.linspace(0.02, 0.98, 25 if quick else 49)
+    across = np.linspace(0.25, 20.0, 30 if quick else 80)
+    up = np.linspace(0.02, 0.98, 17 if quick else 49)
     values = [[_excess(true_delta(method, notion, e, d), d) for e in across] for d in up]
     return HeatMap(
         f"{key}-{method}",

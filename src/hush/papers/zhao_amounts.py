@@ -119,7 +119,7 @@ _STEPS = (
         "Table II",
         "mechanism2",
         "mechanism1",
-        "c of (9) does not fall with epsilon, so Mechanism 2 grows like 1/epsilon, before Mechanism 1 does",
+        "c of (9) does not depend on epsilon: Mechanism 2 grows like 1/epsilon, and does so before Mechanism 1",
     ),
     ("Table III", "mechanism3", "pdp_optimal", "for large delta and epsilon inverfc(delta) is well above the root"),
     ("Table III", "mechanism4", "mechanism3", "for large delta the elementary bound on inverfc is loose"),
@@ -220,8 +220,8 @@ def tables2_3(context: Context) -> Item:
     text = (
         "The properties in the two tables are tried on a grid and at six points from large to small epsilon; 'slightly greater' is read "
         "as: by at most a fifth. That is true for moderate epsilon and false for small epsilon, where Mechanisms 1 and 2 diverge; taking "
-        "the smaller of Mechanism 1 and the epsilon-free bound of Theorem 3 repairs it (capped=True). The closed forms are indeed cheaper, but "
-        "in absolute terms every amount takes microseconds to milliseconds, and DP-OPT as timed here also certifies its result."
+        "the smaller of Mechanism 1 and the epsilon-free bound of Theorem 3 bounds it (capped=True). The closed forms are indeed cheaper, "
+        "but in absolute terms every amount takes microseconds to milliseconds, and DP-OPT as timed here also certifies its result."
     )
     capped = tuple((e, d, float(hush.gaussian.sigma(e, d, method="mechanism1", capped=True) / amount("optimal", e, d))) for e, d in _AT)
     grids = (Grid("Form and cost", head, rows), Grid("Mechanism 1, capped, over DP-OPT", ("epsilon", "delta", "ratio"), capped))

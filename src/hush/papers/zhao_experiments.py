@@ -140,7 +140,7 @@ def figure4(context: Context) -> Item:
     text = (
         f"Private means of 1000 vectors, synthetic as described, {trials} repetitions. The amounts are the paper's, so the noise is drawn "
         "by hush.draw with each given sigma rather than calibrated by hush.release; the law is the same. The error is that of the noise "
-        "alone and does not depend on the data. Neighbouring sets must share the centre, or the sensitivity would not be bounded. The curves "
+        "alone and does not depend on the data. Neighbouring sets must share the centre, or the sensitivity has no bound. The curves "
         "agree with the printed axes; the paper gives no numbers."
     )
     rows = tuple((e, *(a[m][i] for m in EIGHT)) for i, e in enumerate(EPSILONS))
@@ -201,7 +201,8 @@ def figure5(context: Context) -> Item:
         *_orders("Fig. 5 (b)", [(0.1, d) for d in deltas]),
     )
     text = (
-        f"Counts over the combination of the eight categorical attributes, with a record more or less as neighbours, so sensitivity 1. Of "
+        f"Counts over the combination of the eight categorical attributes, with a record more or less as neighbours, so sensitivity 1; the "
+        f"income label, of which the paper does not say whether it counts, is left out, which does not change the error. Of "
         f"{domain:,} cells {counts.size:,} are occupied. The error of a count is sigma squared in every cell; it is measured on the "
         "occupied ones, released by hush.release. A real release must noise every cell, empty ones too: which cells are occupied is "
         "itself private. The curves agree with the printed axes; the paper gives no numbers."
