@@ -1,13 +1,13 @@
 """Private coordinate descent (flipped Huber paper, Algorithm 3) and full-gradient descent with the same noise.
 
 Each update releases one clipped whole-number sum with noise and takes a proximal step w_i <- prox(w_i - (step/M_i) g_i). All that follows
-from released sums is post-processing: the weights after every pass, their average, and the trace.
+from released sums is post-processing: the weights after every pass, and the trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,12 @@ from hush.sampling.entropy import Entropy
 from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity
 
-__all__ = ["Trace", "descend", "updates_wish"]
+__all__ = ["LARGEST", "Trace", "descend", "updates_wish"]
 
 Array = NDArray[np.float64]
 
 #: Weights are kept within this, in units of spreads: a public limit, so that no run of noise can overflow.
-_LARGEST = 1e3
+LARGEST = 1e3
 _STILL = 1e-12  # without privacy: stop when no weight moves by more, relative to the largest
 
 
@@ -43,14 +43,14 @@ def updates_wish(grain: float, columns: int, setting: Setting, share: float) -> 
 class Trace:
     """What can be told of a descent: weights and noisy gradients after every pass; no training loss, which would be a leak."""
 
-    weights: list[Array]
-    gradients: list[Array]
+    start: Array
+    weights: list[Array] = field(default_factory=list)
+    gradients: list[Array] = field(default_factory=list)
 
     @property
     def changes(self) -> Array:
         """The length of every pass's move."""
-        path = np.array([np.zeros_like(self.weights[0]), *self.weights]) if self.weights else np.zeros((1, 0))
-        return np.linalg.norm(np.diff(path, axis=0), axis=1)
+        return np.linalg.norm(np.diff(np.array([self.start, *self.weights]), axis=0), axis=1)
 
 
 class _Noise:
@@ -85,7 +85,7 @@ def descend(
     entropy: Entropy | None = None,
 ) -> Trace:
     """Run the passes; `start` are weights already known to the rows. part None means no noise: run until nothing moves."""
-    noise, weights, trace = _Noise(part, entropy), start.copy(), Trace([], [])
+    noise, weights, trace = _Noise(part, entropy), start.copy(), Trace(start.copy())
     one_pass = _coordinates if setting.solver == "cd" else _all_at_once
     curvature = rows.objective.curvature
     for index in range(setting.passes):
@@ -97,6 +97,11 @@ def descend(
             after_pass(index + 1, trace)
         if part is None and np.max(np.abs(weights - before), initial=0.0) <= _STILL * max(1.0, float(np.max(np.abs(weights), initial=0.0))):
             break
+    else:
+        if part is None:
+            warnings.warn(
+                f"weights still move after {setting.passes} passes without noise; more passes are needed.", RuntimeWarning, stacklevel=2
+            )
     return trace
 
 
@@ -105,7 +110,7 @@ def _coordinates(rows: Rows, penalty: Penalty, noise: _Noise, weights: Array, st
     for index in range(weights.size):
         noisy = float(noise.on(np.array([rows.total(index)]))[0])
         gradient[index] = slope = rows.gradient(noisy, index)
-        moved = min(max(float(penalty.nearest(weights[index] - step * slope, step, index)), -_LARGEST), _LARGEST)
+        moved = min(max(float(penalty.nearest(weights[index] - step * slope, step, index)), -LARGEST), LARGEST)
         rows.move(index, moved - weights[index])
         weights[index] = moved
     return gradient
@@ -113,7 +118,7 @@ def _coordinates(rows: Rows, penalty: Penalty, noise: _Noise, weights: Array, st
 
 def _all_at_once(rows: Rows, penalty: Penalty, noise: _Noise, weights: Array, step: float) -> Array:
     gradient = noise.on(rows.totals()) * rows.unit / rows.count
-    moved = np.clip(penalty.nearest(weights - step * gradient, step), -_LARGEST, _LARGEST)
+    moved = np.clip(penalty.nearest(weights - step * gradient, step), -LARGEST, LARGEST)
     rows.move_all(moved - weights)
     weights[:] = moved
     return gradient

@@ -89,8 +89,9 @@ class Scaling:
     def of_data(cls, columns: Array, span: Span) -> Scaling:
         """The data's own means and spreads, as the paper has it: not private."""
         limited = np.clip(columns, span.low[:, None], span.high[:, None])
-        spread = limited.std(axis=1)
-        return cls(limited.mean(axis=1), np.where(spread > 0.0, spread, 1.0), span.low, span.high)
+        centre, spread = limited.mean(axis=1), limited.std(axis=1)
+        constant = spread <= 1e-12 * np.abs(centre)  # rounding alone makes a constant column spread that much
+        return cls(centre, np.where(constant, 1.0, spread), span.low, span.high)
 
 
 def moments_wish(columns: int, share: float) -> Wish:

@@ -22,6 +22,9 @@ __all__ = ["SOLVERS", "Setting", "relative_noise", "setting"]
 
 SOLVERS = ("auto", "cd", "gd", "statistics")
 _PASSES = 20
+_MOST_DRAWS = 5_000_000  # updates of one fit: their noise is drawn at once
+#: Below this rho clipping is loosened faster, like rho^(-2/3).
+_FAINT = 0.02
 #: Below this noise in the matrix of products least squares from products is as good as descent or better, and faster.
 _CLEAR = 0.03
 #: C_i rho^(1/3), by loss
@@ -74,15 +77,19 @@ def setting(
         count, rule, most, radius = 100_000, 1.0, math.inf, math.inf
     else:
         count, rule, most = _PASSES, min(max(0.2 * math.sqrt(0.05 / rho), 0.1), 1.0), _CLIP[objective.name] * rho ** (-1.0 / 3.0)
+        most *= max(1.0, _FAINT / rho) ** (1.0 / 3.0)  # where noise is faint, the bias of clipping would be what is left
         if objective is SQUARED:  # where noise drowns everything, its steps must stay small
             most *= min(1.0, 0.35 / rho)
         # rows are shortened less the less noise there is: the bias of it fades with the noise
         radius = max(min(max((0.1 / matrix_noise) ** (1.0 / 6.0), 0.7), 1.2), 1.2 * (0.003 / matrix_noise) ** 0.25)
-    if solver == "gd":  # a full step must respect the largest eigenvalue, which is not known; sqrt(K)/2 is seldom passed
+    if solver == "gd":  # steps of 1/sqrt(K) are stable up to a largest eigenvalue of 2 sqrt(K), which is not known and seldom passed
         rule = min(rule, 1.0 / math.sqrt(columns))
+    count = count if passes is None else whole("passes", passes)
+    if rho > 0.0 and count * columns > _MOST_DRAWS:
+        raise reject("passes", passes, f"at most {_MOST_DRAWS // columns} for {columns} columns", "write passes=20")
     return Setting(
         solver,
-        count if passes is None else whole("passes", passes),
+        count,
         _step(step, rule),
         (most,) * columns if clip is None else _clips(clip, columns),
         radius,

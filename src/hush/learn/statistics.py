@@ -89,11 +89,11 @@ def quadratic_minimum(hessian: Array, pull: Array, penalty: Penalty, floor: floa
     values, vectors = np.linalg.eigh(hessian)
     safe = (vectors * np.maximum(values, floor)) @ vectors.T
     if not penalty.l1.any():
-        return np.asarray(np.linalg.solve(safe + np.diag(penalty.l2), pull))
+        return np.asarray(np.linalg.lstsq(safe + np.diag(penalty.l2), pull, rcond=None)[0])  # 0 for a column without any spread
     weights, gradient = np.zeros_like(pull), -pull.copy()
     for _ in range(100_000):
         largest = 0.0
-        for i in range(weights.size):
+        for i in np.flatnonzero(np.diag(safe) > 1e-14 * values[-1]):  # a column without any spread stays at 0
             step = 1.0 / safe[i, i]
             moved = float(penalty.nearest(weights[i] - step * gradient[i], step, i))
             if moved != weights[i]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, one_of, within
 from hush.learn.budget import ACCOUNTING, NOISES, Part, Wish, allot
-from hush.learn.descent import Trace, descend, updates_wish
+from hush.learn.descent import LARGEST, Trace, descend, updates_wish
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.objective import LOGISTIC, Objective
 from hush.learn.penalty import Penalty
@@ -219,8 +219,9 @@ def _scaled_weights(before: tuple[Array, float] | None, own: Scaling, of_target:
         return np.zeros(own.spread.size + constant)
     coefficients, intercept = before
     centre, height = _height(of_target)
-    weights = coefficients * own.spread / height
-    return np.append(weights, [(intercept + coefficients @ own.centre - centre) / height] * constant)
+    with np.errstate(over="ignore", invalid="ignore"):  # ranges may have changed beyond all measure
+        weights = np.append(coefficients * own.spread / height, [(intercept + coefficients @ own.centre - centre) / height] * constant)
+    return np.clip(np.nan_to_num(weights), -LARGEST, LARGEST)
 
 
 def _original_weights(weights: Array, own: Scaling, of_target: Scaling, constant: bool) -> tuple[Array, float]:
@@ -239,9 +240,12 @@ _Progress = Callable[[int, Trace], None] | None
 
 
 def _by_descent(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None) -> Trace:
-    data = Rows(block[:-1], block[-1], made.request.objective, np.array(made.setting.clips))
+    chosen = made.setting
+    if not made.parts and chosen.solver == "gd" and made.request.step is None:  # without privacy the true eigenvalue may be used
+        chosen = replace(chosen, step=0.99 / float(np.linalg.eigvalsh(block[:-1] @ block[:-1].T / block.shape[1])[-1]))
+    data = Rows(block[:-1], block[-1], made.request.objective, np.array(chosen.clips))
     data.move_all(start)
-    return descend(data, penalty, made.setting, made.part("updates"), start, after_pass=after_pass, entropy=entropy)
+    return descend(data, penalty, chosen, made.part("updates"), start, after_pass=after_pass, entropy=entropy)
 
 
 def _from_products(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None) -> Trace:
@@ -256,7 +260,7 @@ def _from_products(made: Plan, block: Array, penalty: Penalty, start: Array, aft
         penalty = Penalty(4.0 * penalty.l1, 4.0 * penalty.l2)
         pull = 2.0 * pull
     weights = quadratic_minimum(hessian, pull, penalty, noise)
-    trace = Trace([weights], [hessian @ weights - pull])
+    trace = Trace(start, [weights], [hessian @ weights - pull])
     if after_pass is not None:
         after_pass(1, trace)
     return trace
