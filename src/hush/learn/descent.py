@@ -6,6 +6,7 @@ from released sums is post-processing: the weights after every pass, and the tra
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
