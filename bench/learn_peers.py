@@ -159,6 +159,7 @@ def main() -> int:
     parser.add_argument("--peer", help="interpreter with diffprivlib")
     parser.add_argument("--sets", nargs="*", default=list(NAMES), choices=NAMES)
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--ours", action="store_true", help="measure hush's own columns only")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     with options.out.open("w") as file:
@@ -179,10 +180,10 @@ def main() -> int:
                         "hush, gd": _hush(data, X, y, X_test, epsilon, delta, solver="gd"),
                         "hush, statistics": _hush(data, X, y, X_test, epsilon, delta, solver="statistics"),
                     }
-                    for length in LENGTHS:
+                    for length in () if options.ours else LENGTHS:
                         made[f"noisy SGD {length}"] = _noisy_gradients(data, X, y, X_test, epsilon, delta, RATE, STEPS, length)
                         made[f"noisy GD {length}"] = _noisy_gradients(data, X, y, X_test, epsilon, delta, 1.0, 40, length)
-                    if options.peer:
+                    if options.peer and not options.ours:
                         made["diffprivlib"] = _peer(options.peer, data, X, y, X_test, epsilon)
                     for name, predicted in made.items():
                         if predicted is not None:
