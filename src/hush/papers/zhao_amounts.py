@@ -98,7 +98,7 @@ def figure2(context: Context) -> Item:
     """Fig. 2 (i)-(vi)."""
     figures, compared, rows = [], [], []
     for epsilon, low, high in PANELS:
-        picture, found = _panel(epsilon, 17 if context.quick else 41)
+        picture, found = _panel(epsilon, 33)
         figures.append(picture)
         compared += _panel_compared(epsilon, low, high, found)
         rows.append((epsilon, *(float(amount(m, epsilon, 1e-5)) for m in EIGHT)))

@@ -106,7 +106,7 @@ def _orders(place: str, points: Sequence[tuple[float, float]]) -> list[Compariso
 
 def figure4(context: Context) -> Item:
     """Fig. 4 (a)-(c)."""
-    trials = 40 if context.quick else 400
+    trials = 40 if context.quick else 1000
     deltas = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
     sizes = (10, 20, 30, 40, 60, 80, 100)
     a = _errors([(e, 1e-4, DIMENSION) for e in EPSILONS], trials)
