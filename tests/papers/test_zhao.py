@@ -64,7 +64,7 @@ def test_no_item_is_missing(items):
 
 
 def test_numbers_are_as_pinned(found):
-    """`tolerance` is relative; simulated numbers have one of at least six standard errors; "above" pins a ratio of times from below only."""
+    """`tolerance` is relative; simulated numbers, pinned to their expectation, have six standard errors or more; "above" is for times."""
     rows = [row for row in _rows() if row["item"] != "zhao-fig5" or _folder() is not None]
     assert {(row["item"], row["what"]) for row in rows} == set(found)
     for row in rows:

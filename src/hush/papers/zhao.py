@@ -46,7 +46,7 @@ def _region(key: str, method: str, notion: str, *, quick: bool) -> HeatMap:
         f"{LABELS[method]}: shaded where it is not {NOTIONS[notion]}",
         "epsilon",
         "claimed delta",
-        "true delta / claimed delta",
+        "log10(true delta / claimed delta)",
         across.tolist(),
         up.tolist(),
         values,
@@ -56,8 +56,8 @@ def _region(key: str, method: str, notion: str, *, quick: bool) -> HeatMap:
 
 
 def _excess(given: float, claimed: float) -> float:
-    """How many times the claim is really given; no number, and no shade, where the claim is kept."""
-    return given / claimed if given > claimed else math.nan
+    """By how many powers of ten the claim is exceeded; no number, and no shade, where it is kept."""
+    return math.log10(given / claimed) if given > claimed else math.nan
 
 
 def _lines(key: str, notion: str) -> Figure:
