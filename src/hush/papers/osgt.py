@@ -10,8 +10,8 @@ import numpy as np
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
-from hush.papers.item import Context, Figure, Grid, Item, Paper, Series, compare
-from hush.papers.osgt_common import EIGHT, FIRST, SECOND, claim, crossing, twin
+from hush.papers.item import Comparison, Context, Figure, Grid, Item, Paper, compare
+from hush.papers.osgt_common import EIGHT, FIRST, SECOND, claim, crossing, line, twin
 from hush.papers.osgt_discrete import discrete_draws, discrete_law, discrete_privacy
 from hush.papers.osgt_privacy import figure_4a, figure_4b, figure_5, renyi_ranges
 from hush.papers.osgt_rivals import flipped_huber_claims
@@ -32,9 +32,9 @@ def figure_1(context: Context) -> Item:
         "noise y",
         "density",
         (
-            Series("tail of N(m, sigma^2) below 0", left, gaussian.pdf(left - m), dashed=True),
-            Series("tail of N(-m, sigma^2) above 0", right, gaussian.pdf(right + m), dashed=True),
-            Series("OSGT: both, divided by their area", y, FIRST.pdf(y)),
+            line("tail of N(m, sigma^2) below 0", left, gaussian.pdf(left - m), dashed=True),
+            line("tail of N(-m, sigma^2) above 0", right, gaussian.pdf(right + m), dashed=True),
+            line("OSGT: both, divided by their area", y, FIRST.pdf(y)),
         ),
         "Two Gaussian tails that meet at 0, and above them the OSGT density, the same tails divided by their area; it has a kink at 0.",
     )
@@ -72,13 +72,13 @@ def figure_1(context: Context) -> Item:
 def figure_2(context: Context) -> Item:
     """Variance against its parameter."""
     square = np.geomspace(0.5, 1000.0, 60)
-    lines = [Series(f"V(m, sigma^2), m = {m:g}", square, [OSGT(m, math.sqrt(s)).variance for s in square]) for m in (3.0, 15.0)]
+    lines = [line(f"V(m, sigma^2), m = {m:g}", square, [OSGT(m, math.sqrt(s)).variance for s in square]) for m in (3.0, 15.0)]
     figure = Figure(
         "osgt-fig2",
         "Variance of OSGT noise against its parameter sigma^2",
         "parameter sigma^2",
         "variance",
-        (Series("sigma^2 itself", square, square, dashed=True), *lines),
+        (line("sigma^2 itself", square, square, dashed=True), *lines),
         "Both variances lie below sigma^2, the one for m = 15 far below; they come closer as sigma^2 grows.",
         log_x=True,
         log_y=True,
@@ -86,9 +86,6 @@ def figure_2(context: Context) -> Item:
     ratios = np.geomspace(1e-4, 1e4, 81)
     sizes = [OSGT(r, 1.0).variance for r in ratios]
     largest, shrinks = max(sizes), all(b < a for a, b in pairwise(sizes))
-    why = (
-        "V(15, 630) is 398.2; with sigma_g = 20 eq. (22) would give 2.03e-11 at 0.9, so the paper computed with 398.2 and rounded the text."
-    )
     rows = (
         claim("Proposition 1: V < sigma^2", "V/sigma^2 < 1", largest, holds=largest < 1.0, function="hush.OSGT.variance"),
         claim(
@@ -112,7 +109,7 @@ def figure_2(context: Context) -> Item:
             holds=math.isclose(OSGT(1e4, 1.0).variance * 1e8, 2.0, rel_tol=1e-6),
             function="hush.OSGT.variance",
         ),
-        compare("Fig. 6: V(15, 630)", "400", EIGHT.variance, function="hush.OSGT.variance", why=why),
+        compare("Fig. 6: V(15, 630)", "400", EIGHT.variance, function="hush.OSGT.variance", why="Rounded in the text only, see Fig. 6."),
     )
     text = "The figure's two values of m are not in the text; 3 and 15, the paper's later settings, are drawn."
     return Item("osgt-fig2", "Fig. 2, Proposition 1", "Variance", text, rows, (figure,))
@@ -128,7 +125,7 @@ def figure_3(context: Context) -> Item:
         "Densities at variance 27.7047",
         "noise y",
         "density",
-        tuple(Series(name, y, noise.pdf(y)) for name, noise in families),
+        tuple(line(name, y, noise.pdf(y)) for name, noise in families),
         "The Laplace density has the sharpest peak, the Gaussian none; OSGT has a small kink at 0 and lies between them there.",
     )
     tail = Figure(
@@ -136,7 +133,7 @@ def figure_3(context: Context) -> Item:
         "Survival functions at variance 27.7047",
         "y",
         "P(Y > y)",
-        tuple(Series(name, far, noise.sf(far)) for name, noise in families),
+        tuple(line(name, far, noise.sf(far)) for name, noise in families),
         "On a logarithmic scale the Laplace tail is a straight line and the heaviest, the Gaussian falls fastest, OSGT lies between them.",
         log_y=True,
     )
@@ -147,15 +144,14 @@ def figure_3(context: Context) -> Item:
         "Fig. 3, Propositions 2 to 4",
         "Densities and tails at equal variance",
         "The tail of OSGT lies between those of the Gaussian and the Laplace noise. Its sub-Gaussian bound needs no condition on "
-        "m/sigma: the "
-        "Mills ratio decreases, so P(Y >= y) <= 1/2 exp(-y^2/(2 sigma^2) - m y/sigma^2) for every m >= 0.",
+        "m/sigma: the Mills ratio decreases, so P(Y >= y) <= 1/2 exp(-y^2/(2 sigma^2) - m y/sigma^2) for every m >= 0.",
         (*_printed(), *_tails(over_gaussian, under_laplace)),
         (density, tail),
         (_sub_gaussian(),),
     )
 
 
-def _printed() -> tuple:
+def _printed() -> tuple[Comparison, ...]:
     edge = float(Gaussian(1.0).isf(0.25))
     return (
         compare("Fig. 3: V(3, 40)", "27.7047", FIRST.variance, function="hush.OSGT.variance"),
@@ -165,7 +161,7 @@ def _printed() -> tuple:
     )
 
 
-def _tails(over_gaussian: float, under_laplace: float) -> tuple:
+def _tails(over_gaussian: float, under_laplace: float) -> tuple[Comparison, ...]:
     far = max(_worst_tail(r) for r in (1e-3, 0.4743, 0.6745, 1.0, 3.0, 10.0, 100.0))
     return (
         claim(
@@ -230,8 +226,8 @@ def slips(context: Context) -> Item:
 PAPER = Paper(
     "osgt",
     "OSGT: offset-symmetric Gaussian tails",
-    "P. Sadeghi and M. Korki, Offset-Symmetric Gaussians for Differential Privacy (arXiv; journal version IEEE Transactions on Information "
-    "Forensics and Security 17, 2022), and the slides of the talk of 31 August 2022.",
+    "P. Sadeghi and M. Korki, Offset-Symmetric Gaussians for Differential Privacy (arXiv; journal version IEEE Transactions on "
+    "Information Forensics and Security 17, 2022), and the slides of the talk of 31 August 2022.",
     (
         figure_1,
         figure_2,

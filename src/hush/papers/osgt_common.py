@@ -15,10 +15,10 @@ from hush.noise.contract import Noise
 from hush.noise.gaussian import Gaussian
 from hush.noise.osgt import OSGT
 from hush.numerics.root import safe_root
-from hush.papers.item import CONFIRMED, CORRECTED, Comparison, compare
+from hush.papers.item import CONFIRMED, CORRECTED, Comparison, Series, compare
 from hush.sensitivity import Sensitivity
 
-__all__ = ["EIGHT", "FIRST", "SECOND", "calibrated", "claim", "crossing", "named", "twin"]
+__all__ = ["EIGHT", "FIRST", "SECOND", "calibrated", "claim", "crossing", "line", "named", "twin"]
 
 Array = NDArray[np.float64]
 
@@ -55,3 +55,8 @@ def calibrated(ratio: float, epsilon: float, delta: float, *, k: int = 1, step: 
     demand = Demand(epsilon, delta, Sensitivity(linf=1.0, l0=k), 1, "variance", step)
     unit = OSGT(ratio, 1.0).plain()
     return at_scale(demand, unit, 5.0 * math.sqrt(k) / epsilon / typical(unit), fine=True)
+
+
+def line(label: str, x: Any, y: Any, *, points: bool = False, dashed: bool = False) -> Series:
+    """A series from anything that is a list of numbers."""
+    return Series(label, [float(v) for v in x], [float(v) for v in y], points=points, dashed=dashed)

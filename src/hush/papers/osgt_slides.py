@@ -12,8 +12,8 @@ from hush.noise.contract import Noise
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
-from hush.papers.item import Comparison, Context, Figure, Grid, Item, Series, compare
-from hush.papers.osgt_common import EIGHT, FIRST, SECOND, calibrated, claim, named, twin
+from hush.papers.item import Comparison, Context, Figure, Grid, Item, compare
+from hush.papers.osgt_common import EIGHT, FIRST, SECOND, calibrated, claim, line, named, twin
 from hush.papers.osgt_privacy import better_beyond
 from hush.privacy.renyi import osgt_appendix_e, renyi
 from hush.privacy.vector import delta, epsilon
@@ -42,12 +42,12 @@ def slide_densities(context: Context) -> Item:
                 "y",
                 "density",
                 (
-                    Series("f(y)", y, noise.pdf(y)),
-                    Series("e^0.5 f(y - 1)", y, math.exp(0.5) * np.asarray(noise.pdf(y - 1.0)), dashed=True),
-                    Series("y*", [edge], [float(noise.pdf(edge))], points=True),
+                    line("f(y)", y, noise.pdf(y)),
+                    line("e^0.5 f(y - 1)", y, math.exp(0.5) * np.asarray(noise.pdf(y - 1.0)), dashed=True),
+                    line("y*", [edge], [float(noise.pdf(edge))], points=True),
                 ),
-                f"In the left tail the density crosses its shifted and scaled copy at y = {edge:.4g}; below, the area between the two "
-                f"is delta.",
+                f"In the left tail the density crosses its shifted and scaled copy at y = {edge:.4g}; below, the area between the two is "
+                "delta.",
                 log_y=True,
             )
         )
@@ -59,8 +59,8 @@ def slide_densities(context: Context) -> Item:
             "y",
             "density",
             (
-                Series("f(y)", (wide := np.linspace(-8.0, 8.0, 161)), laplace.pdf(wide)),
-                Series("e^0.5 f(y - 1)", wide, math.exp(0.5) * np.asarray(laplace.pdf(wide - 1.0)), dashed=True),
+                line("f(y)", (wide := np.linspace(-8.0, 8.0, 161)), laplace.pdf(wide)),
+                line("e^0.5 f(y - 1)", wide, math.exp(0.5) * np.asarray(laplace.pdf(wide - 1.0)), dashed=True),
             ),
             "The two curves are equal for y below 0; elsewhere the scaled copy is above.",
             log_y=True,
@@ -98,8 +98,8 @@ def slide_curves(context: Context) -> Item:
     for noise in (FIRST, SECOND):
         grid = np.linspace(0.02, 1.2, 80)
         lines += [
-            Series(f"OSGT {named(noise)}", grid, delta(noise, grid)),
-            Series(f"Gaussian, V = {noise.variance:.4g}", grid, delta(twin(noise), grid), dashed=True),
+            line(f"OSGT {named(noise)}", grid, delta(noise, grid)),
+            line(f"Gaussian, V = {noise.variance:.4g}", grid, delta(twin(noise), grid), dashed=True),
         ]
     figure = Figure(
         "osgt-slide-curves",
@@ -114,14 +114,14 @@ def slide_curves(context: Context) -> Item:
     meeting = []
     for share in (0.05, 0.2, 0.5, 1.0):
         shifts = [(OSGT(r, 1.0), share * OSGT(r, 1.0).variance ** 0.5) for r in ratios]
-        meeting.append(Series(f"Delta/sd = {share:g}", ratios, [float(delta(n, better_beyond(n, s), s)) for n, s in shifts]))
+        meeting.append(line(f"Delta/sd = {share:g}", ratios, [float(delta(n, better_beyond(n, s), s)) for n, s in shifts]))
     range_figure = Figure(
         "osgt-slide-meeting",
-        "One number: the largest delta at which OSGT is better than the Gaussian of its variance",
+        "One number: largest delta at which OSGT beats the Gaussian of its variance",
         "m/sigma",
         "delta",
         tuple(meeting),
-        "The lines lie between about 0.005 and 0.25: larger shifts, relative to the deviation, let OSGT win at larger delta.",
+        "The lines lie between about 0.003 and 0.2 and fall with m/sigma; larger shifts let OSGT win at larger delta.",
         log_x=True,
         log_y=True,
     )
@@ -155,10 +155,10 @@ def slide_variance(context: Context) -> Item:
         (3.0, "OSGT, m/sigma = 3"),
         (20.0, "OSGT, m/sigma = 20"),
     )
-    lines = [Series(name, grid, [calibrated(r, e, 1e-6).variance for e in grid]) for r, name in shapes]
+    lines = [line(name, grid, [calibrated(r, e, 1e-6).variance for e in grid]) for r, name in shapes]
     few = grid[2::4] if context.quick else grid[::2]
-    lines.append(Series("Laplace, delta = 0", grid, [calibrate(e, 0.0, 1.0, family="laplace").variance for e in grid], dashed=True))
-    lines.append(Series("least possible for any noise", few, [float(limit(e, 1e-6).lower) for e in few], points=True))
+    lines.append(line("Laplace, delta = 0", grid, [calibrate(e, 0.0, 1.0, family="laplace").variance for e in grid], dashed=True))
+    lines.append(line("least possible for any noise", few, [float(limit(e, 1e-6).lower) for e in few], points=True))
     figure = Figure(
         "osgt-slide-variance",
         "Variance needed for (epsilon, 1e-6), Delta = 1",
@@ -166,8 +166,7 @@ def slide_variance(context: Context) -> Item:
         "variance",
         tuple(lines),
         "Straight falling lines, ordered by m/sigma: the Gaussian needs the most, each larger m/sigma less, down to the Laplace line, "
-        "which is "
-        "close to the least possible for small epsilon and above it for large epsilon.",
+        "which is close to the least possible for small epsilon and above it for large epsilon.",
         log_x=True,
         log_y=True,
     )
@@ -184,9 +183,9 @@ def slide_variance(context: Context) -> Item:
             )
         )
     text = (
-        "At equal privacy OSGT needs less variance than the Gaussian in one dimension, as the slides say. But nothing bounds m/sigma: the "
-        "variance falls all the way to that of Laplace noise, so an unconstrained search for the best OSGT ends at Laplace. The slides' "
-        "parameters are not in the text; delta = 1e-6 is drawn."
+        "At equal privacy OSGT needs less variance than the Gaussian in one dimension, as the slides say. But nothing bounds m/sigma: "
+        "the variance falls all the way to that of Laplace noise, so an unconstrained search for the best OSGT ends at Laplace. The "
+        "slides' parameters are not in the text; delta = 1e-6 is drawn."
     )
     return Item("osgt-slide-variance", "Slides, variance", "Variance at equal privacy", text, tuple(rows), (figure,))
 
@@ -211,31 +210,43 @@ def slide_dimensions(context: Context) -> Item:
         "number of coordinates k",
         "variance / Gaussian variance",
         (
-            Series("OSGT, m/sigma = 0.3", ks, list(fixed[0.3].values())),
-            Series("OSGT, m/sigma = 0.6745", ks, list(fixed[_EDGE].values())),
-            Series("OSGT, best m/sigma", ks, list(best.values())),
-            Series("Gaussian", ks, [1.0] * len(ks), dashed=True),
+            line("OSGT, m/sigma = 0.3", ks, list(fixed[0.3].values())),
+            line("OSGT, m/sigma = 0.6745", ks, list(fixed[_EDGE].values())),
+            line("OSGT, best m/sigma", ks, list(best.values())),
+            line("Gaussian", ks, [1.0] * len(ks), dashed=True),
         ),
-        "At a fixed m/sigma the gain shrinks with k and turns into a loss (0.6745: before 20 coordinates); with the best "
-        "m/sigma for each "
-        "k the ratio rises from 0.11 towards 1 and stays below.",
+        "At a fixed m/sigma the gain shrinks with k and turns into a loss (0.6745: before 20 coordinates); with the best m/sigma for "
+        "each k the ratio rises from 0.11 towards 1 and stays below.",
         log_x=True,
     )
+    rows = _dimension_rows(fixed[_EDGE], best)
+    table = Grid(
+        "Variance per coordinate, epsilon = 1, delta = 1e-6",
+        ("k", "Gaussian", "OSGT, m/sigma = 0.6745", "best OSGT", "its m/sigma"),
+        tuple((k, gaussian[k], fixed[_EDGE][k] * gaussian[k], best[k] * gaussian[k], _shape(shapes[k])) for k in ks),
+    )
+    text = (
+        "The slides' parameters are not in the text; their delta is numerical there, exact here (k-fold composition). Large m/sigma is "
+        "Laplace noise."
+    )
+    return Item("osgt-slide-dimensions", "Slides, k dimensions", "Variance for k coordinates", text, rows, (figure,), (table,))
+
+
+def _dimension_rows(edge: dict[int, float], best: dict[int, float]) -> tuple[Comparison, ...]:
     why = "At a fixed shape the gain turns into a loss: the loss tends to a Gaussian of variance 1/Fisher information, below V."
-    falls = list(fixed[_EDGE].values())
-    rows = (
+    return (
         claim(
             "less variance for k = 8, m/sigma = 0.6745, over Gaussian",
             "< 1",
-            fixed[_EDGE][8],
-            holds=fixed[_EDGE][8] < 1.0,
+            edge[8],
+            holds=edge[8] < 1.0,
             function="hush.calibration.scale.at_scale",
         ),
         claim(
             "less variance for k = 50, m/sigma = 0.6745, over Gaussian",
             "< 1",
-            fixed[_EDGE][50],
-            holds=fixed[_EDGE][50] < 1.0,
+            edge[50],
+            holds=edge[50] < 1.0,
             function="hush.calibration.scale.at_scale",
             why=why,
         ),
@@ -243,19 +254,11 @@ def slide_dimensions(context: Context) -> Item:
         claim(
             "the improvement diminishes for large k: gain at k = 8 over gain at k = 1",
             "diminishes",
-            (1.0 - fixed[_EDGE][8]) / (1.0 - fixed[_EDGE][1]),
-            holds=falls == sorted(falls),
+            (1.0 - edge[8]) / (1.0 - edge[1]),
+            holds=list(edge.values()) == sorted(edge.values()),
             function="hush.calibration.scale.at_scale",
         ),
     )
-    table = Grid(
-        "Variance per coordinate, epsilon = 1, delta = 1e-6",
-        ("k", "Gaussian", "OSGT, m/sigma = 0.6745", "best OSGT", "its m/sigma"),
-        tuple((k, gaussian[k], fixed[_EDGE][k] * gaussian[k], best[k] * gaussian[k], _shape(shapes[k])) for k in ks),
-    )
-    text = "The slides' parameters are not in the text; their delta is numerical there, exact here (k-fold composition). Large m/sigma "
-    "is Laplace noise."
-    return Item("osgt-slide-dimensions", "Slides, k dimensions", "Variance for k coordinates", text, rows, (figure,), (table,))
 
 
 def _shape(noise: Noise) -> float:
@@ -274,15 +277,15 @@ def slide_components(context: Context) -> Item:
         "order alpha",
         "divergence",
         (
-            Series("alpha rho", orders, [a * rho for a in orders]),
-            Series("zeta", orders, zeta),
-            Series("both: exact divergence", orders, whole, dashed=True),
-            Series(
+            line("alpha rho", orders, [a * rho for a in orders]),
+            line("zeta", orders, zeta),
+            line("both: exact divergence", orders, whole, dashed=True),
+            line(
                 "Gaussian of the same variance", orders, [renyi(twin(EIGHT), a, Sensitivity(linf=1.0, l0=8)) for a in orders], dashed=True
             ),
         ),
-        "alpha rho and the total rise almost together for large orders; zeta rises to about 0.07 and then stays; below order 3 it is as "
-        "large as alpha rho.",
+        "alpha rho rises in proportion to the order; zeta is about 0.7 of it for small orders, is largest, 0.09, near order 35 and then "
+        "falls; the total is above the Gaussian's line up to order 20 and below it from there.",
         log_x=True,
         log_y=True,
     )
