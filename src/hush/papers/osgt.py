@@ -46,8 +46,7 @@ def figure_1(context: Context) -> Item:
             mass,
             holds=False,
             function="hush.OSGT.pdf",
-            why="S is a length: 2 sqrt(2 pi sigma^2) Q(m/sigma), as (52) and the slides need it; perhaps only a lost brace in the text "
-            "we read.",
+            why="S is a length, 2 sqrt(2 pi sigma^2) Q(m/sigma), as the slides print it; perhaps only a brace lost in the text we read.",
         ),
         claim(
             "(2): F(0)",

@@ -32,8 +32,12 @@ def _gaussian_bound(epsilon: float) -> float:
 
 def _order_of_bound(epsilon: float) -> float:
     """The order at which (21) is least."""
-    orders = np.geomspace(1.5, 400.0, 4001)
-    return float(min(orders, key=lambda a: rdp_to_delta(a, 8.0 * osgt_appendix_e(EIGHT, a), epsilon)))
+    low, high, best = 1.5, 400.0, 1.5
+    for _ in range(4):
+        best = float(min(np.geomspace(low, high, 101), key=lambda a: rdp_to_delta(a, 8.0 * osgt_appendix_e(EIGHT, a), epsilon)))
+        width = (high / low) ** 0.02
+        low, high = best / width, best * width
+    return best
 
 
 def figure_6(context: Context) -> Item:
