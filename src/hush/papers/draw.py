@@ -45,7 +45,7 @@ def picture(figure: Figure | HeatMap, folder: Path) -> str:
         if len(figure.series) > 1:
             axes.legend(fontsize=8, framealpha=0.9)
     canvas.savefig(folder / f"{figure.key}.png", dpi=120)
-    (folder / f"{figure.key}.csv").write_text(values(figure))
+    (folder / f"{figure.key}.csv").write_text(values(figure), encoding="utf-8")
     text = io.StringIO()
     canvas.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return text.getvalue()

@@ -46,7 +46,8 @@ def write(papers: Iterable[tuple[Paper, list[Item]]], folder: Path) -> Path:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>Four papers, reproduced and audited</title><link rel="icon" href="data:,"><style>{_STYLE}</style></head><body><main>'
         f"<h1>Four papers, reproduced and audited</h1><p>Made by hush {__version__}. Every number can be recomputed with the function "
-        f"named beside it.</p>{''.join(body)}</main></body></html>\n"
+        f"named beside it.</p>{''.join(body)}</main></body></html>\n",
+        encoding="utf-8",
     )
     return path
 
@@ -118,7 +119,7 @@ def _number(value: float) -> str:
 
 
 def _comparisons(made: list[tuple[Paper, list[Item]]], path: Path) -> None:
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["paper", "item", "quantity", "published", "ours", "relative difference", "verdict", "why", "function"])
         for paper, items in made:
