@@ -175,7 +175,7 @@ def _privacy_figures(context: Context) -> tuple[Figure, ...]:
             "discrete / continuous",
             tuple(ratio),
             "For (5, 2.5) the ratio rises from 1.2 to 1.35; for (1, 2) it swings between 0.85 and 1.13; for (3, 40) and (2, 20) it swings "
-            "ever faster around 1, by a few percent.",
+            "ever faster around 1, by up to 9 percent.",
         ),
         Figure(
             "osgt-discrete-cost",
