@@ -184,7 +184,7 @@ def _privacy_figures(context: Context) -> tuple[Figure, ...]:
             "variance / continuous variance",
             tuple(cost),
             "For small epsilon all ratios are 1. Towards epsilon = 3 rounding costs 3 to 10 percent; the discrete laws cost less than "
-            "rounding everywhere, and with m/sigma = 2 up to 15 percent less than the continuous noise.",
+            "rounding nearly everywhere, and with m/sigma = 2 up to 15 percent less than the continuous noise.",
             log_x=True,
         ),
     )
