@@ -98,7 +98,7 @@ def test_the_noise_on_a_coefficient_has_the_size_that_was_paid_for(solver):
         draws = [float(part.mechanism.noisy(np.zeros(1, dtype=np.int64))[0]) * part.mechanism.step for _ in range(count)]
         expected = part.deviation
     else:
-        expected = part.deviation * made.setting.clip / (2.0**32 * COUNT)
+        expected = part.deviation * made.setting.clips[0] / (2.0**32 * COUNT)
     total = float(np.sum(np.square(draws))) / expected**2
     low, high = chi2.isf(1.0 - FALSE_ALARM / 2.0, count), chi2.isf(FALSE_ALARM / 2.0, count)
     assert low < total < high
@@ -143,7 +143,8 @@ def test_a_fitted_estimator_holds_no_row(kind, solver):
             assert np.array(value, dtype=form).tobytes() not in held
     parameters = model.get_params()
     assert set(vars(model)) - set(parameters) - {"classes_"} == {
-        *("coef_", "intercept_", "n_iter_", "limits_", "guarantee_", "noise_", "receipt_", "trace_", "n_features_in_")
+        *("coef_", "intercept_", "n_iter_", "limits_", "guarantee_", "noise_", "receipt_", "trace_", "n_features_in_"),
+        *("centre_", "spread_"),
     }
     assert set(model.trace_) == {"pass", "weights", "noisy_gradient", "move"}
     json.dumps(model.receipt_)

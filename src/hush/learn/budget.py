@@ -31,7 +31,7 @@ ACCOUNTING = ("exact", "zcdp")
 #: Words for noise=: the families that are calibrated one number at a time and have a variance, and "auto".
 NOISES = ("auto", *(row.name for row in FAMILIES if row.name not in ("discrete", "stepped", "stable")))
 
-_UP = 1.0 + 1e-9
+_UP, _HAIR = 1.0 + 1e-9, 1.0 + 1e-11
 #: Beyond this r = 2T/(epsilon sigma_1)^2 no shape has more than 1 % less variance than the Gaussian (docs/learn.md): not worth seconds.
 _GAUSSIAN_BEYOND = 5.0
 
@@ -80,19 +80,23 @@ def allot(epsilon: float, delta: float, wishes: tuple[Wish, ...], *, noise: str,
     Guarantees: compose(part.charge for all parts) meets (epsilon, delta); with accounting="zcdp" by the looser zCDP route of the flipped
     Huber paper, so with more noise than needed.
     """
-    _check_family(wishes, noise, delta)
+    if noise == "auto" and accounting == "zcdp":
+        noise = "gaussian"
+    _check_family(wishes, noise, delta, accounting)
     noises = _noises(epsilon, delta, wishes, noise, accounting)
     parts = tuple(Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True))
     made = compose([part.charge for part in parts])
-    kept = made.pure_epsilon <= epsilon * (1.0 + 1e-12) if delta == 0.0 else float(np.asarray(made.delta_upper(epsilon))) <= delta
+    kept = made.pure_epsilon <= epsilon if delta == 0.0 else float(np.asarray(made.delta_upper(epsilon))) <= delta
     if not kept:
         raise NotCertified("the parts of this fit together pass the budget; nothing was spent.")
     return parts
 
 
-def _check_family(wishes: tuple[Wish, ...], noise: str, delta: float) -> None:
+def _check_family(wishes: tuple[Wish, ...], noise: str, delta: float, accounting: str) -> None:
     """A family that was asked for by name must serve some part: sums of vectors have one family each."""
     vectors = "laplace" if delta == 0.0 else "gaussian"
+    if delta == 0.0 and noise == "gaussian" and accounting == "exact":
+        raise Unsupported("Gaussian noise has no pure epsilon, which delta = 0 asks for; write noise='laplace', or a delta such as 1e-6.")
     if noise not in ("auto", vectors) and not any((wish.pure if delta == 0.0 else wish.bound).is_box for wish in wishes):
         raise Unsupported(f"sums of products take {vectors} noise at this delta, not {noise}; write noise='auto', or solver='cd'.")
 
@@ -101,7 +105,8 @@ def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, 
     if accounting == "zcdp":
         return tuple(_by_zcdp(epsilon, delta, wishes, wish, noise) for wish in wishes)
     if delta == 0.0:
-        return tuple(_pure(epsilon * wish.share, wish, noise) for wish in wishes)
+        # a hair less, so that rounding cannot carry the sum of the parts past the promise
+        return tuple(_pure(epsilon * wish.share / _HAIR, wish, noise) for wish in wishes)
     amount = float(np.asarray(gaussian.sigma(epsilon, delta))) * _UP
     gaussians: list[Noise] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
     for place, wish in enumerate(wishes):

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import non_negative, positive, within
+from hush.errors import InvalidParameter, non_negative, positive, within
 from hush.learn import label
 from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin, check_classification_targets, span_of
 from hush.learn.objective import LOGISTIC, SQUARED
@@ -37,7 +37,14 @@ class _Regression(RegressorMixin, LinearModel):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn coef_ and intercept_ from rows X and targets y; guarantee_, noise_, receipt_ and trace_ tell how."""
-        return self._fitted(*self._checked(X, y, y_numeric=True))
+        with self._whole_or_not_at_all():
+            return self._fitted(*self._checked(X, y))
+
+    def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
+        rows, target = super()._checked(X, y, y_numeric=True, **options)
+        if target.dtype.kind not in "biuf":
+            raise InvalidParameter(f"y must hold numbers, got values of type {target.dtype}; a date or a duration needs a unit of its own.")
+        return rows, target
 
     def _asked(self, rows: int) -> Request:
         return self._request(*self._penalty(rows), objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1))
@@ -115,7 +122,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn coef_ and intercept_ from rows X and labels y; guarantee_, noise_, receipt_ and trace_ tell how."""
-        return self._fitted(*self._checked(X, y))
+        with self._whole_or_not_at_all():
+            return self._fitted(*self._checked(X, y))
 
     def _asked(self, rows: int) -> Request:
         weight, ratio = 1.0 / (positive("C", self.C) * rows), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
@@ -123,15 +131,18 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return self._request(weight * ratio, weight * (1.0 - ratio), objective=LOGISTIC, target_span=None, find_labels=find)
 
     def _fitted(self, rows: Array, labels: Any) -> Self:
-        check_classification_targets(labels)
         request = self._asked(rows.shape[0])
+        if request.find_labels:  # what the labels are may not show, not even in a warning, before it is paid for
+            label.check_type(labels)
+        else:
+            check_classification_targets(labels)
         known = None if request.find_labels else label.declared(self.classes, labels)
 
         def target(made: Plan) -> Array:
             nonlocal known
             if known is None:
                 known = label.found(labels, made.labels, self.entropy)
-            return np.asarray(labels == known[1], dtype=np.float64)
+            return label.where(labels, known[1])
 
         self._learn(rows, target, request)
         self.classes_: Any = known

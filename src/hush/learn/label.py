@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hush.calibrate import calibrate
 from hush.errors import InvalidParameter, Unsupported, one_of
@@ -19,7 +20,7 @@ from hush.mechanism import Mechanism
 from hush.sampling.entropy import Entropy
 from hush.sensitivity import Sensitivity
 
-__all__ = ["Labels", "declared", "found", "labels_plan", "to_be_found"]
+__all__ = ["Labels", "check_type", "declared", "found", "labels_plan", "to_be_found", "where"]
 
 #: What finding labels takes of epsilon and of delta.
 EPSILON_SHARE, DELTA_SHARE = 0.05, 0.1
@@ -71,20 +72,61 @@ def declared(classes: Any, labels: Any) -> Any:
 
 def found(labels: Any, plan: Labels | None, entropy: Entropy | None) -> Any:
     """The labels whose noisy count passes the threshold; without a plan (no privacy asked for) those that occur."""
-    values, counts = np.unique(labels, return_counts=True)
+    counts = _counted(labels)
     if plan is None:
-        return declared(values, labels)
+        return declared(_sorted(list(counts), labels.dtype), labels)
     made = plan.mechanism
-    noisy = made.value_of(made.noisy(made.on_lattice(counts.astype(np.int64)), entropy))
-    shown = values[noisy >= plan.threshold]
+    noisy = made.value_of(made.noisy(made.on_lattice(np.array([*counts.values(), 0], dtype=np.int64)), entropy))
+    shown = _sorted([value for value, count in zip(counts, noisy, strict=False) if count >= plan.threshold], labels.dtype)
     if len(shown) > 2:  # in scikit-learn's words
         raise InvalidParameter(
             "Only binary classification is supported. The type of the target is multiclass: "
             f"{len(shown)} labels were found privately, and the budget for it is spent; declare classes=(a, b) and leave other rows out."
         )
     if shown.shape != (2,):
+        words = "Unknown label type: " if labels.dtype.kind == "f" else ""  # scikit-learn's, for what may be measurements
         raise InvalidParameter(
-            f"{len(shown)} labels were found privately where two are needed, the budget for it is spent; "
+            f"{words}{len(shown)} labels were found privately where two are needed, the budget for it is spent; "
             f"a label needs about {plan.threshold:.0f} rows to be seen, or declare classes=(a, b)."
         )
     return shown
+
+
+def check_type(labels: Any) -> None:
+    """What may be said of labels that are secret: the type of the array that holds them."""
+    if labels.dtype.kind not in "biufOUS":
+        raise InvalidParameter(f"y must hold labels (numbers, words or objects), got values of type {labels.dtype}.")
+
+
+def where(labels: Any, one: Any) -> NDArray[np.float64]:
+    """1 in the rows whose label is `one`, and 0 in the others."""
+    if labels.dtype.kind != "O":
+        return np.asarray(labels == one, dtype=np.float64)
+    return np.array([_hashable(value) and bool(value == one) for value in labels], dtype=np.float64)
+
+
+def _counted(labels: Any) -> dict[Any, int]:
+    """How many rows have each label. By a dictionary, since objects of different kinds have no order; what it cannot hold is no label."""
+    counts: dict[Any, int] = {}
+    for value in labels.tolist():
+        if _hashable(value):
+            counts[value] = counts.get(value, 0) + 1
+    return counts
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _sorted(values: list[Any], dtype: Any) -> Any:
+    """As an array of the labels' own type, in order; of different kinds in the order of their names."""
+    made = np.empty(len(values), dtype=dtype)
+    try:
+        made[:] = sorted(values)
+    except TypeError:
+        made[:] = sorted(values, key=lambda value: (type(value).__name__, repr(value)))
+    return made

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Callable
+import numbers
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, reject
+from hush.errors import InvalidParameter, Unsupported, reject, whole
 from hush.learn.progress import reporter
-from hush.learn.receipt import guarantee, receipt
+from hush.learn.receipt import guarantee, of_chain, receipt
 from hush.learn.scaling import Span
 from hush.learn.training import Fit, Plan, Request, pay, plan, train
 from hush.ledger import Ledger
@@ -40,6 +42,7 @@ __all__ = [
     "check_classification_targets",
     "check_is_fitted",
     "clone",
+    "entropy_of",
     "get_tags",
     "ledger_of",
     "sharing_clone",
@@ -53,7 +56,8 @@ _SETTINGS = (
     *("epsilon", "delta", "fit_intercept", "penalise", "solver", "noise", "accounting", "scaling", "scaling_share", "winsorise"),
     *("passes", "step", "clip"),
 )
-_LARGEST_BOUND = 1e150  # beyond it squares overflow
+_LARGEST_BOUND, _LEAST_HALF = 1e100, 1e-100  # beyond them products of squares overflow, or vanish
+_MOST_DRAWS = 5_000_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -64,16 +68,27 @@ class LinearModel(BaseEstimator):
     bounds: public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column names to pairs. Values outside
         are moved to the nearest end.
     fit_intercept: as in scikit-learn. penalise: "original" puts the penalty on coefficients in the units of X, as scikit-learn does;
-        "scaled" on coefficients of standardised columns.
+        "scaled" on coefficients of standardised columns and, in a regression, of a standardised target.
     solver: "cd" coordinate descent, "gd" full gradients, "statistics" one release of all products, "auto" by rows, columns and budget.
-    noise: a family's name, or "auto" for the least noise. accounting: "exact", or "zcdp" for the flipped Huber paper's looser route.
+    noise: a family's name, or "auto" for the least noise. accounting: "exact", or "zcdp" for the flipped Huber paper's looser route
+        (gaussian or flipped_huber noise; "auto" is gaussian there).
     scaling: "private" (means and spreads released with `scaling_share` of the budget), "public" (ranges only), "paper" (the data's own
         means and spreads: reproduces the paper and has no guarantee).
     winsorise: values further than this many spreads from the centre are moved there; None for no limit inside the ranges.
     passes, step, clip: of the descent; None for closed-form rules in public facts. clip may also be a list, one bound per coordinate
         (the intercept's last): noise is then in proportion to them.
-    ledger: a hush.Ledger that is charged before any noise is drawn. warm_start: start from the last fit; needs a ledger.
-    verbose: 1 for a progress bar, 2 for a line per pass. entropy: where random bits come from; None is the operating system.
+    ledger: a hush.Ledger that is charged before any noise is drawn. warm_start: start from the last fit, on the same columns; needs a
+        ledger, and `guarantee_` is then of all fits together that the coefficients come from.
+    verbose: 0, 1 for a progress bar, 2 for a line per pass. entropy: where random bits come from, a secure source; None is the operating
+        system.
+
+    After a fit, beside coef_ and intercept_, all of it public or released:
+    guarantee_, receipt_: what is promised, and everything public about the fit. limits_: the range in which values are used, per feature.
+    centre_, spread_: what columns are centred at and divided by, features first, then the target of a regression.
+    noise_: the noise of the updates, or of the products. It is in units of their sums of whole numbers: times clip/(B rows) it is that of a
+        mean gradient, with clip and B from receipt_["clip"] and receipt_["grain"].
+    trace_: per pass "weights" (in scaled units, the intercept last: times the target's spread over a feature's spread they are
+        coefficients), the length of the noisy gradient, and the move.
     """
 
     epsilon: float
@@ -108,27 +123,55 @@ class LinearModel(BaseEstimator):
 
     def _request(self, l1: float, l2: float, **changed: Any) -> Request:
         settings = {name: getattr(self, name) for name in _SETTINGS} | changed
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise reject("fit_intercept", self.fit_intercept, "True or False")
+        settings["fit_intercept"] = bool(self.fit_intercept)
         span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        self._check_descent(span.low.size + settings["fit_intercept"])
         return Request(span=span, l1=l1, l2=l2, **settings)
 
+    def _check_descent(self, columns: int) -> None:
+        """What was set for a descent must have one to serve, and one that ends."""
+        given = [name for name in ("passes", "step", "clip") if getattr(self, name) is not None]
+        if self.solver == "statistics" and given:
+            raise Unsupported(f"solver='statistics' solves at once and has no {given[0]}; leave {given[0]} out, or write solver='cd'.")
+        if self.passes is not None and self.epsilon != np.inf and whole("passes", self.passes) * columns > _MOST_DRAWS:
+            raise Unsupported(
+                f"passes={self.passes} over {columns} columns are more than {_MOST_DRAWS:,} noisy numbers, each with almost nothing of the "
+                "budget; write passes=20."
+            )
+
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
-        rows, target = validate_data(self, X, y, dtype=np.float64, accept_sparse=False, ensure_min_samples=2, **options)
+        fresh = not (self.warm_start and hasattr(self, "coef_"))  # a warm start needs the columns that it had
+        rows, target = validate_data(self, X, y, reset=fresh, dtype=np.float64, accept_sparse=False, ensure_min_samples=2, **options)
         return rows, target
+
+    @contextlib.contextmanager
+    def _whole_or_not_at_all(self) -> Iterator[None]:
+        """A fit that fails, or is interrupted, leaves the estimator as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _learn(self, rows: Array, target: Array | Callable[[Plan], Array], request: Request) -> None:
         """Plan, pay, train, and write what may be known onto the estimator. A target that is a function is called when it is paid for."""
-        ledger = ledger_of(self.ledger)
+        ledger, entropy = ledger_of(self.ledger), entropy_of(self.entropy)
         made = plan(request, rows.shape[0])
         if self.warm_start and made.setting.solver == "statistics":
             raise Unsupported("solver='statistics' solves at once and has no start to be warm; write warm_start=False, or solver='cd'.")
-        before, after_pass = self._before(ledger), reporter(self.verbose, made.setting.passes, type(self).__name__)
-        entry = pay(made, ledger, f"fit of {type(self).__name__}")
-        numbers = target(made) if callable(target) else target
-        fit = train(made, rows, numbers, before=before, after_pass=after_pass, entropy=self.entropy)
-        self._write(fit, entry)
+        before, started_from = self._before(ledger) or (None, [])
+        with reporter(self.verbose, _known_passes(made), type(self).__name__) as after_pass:
+            entry = pay(made, ledger, f"fit of {type(self).__name__}")
+            values = target(made) if callable(target) else target
+            fit = train(made, rows, values, before=before, after_pass=after_pass, entropy=entropy)
+        self._write(fit, entry, started_from, ledger)
 
-    def _before(self, ledger: Ledger | None) -> tuple[Array, float] | None:
-        """Released weights to start from: allowed only where every fit is charged to one ledger."""
+    def _before(self, ledger: Ledger | None) -> tuple[tuple[Array, float], list[int]] | None:
+        """Released weights to start from, and the ledger entries that paid for them: allowed only where one ledger paid for all."""
         if not self.warm_start:
             return None
         if ledger is None:
@@ -140,17 +183,22 @@ class LinearModel(BaseEstimator):
             return None
         if not _charged(self.receipt_["ledger"], ledger):
             raise Unsupported("warm_start=True starts from the last fit, but that fit was not charged to this ledger; clone the estimator.")
-        return np.ravel(self.coef_).astype(np.float64), float(np.ravel(self.intercept_)[0])
+        start = np.ravel(self.coef_).astype(np.float64), float(np.ravel(self.intercept_)[0])
+        return start, [*self.receipt_.get("started_from", []), self.receipt_["ledger"]["number"]]
 
-    def _write(self, fit: Fit, entry: Entry | None) -> None:
-        width = fit.coefficients.size
+    def _write(self, fit: Fit, entry: Entry | None, started_from: list[int], ledger: Ledger | None) -> None:
+        width, promise = fit.coefficients.size, guarantee(fit.plan)
+        if started_from and ledger is not None and entry is not None:
+            chain = [known for known in ledger.entries if known.number in started_from]
+            promise = of_chain(promise, [*chain, entry], planned=ledger.mode == "planned")
         self.coef_: Any = fit.coefficients
         self.intercept_: Any = fit.intercept
         self.n_iter_ = len(fit.trace.weights)
         self.limits_ = np.stack([fit.scaling.low[:width], fit.scaling.high[:width]], axis=1)
-        self.guarantee_ = guarantee(fit.plan)
+        self.centre_, self.spread_ = fit.scaling.centre.copy(), fit.scaling.spread.copy()
+        self.guarantee_ = promise
         self.noise_ = fit.plan.parts[-1].mechanism.noise if fit.plan.parts else None
-        self.receipt_ = receipt(fit, type(self).__name__, entry)
+        self.receipt_ = receipt(fit, type(self).__name__, entry, promise, started_from)
         self.trace_ = _convergence(fit)
 
     def _margin(self, X: Any) -> Array:
@@ -167,6 +215,13 @@ class LinearModel(BaseEstimator):
         tags.non_deterministic = True  # fresh noise at every fit
         tags.input_tags.sparse = False
         return tags
+
+
+def _known_passes(made: Plan) -> int | None:
+    """How many passes there will be; None without noise, where the descent ends when nothing moves."""
+    if made.setting.solver == "statistics":
+        return 1
+    return made.setting.passes if made.request.private else None
 
 
 def _charged(entry: Any, ledger: Ledger) -> bool:
@@ -191,6 +246,18 @@ def ledger_of(given: Any) -> Ledger | None:
     raise reject("ledger", given, "a hush.Ledger or None", "write ledger=hush.Ledger('budget.db', epsilon=1.0, delta=1e-6)")
 
 
+def entropy_of(given: Any) -> Entropy | None:
+    """Secure entropy, or None for the operating system's; nothing else, as in hush.release."""
+    if given is None:
+        return None
+    if not callable(getattr(given, "begin", None)) or not hasattr(given, "secure"):
+        raise reject("entropy", given, "a source of bits, or None", "leave it out for the operating system's entropy")
+    if not given.secure:
+        raise Unsupported("learning draws from secure entropy only; a test entropy can be undone by whoever knows its number.")
+    found: Entropy = given
+    return found
+
+
 def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
     """Public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
     hint = f"write {name}=(0.0, 100.0), or one (low, high) pair per column"
@@ -200,18 +267,32 @@ def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
         if names is None or set(bounds) != set(names):
             raise reject(name, bounds, "a mapping with exactly the columns of X, which must then have names", hint)
         bounds = [bounds[column] for column in names]
-    try:
-        pairs = np.asarray(bounds, dtype=np.float64)
-    except (TypeError, ValueError) as failure:
-        raise reject(name, bounds, "pairs of numbers", hint) from failure
+    pairs = _numbers(name, bounds, hint)
     if pairs.shape == (2,):
         pairs = np.tile(pairs, (width, 1))
     if pairs.shape != (width, 2):
-        raise reject(name, bounds, f"one pair (low, high), or {width} pairs", hint)
+        raise reject(name, bounds, "one pair (low, high)" + (f", or {width} pairs" if width > 1 else ""), hint)
     low, high = pairs.T
-    if not (np.abs(pairs) <= _LARGEST_BOUND).all() or not (high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))).all():
+    if not (np.abs(pairs) <= _LARGEST_BOUND).all():
+        raise reject(name, bounds, f"pairs of finite numbers from {-_LARGEST_BOUND:g} to {_LARGEST_BOUND:g}", hint)
+    if not (low < high).all():
         raise reject(name, bounds, "pairs of finite numbers with low below high", hint)
+    if not (0.5 * high - 0.5 * low >= _LEAST_HALF).all():
+        raise reject(name, bounds, f"pairs at least {2.0 * _LEAST_HALF:g} apart", "use a smaller unit")
+    if not (high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))).all():
+        raise reject(name, bounds, "pairs whose distance is at least 1e-9 of their size", "subtract a public number from the column")
     return Span(low.copy(), high.copy())
+
+
+def _numbers(name: str, bounds: Any, hint: str) -> Array:
+    """An array of what are numbers already: texts are not read as numbers."""
+    try:
+        given = np.asarray(bounds)
+        if given.dtype.kind not in "iuf" and not all(isinstance(value, numbers.Real) for value in given.ravel().tolist()):
+            raise TypeError
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise reject(name, bounds, "pairs of numbers", hint) from failure
 
 
 def _convergence(fit: Fit) -> dict[str, Any]:

@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from hush.errors import whole
+from hush.errors import InvalidParameter, reject, whole
 from hush.learn.descent import Trace
 
-__all__ = ["reporter"]
+__all__ = ["announce", "level", "reporter"]
 
 _WIDTH = 30
 
 
-def reporter(verbose: int, passes: int, name: str) -> Callable[[int, Trace], None] | None:
-    """verbose 0: silence; 1: a bar on standard error; 2: the noisy gradient's length and the move of every pass."""
-    level = whole("verbose", int(verbose), 0, "write verbose=1")
-    if level == 0:
-        return None
+def level(name: str, verbose: object) -> int:
+    """0, 1 or 2 (False and True are 0 and 1)."""
+    try:
+        found = whole(name, int(verbose) if isinstance(verbose, bool | np.bool_) else verbose, 0)
+    except InvalidParameter:
+        found = -1
+    if found not in (0, 1, 2):
+        raise reject(name, verbose, "0, 1 or 2", f"write {name}=1 for a bar")
+    return found
+
+
+def announce(text: str) -> None:
+    """One line on standard error."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def reporter(verbose: int, passes: int | None, name: str) -> Iterator[Callable[[int, Trace], None] | None]:
+    """verbose 0: silence; 1: a bar on standard error; 2: the noisy gradient's length and the move of every pass.
+
+    passes None: as many as it takes, so that there is no bar to fill. The bar's line is ended however the fit ends.
+    """
+    kind, of, shown = level("verbose", verbose), "" if passes is None else f" of {passes}", False
 
     def bar(done: int, trace: Trace) -> None:
-        filled = round(_WIDTH * done / passes)
-        ending = "\n" if done == passes else ""
-        sys.stderr.write(f"\r{name} [{'#' * filled}{'.' * (_WIDTH - filled)}] pass {done} of {passes}{ending}")
+        nonlocal shown
+        filled = "" if passes is None else f"[{'#' * round(_WIDTH * done / passes):.<{_WIDTH}}] "
+        sys.stderr.write(f"\r{name} {filled}pass {done}{of}")
         sys.stderr.flush()
+        shown = True
 
     def line(done: int, trace: Trace) -> None:
         gradient, move = np.linalg.norm(trace.gradients[-1]), trace.changes[-1]
-        sys.stderr.write(f"{name} pass {done} of {passes}: noisy gradient {gradient:.4g}, move {move:.4g}\n")
+        sys.stderr.write(f"{name} pass {done}{of}: noisy gradient {gradient:.4g}, move {move:.4g}\n")
 
-    return bar if level == 1 else line
+    try:
+        yield (None, bar, line)[kind]
+    finally:
+        if shown:
+            sys.stderr.write("\n")

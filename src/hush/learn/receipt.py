@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from hush.errors import HushError
 from hush.learn.budget import saved_over_zcdp
 from hush.learn.objective import LOGISTIC
+from hush.learn.rows import grain
 from hush.learn.training import Fit, Plan
 from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
+from hush.privacy.vector import compose
 from hush.version import __version__
 
-__all__ = ["NEIGHBOURS", "Guarantee", "guarantee", "receipt"]
+__all__ = ["NEIGHBOURS", "Guarantee", "guarantee", "of_chain", "receipt"]
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(epsilon, delta)-privacy for neighbouring data sets, or the reason why there is none (`holds` is False)."""
+    """(epsilon, delta)-privacy for neighbouring data sets, or the reason why there is none (`holds` is False).
+
+    `covers` names what else it is of: a warm start makes coefficients depend on every fit before it.
+    """
 
     epsilon: float
     delta: float
     neighbours: str
     holds: bool
     reason: str = ""
+    covers: str = ""
 
     def __str__(self) -> str:
         if not self.holds:
             return f"no privacy guarantee: {self.reason}"
-        return f"(epsilon = {self.epsilon:g}, delta = {self.delta:g})-differential privacy; neighbours: {self.neighbours}"
+        of = f" of {self.covers}" if self.covers else ""
+        return f"(epsilon = {self.epsilon:g}, delta = {self.delta:g})-differential privacy{of}; neighbours: {self.neighbours}"
 
 
 NEIGHBOURS = "one row exchanged for any other; the number of rows is public"
@@ -43,16 +56,48 @@ def guarantee(plan: Plan) -> Guarantee:
         return Guarantee(math.inf, 1.0, NEIGHBOURS, False, "epsilon = inf asks for no noise")
     if request.scaling == "paper":
         reason = (
-            "scaling='paper' takes means, spreads and smoothness from the data itself, as the flipped Huber paper does, "
+            "scaling='paper' takes the means and spreads of all columns from the data itself, as the flipped Huber paper does, "
             "and adds no noise to them"
         )
         return Guarantee(math.inf, 1.0, NEIGHBOURS, False, reason)
     return Guarantee(request.epsilon, request.delta, NEIGHBOURS, True)
 
 
-def receipt(fit: Fit, model: str, entry: Entry | None) -> dict[str, Any]:
-    """Everything public about a fit, ready for JSON."""
-    plan, promise = fit.plan, guarantee(fit.plan)
+def of_chain(last: Guarantee, entries: Sequence[Entry], *, planned: bool) -> Guarantee:
+    """What a fit and all fits that it started from promise together, from their ledger entries, the fit's own last.
+
+    delta is the sum of theirs. epsilon is that of all releases composed exactly where they were fixed in advance (`planned`), and never
+    more than the sum, which holds in any case.
+    """
+    if len(entries) < 2 or not last.holds:
+        return last
+    epsilon, delta = _total(entry.epsilon for entry in entries), _total(entry.delta for entry in entries)
+    if planned:
+        with contextlib.suppress(HushError):  # the sum stands
+            epsilon = min(epsilon, _composed(entries, delta))
+    before = ", ".join(str(entry.number) for entry in entries[:-1])
+    covers = f"this fit and those it started from (ledger entries {before}) together"
+    return replace(last, epsilon=epsilon, delta=delta, covers=covers)
+
+
+def _composed(entries: Sequence[Entry], delta: float) -> float:
+    """The epsilon of all parts together, at what of delta is not an own failure probability of an entry."""
+    made = compose([part for entry in entries for part in entry.parts])
+    if delta == 0.0:
+        return float(made.pure_epsilon)
+    return float(np.asarray(made.epsilon_upper((delta - _total(entry.extra_delta for entry in entries)) * (1.0 - 1e-12))))
+
+
+def _total(values: Iterable[float | None]) -> float:
+    """The sum, rounded up."""
+    exact = sum((Fraction(value) for value in values if value is not None), Fraction(0))
+    near = float(exact)
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+
+
+def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, started_from: Sequence[int]) -> dict[str, Any]:
+    """Everything public about a fit, ready for JSON; `promise` is of it and of the fits whose ledger entries it started from."""
+    plan, own = fit.plan, guarantee(fit.plan)
     request, setting = plan.request, plan.setting
     return {
         "kind": "private fit",
@@ -61,6 +106,8 @@ def receipt(fit: Fit, model: str, entry: Entry | None) -> dict[str, Any]:
         "epsilon": promise.epsilon if promise.holds else None,
         "delta": promise.delta if promise.holds else None,
         "neighbours": promise.neighbours,
+        "started_from": list(started_from),
+        "this_fit": {"epsilon": own.epsilon, "delta": own.delta} if own.holds else None,
         "leaks": [promise.reason] if not promise.holds else [],
         "public": _public(plan),
         "rows": plan.rows,
@@ -69,6 +116,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None) -> dict[str, Any]:
         "passes": len(fit.trace.weights),
         "step": setting.step if setting.solver != "statistics" else None,
         "clip": list(setting.clips) if setting.solver != "statistics" and math.isfinite(setting.clips[0]) else None,
+        "grain": grain(plan.rows) if setting.solver != "statistics" and plan.parts else None,
         "accounting": request.accounting,
         "saved_over_zcdp": saved_over_zcdp(plan.parts) if plan.parts and request.accounting == "exact" else None,
         "scaling": request.scaling,
@@ -103,5 +151,5 @@ def _part(part: Any) -> dict[str, Any]:
         "numbers": part.wish.numbers,
         "times": times,
         "sensitivity": {key: getattr(bound, key) for key in ("linf", "l0", "l1", "l2") if getattr(bound, key) is not None},
-        "step": part.mechanism.step,
+        "lattice_step": part.mechanism.step,
     }

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibrate import calibrate
-from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, reject, whole, within
+from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, reject, within
 from hush.learn import label
 from hush.learn.estimator import LogisticRegression
 from hush.learn.model import (
@@ -23,11 +23,13 @@ from hush.learn.model import (
     available_if,
     check_is_fitted,
     clone,
+    entropy_of,
     get_tags,
     ledger_of,
     sharing_clone,
     span_of,
 )
+from hush.learn.progress import announce, level
 from hush.learn.receipt import NEIGHBOURS, Guarantee
 from hush.learn.selection import Charges, Runs, largest_base, run_divergence
 from hush.learn.training import plan
@@ -73,7 +75,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     param_grid: as in scikit-learn's GridSearchCV; its values must have been chosen without the data.
     epsilon, delta: of the whole search. holdout: the share of rows for scoring.
     tries: the expected number of runs; None for twice the number of candidates. eta: the shape of K's law, 0 is the logarithmic series;
-        smaller values cost less and vary more. ledger: charged once, before anything is drawn.
+        smaller values cost less and vary more. ledger: charged once, before anything is drawn. verbose: 1 to be told when it starts and
+        when it ends, and no more, since progress would tell K. entropy: as in the estimators, and only here.
 
     Guarantees: (epsilon, delta)-privacy of everything on the fitted search, for one row exchanged. How long `fit` takes tells about K: do
     not publish it.
@@ -122,25 +125,29 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Search; best_estimator_, best_params_ and best_score_ are the winner, guarantee_ and receipt_ are of the whole search."""
-        ledger, candidates = ledger_of(self.ledger), self._candidates()
-        whole("verbose", self.verbose, 0, "write verbose=1")
+        ledger, entropy, candidates = ledger_of(self.ledger), entropy_of(self.entropy), self._candidates()
+        told = level("verbose", self.verbose)
         first = self._model(candidates[0])
-        rows, target = first._checked(X, y, y_numeric=not isinstance(first, LogisticRegression))
+        rows, target = first._checked(X, y)
         if isinstance(first, LogisticRegression):
             label.declared(first.classes, target)
         made = self._scheme(candidates, first, rows.shape[0])
         entry = self._pay(made, ledger)
         begun = datetime.now(UTC).isoformat(timespec="seconds")
-        bits = (SecureEntropy() if self.entropy is None else self.entropy).begin()
+        if told:
+            announce(f"PrivateSearchCV: searching {len(made.models)} settings, on {made.kept} rows, scored on {made.held}")
+        bits = (SecureEntropy() if entropy is None else entropy).begin()
         kept, held = _split(bits, rows.shape[0], made.held)
         best, winner = -math.inf, made.models[0]
         for _ in range(made.runs.draw(bits)):
             model = _copy(made.models[_one_of(bits, len(made.models))])
             model._fitted(rows[kept], target[kept])
-            score = _noisy_score(model, rows[held], target[held], made.score, self.entropy)
+            score = _noisy_score(model, rows[held], target[held], made.score, entropy)
             if score > best:  # of equals the first: as good as a fair coin, since runs are drawn alike
                 best, winner = score, model
         self._write(made, winner, best, entry, begun)
+        if told:
+            announce("PrivateSearchCV: finished")
         return self
 
     # -- what will be done ---------------------------------------------------------------------------------------------------------
@@ -153,6 +160,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise Unsupported(
                 "the search pays for all runs at once: give the ledger to PrivateSearchCV, and none, nor warm_start, to the model."
             )
+        if model.entropy is not None:
+            raise Unsupported("all runs draw from the search's entropy: give entropy= to PrivateSearchCV, and none to the model.")
         if model.scaling == "paper":
             raise Unsupported("scaling='paper' has no privacy guarantee that a search could pay for; write scaling='private'.")
         if isinstance(model, LogisticRegression) and label.to_be_found(model.classes):
@@ -163,6 +172,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise reject(
                 "param_grid", self.param_grid, "a dictionary of lists, or a list of these", "write {'alpha': [0.1, 1.0]}"
             ) from failure
+        if not candidates:
+            raise reject("param_grid", self.param_grid, "settings to choose among, at least one", "write {'alpha': [0.1, 1.0]}")
         known = model.get_params(deep=False)
         for name in sorted({name for one in candidates for name in one}):
             if name in _FIXED:
@@ -218,8 +229,10 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         made.score.prepare()
         if ledger is None:
             return None
+        if self.epsilon > 700.0:
+            raise reject("epsilon", self.epsilon, "at most 700 where a ledger is charged for a search", "write epsilon=1.0")
         name = f"search over {len(made.models)} settings of {type(made.models[0]).__name__}"
-        charge = [(Staircase(self.epsilon, 1.0, gamma=0.5), 1.0, 1)]
+        charge = [(Staircase(self.epsilon, 1.0, gamma=0.5), Sensitivity(linf=1.0, l0=1, neighbours="replace"), 1)]
         return ledger.spend(charge, label=name, extra_delta=self.delta, epsilon=self.epsilon, delta=self.delta)
 
     # -- what may be known ---------------------------------------------------------------------------------------------------------
@@ -341,7 +354,8 @@ def _noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechan
         low, high = float(span.low[0]), float(span.high[0])
         largest = _LIMIT * (high - low)
         off = (np.clip(model._linear(rows), low, high) - np.clip(target.astype(np.float64), low, high)) / largest
-        total = int(np.rint(np.minimum(off * off, 1.0) * _GRAIN).astype(np.int64).sum())
+        # a row whose error is no number counts as the largest: every row gives a whole number from 0 to the grain
+        total = int(np.rint(np.nan_to_num(np.minimum(off * off, 1.0), nan=1.0) * _GRAIN).astype(np.int64).sum())
         unit = largest**2 / _GRAIN
     noisy = float(mechanism.value_of(mechanism.noisy(mechanism.on_lattice(np.array([total])), entropy))[0])
     error = noisy * unit / rows.shape[0]
