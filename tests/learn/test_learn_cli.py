@@ -61,6 +61,20 @@ def test_yes_and_no_need_no_classes(people, capsys):
         (["--model", "ridge", "--target", "spending:300:0", "--feature", "age:0:100"], "low below high"),
         (["--model", "logistic", "--target", "smoker", "--feature", "age:0:100"], "classes are needed"),
         (["--model", "lasso", "--target", "spending:0:300", "--feature", "age:0:100", "--noise", "loud"], "noise must be one of"),
+        (["--model", "ridge", "--target", "age:0:300", "--feature", "age:0:100"], "column 'age' is given twice"),
+        (["--model", "logistic", "--target", "smoker", "--classes", "a,b", "--feature", "smoker:0:1"], "column 'smoker' is given twice"),
+        (
+            ["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--feature", "age:0:9"],
+            "column 'age' is given twice",
+        ),
+        (["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--unit", "age"], "column 'age' is given twice"),
+        (["--model", "logistic", "--target", "spending", "--classes", "private", "--feature", "age:0:100"], "holds measurements"),
+        (["--model", "logistic", "--target", "spending", "--feature", "age:0:100"], "Unknown label type"),
+        (
+            ["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--unit", "smoker"],
+            "aggregate to one row per person",
+        ),
+        (["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--verbose", "7"], "verbose must be 0, 1 or 2"),
     ],
 )
 def test_mistakes_end_in_one_sentence(people, capsys, words, sentence):
@@ -75,3 +89,42 @@ def test_empty_cells_and_empty_tables(tmp_path, capsys):
         words = ["learn", str(tmp_path / "t.csv"), "--model", "ridge", "--target", "spending:0:9", "--feature", "age:0:100", *BUDGET]
         assert main(words) == 2
         assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("bad", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_no_number_ends_in_one_sentence(tmp_path, capsys, bad, place):
+    cells = ["30.5", "5.5"]
+    cells[place] = bad
+    (tmp_path / "t.csv").write_text("age,spending\n" + ",".join(cells) + "\n40.5,5.5\n")
+    words = ["learn", str(tmp_path / "t.csv"), "--model", "ridge", "--target", "spending:0:9", "--feature", "age:0:100", *BUDGET]
+    assert main(words) == 2
+    shown = capsys.readouterr().err
+    assert "must hold finite numbers" in shown and shown.count("\n") == 1
+
+
+def test_dates_are_no_numbers(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("born,spending\n2000-01-01,3.5\n2001-02-03,5.5\n")
+    words = ["learn", str(tmp_path / "t.csv"), "--model", "ridge", "--target", "spending:0:9", "--feature", "born:0:100", *BUDGET]
+    assert main(words) == 2 and "must be numbers" in capsys.readouterr().err
+
+
+def test_the_unit_is_checked_and_said(people, capsys):
+    """Of a table with many rows per person nothing is learned; otherwise the output says whose promise it is."""
+    named = "person,age,spending\n" + "\n".join(f"{i},{20 + i % 60}.5,{i % 300}.25" for i in range(500)) + "\n"
+    people.write_text(named)
+    words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", *BUDGET]
+    assert main([*words, "--unit", "person"]) == 0
+    assert "one row per person, as was checked" in capsys.readouterr().out
+    assert main(words) == 0
+    assert "every row counts as one person" in capsys.readouterr().out
+    people.write_text(named.replace("\n17,", "\n18,"))
+    assert main([*words, "--unit", "person"]) == 2
+    assert "aggregate to one row per person first" in capsys.readouterr().err
+
+
+def test_the_examples_have_a_person_a_row(capsys):
+    with pytest.raises(SystemExit):
+        main(["learn", "--help"])
+    text = capsys.readouterr().out
+    assert "visits.parquet" not in text and "--unit person_id" in text

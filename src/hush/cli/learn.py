@@ -7,19 +7,20 @@ from typing import Any
 
 import hush
 from hush.cli.text import Command, emit, number, table
-from hush.errors import InvalidParameter
+from hush.errors import HushError, InvalidParameter
 
 __all__ = ["register"]
 
 _MODELS = {"logistic": "LogisticRegression", "ridge": "Ridge", "lasso": "Lasso", "elastic-net": "ElasticNet"}
 _EXAMPLES = """examples:
-  hush sample visits --out visits.parquet
-  hush learn visits.parquet --model ridge --target cost:0:20000 --feature age:0:100 --feature stay_days:0:30 --epsilon 1 --delta 1e-6
-  hush learn people.csv --model logistic --target smoker --classes no,yes --feature age:18:100 --feature bmi:12:60 \\
+  hush learn people.csv --unit person_id --model ridge --target spending:0:5000 --feature age:18:100 --feature children:0:10 \\
+      --epsilon 1 --delta 1e-6
+  hush learn people.csv --unit person_id --model logistic --target smoker --classes no,yes --feature age:18:100 --feature bmi:12:60 \\
       --epsilon 1 --delta 1e-6 --ledger people.ledger --json
 
-One row must be one person: neighbours are tables with one row exchanged. Ranges are yours to declare, as column:low:high; values beyond
-them are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes."""
+One row must be one person: neighbours are tables with one row exchanged, so somebody with many rows (a table of visits) is not protected.
+--unit names the column that says who a row is about, and a table where anyone has two is refused. Ranges are yours to declare, as
+column:low:high; values beyond them are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes."""
 
 
 def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
@@ -49,10 +50,43 @@ def _columns(path: str, names: list[str]) -> Any:
     return found
 
 
+def _one_row_each(values: Any, unit: str) -> None:
+    """A promise for one row is one for a person only if nobody has two."""
+    if len(values.unique()) < len(values):
+        raise InvalidParameter(f"someone has more than one row by {unit!r}; aggregate to one row per person first, then learn.")
+
+
+def _plain(column: Any) -> Any:
+    """Numbers and booleans; a date is none, though it could be read as one."""
+    if str(column.type).startswith(("date", "time", "duration")):
+        raise TypeError
+    return column
+
+
+def _numbers(rows: Any, names: list[str]) -> Any:
+    """Columns of finite numbers, side by side."""
+    import numpy as np
+
+    try:
+        found = np.column_stack([_plain(rows[name]).to_numpy().astype(np.float64) for name in names])
+    except (TypeError, ValueError) as failure:
+        raise InvalidParameter("features, and the target of a regression, must be numbers.") from failure
+    for name, column in zip(names, found.T, strict=True):
+        if not np.isfinite(column).all():
+            raise InvalidParameter(
+                f"column {name!r} must hold finite numbers; fill or drop what is not one, by a public rule, before learning."
+            )
+    return found
+
+
 def _labels(values: Any, classes: str | None) -> tuple[Any, Any]:
     """The labels, and the classes in their type."""
     import numpy as np
 
+    if classes == "private" and str(values.type) in ("float", "double", "halffloat"):
+        raise InvalidParameter(
+            f"--classes private finds labels, and a target of type {values.type} holds measurements; write --classes a,b."
+        )
     labels = np.asarray(values.to_pylist())
     if labels.dtype.kind == "b":  # a file's yes and no, read as booleans: there are no others to declare
         return labels, None
@@ -62,17 +96,19 @@ def _labels(values: Any, classes: str | None) -> tuple[Any, Any]:
 
 
 def _learn(options: argparse.Namespace) -> None:
-    import numpy as np
-
     logistic = options.model == "logistic"
-    features = dict(_ranged(text, "feature") for text in options.feature)
+    ranged = [_ranged(text, "feature") for text in options.feature]
     target, span = (options.target, None) if logistic else _ranged(options.target, "target")
-    rows = _columns(options.table, [*features, target])
-    try:
-        X = np.column_stack([rows[name].to_numpy().astype(np.float64) for name in features])
-        y = None if logistic else rows[target].to_numpy().astype(np.float64)
-    except (TypeError, ValueError) as failure:
-        raise InvalidParameter("features, and the target of a regression, must be numbers.") from failure
+    features = dict(ranged)
+    used = [*(name for name, _ in ranged), target, *([] if options.unit is None else [options.unit])]
+    for name in used:
+        if used.count(name) > 1:
+            raise InvalidParameter(f"column {name!r} is given twice; a feature, the target and the unit are a column each.")
+    rows = _columns(options.table, used)
+    if options.unit is not None:
+        _one_row_each(rows[options.unit], options.unit)
+    X = _numbers(rows, list(features))
+    y = None if logistic else _numbers(rows, [target])[:, 0]
     ledger = hush.Ledger(options.ledger) if options.ledger else None
     common: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "bounds": list(features.values()), "ledger": ledger}
     common |= {"solver": options.solver, "noise": options.noise, "verbose": 0 if options.json else options.verbose}
@@ -81,7 +117,12 @@ def _learn(options: argparse.Namespace) -> None:
         common |= {"classes": classes} | ({} if options.penalty is None else {"C": options.penalty})
     else:
         common |= {"target_bounds": span} | ({} if options.penalty is None else {"alpha": options.penalty})
-    model = getattr(hush.learn, _MODELS[options.model])(**common).fit(X, y)
+    try:
+        model = getattr(hush.learn, _MODELS[options.model])(**common).fit(X, y)
+    except HushError:
+        raise
+    except ValueError as failure:  # scikit-learn's own checks
+        raise InvalidParameter(str(failure).strip().splitlines()[0]) from failure
     _show(options, model, list(features))
 
 
@@ -90,10 +131,17 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
 
     coefficients = [float(value) for value in np.ravel(model.coef_)]
     intercept = float(np.ravel(model.intercept_)[0])
-    document = {"coefficients": dict(zip(names, coefficients, strict=True)), "intercept": intercept, "receipt": model.receipt_}
+    document = {
+        "unit": options.unit or "row",
+        "coefficients": dict(zip(names, coefficients, strict=True)),
+        "intercept": intercept,
+        "receipt": model.receipt_,
+    }
     shown = [{"name": name, "value": value} for name, value in zip(names, coefficients, strict=True)]
     lines = [table([*shown, {"name": "(intercept)", "value": intercept}], {"name": "feature", "value": "coefficient"}, left=1)]
     lines.append(f"\n{type(model).__name__}, {model.receipt_['rows']} rows, solver {model.receipt_['solver']}: {model.guarantee_}.")
+    known = "every row counts as one person" if options.unit is None else f"one row per {options.unit}, as was checked"
+    lines.append(f"The promise is for one row: {known}.")
     emit(options, document, "\n".join(lines))
 
 
@@ -101,6 +149,7 @@ def register(command: Command) -> None:
     """Add the group's commands."""
     learn = command("learn", _learn, "a private linear model of a table", _EXAMPLES)
     learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
+    learn.add_argument("--unit", metavar="COLUMN", help="who a row is about; refuses a table where anyone has more than one row")
     learn.add_argument("--model", required=True, choices=sorted(_MODELS))
     learn.add_argument("--target", required=True, metavar="COLUMN[:LOW:HIGH]", help="what to predict; with its range for a regression")
     learn.add_argument("--feature", action="append", required=True, metavar="COLUMN:LOW:HIGH", help="repeat for every feature")

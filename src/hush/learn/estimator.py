@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, non_negative, positive, within
 from hush.learn import label
-from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin, check_classification_targets, span_of
+from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin, span_of
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.training import Plan, Request
 
@@ -132,10 +132,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def _fitted(self, rows: Array, labels: Any) -> Self:
         request = self._asked(rows.shape[0])
-        if request.find_labels:  # what the labels are may not show, not even in a warning, before it is paid for
-            label.check_type(labels)
-        else:
-            check_classification_targets(labels)
+        label.check_type(labels)  # no more: what secret labels are may not show, not even in a warning, before it is paid for
         known = None if request.find_labels else label.declared(self.classes, labels)
 
         def target(made: Plan) -> Array:

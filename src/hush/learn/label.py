@@ -63,8 +63,9 @@ def declared(classes: Any, labels: Any) -> Any:
     if known.shape != (2,):
         raise InvalidParameter(f"classes must be two different labels, got {classes!r}; only binary classification is supported.")
     if not np.isin(labels, known).all():
+        words = "Unknown label type: " if labels.dtype.kind == "f" else ""  # scikit-learn's, for what may be measurements
         raise InvalidParameter(
-            f"y holds labels other than the classes {known[0]} and {known[1]}; write classes=(a, b) with the labels that are public "
+            f"{words}y holds labels other than the classes {known[0]} and {known[1]}; write classes=(a, b) with the labels that are public "
             "knowledge, or classes='private'."
         )
     return known

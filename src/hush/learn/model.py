@@ -26,7 +26,6 @@ try:
     from sklearn.model_selection import ParameterGrid
     from sklearn.utils import get_tags
     from sklearn.utils.metaestimators import available_if
-    from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as failure:
     raise ImportError("hush.learn needs scikit-learn 1.6 or newer; install it with: pip install 'hush[learn]'") from failure
@@ -39,7 +38,6 @@ __all__ = [
     "ParameterGrid",
     "RegressorMixin",
     "available_if",
-    "check_classification_targets",
     "check_is_fitted",
     "clone",
     "entropy_of",
