@@ -108,12 +108,12 @@ def test_pure_epsilon_never_passes_the_promise(epsilon):
     assert compose([part.charge for part in parts]).pure_epsilon <= epsilon
 
 
-@pytest.mark.parametrize("solver", ["statistics", "cd"])
+@pytest.mark.parametrize("solver", ["statistics", "cd", "gd"])
 def test_a_ledger_takes_every_pure_fit(solver):
     X, y, _ = rows(50)
-    for epsilon in (0.7, 1e6):
+    for epsilon, share in ((0.7, 0.9), (1e6, 0.25)):
         paid = ledger(epsilon=epsilon, delta=0.0)
-        model = ridge(epsilon=epsilon, delta=0.0, solver=solver, noise="auto", ledger=paid).fit(X, y)
+        model = ridge(epsilon=epsilon, delta=0.0, solver=solver, noise="auto", ledger=paid, scaling_share=share).fit(X, y)
         assert model.guarantee_.epsilon == epsilon and len(paid.entries) == 1
 
 
@@ -226,6 +226,10 @@ def test_private_labels_may_be_of_any_kind(name):
     model = logistic(classes="private", epsilon=30.0, passes=3).fit(X, given)
     assert set(model.classes_) == set(LABELS[name]) and set(model.predict(X)) <= set(LABELS[name])
     assert np.mean(model.predict(X) == given) > 0.8
+    plain = logistic(classes="private", epsilon=math.inf, noise="auto").fit(X[3:], given[3:])
+    assert set(plain.classes_) == set(LABELS[name])
+    with pytest.raises(InvalidParameter, match="two different labels, got 1"):
+        logistic(classes="private", epsilon=math.inf, noise="auto").fit(X[3:], np.repeat(given[3:4], len(X) - 3))
 
 
 def test_labels_that_nothing_can_count_are_no_labels():

@@ -21,7 +21,7 @@ from hush.errors import HushError
 from hush.learn import ElasticNet, LogisticRegression, PrivateSearchCV, Ridge
 from hush.learn import search as room
 from hush.learn.descent import _Noise
-from hush.learn.selection import Runs, largest_base, run_divergence
+from hush.learn.selection import Runs, any_of, largest_base, run_divergence, split
 from hush.learn.training import plan
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 
@@ -328,11 +328,11 @@ def test_scores_are_what_they_are_called():
 
 def test_the_split_is_by_position_and_covers_every_row_once():
     bits = DeterministicTestEntropy(3).begin()
-    kept, held = room._split(bits, 50, 10)
+    kept, held = split(bits, 50, 10)
     assert sorted([*kept, *held]) == list(range(50)) and len(held) == 10
-    again, _ = room._split(bits, 50, 10)
+    again, _ = split(bits, 50, 10)
     assert list(again) != list(kept)
-    assert sorted({room._one_of(bits, 3) for _ in range(100)}) == [0, 1, 2]
+    assert sorted({any_of(bits, 3) for _ in range(100)}) == [0, 1, 2]
 
 
 # -- the search itself -------------------------------------------------------------------------------------------------------------

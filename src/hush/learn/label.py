@@ -75,7 +75,9 @@ def found(labels: Any, plan: Labels | None, entropy: Entropy | None) -> Any:
     """The labels whose noisy count passes the threshold; without a plan (no privacy asked for) those that occur."""
     counts = _counted(labels)
     if plan is None:
-        return declared(_sorted(list(counts), labels.dtype), labels)
+        if len(counts) != 2:
+            raise InvalidParameter(f"y must hold two different labels, got {len(counts)}; only binary classification is supported.")
+        return _sorted(list(counts), labels.dtype)
     made = plan.mechanism
     noisy = made.value_of(made.noisy(made.on_lattice(np.array([*counts.values(), 0], dtype=np.int64)), entropy))
     shown = _sorted([value for value, count in zip(counts, noisy, strict=False) if count >= plan.threshold], labels.dtype)

@@ -29,9 +29,6 @@ class Objective(Protocol):
     def slope(self, state: Array, target: Array, out: Array) -> Array:
         """l'(margin, y) of every row; may return the state itself."""
 
-    def loss(self, margin: Array, target: Array) -> float:
-        """The mean loss; not private, for tests and non-private fits only."""
-
 
 class _Squared:
     """l = (margin - y)^2 / 2; the state is the residual margin - y."""
@@ -43,9 +40,6 @@ class _Squared:
 
     def slope(self, state: Array, target: Array, out: Array) -> Array:
         return state
-
-    def loss(self, margin: Array, target: Array) -> float:
-        return 0.5 * float(np.mean((margin - target) ** 2))
 
 
 class _Logistic:
@@ -64,9 +58,6 @@ class _Logistic:
         np.reciprocal(out, out=out)
         out -= target
         return out
-
-    def loss(self, margin: Array, target: Array) -> float:
-        return float(np.mean(np.logaddexp(0.0, margin) - target * margin))
 
 
 SQUARED: Objective = _Squared()

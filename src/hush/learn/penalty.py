@@ -32,9 +32,6 @@ class Penalty:
         pulled = np.maximum(np.abs(point) - step * self.l1[index], 0.0)
         return np.sign(point) * pulled / (1.0 + step * self.l2[index])
 
-    def value(self, weights: Array) -> float:
-        return float(np.sum(self.l1 * np.abs(weights) + 0.5 * self.l2 * weights**2))
-
     def violation(self, weights: Array, gradient: Array) -> float:
         """How far (weights, gradient of the smooth part) are from the optimality conditions: 0 at an optimum.
 

@@ -31,14 +31,14 @@ from hush.learn.model import (
 )
 from hush.learn.progress import announce, level
 from hush.learn.receipt import NEIGHBOURS, Guarantee
-from hush.learn.selection import Charges, Runs, largest_base, run_divergence
+from hush.learn.selection import Charges, Runs, any_of, largest_base, run_divergence, split
 from hush.learn.training import plan
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import plain_values
 from hush.noise.staircase import Staircase
-from hush.sampling.entropy import Bits, Entropy, SecureEntropy
+from hush.sampling.entropy import Entropy, SecureEntropy
 from hush.sensitivity import Sensitivity
 from hush.version import __version__
 
@@ -137,10 +137,10 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if told:
             announce(f"PrivateSearchCV: searching {len(made.models)} settings, on {made.kept} rows, scored on {made.held}")
         bits = (SecureEntropy() if entropy is None else entropy).begin()
-        kept, held = _split(bits, rows.shape[0], made.held)
+        kept, held = split(bits, rows.shape[0], made.held)
         best, winner = -math.inf, made.models[0]
         for _ in range(made.runs.draw(bits)):
-            model = _copy(made.models[_one_of(bits, len(made.models))])
+            model = _copy(made.models[any_of(bits, len(made.models))])
             model._fitted(rows[kept], target[kept])
             score = _noisy_score(model, rows[held], target[held], made.score, entropy)
             if score > best:  # of equals the first: as good as a fair coin, since runs are drawn alike
@@ -319,21 +319,6 @@ def _known(model: LinearModel, other: LinearModel) -> LinearModel:
 
 def _names(grid: Any) -> list[str]:
     return sorted({name for one in ParameterGrid(grid) for name in one})
-
-
-def _split(bits: Bits, rows: int, held: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions to train on and to score on, in order: the `held` positions with the largest random words. Privacy asks only that no row
-    is looked at."""
-    order = np.argsort(bits.words(rows, np.uint64)[0], kind="stable")
-    return np.sort(order[: rows - held]), np.sort(order[rows - held :])
-
-
-def _one_of(bits: Bits, count: int) -> int:
-    """A whole number below `count`, all equally likely."""
-    while True:
-        word = int(bits.words(1, np.uint64)[0, 0])
-        if word < (1 << 64) // count * count:
-            return word % count
 
 
 def _score_mechanism(model: LinearModel, epsilon: float, delta: float) -> Mechanism:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hush.errors import Unsupported, within
 from hush.noise.contract import Noise
@@ -30,7 +31,7 @@ from hush.sampling.ball import precision
 from hush.sampling.entropy import Bits
 from hush.sensitivity import Sensitivity
 
-__all__ = ["Charges", "Runs", "largest_base", "run_divergence"]
+__all__ = ["Charges", "Runs", "any_of", "largest_base", "run_divergence", "split"]
 
 #: What a run releases: (noise, sensitivity, times) of all its parts.
 Charges = tuple[tuple[Noise, Sensitivity, int], ...]
@@ -147,3 +148,18 @@ def largest_base(fits: Callable[[float], bool], most: float) -> float:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def split(bits: Bits, rows: int, held: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions to train on and to score on, in order: the `held` positions with the largest random words. Privacy asks only that no row
+    is looked at."""
+    order = np.argsort(bits.words(rows, np.uint64)[0], kind="stable")
+    return np.sort(order[: rows - held]), np.sort(order[rows - held :])
+
+
+def any_of(bits: Bits, count: int) -> int:
+    """A whole number below `count`, all equally likely."""
+    while True:
+        word = int(bits.words(1, np.uint64)[0, 0])
+        if word < (1 << 64) // count * count:
+            return word % count
