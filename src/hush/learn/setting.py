@@ -23,6 +23,8 @@ __all__ = ["SOLVERS", "Setting", "relative_noise", "setting"]
 SOLVERS = ("auto", "cd", "gd", "statistics")
 _PASSES = 20
 _MOST_DRAWS = 5_000_000  # updates of one fit: their noise is drawn at once
+#: Rows limited at three spreads hardly ever push harder: more room would be noise for nothing.
+_LARGEST_CLIP = {"squared": 12.0, "logistic": 4.0}
 #: Below this rho clipping is loosened faster, like rho^(-2/3).
 _FAINT = 0.02
 #: Below this noise in the matrix of products least squares from products is as good as descent or better, and faster.
@@ -78,6 +80,7 @@ def setting(
     else:
         count, rule, most = _PASSES, min(max(0.2 * math.sqrt(0.05 / rho), 0.1), 1.0), _CLIP[objective.name] * rho ** (-1.0 / 3.0)
         most *= max(1.0, _FAINT / rho) ** (1.0 / 3.0)  # where noise is faint, the bias of clipping would be what is left
+        most = min(most, _LARGEST_CLIP[objective.name])
         if objective is SQUARED:  # where noise drowns everything, its steps must stay small
             most *= min(1.0, 0.35 / rho)
         # rows are shortened less the less noise there is: the bias of it fades with the noise
