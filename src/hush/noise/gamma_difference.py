@@ -5,7 +5,10 @@ With G a gamma variable of the same shape, the law is that of sqrt(2 G) times a 
     f(x) = 1/(sqrt(4 pi) Gamma(r)) int exp(r w - e^w - x^2 e^(-w)/4 - w/2) dw,
     P(X > x) = 1/Gamma(r) int exp(r w - e^w) Q(x e^(-w/2)/sqrt 2) dw,
 
-both analytic in a strip: the trapezoidal rule settles them to round-off.
+both analytic in a strip: the trapezoidal rule settles them to round-off. So is the mass next to the centre, which 1/2 minus a tail would
+lose where it is small (P(r, .) the regularised incomplete gamma function),
+
+    P(0 < X < x) = 1/sqrt(pi) int_0^inf P(r, x^2/(4 z^2)) e^(-z^2) dz,          z = e^v.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, kve, log_ndtr
+from scipy.special import gammainc, gammaln, kve, log_ndtr
 
 from hush.errors import epsilons, positive, reject
 from hush.noise.contract import Noise, Region
@@ -31,6 +34,7 @@ Array = NDArray[np.float64]
 _LEAST = 1e-290  # in scales: below, Bessel functions overflow; nothing asks for the density there
 _BESSEL = 20.0  # larger shapes overflow them earlier, and go by the trapezoidal rule
 _ERROR = 1e-12  # relative, of a tail or a density; ten times what is seen
+_SLACK = 2e-13  # absolute, of a loss: regions are found with this much to spare, so that they hold the true ones
 _FURTHEST = 2000.0  # scales: no float holds the probability beyond
 
 
@@ -114,6 +118,26 @@ class GammaDifference(Noise):
         value = np.where(flat <= 0.0, -math.log(2.0), np.where(flat > _FURTHEST, -np.inf, value))
         return np.minimum(value, -math.log(2.0)).reshape(y.shape)
 
+    def _near(self, y: Array) -> Array:
+        """P(0 < X < y), y > 0 scales, to a relative error at any size: 1/2 less the tail where that is a loss of no digits."""
+        out, far = np.empty(y.shape), y >= 1.0
+        with np.errstate(under="ignore"):
+            out[far] = 0.5 - np.exp(self._log_tail(y[far]))
+        close = np.flatnonzero(~far)
+        close = close[np.argsort(y[close])]
+        for part in np.array_split(close, math.ceil(close.size / 500)) if close.size else ():
+            log_y = np.log(y[part])[:, None]
+            start = float(log_y.min()) - 45.0
+            v = start + 0.1 * np.arange(math.ceil((2.2 - start) * 10.0))
+            log_x = 2.0 * (log_y - math.log(2.0) - v)
+            with np.errstate(under="ignore"):
+                below = np.exp(np.minimum(self.shape * log_x, 0.0) - gammaln(self.shape + 1.0))  # the first term is all, for small x
+                middle = (log_x > -40.0) & (log_x < 7.0)
+                below[middle] = gammainc(self.shape, np.exp(log_x[middle]))
+                below[log_x >= 7.0] = 1.0
+                out[part] = (below * np.exp(v - np.exp(2.0 * v))).sum(axis=1) * (0.1 / math.sqrt(math.pi))
+        return out
+
     def _logpdf(self, x: Array) -> Array:
         with np.errstate(over="ignore"):
             return self._log_density(np.abs(x) / self.scale) - math.log(self.scale)
@@ -184,34 +208,29 @@ class GammaDifference(Noise):
             raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
         s = positive("shift", shift) / self.scale
         flat = np.minimum(epsilon.ravel(), self._cap(s)) if self.shape <= 0.5 else epsilon.ravel()
-        lower, upper = (self._half_line if self.shape >= 1.0 else self._interval)(flat, s)
+        lower, upper = self._found(flat.tobytes(), s)
         empty = lower >= upper
         lower, upper = (np.where(empty, 0.0, end * self.scale).reshape(epsilon.shape)[..., None] for end in (lower, upper))
         return Region(lower, upper)
+
+    @lru_cache(maxsize=4)  # noqa: B019 - a value and its error ask for the same region
+    def _found(self, epsilon: bytes, s: float) -> tuple[Array, Array]:
+        return (self._half_line if self.shape >= 1.0 else self._interval)(np.frombuffer(epsilon), s)
 
     def _half_line(self, epsilon: Array, s: float) -> tuple[Array, Array]:
         """r >= 1: the loss rises as x falls from s/2; bisect on t = s/2 - x."""
         low, high = np.zeros_like(epsilon), np.full_like(epsilon, _FURTHEST)
         for _ in range(70):
             t = 0.5 * (low + high)
-            above = self._log_density(np.abs(0.5 * s - t)) - self._log_density(0.5 * s + t) > epsilon
+            above = self._log_density(np.abs(0.5 * s - t)) - self._log_density(0.5 * s + t) > epsilon - _SLACK
             low, high = np.where(above, low, t), np.where(above, t, high)
         reached = high < _FURTHEST
         return np.where(reached, -np.inf, 0.0), np.where(reached, 0.5 * s - high, 0.0)
 
     def _interval(self, epsilon: Array, s: float) -> tuple[Array, Array]:
-        """r < 1: the loss falls on either side of 0, to 0 at s/2 and to the limit s far on the left; bisect on logarithms."""
-
-        def root(loss: Any, far: float) -> Array:
-            low, high = np.full_like(epsilon, math.log(_LEAST)), np.full_like(epsilon, math.log(far))
-            for _ in range(80):
-                middle = 0.5 * (low + high)
-                above = loss(np.exp(middle)) > epsilon
-                low, high = np.where(above, middle, low), np.where(above, high, middle)
-            return np.exp(high)
-
-        upper = root(lambda x: self._log_density(x) - self._log_density(s - x), 0.5 * s)
-        left = root(lambda x: self._log_density(x) - self._log_density(x + s), _FURTHEST)
+        """r < 1: the loss falls on either side of 0, to 0 at s/2 and to the limit s far on the left."""
+        upper = _outermost(lambda x: self._log_density(x) - self._log_density(s - x), epsilon, 0.5 * s)
+        left = _outermost(lambda x: self._log_density(x) - self._log_density(x + s), epsilon, _FURTHEST)
         lower = np.where((epsilon <= s) | (left >= 0.999 * _FURTHEST), -np.inf, -left)
         some = self._log_density(upper) - self._log_density(s - upper) >= epsilon - 1e-9
         return np.where(some, lower, 0.0), np.where(some, upper, 0.0)
@@ -248,21 +267,50 @@ class GammaDifference(Noise):
         return value.reshape(shape), margin.reshape(shape)
 
     def _between(self, low: Array, high: Array) -> Array:
-        """P(low < X < high), low below 0."""
+        """P(low < X < high): low minus infinity, or below 0 with high above it."""
+        out, whole = np.empty(low.shape), np.isneginf(low)
         with np.errstate(under="ignore"):
-            left = np.where(np.isneginf(low), 0.0, np.exp(self._log_tail(np.where(np.isneginf(low), 1.0, -low))))
-            right = np.exp(self._log_tail(np.abs(high)))
-        return np.where(high >= 0.0, 1.0 - right, right) - left
+            right = np.exp(self._log_tail(np.abs(high[whole])))
+        out[whole] = np.where(high[whole] >= 0.0, 1.0 - right, right)
+        if not whole.all():
+            out[~whole] = self._near(-low[~whole]) + self._near(high[~whole])
+        return out
 
     def _log_away(self, low: Array, high: Array, s: float) -> Array:
         """log P(low - s < X < high - s): far from the centre, by tails if wide and by quadrature of the density if narrow."""
         near, bounded = s - high, ~np.isneginf(low)
-        far = np.where(bounded, s - low, near + 1.0)
+        width = np.where(bounded, high - np.where(bounded, low, 0.0), 1.0)  # of the ends themselves: s - low would round it away
+        short = bounded & (width < 0.5 * np.minimum(near, 1.0))
+        out = np.empty(near.shape)
         with np.errstate(divide="ignore", under="ignore"):
-            tail = self._log_tail(near)
-            wide = tail + np.log(-np.expm1(np.minimum(self._log_tail(far) - tail, -1e-300)))
+            tail = self._log_tail(near[~short])
+            beyond = np.where(bounded[~short], self._log_tail(near[~short] + width[~short]), -np.inf)
+            out[~short] = tail + np.log(-np.expm1(np.minimum(beyond - tail, -1e-300)))
             nodes, weights = gauss(16)
-            density = self._log_density(near[:, None] + (far - near)[:, None] * nodes)
-            narrow = np.log((np.exp(density) * weights).sum(axis=1) * (far - near))
-        short = bounded & (far - near < 0.5 * np.minimum(near, 1.0))
-        return np.where(short, narrow, np.where(bounded, wide, tail))
+            density = self._log_density(near[short, None] + width[short, None] * nodes)
+            out[short] = np.log((np.exp(density) * weights).sum(axis=1)) + np.log(width[short])
+        return out
+
+
+def _outermost(loss: Any, epsilon: Array, far: float) -> Array:
+    """Just beyond the x below `far` where a loss that falls with x passes epsilon: chords in log x, and halving every third turn.
+
+    The loss there is within two slacks of epsilon, or nothing lies between x and a point above: the region is never too small.
+    """
+    low, high = np.full_like(epsilon, math.log(_LEAST)), np.full_like(epsilon, math.log(far))
+    target = epsilon - _SLACK
+    above, below = (loss(np.exp(end)) - target for end in (low, high))
+    high, below = np.where(above > 0.0, high, low), np.where(above > 0.0, below, above)
+    for turn in range(120):
+        on = np.flatnonzero((below < -_SLACK) & (high - low > 1e-15 * (1.0 + np.abs(low))))
+        if not on.size:
+            break
+        a, b, at_a, at_b = low[on], high[on], above[on], below[on]
+        with np.errstate(invalid="ignore", over="ignore"):
+            chord = a + (b - a) * (at_a / (at_a - at_b))
+        x = np.where(np.isfinite(chord) & (chord > a) & (chord < b) & (turn % 3 < 2), chord, 0.5 * (a + b))
+        value = loss(np.exp(x)) - target[on]
+        inside = value > 0.0
+        low[on], above[on] = np.where(inside, x, a), np.where(inside, value, at_a)
+        high[on], below[on] = np.where(inside, b, x), np.where(inside, at_b, value)
+    return np.exp(high)

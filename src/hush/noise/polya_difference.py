@@ -5,7 +5,10 @@ makes its coefficients a mixture of geometric ones,
 
     p(k) = (1 - q)^(2r) q^k (sin(pi r)/pi) int_0^inf e^(-(k + r) t) ((1 - q^2 e^(-t)) (1 - e^(-t)))^(-r) dt,          k >= 0,
 
-a positive integral; a whole shape more is a convolution with the two-sided geometric law, two running sums.
+a positive integral; a whole shape more is a convolution with the two-sided geometric law, two running sums. Sums over many shapes leave
+the floats' range; there the ratios rho_k = p(k)/p(k-1) run downwards, as they do for the Skellam law: z d/dz of the generating function is
+
+    q (k - 1 + r) p(k-1) = (1 + q^2) k p(k) - q (k + 1 - r) p(k+1).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported, positive
+from hush.errors import NotCertified, Unsupported, positive
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.numerics.quadrature import gauss
 
@@ -25,7 +28,9 @@ __all__ = ["PolyaDifference"]
 
 Array = NDArray[np.float64]
 
-_MOST_SHAPE = 4096.0  # each whole shape costs two passes over the table
+_MOST_SHAPE = 4096.0  # beyond, the law is Gaussian for all that matters
+_FEW_SHAPES = 32.0  # up to here by running sums: (4 10^6)^32/32! is still a float
+_ULP = float(np.finfo(np.longdouble).eps)
 
 
 @dataclass(frozen=True)
@@ -65,14 +70,47 @@ class PolyaDifference(Lattice):
     @property
     def _points(self) -> int:
         """Up to where p falls below every float; (k + 1)^r more than the geometric law for shapes above 1."""
+        if self.shape > _FEW_SHAPES:
+            return self._reach(750.0)
         reach = 750.0
         for _ in range(3):
             reach = 750.0 + max(self.shape - 1.0, 0.0) * math.log1p(reach / min(self._fall, 1.0)) * (1.0 + self._fall)
         return int(reach / self._fall) + 2
 
+    def _reach(self, depth: float) -> int:
+        """A k with log P(X >= k) < -depth: Chernoff's bound at the best of a few tilts below the fall."""
+        tilts = self._fall * np.append(np.arange(1, 40) / 40.0, 1.0 - 2.0 ** -np.arange(6.0, 27.0))
+        one_less = math.log(-math.expm1(-self._fall))
+        moments = 2.0 * one_less - np.log(-np.expm1(tilts - self._fall)) - np.log(-np.expm1(-tilts - self._fall))
+        return math.ceil(float(np.min((depth + self.shape * moments) / tilts))) + 2
+
     @cached_property
     def _log_table(self) -> Array:
-        """log p(k) for k = 0, 1, 2, ..."""
+        """log p(k) for k = 0, 1, 2, ..., checked: the probabilities sum to 1 and the variance is the known one."""
+        found = self._by_ratios() if self.shape > _FEW_SHAPES else self._by_sums()
+        with np.errstate(under="ignore"):
+            mass = np.exp(found)
+        off = abs(mass[0] + 2.0 * math.fsum(mass[1:]) - 1.0)
+        spread = 2.0 * math.fsum(mass * np.arange(mass.size, dtype=np.float64) ** 2) * self.step**2 / self.variance
+        if not (off < 1e-11 and abs(spread - 1.0) < 1e-9):
+            raise NotCertified(f"the probabilities of {self} could not be established (they miss 1 by {off:.1g}); use Skellam noise.")
+        return found
+
+    def _by_ratios(self) -> Array:
+        """Ratios from far beyond the table downwards: an error there shrinks with every step."""
+        r, one = np.longdouble(self.shape), np.longdouble(1.0)
+        q = np.exp(-np.longdouble(self.step) / np.longdouble(self.scale))
+        centre, last = one + q * q, self._points
+        ratios, ratio = np.empty(last, dtype=np.longdouble), q
+        for k in range(self._reach(900.0) + math.ceil(60.0 / self._fall), 0, -1):
+            ratio = q * (k - one + r) / (centre * k - q * (k + one - r) * ratio)
+            if k <= last:
+                ratios[k - 1] = ratio
+        logs = np.append(np.longdouble(0.0), np.cumsum(np.log(ratios)))
+        with np.errstate(under="ignore"):
+            return (logs - np.log(one + 2.0 * np.sum(np.exp(logs[1:])))).astype(np.float64)
+
+    def _by_sums(self) -> Array:
         k = np.arange(self._points + 1, dtype=np.float64)
         whole, part = divmod(self.shape, 1.0)
         values, turns = (np.ones(k.size), int(whole) - 1) if part == 0.0 else (self._fractional(part), int(whole))
@@ -133,7 +171,8 @@ class PolyaDifference(Lattice):
     @property
     def _unsure(self) -> float:
         """Logarithms near -745 are kept to an ulp or two: losses are raised by this, so that delta errs upwards."""
-        return 4e-16 * (800.0 + abs(float(self._log_table[0])))
+        ratios = 4.0 * _ULP * self._points if self.shape > _FEW_SHAPES else 0.0  # one rounding for each
+        return 4e-16 * (800.0 + abs(float(self._log_table[0]))) + ratios
 
     def error_at(self, epsilon: Array, shift: float) -> Array:
         """What lowering the losses by their error, instead of raising them, would change."""
