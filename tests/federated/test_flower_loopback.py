@@ -79,7 +79,7 @@ app = ServerApp()
 @app.main()
 def main(grid, context):
     out = Path(context.run_config["out"])
-    strategy = ShareStrategy(TERMS, Budgets(out / "ledgers", epsilon=2.0, delta=1e-9))
+    strategy = ShareStrategy(TERMS, Budgets(out / "ledgers", epsilon=2.0, delta=1e-9), view="central", client=str)
     result = strategy.start(grid, ArrayRecord([np.zeros(5)]), num_rounds=3)
     (out / "part").write_text(json.dumps({"history": strategy.history, "model": result.arrays.to_numpy_ndarrays()[0].tolist()}))
     (out / "part").rename(out / "done.json")

@@ -8,9 +8,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from hush.errors import BudgetExceeded, reject
+from hush.errors import BudgetExceeded, InvalidParameter, reject
 from hush.ledger import Ledger
-from hush.ledger.entry import Amount, Entry
+from hush.ledger.entry import Amount, Entry, as_entry
 
 __all__ = ["Budgets"]
 
@@ -35,34 +35,59 @@ class Budgets:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, *, epsilon: float, delta: float, mode: str = "planned") -> None:
+        if folder is not None and not isinstance(folder, str | os.PathLike):
+            raise reject("folder", folder, "a folder, or None for budgets in memory", "write Budgets('ledgers', epsilon=1.0, delta=0.0)")
         self._folder = None if folder is None else Path(folder)
         self._cap = {"epsilon": epsilon, "delta": delta, "mode": mode}
         Ledger(None, epsilon=epsilon, delta=delta, mode=mode).close()  # says now what is wrong with the cap
         if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            except (OSError, ValueError) as failure:
+                raise InvalidParameter(f"folder must be one that can be made and written to, got {str(folder)!r}: {failure}.") from failure
         self._ledgers: dict[str, Ledger] = {}
         self._stopped: dict[str, str] = {}
         self._lock = threading.Lock()
 
+    @property
+    def folder(self) -> Path | None:
+        """Where the files are; None for budgets in memory."""
+        return self._folder
+
+    @property
+    def epsilon(self) -> float:
+        """The cap of each client."""
+        return float(self._cap["epsilon"])  # type: ignore[arg-type]
+
+    def fresh(self) -> Ledger:
+        """A budget that nothing was spent from, in memory: to see what it can pay for."""
+        return Ledger(None, **self._cap)  # type: ignore[arg-type]
+
     def ledger(self, client: object) -> Ledger:
         """The client's ledger; made, or opened, at the first call."""
-        name = str(client)
-        if not _NAME.fullmatch(name):
-            raise reject("client", client, "a name of letters, digits, '.', '_' and '-', at most 100")
+        name = _named(client)
         with self._lock:
             if name not in self._ledgers:
                 path = None if self._folder is None else self._folder / f"{name}.ledger"
                 self._ledgers[name] = Ledger(path, source=f"client {name}", **self._cap)  # type: ignore[arg-type]
             return self._ledgers[name]
 
+    def covers(self, client: object, parts: Any, *, extra_delta: float = 0.0) -> bool:
+        """Would `charge` return True now? Nothing is spent."""
+        if _named(client) in self._stopped:
+            return False
+        account = self.ledger(client)._report()
+        return account.plus([as_entry(parts, "", extra_delta, None, None)]).settled() is not None
+
     def charge(self, client: object, parts: Any, *, label: str = "", extra_delta: float = 0.0) -> bool:
         """Spend on one client: True, on disk, or False where its budget does not cover it; then the client is stopped for good."""
-        if str(client) in self._stopped:
+        name = _named(client)
+        if name in self._stopped:
             return False
         try:
             self._spent(client, parts, label, extra_delta)
         except BudgetExceeded as refusal:
-            self._stopped[str(client)] = str(refusal)
+            self._stopped[name] = str(refusal)
             return False
         return True
 
@@ -100,3 +125,11 @@ class Budgets:
             state = "  stopped" if name in self._stopped else ""
             lines.append(f"{name:<24} {len(ledger.entries):>7} {ledger.spent.epsilon:>9.4f} {ledger.left.epsilon:>9.4f}{state}")
         return "\n".join(lines)
+
+
+def _named(client: object) -> str:
+    """A client's name as a file can bear it."""
+    name = str(client)
+    if not isinstance(client, str | int) or isinstance(client, bool) or not _NAME.fullmatch(name):
+        raise reject("client", client, "a name of letters, digits, '.', '_' and '-', at most 100, or a whole number")
+    return name

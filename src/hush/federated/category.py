@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, budgets, one_of
+from hush.errors import InvalidParameter, one_of, reject
+from hush.federated.stable import one_budget
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 
 __all__ = ["Answers", "answers", "chances"]
@@ -76,17 +77,20 @@ def answers(
     >>> made.method, made.count
     ('response', 3)
     """
-    budget = float(budgets("epsilon", epsilon))
-    names = tuple(categories)
-    places = {name: place for place, name in enumerate(names)}
+    budget = one_budget(epsilon)
+    try:
+        names = tuple(categories)
+        places = {name: place for place, name in enumerate(names)}
+    except TypeError as failure:
+        raise reject("categories", categories, "a list of at least two different ones", "write categories=['yes', 'no']") from failure
     if len(names) < 2 or len(places) != len(names):
         raise InvalidParameter("categories must be at least two different ones; write categories=['yes', 'no'].")
     try:
         own = np.array([places[value] for value in values], dtype=np.int64)
-    except (KeyError, TypeError) as failure:
+    except (KeyError, TypeError):  # without its text, which would name a person's answer
         raise InvalidParameter(
-            f"values must all be among the categories: {failure}; add a category 'other' and map to it before."
-        ) from failure
+            "values must be a list of answers that are all among the categories; add a category 'other' and map to it before."
+        ) from None
     one_of("method", method, ("auto", "response", "unary"))
     k, odds = len(names), _odds(budget)
     response, unary = float((k - 2 + odds) / (odds - 1) ** 2), float(4 * odds / (odds - 1) ** 2)

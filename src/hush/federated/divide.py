@@ -31,31 +31,37 @@ __all__ = ["power"]
 _UP = 1.0 + 4.0 * 2.0**-52
 
 
-def _rounded_up(shape: Fraction) -> float:
-    """The least float that is not below."""
+def _rounded(shape: Fraction, up: bool) -> float:
+    """The nearest float that is not below, or not above."""
     near = float(shape)
-    return near if Fraction(near) >= shape else math.nextafter(near, math.inf)
+    if up:
+        return near if Fraction(near) >= shape else math.nextafter(near, math.inf)
+    return near if Fraction(near) <= shape else math.nextafter(near, 0.0)
 
 
-def power(noise: Noise, ratio: Fraction) -> Noise:
-    """The law with characteristic function phi^ratio, its scale rounded up; the noise itself at ratio 1."""
+def power(noise: Noise, ratio: Fraction, *, up: bool = True) -> Noise:
+    """The law with characteristic function phi^ratio, its scale rounded up; the noise itself at ratio 1.
+
+    up=False rounds down instead: what may be claimed of a sum whose shares were rounded up.
+    """
     if ratio == 1:
         return noise
+    hair = _UP if up else 1.0 / _UP
     match noise.plain():
         case Gaussian(sigma):
-            return Gaussian(sigma * float(ratio) ** 0.5 * _UP)
+            return Gaussian(sigma * float(ratio) ** 0.5 * hair)
         case Stable(alpha, gamma):
-            return Stable(alpha, gamma * float(ratio) ** (1.0 / alpha) * _UP)
+            return Stable(alpha, gamma * float(ratio) ** (1.0 / alpha) * hair)
         case Laplace(scale):
-            return GammaDifference(_rounded_up(ratio), scale)
+            return GammaDifference(_rounded(ratio, up), scale)
         case GammaDifference(shape, scale):
-            return GammaDifference(_rounded_up(Fraction(shape) * ratio), scale).plain()
+            return GammaDifference(_rounded(Fraction(shape) * ratio, up), scale).plain()
         case Discrete(Laplace(scale), step):
-            return PolyaDifference(_rounded_up(ratio), scale, step)
+            return PolyaDifference(_rounded(ratio, up), scale, step)
         case PolyaDifference(shape, scale, step):
-            return PolyaDifference(_rounded_up(Fraction(shape) * ratio), scale, step)
+            return PolyaDifference(_rounded(Fraction(shape) * ratio, up), scale, step)
         case Skellam(sigma, step):
-            return Skellam(sigma * float(ratio) ** 0.5 * _UP, step)
+            return Skellam(sigma * float(ratio) ** 0.5 * hair, step)
     raise Unsupported(
         f"{type(noise).__name__} noise is not known to be a sum of smaller independent noises; "
         "share Stable, Gaussian, Laplace, Discrete(Laplace(...)) or Skellam noise."

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import as_float, deltas, reject, whole
+from hush.errors import as_float, reject, whole
 from hush.federated.share import Share, share
+from hush.federated.stable import one_delta
 from hush.noise.contract import Noise
 from hush.sampling.entropy import Entropy
 
@@ -87,15 +88,25 @@ def dropout(
     >>> [row.kept for row in table.rows]
     [True, False, False, True, True, True]
     """
-    count, share_of = whole("parties", parties), float(deltas("delta", delta, zero=True))
-    parts = sorted({_part(value) for value in gone})
-    left = {part: count - math.ceil(part * count) for part in parts}
+    count, share_of = whole("parties", parties), one_delta(delta)
+    parts = _parts(gone)
+    left = {part: count - math.ceil(part * count - 1e-9) for part in parts}  # 0.07 of 100 is 7, though 0.07 * 100 is a hair more
     worst = min(left.values())
     if worst < 1:
         raise reject("gone", parts[-1], "few enough that one party is left")
     plans = [(False, share(noise, count))] + ([(True, share(noise, count, honest=worst))] if worst < count else [])
     rows = [_row(plan, planned, part, left[part], share_of, sensitivity, runs, entropy) for planned, plan in plans for part in parts]
     return DropoutTable(noise, count, share_of, tuple(rows))
+
+
+def _parts(gone: Any) -> list[float]:
+    try:
+        parts = sorted({_part(value) for value in gone})
+    except TypeError:
+        parts = []
+    if not parts:
+        raise reject("gone", gone, "a list of shares of the parties, at least one", "write gone=(0.0, 0.1, 0.3)")
+    return parts
 
 
 def _part(value: Any) -> float:

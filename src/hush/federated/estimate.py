@@ -13,13 +13,14 @@ they were drawn from at random.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import betainc, gammaln, ndtri
 
 from hush.errors import HushError, InvalidParameter, Unsupported, as_float, one_of, reject
 from hush.federated.category import Answers
@@ -33,6 +34,7 @@ __all__ = ["Estimate", "Histogram", "half_width", "histogram", "mean", "methods"
 
 METHODS = ("average", "bounded")
 _FEW = 50  # below this many reports the normal law is not relied on
+_NORMAL = 200.0  # a variance of a tally from which on the normal law is relied on
 _MANY = 100_000  # above, the convolution is normal to a part in a thousand at any level met here
 _PER_DEVIATION = 8  # grid points of a convolution in one standard deviation
 
@@ -187,24 +189,64 @@ class Histogram:
 def histogram(answers: Answers, *, level: float = 0.95) -> Histogram:
     """How many people are in each category, from their locally private answers: (tally - n stray)/(keep - stray).
 
-    Guarantees: each interval holds its count with probability about `level` (a score interval with continuity correction: it inverts the
-    normal test with the variance of the count in question); counts are of those who answered.
+    Guarantees: each interval holds its count with probability at least `level` where few strays are expected (the tails of the two
+    binomial laws, summed), with about that much elsewhere (a score interval with continuity correction: it inverts the normal test with the
+    variance of the count in question); counts are of those who answered.
     """
     if not isinstance(answers, Answers) or answers.count == 0:
         raise InvalidParameter("answers must be what answers() returned, for at least one person.")
-    z = float(-ndtri(0.5 * (1.0 - as_level(level))))
+    sure = as_level(level)
+    z = float(-ndtri(0.5 * (1.0 - sure)))
     n, p, q = answers.count, float(answers.keep), float(answers.stray)
     tally = answers.tallies.astype(np.float64)
-    low, high = (_ends(tally + half, n, p, q, z)[end] for end, half in ((0, -0.5), (1, 0.5)))
+    low, high = (np.clip(_ends(tally + half, n, p, q, z)[end], 0.0, n) for end, half in ((0, -0.5), (1, 0.5)))
+    for place in np.flatnonzero(low * p * (1.0 - p) + (n - low) * q * (1.0 - q) < _NORMAL):
+        low[place], high[place] = _exact_ends(int(tally[place]), n, p, q, 0.5 * (1.0 - sure))
     value = (tally - n * q) / (p - q)
-    ends = [tuple(np.clip(end, 0.0, n).tolist()) for end in (low, high)]
-    return Histogram(answers.categories, tuple(value.tolist()), ends[0], ends[1], level, answers.method, answers.why)
+    return Histogram(
+        answers.categories, tuple(value.tolist()), tuple(low.tolist()), tuple(high.tolist()), sure, answers.method, answers.why
+    )
 
 
 def _ends(tally: NDArray[np.float64], n: int, p: float, q: float, z: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The counts c where (tally - n q - c (p - q))^2 = z^2 (c p (1 - p) + (n - c) q (1 - q))."""
+    """The counts c where (tally - n q - c (p - q))^2 = z^2 (c p (1 - p) + (n - c) q (1 - q)).
+
+    No such c: fewer reports than even an empty category explains, and 0 is the nearest count.
+    """
     over, gap = tally - n * q, p - q
     linear = 2.0 * over * gap + z * z * (p * (1.0 - p) - q * (1.0 - q))
-    constant = over**2 - z * z * n * q * (1.0 - q)
-    root = np.sqrt(np.maximum(linear**2 - 4.0 * gap * gap * constant, 0.0))
-    return (linear - root) / (2.0 * gap * gap), (linear + root) / (2.0 * gap * gap)
+    square = linear**2 - 4.0 * gap * gap * (over**2 - z * z * n * q * (1.0 - q))
+    root = np.sqrt(np.maximum(square, 0.0))
+    low, high = ((linear + sign * root) / (2.0 * gap * gap) for sign in (-1.0, 1.0))
+    return np.where(square < 0.0, 0.0, low), np.where(square < 0.0, 0.0, high)
+
+
+def _exact_ends(tally: int, n: int, p: float, q: float, beyond: float) -> tuple[float, float]:
+    """The least and the largest count c that a tally does not speak against: P(T >= tally) and P(T <= tally) above `beyond`.
+
+    T is binomial(c, p) plus binomial(n - c, q), and rises with c.
+    """
+    low = _first(n, lambda c: _at_least(tally, n, c, p, q) > beyond)
+    high = _first(n, lambda c: 1.0 - _at_least(tally + 1, n, c, p, q) <= beyond) - 1
+    return float(min(low, n)), float(max(high, 0))
+
+
+def _first(n: int, holds: Callable[[int], bool]) -> int:
+    """The least c from 0 to n where what stays true once it is holds; n + 1 if it never does."""
+    low, high = -1, n + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _at_least(tally: int, n: int, c: int, p: float, q: float) -> float:
+    """P(T >= tally): over the likely values j of the first law, the tail of the second."""
+    wide = 10.0 * math.sqrt(c * p * (1.0 - p)) + 30.0
+    j = np.arange(max(math.floor(c * p - wide), 0), min(math.ceil(c * p + wide), c) + 1, dtype=np.float64)
+    mass = np.exp(gammaln(c + 1.0) - gammaln(j + 1.0) - gammaln(c - j + 1.0) + j * math.log(p) + (c - j) * math.log1p(-p))
+    rest = tally - j  # the second law has to bring this many
+    inside = (rest > 0.0) & (rest <= n - c)
+    tail = np.where(rest <= 0.0, 1.0, 0.0)
+    tail[inside] = betainc(rest[inside], n - c - rest[inside] + 1.0, q)
+    return float(mass @ tail)

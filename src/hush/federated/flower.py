@@ -14,6 +14,7 @@ server that sees each message. Flower without such a protocol shows the server e
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -29,7 +30,7 @@ try:
 except ImportError as failure:
     raise ImportError("hush.federated.flower needs Flower; install it with: pip install 'hush[federated]'") from failure
 
-from hush.errors import HushError, InvalidParameter, one_of, reject, whole
+from hush.errors import BudgetExceeded, InvalidParameter, Unsupported, one_of, reject, whole
 from hush.federated.budget import Budgets
 from hush.federated.terms import Terms
 from hush.ledger import Ledger
@@ -40,6 +41,7 @@ __all__ = ["ShareMod", "ShareStrategy"]
 #: Names in messages.
 UPDATE, STOP, STOPPED = "hush-update", "hush-stop", "hush-stopped"
 REFUSED = 6  # Flower's code for a mod that cannot go on
+_LOG = logging.getLogger("hush.federated")  # the client's own: what went wrong may speak of the data, and stays there
 
 
 class ShareMod:
@@ -50,8 +52,10 @@ class ShareMod:
     Messages other than training would go around the protection and are refused, unless their type is named in `unprotected`.
 
     ledger: the client's own ledger, or a function of Flower's Context that gives it; it is charged before the draw, for `view`
-    ("local": what this message alone tells), and a refusal is the answer that the server gets. A client that has one need not trust the
-    server's book-keeping.
+    ("local": what this message alone tells), and "budget refused" is all that the server gets then. A client that has one need not trust
+    the server's book-keeping.
+
+    Whatever goes wrong from training on, the server gets one of three constant texts; the cause goes to the client's log "hush.federated".
     """
 
     def __init__(
@@ -72,23 +76,30 @@ class ShareMod:
         kind = msg.metadata.message_type
         if kind.split(".")[0] != MessageType.TRAIN:
             return call_next(msg, ctxt) if kind in self._unprotected else _refusal(msg, f"{kind} messages are not protected by this client")
+        words, doing = None, "training failed"
         try:
             out = call_next(msg, ctxt)
-        except Exception:  # its text may speak of the data, and Flower would send it
-            return _refusal(msg, "training failed")
-        if out.has_error():
-            return _refusal(msg, "training failed")
-        try:
-            update = _flat(_arrays(out)) - _flat(_arrays(msg))
-            self._terms.on_lattice(update)  # its shape is checked before anything is spent
-            if self._ledger is not None:
-                own = self._ledger if isinstance(self._ledger, Ledger) else self._ledger(ctxt)
-                own.spend(self._terms.parts(self._view), label=f"run {ctxt.run_id}", extra_delta=self._terms.slip(rounds=1))
-            words = self._terms.message(update, entropy=self._entropy)
-        except HushError as failure:
-            return _refusal(msg, str(failure))
+            if not out.has_error():
+                doing = "update refused"
+                update = _flat(_arrays(out)) - _flat(_arrays(msg))
+                self._terms.on_lattice(update)  # its shape is checked before anything is spent
+                doing = "budget refused"
+                self._pay(ctxt)
+                doing = "update refused"
+                words = self._terms.message(update, entropy=self._entropy)
+        except Exception:  # any of them may quote the data, and Flower would send it
+            _LOG.exception("hush: %s", doing)
+        if words is None:
+            return _refusal(msg, doing)
         record = RecordDict({UPDATE: ArrayRecord({"steps": Array(words)}), "metrics": MetricRecord({"num-examples": 1})})
         return Message(record, reply_to=msg)
+
+    def _pay(self, ctxt: Context) -> None:
+        if self._ledger is None:
+            return
+        own = self._ledger if isinstance(self._ledger, Ledger) else self._ledger(ctxt)
+        slip = self._terms.slip(rounds=1, view=self._view, epsilon=own.cap.epsilon)
+        own.spend(self._terms.parts(self._view), label=f"run {ctxt.run_id}", extra_delta=slip)
 
 
 def _refusal(msg: Message, reason: str) -> Message:
@@ -111,12 +122,14 @@ def _flat(arrays: list[Any]) -> Any:
 
 
 class ShareStrategy(FedAvg):
-    """Federated averaging of shares, with a budget for every client: `ShareStrategy(terms, Budgets(folder, epsilon=, delta=))`.
+    """Federated averaging of shares, with a budget for every client: `ShareStrategy(terms, Budgets(folder, epsilon=, delta=), view=)`.
 
-    Each client's ledger is charged before the client is asked (`view`: "central" if a secure aggregation protocol carries the messages,
-    else "local"). A client whose budget is used up is told to stop once and not asked again. A round with fewer answers than
-    `terms.share.honest` plus `colluding`, the clients that may be on the server's side, is not opened: its sum would hold less noise than
-    was paid for. `client` names the ledger of a node.
+    Each client's ledger is charged before the client is asked. view: "central" if a secure aggregation protocol carries the messages,
+    "local" if the server sees each of them, as Flower's plain messages show it. A client whose budget is used up is told to stop once and
+    not asked again. A round with fewer answers than `terms.share.honest` plus `colluding`, the clients that may be on the server's side, is
+    not opened: its sum would hold less noise than was paid for; where fewer than that can pay, nobody is charged or asked.
+
+    client: names the ledger of a node. Budgets in a folder need it: a node that is started anew has a new number, and by that a new budget.
     """
 
     def __init__(
@@ -124,16 +137,27 @@ class ShareStrategy(FedAvg):
         terms: Terms,
         budgets: Budgets,
         *,
-        view: str = "central",
+        view: str,
         colluding: int = 0,
-        client: Callable[[int], str] = str,
+        client: Callable[[int], str] | None = None,
         **options: Any,
     ) -> None:
         self._needed = terms.share.honest + whole("colluding", colluding, 0)
         if self._needed > terms.share.parties:
             raise reject("colluding", colluding, f"at most parties - honest = {terms.share.parties - terms.share.honest}")
+        if client is None and budgets.folder is not None:
+            raise InvalidParameter(
+                "client must name the ledger of a node when budgets are kept in a folder: a node that is started anew has a new number and "
+                "would get a new budget; write client=lambda node: names[node]."
+            )
         super().__init__(**{"fraction_evaluate": 0.0, "min_train_nodes": 1, "min_available_nodes": self._needed} | options)
-        self.terms, self.budgets, self.view, self._client = terms, budgets, one_of("view", view, ("central", "local")), client
+        self.terms, self.budgets, self.view = terms, budgets, one_of("view", view, ("central", "local"))
+        self._client: Callable[[int], str] = client or str
+        self._slip = terms.slip(rounds=1, view=view, epsilon=budgets.epsilon)
+        try:
+            budgets.fresh().spend(terms.parts(view), extra_delta=self._slip)
+        except (BudgetExceeded, InvalidParameter, Unsupported) as refused:
+            raise InvalidParameter(f"no client can ever pay for a round in the {view} view, so none would be asked: {refused}") from refused
         self._told: set[int] = set()
         self._model: ArrayRecord | None = None
         #: (round, clients paid for, answers, was the sum opened?)
@@ -141,17 +165,22 @@ class ShareStrategy(FedAvg):
         self._paid = 0
 
     def configure_train(self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid) -> Iterable[Message]:
-        """Charge, then ask; those that cannot pay are told to stop."""
+        """Count who can pay; if they are enough, charge, then ask. Those that cannot pay are told to stop."""
         self._model, out, self._paid = arrays, [], 0
-        parts, slip = self.terms.parts(self.view), self.terms.slip(rounds=1)
-        for message in super().configure_train(server_round, arrays, config, grid):
-            node = message.metadata.dst_node_id
-            if self.budgets.charge(self._client(node), parts, label=f"round {server_round}", extra_delta=slip):
+        parts, label = self.terms.parts(self.view), f"round {server_round}"
+        messages = list(super().configure_train(server_round, arrays, config, grid))
+        named = [(message, message.metadata.dst_node_id, self._client(message.metadata.dst_node_id)) for message in messages]
+        able = [self.budgets.covers(client, parts, extra_delta=self._slip) for _, _, client in named]
+        enough = sum(able) >= self._needed
+        for (message, node, client), can in zip(named, able, strict=True):
+            if can and not enough:
+                continue  # it keeps its budget: the sum could not be opened
+            if self.budgets.charge(client, parts, label=label, extra_delta=self._slip):
                 out.append(message)
                 self._paid += 1
             elif node not in self._told:
                 self._told.add(node)
-                notice = RecordDict({"config": ConfigRecord({STOP: self.budgets.reason(self._client(node))})})
+                notice = RecordDict({"config": ConfigRecord({STOP: self.budgets.reason(client)})})
                 out.append(Message(notice, dst_node_id=node, message_type=MessageType.TRAIN))
         return out
 

@@ -34,7 +34,7 @@ from hush.numerics.bracket import Bracket
 from hush.privacy.curve import Curve
 from hush.privacy.vector import curve
 
-__all__ = ["Near", "RoundedSum", "beyond", "rounded_sum_curve"]
+__all__ = ["Near", "RoundedSum", "beyond", "rounded_sum_curve", "saturated"]
 
 Array = NDArray[np.float64]
 
@@ -216,7 +216,13 @@ class RoundedSum(Noise):
 
     @property
     def variance(self) -> float:
-        return self.count * (self.noise.variance + self.step**2 / 12.0)
+        """count times that of one rounded share: step^2 sum over k of (2k - 1) P(|X| > (k - 1/2) step); infinite for stable shares."""
+        if not isinstance(self.noise, Gaussian):
+            return math.inf
+        if self.noise.sigma > 4.0 * self.step:  # but for e^(-2 pi^2 16)
+            return self.count * (self.noise.variance + self.step**2 / 12.0)
+        k = np.arange(1.0, 200.0)
+        return self.count * self.step**2 * math.fsum((2.0 * k - 1.0) * 2.0 * np.asarray(self.noise.sf((k - 0.5) * self.step)))
 
     def scaled(self, k: float) -> RoundedSum:
         return RoundedSum(self.noise.scaled(k), self.count, self.step * positive("k", k))
@@ -257,19 +263,26 @@ class Near(Curve):
         return Bracket(np.maximum(np.asarray(found.lower) - moved, 0.0), upper)
 
 
-def rounded_sum_curve(noise: Noise, count: int, step: float, sensitivity: Any) -> Curve:
-    """The privacy of `count` rounded shares: on a fine lattice by a theorem, else by the certificate.
+def saturated(noise: Noise, count: int, step: float) -> float:
+    """A bound on the chance that one of `count` draws on the lattice does not fit its word: draws saturate at +-2^62."""
+    return 2.0 * count * float(np.asarray(noise.sf(2.0**61 * step)))
+
+
+def rounded_sum_curve(noise: Noise, count: int, step: float, sensitivity: Any, coordinates: int = 1) -> Curve:
+    """The privacy of `count` rounded shares: on a fine lattice by a theorem, else by the certificate; and of draws that saturate.
 
     But for the terms m != 0, phi_r^n is the transform of round(T + U_1 + ... + U_(n-1)), U_i uniform on a step: post-processing of T. What
     those terms change is at most A = 3 (n + 1) phi(pi/h) at any point. With phi(pi/h) <= e^-400/n^2 the sum over e^200 points and the mass
     beyond them (at most e^-200 times the scale in steps) come to less than 1e-60, and for 10^10 coordinates to less than 1e-50.
     """
     law = RoundedSum(noise, count, step, lazy=True)
-    total = power(law.noise, Fraction(count))
+    total = power(law.noise, Fraction(count), up=False)
+    lost = coordinates * saturated(law.noise, count, step)
     fine = float(law._decay(np.array(math.pi))) >= 400.0 + 2.0 * math.log(count)
     if fine and count <= 10**9 and float(total.isf(0.25)) < 1e20 * step:
-        return Near(curve(total, sensitivity), 1e-50)
-    return curve(RoundedSum(noise, count, step), sensitivity)
+        return Near(curve(total, sensitivity), 1e-50 + lost)
+    made = curve(RoundedSum(noise, count, step), sensitivity)
+    return Near(made, lost) if lost > 0.0 else made
 
 
 def _log_sinc(x: Array) -> Array:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibrate import calibrate
-from hush.errors import HushError, InvalidParameter, as_float, budgets, deltas, one_of, reals, reject
-from hush.federated.stable import calibrate_stable
+from hush.errors import HushError, InvalidParameter, as_float, one_of, reject
+from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.federated.unbiased import bounded
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import FAMILIES, in_words
@@ -86,7 +86,7 @@ class Reports:
 
 def gather(reports: Iterable[Reports]) -> Reports:
     """The reports of many devices as one; they must have been made alike."""
-    parts = list(reports)
+    parts = list(reports) if isinstance(reports, Iterable) else []
     if not parts or not all(isinstance(part, Reports) for part in parts):
         raise InvalidParameter("reports must be a list of what local() returned, at least one; write gather([first, second]).")
     first = parts[0]
@@ -122,18 +122,29 @@ def local(
     """
     start, end = local_range(low, high)
     chosen = local_noise(epsilon, delta=delta, noise=noise)
-    held = reals("values", values, "finite numbers")
-    if not np.isfinite(held).all():
-        raise reject("values", values, "finite numbers", "drop missing values before, or give them a public stand-in")
+    held = _held(values)
     made = Mechanism(chosen, WHOLE_RANGE, 1.0 / STEPS)
     made.prepare()
     steps = made.noisy(_on_lattice(held.ravel(), start, end), entropy)
     return Reports(steps, chosen, start, end, float(epsilon), float(delta))
 
 
+def _held(values: Any) -> NDArray[np.float64]:
+    """Finite numbers; the message does not quote them, for they are what is to be kept."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(
+            "values must be finite numbers, one for each person; drop missing values before, or give them a public stand-in."
+        ) from None
+
+
 def local_noise(epsilon: float, *, delta: float = 0.0, noise: str | Noise = "auto") -> Noise:
     """The noise, in units of the range, that `local` adds."""
-    budget, share = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+    budget, share = one_budget(epsilon), one_delta(delta)
     if isinstance(noise, Noise):
         given = float(np.asarray(curve(noise, WHOLE_RANGE).epsilon_upper(share)))
         if given > budget:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri
 
-from hush.errors import HushError, InvalidParameter, positive, whole
+from hush.errors import HushError, InvalidParameter, positive, reject, whole
 from hush.federated.category import chances
 from hush.federated.estimate import METHODS, as_level, half_width
 from hush.federated.local import LOCAL_FAMILIES, local_noise, local_range
-from hush.federated.stable import calibrate_stable
+from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.noise.contract import Noise
 
 __all__ = ["Need", "ReportPlan", "answers_needed", "reports_needed"]
@@ -83,7 +83,12 @@ def reports_needed(
     start, end = local_range(low, high)
     goal = positive("error", error, "write error=2.0") / (end - start)
     level = as_level(level)
-    names = tuple(families) if families is not None else LOCAL_FAMILIES if delta > 0.0 else LOCAL_FAMILIES[:-1]
+    epsilon, delta = one_budget(epsilon), one_delta(delta)
+    names: tuple[str, ...] = LOCAL_FAMILIES if delta > 0.0 else LOCAL_FAMILIES[:-1]
+    if families is not None:
+        if isinstance(families, str) or not isinstance(families, Iterable):
+            raise reject("families", families, "a list of names of families", "write families=['laplace']")
+        names = tuple(families)
     rows = [row for name in names for row in _rows(name, epsilon, delta, goal, level, end - start)]
     if not rows:
         raise InvalidParameter("families must name at least one; write families=['laplace'].")
@@ -101,7 +106,7 @@ def answers_needed(error: float, epsilon: float, categories: int, *, level: floa
     'response'
     """
     goal, sure = positive("error", error, "write error=0.02"), as_level(level)
-    k = whole("categories", categories, 2)
+    epsilon, k = one_budget(epsilon), whole("categories", categories, 2)
     z, rows = float(-ndtri(0.5 * (1.0 - sure))), []
     for method in ("response", "unary"):
         keep, stray = (float(value) for value in chances(epsilon, k, method))

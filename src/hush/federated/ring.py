@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, deltas, positive, whole
-from hush.federated.lattice import beyond
+from hush.errors import InvalidParameter, Unsupported, as_float, deltas, positive, whole
+from hush.federated.lattice import beyond, saturated
 from hush.federated.share import Share
 from hush.noise.lattice import Lattice
 from hush.numerics.bracket import Bracket
@@ -95,6 +95,10 @@ def ring(share: Share, *, bound: int, overflow: float, step: float | None = None
     >>> ring(share(Skellam(100.0), 1000), bound=100_000, overflow=1e-9).bits
     18
     """
+    if not isinstance(share, Share):
+        raise InvalidParameter(
+            f"share must be what share() returned, got {type(share).__name__}; write ring(share(Skellam(100.0), 1000), ...)."
+        )
     law = share.noise
     if isinstance(law, Lattice):
         if step is not None and positive("step", step) != law.step:
@@ -103,10 +107,15 @@ def ring(share: Share, *, bound: int, overflow: float, step: float | None = None
     if step is None:
         raise InvalidParameter("step must be given for noise that is rounded to a lattice; write step=0.1.")
     step = positive("step", step)
-    most, allowed = whole("bound", bound, 0, "write bound=100_000"), float(deltas("overflow", overflow, zero=False))
-    saturated = 2.0 * float(np.asarray(law.sf(2.0**61 * step))) * share.parties
+    most, allowed = whole("bound", bound, 0, "write bound=100_000"), _chance(overflow)
+    lost_draws = saturated(law, share.parties, step)
     for bits in range(max(2, most.bit_length() + 1), 62):
         room = float((1 << (bits - 1)) - 1 - most)
-        if room >= 1.0 and (lost := beyond(law, share.parties, room, step) + saturated) <= allowed:
+        if room >= 1.0 and (lost := beyond(law, share.parties, room, step) + lost_draws) <= allowed:
             return Ring(share, step, most, bits, max(lost, 1e-300))  # never 0: floats underflow
     raise Unsupported(f"no modulus below 2^62 keeps the overflow at {allowed:g}; use a coarser step than {step:g}, or allow more overflow.")
+
+
+def _chance(overflow: Any) -> float:
+    allowed = "one number in (0, 1)"
+    return float(deltas("overflow", as_float("overflow", overflow, allowed, "write overflow=1e-9"), zero=False))

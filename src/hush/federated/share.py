@@ -54,18 +54,19 @@ class Share:
         """`size` draws of one share, as whole numbers of lattice steps: exactly the share's law rounded to (or living on) the lattice."""
         return draw(self.noise, size, step, entropy)
 
-    def central(self, sensitivity: Any = 1.0, *, answering: int | None = None, step: float | None = None) -> Curve:
+    def central(self, sensitivity: Any = 1.0, *, answering: int | None = None, step: float | None = None, coordinates: int = 1) -> Curve:
         """The privacy of the sum of `answering` honest shares (as many as were planned for, unless told).
 
         Without `step`, of shares that are real numbers, or that live on a lattice. With it, of shares rounded to that lattice, by the
-        theorem or the certificate of `rounded_sum_curve`: the sum of rounded shares is not the rounded sum.
+        theorem or the certificate of `rounded_sum_curve`: the sum of rounded shares is not the rounded sum. `coordinates` says how many
+        numbers are released so, since each draw that saturates its 64 bits counts.
         """
         count = self.honest if answering is None else whole("answering", answering, 1, "write answering=70")
         if count > self.parties:
             raise reject("answering", answering, f"at most the {self.parties} parties", f"write answering={self.parties}")
         if step is None or self.noise.discrete:
-            return curve(self.sum_of(count), sensitivity)
-        return rounded_sum_curve(self.noise, count, step, sensitivity)
+            return curve(power(self.target, Fraction(count, self.honest), up=False), sensitivity)
+        return rounded_sum_curve(self.noise, count, step, sensitivity, whole("coordinates", coordinates))
 
     def local(self, sensitivity: Any = 1.0) -> Curve:
         """The privacy of one party's own message, seen by itself: rounding it is post-processing."""

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
-from hush.errors import Unsupported, budgets, positive, within
+from hush.errors import Unsupported, as_float, budgets, deltas, positive, within
 from hush.noise.stable import Stable
 
-__all__ = ["StablePlan", "calibrate_stable"]
+__all__ = ["StablePlan", "calibrate_stable", "one_budget", "one_delta"]
+
+
+def one_budget(epsilon: Any) -> float:
+    """One epsilon to calibrate for; arrays, None and words are refused."""
+    return float(budgets("epsilon", as_float("epsilon", epsilon, "one number greater than 0", "write epsilon=1.0")))
+
+
+def one_delta(delta: Any) -> float:
+    """One delta in [0, 1)."""
+    return float(deltas("delta", as_float("delta", delta, "one number in [0, 1)", "write delta=1e-6"), zero=True))
 
 
 @dataclass(frozen=True)
@@ -95,7 +106,7 @@ def calibrate_stable(epsilon: float, sensitivity: float = 1.0, *, alpha: float |
     >>> round(plan.alpha, 1), round(plan.laplace_ratio, 2)
     (1.7, 1.55)
     """
-    target = float(budgets("epsilon", epsilon))
+    target = one_budget(epsilon)
     moved = positive("sensitivity", sensitivity)
     if alpha is None:
         alpha = _best_alpha(target)

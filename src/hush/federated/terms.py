@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibrate import calibrate
-from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, positive, reject, whole
+from hush.errors import InvalidParameter, Unsupported, one_of, positive, reject, whole
 from hush.federated.share import Share, share
+from hush.federated.stable import one_budget, one_delta
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Noise
 from hush.noise.gaussian import Gaussian
@@ -83,24 +84,33 @@ class Terms:
     def curve(self, view: str, *, rounds: int | None = None) -> Curve:
         """The privacy curve of `rounds` rounds (all of them, unless told) in a view; `slip` comes on top of its delta."""
         noise, bound, _ = self.parts(view)[0]
-        return compose([(noise, bound, self.rounds if rounds is None else rounds)])
+        return compose([(noise, bound, self._turns(rounds))])
 
     def epsilon(self, view: str, delta: float = 0.0, *, rounds: int | None = None) -> float:
         """The epsilon of `rounds` rounds at delta, an upper bound; at delta = 0 it is pure but for `slip`."""
         return float(np.asarray(self.curve(view, rounds=rounds).epsilon_upper(delta)))
 
-    def slip(self, *, rounds: int | None = None) -> float:
+    def slip(self, *, rounds: int | None = None, view: str = "central", epsilon: float | None = None) -> float:
         """What is added to delta for aliasing and for overflow, over all coordinates and rounds (see the module's theorem).
 
-        A law within total variation v of one that is (epsilon, delta)-private is (epsilon, delta + (1 + e^epsilon) v)-private; here epsilon
-        is that of one round, at delta 1e-6 where it is not pure.
+        A law within total variation v of one that is (epsilon, delta)-private is (epsilon, delta + (1 + e^epsilon) v)-private, at the
+        epsilon where the delta of everything is read: `epsilon` (a ledger's cap), or unless told that of all rounds at delta 1e-12.
+        Where one round has a pure epsilon p its curve rises by c = (1 + e^p) v at most, everywhere; a loss that is infinite with
+        probability c/(1 - delta(0)) <= (1 + e^p) c/2 accounts for that, and such probabilities add up over rounds, whatever is read.
         """
+        turns = self._turns(rounds)
         one, m = self.share.noise.plain(), self.share.parties
         leaves = 2.0 * m * float(np.asarray(one.sf(math.ldexp(self.step, _BITS) * (1.0 - 1e-9))))
         variation = self.coordinates * (leaves + math.exp(min(_log_aliasing(one, m, self.step) + 64.0 * math.log(2.0), 0.0)))
-        pure = self.epsilon("central", 0.0, rounds=1)
-        worst = pure if math.isfinite(pure) else self.epsilon("central", 1e-6, rounds=1)
-        return max((self.rounds if rounds is None else rounds) * variation * (1.0 + math.exp(min(worst, 700.0))), 5e-324)
+        pure = self.epsilon(view, 0.0, rounds=1)
+        if math.isfinite(pure):
+            factor = 0.5 * (1.0 + math.exp(min(pure, 350.0))) ** 2
+        else:
+            factor = 1.0 + math.exp(min(self.epsilon(view, 1e-12) if epsilon is None else one_budget(epsilon), 700.0))
+        return max(turns * variation * factor, 5e-324)
+
+    def _turns(self, rounds: int | None) -> int:
+        return self.rounds if rounds is None else whole("rounds", rounds, 1, "write rounds=1, or leave it out for all of them")
 
     # -- what a client does ----------------------------------------------------------------------------------------------------------
 
@@ -109,7 +119,7 @@ class Terms:
 
         An update that is not finite (a diverged model) counts as zeros.
         """
-        vector = np.asarray(update, dtype=np.float64).ravel()
+        vector = _numbers("update", update)
         if vector.size != self.coordinates:
             raise InvalidParameter(f"the update has {vector.size} numbers and the terms say {self.coordinates}; agree on the model first.")
         vector = vector if np.isfinite(vector).all() else np.zeros(self.coordinates)
@@ -139,13 +149,19 @@ class Terms:
 
     def mean_update(self, messages: list[NDArray[np.int64]]) -> NDArray[np.float64]:
         """The sum of messages, modulo 2^64 as secure aggregation gives it, as a mean update. Fewer than planned for are not opened."""
+        try:
+            messages = [np.asarray(message) for message in messages]
+        except (TypeError, ValueError) as failure:
+            raise InvalidParameter("messages must be a list of what clients sent; write mean_update([first, second, ...]).") from failure
+        if any(message.dtype.kind != "i" or message.shape != (self.coordinates,) for message in messages):
+            raise InvalidParameter(f"messages must each be {self.coordinates} whole numbers, as terms.message makes them.")
         if len(messages) < self.share.honest:
             raise InvalidParameter(
                 f"{len(messages)} messages hold less noise than the {self.share.honest} planned for; do not open their sum."
             )
         words = np.zeros(self.coordinates, dtype=np.uint64)
         for message in messages:
-            words += np.asarray(message).astype(np.int64).view(np.uint64)  # wraps around, as it should
+            words += message.astype(np.int64).view(np.uint64)  # wraps around, as it should
         return words.view(np.int64).astype(np.float64) * (self.step / len(messages))
 
     def possible(self, update: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -154,7 +170,10 @@ class Terms:
         The mean of clipped updates is within the clip itself, a convex set, and the nearest point of a convex set that holds the truth is
         nearer to it. What a rare huge stable draw does to one number is cut down to the clip.
         """
-        inside = np.clip(update, -self.clip, self.clip)
+        vector = _numbers("update", update)
+        if np.isnan(vector).any():
+            raise InvalidParameter("update must be numbers without NaN; write possible(terms.mean_update(messages)).")
+        inside = np.clip(vector, -self.clip, self.clip)
         sizes = np.abs(inside)
         if self.norm == "l2":
             return inside * min(1.0, self.clip / max(float(np.linalg.norm(inside)), 5e-324))
@@ -170,6 +189,17 @@ class Terms:
             f"{self.share.parties} clients, {self.coordinates} coordinates clipped to {self.norm} {self.clip:g}, {self.share}, "
             f"any {self.share.honest} together {in_words(self.share.target)}, lattice step {self.step:g}"
         )
+
+
+def _numbers(name: str, value: Any) -> NDArray[np.float64]:
+    """A vector of floats; the message does not show it, for it is a person's or a client's."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf":
+            raise TypeError
+        return array.astype(np.float64).ravel()
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(f"{name} must be an array of numbers, got {type(value).__name__}.") from None
 
 
 def _log_aliasing(share_noise: Noise, parties: int, step: float) -> float:
@@ -209,7 +239,7 @@ def agree(
     >>> terms.norm, terms.epsilon("central") <= 2.0 < terms.epsilon("local")
     ('l1', True)
     """
-    budget, share_of = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+    budget, share_of = one_budget(epsilon), one_delta(delta)
     bound, turns = positive("clip", clip, "write clip=1.0"), whole("rounds", rounds)
     one_of("noise", noise, ("stable", "gaussian"))
     one_of("neighbours", neighbours, ("add-remove", "replace"))
