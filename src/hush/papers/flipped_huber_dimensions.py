@@ -47,7 +47,6 @@ def figure_4(context: Context) -> Item:
                 tuple(lines),
                 "Falling lines. Flipped Huber by the exact condition, by Theorem 8 with unbounded alpha, OSGT and pure Laplace noise "
                 "lie on each other; above them lies the Gaussian, and between, or on the Gaussian, Theorem 8 with alpha up to 150.",
-                log_x=True,
                 log_y=True,
             )
         )
@@ -203,7 +202,7 @@ def motivation(context: Context) -> Item:
         "alpha/gamma",
         "delta",
         tuple(lines),
-        "All curves start at 1e-6, the Gaussian. For K = 1 delta falls by orders of magnitude as alpha/gamma grows; for K = 20 it rises.",
+        "All curves start at 1e-6, the Gaussian. For K = 1, 3 and 5 delta falls steeply as alpha/gamma grows; for K = 20 it rises.",
         log_y=True,
     )
     noise = best(_HUBER, 1.0, _DELTA, 20)

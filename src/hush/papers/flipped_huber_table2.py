@@ -84,7 +84,6 @@ def _table_2_figure(rivals: tuple[float, ...]) -> Figure:
         ),
         "The exact flipped Huber optimum lies on 1, the Gaussian; OSGT a little below. The printed values lie on the line of the Gaussian "
         "for delta = 1e-6, at 0.65 to 0.75. Laplace noise lies above, at 1.6 falling to 1.2.",
-        log_x=True,
     )
 
 
