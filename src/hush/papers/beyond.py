@@ -87,7 +87,7 @@ def _map(k: int, epsilons: tuple[float, ...], deltas: tuple[float, ...], what: s
         [math.log10(e) for e in epsilons],
         [math.log10(d) for d in deltas],
         values,
-        f"{meaning}: between {min(flat):.2g} and {max(flat):.3g}.",
+        f"{meaning}: between {min(flat):.2g} and {max(flat):.3g}. Each cell stands for one pair, at its place on the axes.",
     )
 
 
@@ -136,8 +136,8 @@ def one_number(context: Context) -> Item:
     text = (
         "For one number Gaussian noise is never the best. The staircase wins where delta is small against what it could buy, and a "
         "stepped noise (the staircase cut off where delta allows it) where delta is worth something. What they gain over Laplace is small "
-        "for small epsilon and large for large epsilon. The distance to the limit is measured to its proved lower end, so part of it is "
-        "the width of the proof."
+        "for small epsilon and large where epsilon or delta is large. The distance to the limit is measured to its proved lower end, "
+        "so part of it is the width of the proof."
     )
     figures = (_map(1, epsilons, deltas, "gain"), _map(1, epsilons, deltas, "limit"))
     grids = (_winners(1, epsilons, deltas), _ranking(1, 1.0, 1e-6))
@@ -192,8 +192,8 @@ def along(context: Context) -> Item:
         "number of coordinates K, each moved by at most 1",
         "variance / Gaussian variance",
         tuple(lines),
-        "At K = 1 all families but the Gaussian lie near 0.1. Laplace and staircase rise in proportion to K and cross 1 near K = 10; "
-        "the other families bend over and approach 1 from below.",
+        "At K = 1 all families lie near 0.1 of the Gaussian, asinh at 0.2, and rise in proportion to K. The staircase goes on so and "
+        "passes 1 near K = 10, with Laplace, which levels off near 2 (K = 100); the other families level off at 1, asinh lowest.",
         log_x=True,
         log_y=True,
     )
