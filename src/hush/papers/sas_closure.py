@@ -42,13 +42,10 @@ def distance(sample: np.ndarray, noise: Stable) -> float:
     return float(math.sqrt(n) * max(np.max(np.arange(1, n + 1) / n - cdf), np.max(cdf - np.arange(n) / n)))
 
 
-def closure(context: Context) -> Item:
-    """Definition 9 and Lemma V.1, in formulas, by convolution and by draws."""
+def _formulas() -> list[Comparison]:
+    """The sum of two by convolution, and the scale of one share."""
     from hush.federated import share
 
-    draws = 4000
-    sample = shared_sample(10, draws)
-    score = distance(sample, Stable(1.7, 10.0))
     rows: list[Comparison] = []
     for alpha in (1.25, 1.5, 1.9):
         found, stated = _convolved(alpha, 1.0), float(Stable(alpha, 2.0 ** (1.0 / alpha)).pdf(1.0))
@@ -73,6 +70,17 @@ def closure(context: Context) -> Item:
                 function="hush.federated.share",
             )
         )
+    return rows
+
+
+def closure(context: Context) -> Item:
+    """Definition 9 and Lemma V.1, in formulas, by convolution and by draws."""
+    from hush.federated import share
+
+    draws = 4000
+    sample = shared_sample(10, draws)
+    score = distance(sample, Stable(1.7, 10.0))
+    rows = _formulas()
     rows.append(
         claim(
             f"Lemma V.1: sums of 10 drawn shares against Stable(1.7, 10), {draws} sums: sqrt(n) times the largest gap of the cdf",
@@ -114,6 +122,40 @@ def _within(x: np.ndarray, y: np.ndarray, reach: float) -> tuple[np.ndarray, np.
     return x[inside], y[inside]
 
 
+def _uses(message: float, ratio: float) -> tuple[Comparison, ...]:
+    """What Section VI says of shares, and of local reports."""
+    from hush.federated import share
+
+    last = PARTIES[-1]
+    central = float(share(plan(1.0, 1.7), 100).central().pure_epsilon)
+    split = share(Laplace(1.0), 100).local().pure_epsilon
+    return (
+        claim(
+            "Sec. VI: epsilon of the sum of 100 shares of Stable(1.7), planned for 1",
+            "purely private while closed under convolution",
+            central,
+            holds=math.isclose(central, 1.0, rel_tol=1e-9) and central <= 1.0 + 1e-12,
+            function="hush.federated.Share.central",
+        ),
+        claim(
+            "Sec. VI: epsilon of one of those 100 messages by itself",
+            "suited to local privacy",
+            message,
+            holds=math.isfinite(message) and math.isinf(split),
+            function="hush.federated.Share.local",
+        ),
+        claim(
+            f"Sec. VI: {last} reports of local epsilon = 1: error of the sum, stable over Laplace",
+            "a particularly good choice for local privacy",
+            ratio,
+            holds=False,
+            function="hush.federated.share",
+            why="At equal local epsilon the sum of stable noises has the larger error, the more so the more reports; closure pays where "
+            "shares of one central noise are added up.",
+        ),
+    )
+
+
 def local_use(context: Context) -> Item:
     """Section VI: closure for local and federated use."""
     from hush.federated import share
@@ -146,35 +188,7 @@ def local_use(context: Context) -> Item:
         log_x=True,
         log_y=True,
     )
-    last = PARTIES[-1]
-    ratio = sums["stable, best alpha"][-1] / sums["Laplace"][-1]
-    central = float(share(plan(1.0, 1.7), 100).central().pure_epsilon)
-    split = share(Laplace(1.0), 100).local().pure_epsilon
-    rows = (
-        claim(
-            "Sec. VI: epsilon of the sum of 100 shares of Stable(1.7), planned for 1",
-            "purely private while closed under convolution",
-            central,
-            holds=math.isclose(central, 1.0, rel_tol=1e-9) and central <= 1.0 + 1e-12,
-            function="hush.federated.Share.central",
-        ),
-        claim(
-            "Sec. VI: epsilon of one of those 100 messages by itself",
-            "suited to local privacy",
-            local[1.7][PARTIES.index(100)],
-            holds=math.isfinite(local[1.7][PARTIES.index(100)]) and math.isinf(split),
-            function="hush.federated.Share.local",
-        ),
-        claim(
-            f"Sec. VI: {last} reports of local epsilon = 1: error of the sum, stable over Laplace",
-            "a particularly good choice for local privacy",
-            ratio,
-            holds=False,
-            function="hush.federated.share",
-            why="At equal local epsilon the sum of stable noises has the larger error, the more so the more reports; closure pays where "
-            "shares of one central noise are added up.",
-        ),
-    )
+    rows = _uses(local[1.7][PARTIES.index(100)], sums["stable, best alpha"][-1] / sums["Laplace"][-1])
     grid = Grid(
         "Shares of a sum with epsilon = 1: pure epsilon of one message",
         ("parties", *(f"alpha = {a:g}" for a in shapes)),
