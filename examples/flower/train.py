@@ -97,7 +97,9 @@ def federation(parts: list, test: tuple, noise: str, options: argparse.Namespace
     width = parts[0][0].shape[1]
     terms = agree(options.epsilon, CLIP[noise], width, CLIENTS, rounds=options.rounds, delta=delta, honest=HONEST, noise=noise)
     budgets = Budgets(folder / noise, epsilon=options.epsilon, delta=options.delta)
-    strategy = ShareStrategy(terms, budgets, colluding=COLLUDING, client=lambda node: f"client-{node}")
+    names = {place + 1: f"client-{place + 1}" for place in range(CLIENTS)}  # a rehearsal's nodes; elsewhere names that outlast a restart
+    # "central": as if secure aggregation carried the messages; where the server sees each of them, say "local" and budget for it
+    strategy = ShareStrategy(terms, budgets, view="central", colluding=COLLUDING, client=lambda node: names[node])
     client, server = ClientApp(mods=[ShareMod(terms)]), ServerApp()
 
     @client.train()
