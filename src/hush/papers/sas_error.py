@@ -177,10 +177,9 @@ def equal_epsilon(context: Context) -> Item:
         log_y=True,
     )
     text = (
-        "The paper compares the three formulas (35) to (37) scale by scale, which does not say which noise is better: the scales "
-        "that give one epsilon differ. At equal epsilon the best stable noise (alpha near 1.7) has about 1.57 times the error "
-        "of Laplace noise for small epsilon, less for larger, and falls below Laplace beyond epsilon = 5, where both are far "
-        "above the staircase; its variance is infinite. Its use is sums of shares, not accuracy."
+        "(35) to (37) compare scale with scale, which ranks no noise: the scales that give one epsilon differ. At equal epsilon the best "
+        "stable noise (alpha near 1.7) has about 1.57 times the error of Laplace noise for small epsilon, less for larger, and falls below "
+        "Laplace beyond epsilon = 5, where both are far above the staircase; its variance is infinite. Its use is sums of shares."
     )
     return Item(
         "sas-equal-epsilon", "Section V", "Distortion at equal epsilon", text, _ranking(), (figure, _by_alpha(quick=context.quick)), (grid,)
