@@ -122,13 +122,25 @@ def figure_2(context: Context) -> Item:
         ),
         "An S-shaped curve from 1 at alpha = 0, the Gaussian's value, to 2, the Laplace value, which it reaches near alpha/gamma = 3.",
     )
+    points = (0.5, 1.0, 2.0, 3.0, 5.0)
+    table = Grid(
+        "Values of Fig. 2, which the text does not print",
+        ("alpha/gamma", "normalised Fisher information", "variance/gamma^2"),
+        tuple((r, FlippedHuber(r, 1.0).normalised_fisher_information, FlippedHuber(r, 1.0).variance) for r in points),
+    )
+    return Item(
+        "fh-fig2", "Fig. 2, Lemma 2", "Information and tails", "Between the Gaussian and Laplace.", _information(), (figure,), (table,)
+    )
+
+
+def _information() -> tuple[Comparison, ...]:
     wide = np.geomspace(0.01, 5.0, 121)
     noises = [FlippedHuber(r, 1.0) for r in wide]
     information = [noise.normalised_fisher_information for noise in noises]
     s = np.geomspace(1e-3, 20.0, 200)
     proxy = max(float(np.max(np.asarray(noise.log_mgf(s)) / (0.5 * s * s))) for noise in noises)
     name = "hush.FlippedHuber.normalised_fisher_information"
-    rows = (
+    return (
         compare("normalised Fisher information of the Gaussian", "1", Gaussian(1.0).normalised_fisher_information, function=name),
         compare("normalised Fisher information of Laplace noise", "2", Laplace(1.0).normalised_fisher_information, function=name),
         claim("least over alpha/gamma from 0.01 to 5", "> 1", min(information), holds=min(information) > 1.0, function=name),
@@ -163,13 +175,6 @@ def figure_2(context: Context) -> Item:
             why="True, though the printed proof leaves a step to be verified: flipped Huber noise is more peaked than N(0, gamma^2).",
         ),
     )
-    points = (0.5, 1.0, 2.0, 3.0, 5.0)
-    table = Grid(
-        "Values of Fig. 2, which the text does not print",
-        ("alpha/gamma", "normalised Fisher information", "variance/gamma^2"),
-        tuple((r, FlippedHuber(r, 1.0).normalised_fisher_information, FlippedHuber(r, 1.0).variance) for r in points),
-    )
-    return Item("fh-fig2", "Fig. 2, Lemma 2", "Information and tails", "Between the Gaussian and Laplace.", rows, (figure,), (table,))
 
 
 def slips(context: Context) -> Item:

@@ -82,7 +82,7 @@ def _table_2_figure(rivals: tuple[float, ...]) -> Figure:
             line("Gaussian for delta = 1e-6", grid, [best("gaussian", e, 1e-6, 20).variance / normal[e] for e in grid], dashed=True),
             line("Laplace for delta = 1e-8", grid, [_variance("laplace", e, 20) / normal[e] for e in grid]),
         ),
-        "The exact flipped Huber optimum lies on 1, the Gaussian; OSGT a little below. The printed values lie on the line of the Gaussian "
+        "The exact flipped Huber optimum lies on 1, the Gaussian; OSGT just below. The printed values lie on or just above the Gaussian "
         "for delta = 1e-6, at 0.65 to 0.75. Laplace noise lies above, at 1.6 falling to 1.2.",
     )
 
