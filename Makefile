@@ -6,7 +6,7 @@ export HUSH_DATA ?= $(wildcard ../shared/data)
 export HUSH_ORACLE ?= $(wildcard ../shared/oracle)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench clean
+.PHONY: help demo test test-all check bench papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,10 @@ check: $(VENV)/ready ## linter, types, doctests, architecture: about a minute
 bench: $(VENV)/ready ## speed as ratios, measured in one run
 	@$(BIN)/python bench/foundation.py
 	@$(BIN)/python bench/sampling.py
+	@$(BIN)/python bench/learn.py
+
+papers: $(VENV)/ready ## the four papers, published beside recomputed: build/papers/report.html
+	@$(BIN)/hush papers --out build/papers
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import hush
-from hush.cli import analysis, answer, audit, learn, ledger
+from hush.cli import analysis, answer, audit, learn, ledger, papers
 from hush.errors import HushError
 
 __all__ = ["main"]
 
-_GROUPS = (analysis, ledger, audit, answer, learn)
+_GROUPS = (analysis, ledger, audit, answer, learn, papers)
 
 
 class _Parser(argparse.ArgumentParser):

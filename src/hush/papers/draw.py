@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +31,8 @@ def picture(figure: Figure | HeatMap, folder: Path) -> str:
     canvas = Canvas(figsize=(7.2, 4.6), layout="constrained")
     axes = canvas.subplots()
     if isinstance(figure, HeatMap):
-        shades = axes.pcolormesh(figure.across, figure.up, figure.values, cmap="cividis", shading="nearest", rasterized=True)
+        across, up = _edges(figure.across, log=figure.log_x), _edges(figure.up, log=figure.log_y)
+        shades = axes.pcolormesh(across, up, figure.values, cmap="cividis", shading="flat", rasterized=True)
         canvas.colorbar(shades, ax=axes, label=figure.z)
     else:
         for index, line in enumerate(figure.series):
@@ -49,6 +53,15 @@ def picture(figure: Figure | HeatMap, folder: Path) -> str:
     text = io.StringIO()
     canvas.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return text.getvalue()
+
+
+def _edges(centres: Sequence[float], *, log: bool) -> list[float]:
+    """Where the cells around these centres meet: half way, on the axis's own scale."""
+    points = [math.log(c) for c in centres] if log else [float(c) for c in centres]
+    inner = [0.5 * (a + b) for a, b in pairwise(points)]
+    half = 0.5 * (points[1] - points[0]) if len(points) > 1 else 0.5
+    edges = [points[0] - half, *inner, points[-1] + (points[-1] - inner[-1] if inner else half)]
+    return [math.exp(e) for e in edges] if log else edges
 
 
 def _draw(axes: Any, index: int, line: Any) -> None:
