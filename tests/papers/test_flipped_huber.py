@@ -20,6 +20,8 @@ from hush.papers.flipped_huber_common import at_variance, box, by_theorem8, leas
 from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Context, HeatMap
 from hush.papers.table3 import PUBLISHED
 
+pytestmark = pytest.mark.xdist_group("flipped_huber")  # the items are made once, in one process
+
 EXPECTED = Path(__file__).with_name("expected_flipped_huber.csv")
 ITEMS = (
     *("fh-fig1", "fh-fig2", "fh-table1", "fh-better", "fh-lemmas", "fh-fig3a", "fh-fig3b", "fh-fig3c", "fh-osgt", "fh-fig4", "fh-table2"),

@@ -18,6 +18,8 @@ from hush.papers.osgt_common import FIRST, calibrated, crossing
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.rejection import osgt_by_rejection
 
+pytestmark = pytest.mark.xdist_group("osgt")  # the items are made once, in one process
+
 EXPECTED = Path(__file__).with_name("expected_osgt.csv")
 ITEMS = (
     *("osgt-fig1", "osgt-fig2", "osgt-fig3", "osgt-fig4a", "osgt-fig4b", "osgt-fig5", "osgt-renyi-ranges", "osgt-fig6", "osgt-conjecture"),

@@ -16,6 +16,8 @@ from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Context, He
 from hush.papers.sas import PAPER, series
 from hush.papers.sas_closure import distance, shared_sample
 
+pytestmark = pytest.mark.xdist_group("sas")  # the items are made once, in one process
+
 EXPECTED = Path(__file__).with_name("expected_sas.csv")
 ITEMS = {
     "sas-fig2": 13,

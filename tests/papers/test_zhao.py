@@ -16,6 +16,8 @@ from hush.papers import zhao, zhao_experiments
 from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Comparison, Context, Item
 from hush.papers.zhao_amounts import EIGHT, amount
 
+pytestmark = pytest.mark.xdist_group("zhao")  # the items are made once, in one process
+
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = Path(__file__).with_name("expected_zhao.csv")
 ITEMS = {

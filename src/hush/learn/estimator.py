@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -31,9 +32,9 @@ class _Regression(RegressorMixin, LinearModel):
         tags.regressor_tags.poor_score = True  # on the few rows of a check noise may hide everything
         return tags
 
+    @abstractmethod
     def _penalty(self, rows: int) -> tuple[float, float]:
         """(l1, l2) of mean squared loss / 2 + l1 |w| + l2 w^2 / 2."""
-        raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn coef_ and intercept_ from rows X and targets y; guarantee_, noise_, receipt_ and trace_ tell how."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -59,7 +60,7 @@ _MOST_DRAWS = 5_000_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearModel(BaseEstimator):
+class LinearModel(BaseEstimator, ABC):
     """A generalised linear model learned privately. Every estimator has these parameters, all keywords:
 
     epsilon, delta: the budget of one fit; epsilon = inf gives the same model without noise, and no privacy.
@@ -111,13 +112,13 @@ class LinearModel(BaseEstimator):
     def __sklearn_clone__(self) -> Self:
         return sharing_clone(self)
 
+    @abstractmethod
     def _asked(self, rows: int) -> Request:
         """What is asked for with so many rows: everything that a plan needs, and nothing of the data."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _fitted(self, rows: Array, target: Any) -> Self:
         """`fit`, for rows and targets that were checked."""
-        raise NotImplementedError
 
     def _request(self, l1: float, l2: float, **changed: Any) -> Request:
         settings = {name: getattr(self, name) for name in _SETTINGS} | changed
