@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from hush import Discrete, Gaussian, HushError, InvalidParameter, Laplace, Skellam, Stable, curve, federated
+from hush import Discrete, Gaussian, HushError, InvalidParameter, Laplace, Sensitivity, Skellam, Stable, curve, federated
 from hush.noise.gamma_difference import GammaDifference
 from hush.noise.polya_difference import PolyaDifference
 
@@ -235,3 +235,16 @@ def test_slip_is_read_at_the_epsilon_of_everything() -> None:
     assert coarse.slip(rounds=1) >= whole  # unless told: that of all rounds at a smaller delta
     stable = federated.agree(4.0, 1.0, 3, 10, rounds=2)
     assert stable.slip(view="local") > stable.slip() > 0.0
+
+
+def test_every_number_of_a_ring_may_overflow() -> None:
+    """A vector of messages fails if any of its numbers does; one party that moves many of them says how many there are at least."""
+    made = federated.ring(federated.share(Skellam(20.0), 10), bound=100, overflow=1e-9)
+    one, many = (float(made.central(1.0, coordinates=count).delta(3.0).upper) for count in (1, 1000))
+    assert many - one == pytest.approx(999.0 * made.overflow, rel=1e-6)
+    moved = made.central(Sensitivity(linf=1.0, l0=4)).delta(9.0)
+    assert float(moved.upper) - float(made.share.central(Sensitivity(linf=1.0, l0=4)).delta(9.0).upper) >= 4.0 * made.overflow * (
+        1.0 - 1e-6
+    )
+    with pytest.raises(InvalidParameter, match="coordinates"):
+        made.central(1.0, coordinates=0)

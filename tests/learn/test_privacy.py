@@ -29,6 +29,7 @@ ONES = np.ones((COUNT, 1))
 
 def planned(**changed) -> Plan:
     settings = {"epsilon": 1.0, "delta": 0.0, "noise": "laplace", "scaling": "public", "fit_intercept": False, "solver": "cd", "passes": 1}
+    settings |= {"l1": 0.0, "l2": 0.0, "penalise": "original", "accounting": "exact", "scaling_share": 0.25, "winsorise": 3.0, "step": None}
     span = Span(np.array([-1.0]), np.array([1.0]))
     return plan(Request(objective=SQUARED, span=span, target_span=span, clip=1e-3, **(settings | changed)), COUNT)
 

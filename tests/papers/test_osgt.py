@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import importlib
 import math
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from papers import pins
 
 import hush
-from hush.papers.item import CONFIRMED, CORRECTED, Context, HeatMap
+from hush.papers.item import CONFIRMED, CORRECTED
 from hush.papers.osgt import PAPER
 from hush.papers.osgt_common import FIRST, calibrated, crossing
 from hush.sampling.entropy import DeterministicTestEntropy
@@ -31,35 +30,16 @@ LEAST = 98
 
 @pytest.fixture(scope="module")
 def items():
-    return {item.key: item for item in PAPER.made(Context(None, quick=True))}
+    return pins.quick_items(PAPER)
 
 
-def _rows(items):
-    """(item, what, published, verdict, ours) of every comparison, then of every number of every table."""
-    for key, item in items.items():
-        for c in item.comparisons:
-            yield key, c.what, c.published, c.verdict, c.ours
-        for number, grid in enumerate(item.grids, 1):
-            for line, row in enumerate(grid.rows, 1):
-                for head, value in zip(grid.head, row, strict=True):
-                    if isinstance(value, int | float):
-                        yield key, f"table {number}, row {line}, {head}", "", "", float(value)
+def _slack(what):
+    return 1e-6, 1e-14 if "largest error" in what else 0.0
 
 
 def test_every_number_is_the_pinned_one(items):
     """Draws use fixed bits, so they are pinned as well."""
-    with EXPECTED.open(newline="") as file:
-        pinned = {(r["item"], r["what"]): r for r in csv.DictReader(file)}
-    made = {(key, what): (published, verdict, ours) for key, what, published, verdict, ours in _rows(items)}
-    assert made.keys() == pinned.keys()
-    off = []
-    for key, (published, verdict, ours) in made.items():
-        row = pinned[key]
-        if (published, verdict) != (row["published"], row["verdict"]) or not math.isclose(
-            ours, float(row["ours"]), rel_tol=1e-6, abs_tol=1e-14 if "largest error" in key[1] else 0.0
-        ):
-            off.append((key, ours, row["ours"]))
-    assert not off
+    pins.assert_pinned(items, EXPECTED, _slack)
 
 
 def test_no_item_is_missing_and_verdicts_are_counted(items):
@@ -73,17 +53,7 @@ def test_no_item_is_missing_and_verdicts_are_counted(items):
 
 
 def test_functions_named_exist(items):
-    for name in {c.function for item in items.values() for c in item.comparisons}:
-        words = name.split(".")
-        for cut in range(len(words), 0, -1):
-            try:
-                found = importlib.import_module(".".join(words[:cut]))
-            except ImportError:
-                continue
-            for word in words[cut:]:
-                found = getattr(found, word)
-            break
-        assert callable(found) or isinstance(found, property) or words[-1] in dir(hush), name
+    pins.assert_functions_exist(items)
 
 
 #: computed at 20 to 50 digits by other means; (item, start of what, value, relative tolerance of the printed digits)
@@ -161,17 +131,7 @@ def test_the_stated_box_holds_a_better_noise_than_was_known(items):
 
 
 def test_figures_can_be_read(items):
-    figures = [figure for item in items.values() for figure in item.figures]
-    assert len({f.key for f in figures}) == len(figures) >= 27
-    for figure in figures:
-        assert len(figure.description) > 40 and figure.x and figure.y and len(figure.title) <= 95, figure.key
-        if isinstance(figure, HeatMap):
-            assert np.isfinite(figure.values).all()
-            continue
-        assert 1 <= len(figure.series) <= 8
-        for line in figure.series:
-            assert len(line.x) == len(line.y) > 0 and np.isfinite(line.x).all() and np.isfinite(line.y).all(), (figure.key, line.label)
-            assert not figure.log_y or min(line.y) > 0.0, (figure.key, line.label)
+    pins.assert_readable(items, 27)
 
 
 def test_the_draws_tell_a_wrong_scale():
@@ -194,14 +154,5 @@ def test_crossing_lands_where_the_sign_changes():
     assert crossing(lambda x: 2.0 - x * x, 0.0, 4.0) == pytest.approx(math.sqrt(2.0), rel=1e-9)
 
 
-def write() -> None:
-    """Pin what a quick run gives: PYTHONPATH=src python tests/papers/test_osgt.py (then compare with the errata by hand)."""
-    with EXPECTED.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("item", "what", "published", "verdict", "ours"))
-        made = {item.key: item for item in PAPER.made(Context(None, quick=True))}
-        writer.writerows((*row[:-1], f"{row[-1]:.10g}") for row in _rows(made))
-
-
-if __name__ == "__main__":
-    write()
+if __name__ == "__main__":  # PYTHONPATH=src:tests pins what a quick run gives
+    pins.write(pins.quick_items(PAPER), EXPECTED)

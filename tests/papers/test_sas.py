@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import math
 from collections import Counter
@@ -10,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from papers import pins
 
 import hush
-from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Context, HeatMap
+from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE
 from hush.papers.sas import PAPER, series
 from hush.papers.sas_closure import distance, shared_sample
 
@@ -38,39 +38,17 @@ ITEMS = {
 
 @pytest.fixture(scope="module")
 def items():
-    return {item.key: item for item in PAPER.made(Context(None, quick=True))}
+    return pins.quick_items(PAPER)
 
 
-def _rows(items):
-    """(item, what, published, verdict, ours) of every comparison, then of every number of every table."""
-    for key, item in items.items():
-        for c in item.comparisons:
-            yield key, c.what, c.published, c.verdict, c.ours
-        for number, grid in enumerate(item.grids, 1):
-            for row_number, row in enumerate(grid.rows, 1):
-                for head, value in zip(grid.head, row, strict=True):
-                    if isinstance(value, int | float):
-                        yield key, f"table {number}, row {row_number}, {head}", "", "", float(value)
-
-
-def _tolerance(what: str) -> float:
+def _slack(what: str) -> tuple[float, float]:
     """The best alpha is searched to 1e-3, in a valley so flat that the error does not notice; gamma follows alpha."""
-    return 2e-3 if what.endswith((", best alpha", ", gamma")) else 1e-6
+    return 2e-3 if what.endswith((", best alpha", ", gamma")) else 1e-6, 0.0
 
 
 def test_every_number_is_the_pinned_one(items):
     """Draws use fixed bits, so they are pinned as well."""
-    with EXPECTED.open(newline="") as file:
-        pinned = {(r["item"], r["what"]): r for r in csv.DictReader(file)}
-    made = {(key, what): (published, verdict, ours) for key, what, published, verdict, ours in _rows(items)}
-    assert made.keys() == pinned.keys()
-    off = []
-    for key, (published, verdict, ours) in made.items():
-        row = pinned[key]
-        same = (published, verdict) == (row["published"], row["verdict"])
-        if not same or not math.isclose(ours, float(row["ours"]), rel_tol=_tolerance(key[1])):
-            off.append((key, ours, row["ours"]))
-    assert not off
+    pins.assert_pinned(items, EXPECTED, _slack)
 
 
 def test_no_item_is_missing_and_verdicts_are_counted(items):
@@ -83,12 +61,7 @@ def test_no_item_is_missing_and_verdicts_are_counted(items):
 
 
 def test_functions_named_exist(items):
-    for name in {c.function for item in items.values() for c in item.comparisons}:
-        words = name.split(".")
-        found = hush
-        for word in words[1:]:
-            found = getattr(found, word)
-        assert callable(found) or isinstance(found, property), name
+    pins.assert_functions_exist(items)
 
 
 #: computed at 12 to 20 digits by other means: (item, start of what, value, relative tolerance of the printed digits)
@@ -150,31 +123,12 @@ def test_the_draws_tell_a_wrong_scale():
 
 
 def test_figures_can_be_read(items):
-    figures = [figure for item in items.values() for figure in item.figures]
-    assert len({f.key for f in figures}) == len(figures) >= 18
-    for figure in figures:
-        assert len(figure.description) > 40 and figure.x and figure.y and len(figure.title) <= 95, figure.key
-        if isinstance(figure, HeatMap):
-            assert np.isfinite(figure.values).all()
-            continue
-        assert 1 <= len(figure.series) <= 8
-        for line in figure.series:
-            assert len(line.x) == len(line.y) > 0 and np.isfinite(line.x).all() and np.isfinite(line.y).all(), (figure.key, line.label)
-            assert not figure.log_y or min(line.y) > 0.0, (figure.key, line.label)
+    pins.assert_readable(items, 18)
 
 
 def test_the_catalogue_finds_it():
     assert importlib.import_module("hush.papers.catalogue").paper("sas") is PAPER
 
 
-def write() -> None:
-    """Pin what a quick run gives: PYTHONPATH=src python tests/papers/test_sas.py (then compare with the errata by hand)."""
-    with EXPECTED.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("item", "what", "published", "verdict", "ours"))
-        made = {item.key: item for item in PAPER.made(Context(None, quick=True))}
-        writer.writerows((*row[:-1], f"{row[-1]:.10g}") for row in _rows(made))
-
-
-if __name__ == "__main__":
-    write()
+if __name__ == "__main__":  # PYTHONPATH=src:tests pins what a quick run gives
+    pins.write(pins.quick_items(PAPER), EXPECTED)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, as_float, deltas, positive, whole
 from hush.federated.lattice import beyond, saturated
-from hush.federated.share import Share
+from hush.federated.share import Share, numbers
 from hush.noise.lattice import Lattice
 from hush.numerics.bracket import Bracket
 from hush.privacy.curve import Curve
@@ -45,8 +45,8 @@ class Ring:
     """Messages of parties as whole numbers modulo 2^bits: value plus share, in lattice steps.
 
     Guarantees: if the values' sum is at most `bound` steps in absolute value, the centred sum of all messages is the sum of values and
-    shares, except with probability at most `overflow`. Reduction modulo 2^bits is post-processing and costs no privacy; the overflow is
-    charged to delta all the same, so that it does not matter what an implementation does when it happens.
+    shares, except with probability at most `overflow` for each number. Reduction modulo 2^bits is post-processing and costs no privacy;
+    the overflow is charged to delta all the same, so that it does not matter what an implementation does when it happens.
     """
 
     share: Share
@@ -74,9 +74,11 @@ class Ring:
         added = np.asarray(messages, dtype=np.int64).sum(axis=0)  # wraps modulo 2^64, which 2^bits divides
         return ((added + half) & np.int64(self.modulus - 1)) - half
 
-    def central(self, sensitivity: Any = 1.0, *, answering: int | None = None) -> Curve:
-        """The privacy of the sum of the shares as they are drawn, with the overflow charged to delta."""
-        return Charged(self.share.central(sensitivity, answering=answering, step=self.step), self.overflow)
+    def central(self, sensitivity: Any = 1.0, *, answering: int | None = None, coordinates: int = 1) -> Curve:
+        """The privacy of the sums of the shares as they are drawn, with the overflow of each of `coordinates` numbers charged to delta."""
+        count = numbers(sensitivity, coordinates)
+        inner = self.share.central(sensitivity, answering=answering, step=self.step, coordinates=count)
+        return Charged(inner, min(math.nextafter(count * self.overflow, 1.0), 1.0))
 
     def __str__(self) -> str:
         return (

@@ -19,8 +19,9 @@ from hush.privacy.curve import Curve
 from hush.privacy.vector import curve
 from hush.sampling.entropy import Entropy
 from hush.sampling.exact import draw
+from hush.sensitivity import Sensitivity
 
-__all__ = ["Share", "share"]
+__all__ = ["Share", "numbers", "share"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Share:
             raise reject("answering", answering, f"at most the {self.parties} parties", f"write answering={self.parties}")
         if step is None or self.noise.discrete:
             return curve(power(self.target, Fraction(count, self.honest), up=False), sensitivity)
-        return rounded_sum_curve(self.noise, count, step, sensitivity, whole("coordinates", coordinates))
+        return rounded_sum_curve(self.noise, count, step, sensitivity, numbers(sensitivity, coordinates))
 
     def local(self, sensitivity: Any = 1.0) -> Curve:
         """The privacy of one party's own message, seen by itself: rounding it is post-processing."""
@@ -82,6 +83,11 @@ class Share:
         for name, law in (("the sum", self.target), ("one message by itself", self.noise)):
             lines.append(f"privacy of {name}, for sensitivity {unit:g}: {_in_words(curve(law, unit))}")
         return "; ".join(lines)
+
+
+def numbers(sensitivity: Any, coordinates: int) -> int:
+    """How many numbers are released: as many as are said, and at least as many as one party can move."""
+    return max(whole("coordinates", coordinates), Sensitivity.of(sensitivity).l0 or 1)
 
 
 def _total_in_words(made: Share) -> str:

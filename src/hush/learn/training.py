@@ -40,19 +40,19 @@ class Request:
     delta: float
     span: Span
     target_span: Span | None
-    l1: float = 0.0
-    l2: float = 0.0
-    penalise: str = "original"
-    fit_intercept: bool = True
-    solver: str = "auto"
-    noise: str = "auto"
-    accounting: str = "exact"
-    scaling: str = "private"
-    scaling_share: float = 0.25
-    winsorise: float | None = 3.0
-    passes: int | None = None
-    step: float | None = None
-    clip: Any = None
+    l1: float
+    l2: float
+    penalise: str
+    fit_intercept: bool
+    solver: str
+    noise: str
+    accounting: str
+    scaling: str
+    scaling_share: float
+    winsorise: float | None
+    passes: int | None
+    step: float | None
+    clip: Any
     #: are the labels of a classifier to be found privately?
     find_labels: bool = False
 
