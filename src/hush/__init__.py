@@ -10,7 +10,7 @@ the least noise for a budget.
 
 from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
-from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, NotCertified, Unsupported
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, MissingExtra, NotCertified, Unsupported
 from hush.ledger import Ledger
 from hush.limit import limit, optimal
 from hush.mechanism import Mechanism
@@ -56,6 +56,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Mechanism",
+    "MissingExtra",
     "Noise",
     "NotCertified",
     "Plan",

@@ -6,6 +6,7 @@
     +-- BudgetExceeded                             the ledger's cap would be passed
     +-- LedgerError                                a ledger file that cannot be read, written or trusted; nothing was released
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
+    +-- MissingExtra       (also ImportError)      an optional library is not installed; the message is the command that installs it
 
 Every validator takes the argument's name and value, and its message states the argument, the value, the allowed
 range and what to write instead.
@@ -13,9 +14,10 @@ range and what to write instead.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ __all__ = [
     "HushError",
     "InvalidParameter",
     "LedgerError",
+    "MissingExtra",
     "NotCertified",
     "Unsupported",
 ]
@@ -60,6 +63,30 @@ class NotCertified(HushError, ArithmeticError):
     """A rigorous bound could not be established."""
 
 
+class MissingExtra(HushError, ImportError):
+    """An optional library is not installed."""
+
+
+@contextlib.contextmanager
+def needs(library: str, what: str, *, extra: str = "") -> Iterator[None]:
+    """Import optional libraries inside this block: one that is missing becomes the sentence that says how to install it.
+
+    >>> with needs("polars", "to_polars()"):
+    ...     import a_library_that_nobody_has
+    Traceback (most recent call last):
+    hush.errors.MissingExtra: to_polars() needs polars, which is not installed; write: pip install polars.
+    >>> with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
+    ...     import a_library_that_nobody_has
+    Traceback (most recent call last):
+    hush.errors.MissingExtra: hush.learn needs scikit-learn 1.6 or newer, which is not installed; write: pip install 'hush[learn]'.
+    """
+    try:
+        yield
+    except ImportError as failure:
+        package = f"'hush[{extra}]'" if extra else library
+        raise MissingExtra(f"{what} needs {library}, which is not installed; write: pip install {package}.") from failure
+
+
 def reject(name: str, value: object, allowed: str, instead: str = "") -> InvalidParameter:
     """The one sentence for a bad argument, as an exception to raise."""
     shown = repr(value)
@@ -69,10 +96,26 @@ def reject(name: str, value: object, allowed: str, instead: str = "") -> Invalid
     return InvalidParameter(f"{name} must be {allowed}, got {shown}{ending}.")
 
 
+def nearest(word: object, known: Iterable[str]) -> str:
+    """ "did you mean 'gaussian'" for a misspelt word, or nothing."""
+    import difflib  # seldom needed
+
+    close = difflib.get_close_matches(word.lower(), list(known), n=2, cutoff=0.6) if isinstance(word, str) else []
+    return f"did you mean {' or '.join(map(repr, close))}" if close else ""
+
+
+def _unquoted(name: str, value: object, instead: str) -> str:
+    """What to write for a number given as text."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return f"write {name}={float(value):g}, without quotes"
+    return instead
+
+
 def as_float(name: str, value: Any, allowed: str, instead: str = "") -> float:
     """One real number as a Python float; strings, booleans, arrays and NaN are refused."""
     if isinstance(value, bool | np.bool_ | str | bytes | complex) or value is None:
-        raise reject(name, value, allowed, instead)
+        raise reject(name, value, allowed, _unquoted(name, value, instead))
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as failure:
@@ -126,14 +169,14 @@ def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
     """One word out of a list."""
     words = tuple(choices)
     if not isinstance(value, str) or value not in words:
-        raise reject(name, value, "one of " + ", ".join(words))
+        raise reject(name, value, "one of " + ", ".join(words), nearest(value, words))
     return str(value)
 
 
 def reals(name: str, value: Any, allowed: str = "finite numbers") -> Array:
     """A number or an array of numbers as float64, none of them NaN (infinities pass)."""
     if isinstance(value, str | bytes | bool | np.bool_) or value is None:
-        raise reject(name, value, allowed)
+        raise reject(name, value, allowed, _unquoted(name, value, ""))
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "iuf":
@@ -161,6 +204,7 @@ def deltas(name: str, value: Any, *, zero: bool) -> Array:
     low = array >= 0.0 if zero else array > 0.0
     if not (low & (array < 1.0)).all():
         hint = "a delta below 5e-324 is 0 in floating point" if not zero and (array == 0.0).any() else ""
+        hint = "it is a small probability, such as 1e-6, and comes after epsilon" if (array >= 1.0).any() else hint
         raise reject(name, value, allowed, hint)
     return array
 

@@ -67,7 +67,7 @@ def test_a_clear_word_where_the_package_is_absent(monkeypatch: pytest.MonkeyPatc
     for name in [name for name in sys.modules if name.startswith("dp_accounting")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    with pytest.raises(hush.Unsupported, match=r"pip install 'hush\[accounting\]'"):
+    with pytest.raises(hush.MissingExtra, match=r"pip install 'hush\[accounting\]'"):
         to_dp_accounting(hush.curve(hush.Laplace(1.0)))
 
 

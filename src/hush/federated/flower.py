@@ -21,20 +21,17 @@ from typing import Any
 
 import numpy as np
 
-try:
-    with warnings.catch_warnings():  # of the packages that Flower loads
-        warnings.simplefilter("ignore")
-        from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, MessageType, MetricRecord, RecordDict
-        from flwr.serverapp import Grid
-        from flwr.serverapp.strategy import FedAvg
-except ImportError as failure:
-    raise ImportError("hush.federated.flower needs Flower; install it with: pip install 'hush[federated]'") from failure
-
-from hush.errors import BudgetExceeded, InvalidParameter, Unsupported, one_of, reject, whole
+from hush.errors import BudgetExceeded, InvalidParameter, Unsupported, needs, one_of, reject, whole
 from hush.federated.budget import Budgets
 from hush.federated.terms import Terms
 from hush.ledger import Ledger
 from hush.sampling.entropy import Entropy
+
+with needs("Flower", "hush.federated.flower", extra="federated"), warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of the packages that Flower loads
+    from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, MessageType, MetricRecord, RecordDict
+    from flwr.serverapp import Grid
+    from flwr.serverapp.strategy import FedAvg
 
 __all__ = ["ShareMod", "ShareStrategy"]
 

@@ -10,19 +10,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import uuid4
 
-try:
-    with warnings.catch_warnings():  # of the packages that Flower loads
-        warnings.simplefilter("ignore")
-        from flwr.app import Context, Error, Message, RecordDict
-        from flwr.clientapp import ClientApp
-        from flwr.common.serde import message_from_proto, message_to_proto
-        from flwr.proto.message_pb2 import Message as ProtoMessage
-        from flwr.serverapp import Grid, ServerApp
-        from flwr.supercore.run import Run
-except ImportError as failure:
-    raise ImportError("hush.federated.rehearsal needs Flower; install it with: pip install 'hush[federated]'") from failure
+from hush.errors import needs, whole
 
-from hush.errors import whole
+with needs("Flower", "hush.federated.rehearsal", extra="federated"), warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of the packages that Flower loads
+    from flwr.app import Context, Error, Message, RecordDict
+    from flwr.clientapp import ClientApp
+    from flwr.common.serde import message_from_proto, message_to_proto
+    from flwr.proto.message_pb2 import Message as ProtoMessage
+    from flwr.serverapp import Grid, ServerApp
+    from flwr.supercore.run import Run
 
 __all__ = ["Rehearsal", "rehearse"]
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, reject, whole
+from hush.errors import InvalidParameter, Unsupported, needs, reject, whole
 from hush.learn.progress import reporter
 from hush.learn.receipt import guarantee, of_chain, receipt
 from hush.learn.scaling import Span
@@ -22,14 +22,12 @@ from hush.ledger import Ledger
 from hush.ledger.entry import Entry
 from hush.sampling.entropy import Entropy
 
-try:
+with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
     from sklearn.model_selection import ParameterGrid
     from sklearn.utils import get_tags
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as failure:
-    raise ImportError("hush.learn needs scikit-learn 1.6 or newer; install it with: pip install 'hush[learn]'") from failure
 
 __all__ = [
     "BaseEstimator",

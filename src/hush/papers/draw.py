@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from hush.errors import needs
 from hush.papers.item import Figure, HeatMap
 
 __all__ = ["picture", "values"]
@@ -21,10 +22,8 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 def picture(figure: Figure | HeatMap, folder: Path) -> str:
     """Write <key>.png and <key>.csv into the folder and return the SVG's text."""
-    try:
+    with needs("matplotlib", "a report with pictures", extra="papers"):
         import matplotlib
-    except ImportError as failure:
-        raise ImportError("pictures need matplotlib; install it with: pip install 'hush[papers]'") from failure
     matplotlib.use("Agg")
     from matplotlib.figure import Figure as Canvas
 

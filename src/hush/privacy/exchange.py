@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported, positive, reject
+from hush.errors import needs, positive, reject
 from hush.numerics.bracket import Bracket
 from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.loss import Reversed, discretise
@@ -19,10 +19,8 @@ Array = NDArray[np.float64]
 
 
 def _peer() -> Any:
-    try:
+    with needs("Google's dp_accounting", "to_dp_accounting()", extra="accounting"):
         from dp_accounting.pld import privacy_loss_distribution
-    except ImportError as failure:
-        raise Unsupported("this needs Google's accounting package; install it with: pip install 'hush[accounting]'.") from failure
     return privacy_loss_distribution
 
 
@@ -43,7 +41,7 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     >>> ours = hush.curve(hush.OSGT(3.0, 6.3))
     >>> try:
     ...     ratio = to_dp_accounting(ours).get_delta_for_epsilon(0.5) / ours.delta(0.5).upper
-    ... except hush.Unsupported:
+    ... except hush.MissingExtra:
     ...     ratio = 1.0
     >>> round(float(ratio), 4)
     1.0

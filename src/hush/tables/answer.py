@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, needs
 from hush.tables.chart import bars, text_table
 
 if TYPE_CHECKING:
@@ -51,11 +51,14 @@ class Answer:
         return self.table
 
     def to_pandas(self) -> Any:
-        return self.table.to_pandas()
+        """A pandas frame (pandas must be installed)."""
+        with needs("pandas", "to_pandas()"):
+            return self.table.to_pandas()
 
     def to_polars(self) -> Any:
         """A polars frame (polars must be installed)."""
-        import polars
+        with needs("polars", "to_polars()"):
+            import polars
 
         return polars.from_arrow(self.table)
 

