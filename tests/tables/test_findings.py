@@ -24,7 +24,7 @@ def test_a_file_is_written_whoever_is_there(tmp_path):
             table.filter(table["x"] > cut).group_by("w", keys="private", groups_per_unit=2).aggregate(n=count(), m=mean("x", low=0, high=9))
         )
         path = tmp_path / f"{i}.parquet"
-        query.plan(1.0, 1e-6, family="laplace").write(path, ledger=None)
+        query.plan(1.0, 1e-9, family="laplace").write(path, ledger=None)
         file = pyarrow.parquet.ParquetFile(path)
         seen.add((file.metadata.num_rows, file.metadata.num_row_groups, str(file.schema_arrow.remove_metadata())))
     assert len(seen) == 1 and next(iter(seen))[0] == 0
@@ -34,7 +34,7 @@ def test_a_file_is_written_whoever_is_there(tmp_path):
 def test_row_groups_tell_nothing_of_hidden_groups(tmp_path, n):
     """However many groups there were before the threshold, no row group speaks of them.
 
-    A group of one person is shown with a chance of at most delta, so that 65,537 of them raise a false alarm in fewer than 1e-6 of the runs.
+    A group of one person is shown with a chance of at most delta, so that 65,537 of them raise a false alarm less than once in a million.
     """
     table = people(id=np.arange(n), k=np.arange(n))
     table.group_by("k", keys="private", groups_per_unit=1).aggregate(n=count_units()).plan(1.0, 1e-12, family="laplace").write(

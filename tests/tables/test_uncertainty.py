@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -12,7 +11,8 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 
 from hush import tables  # noqa: E402
-from hush.tables import mean  # noqa: E402
+from hush.sampling.exact import draw  # noqa: E402
+from hush.tables import mean, uncertainty  # noqa: E402
 from hush.tables.uncertainty import interval  # noqa: E402
 
 
@@ -40,14 +40,20 @@ def test_few_copies_put_the_ends_where_many_do(plan):
         assert abs(np.mean(-end) / sigma - expected) < 0.012
 
 
-def test_a_fine_grid_does_not_slow_intervals(plan):
-    """Two million draws in less than a second; on the lattice of the release a sixth of them would be decided by ball arithmetic, in 15."""
+def test_a_fine_grid_does_not_slow_intervals(plan, monkeypatch):
+    """Draws for intervals are on steps of a hundredth of the noise: on the lattice of the release balls would decide a sixth of them."""
     (measure,) = plan.query.measures
-    columns = {"x.sum": np.zeros(500), "x.count": np.full(500, 1e4)}
-    interval(measure, columns, plan.spent.mechanisms, 0.95)  # tables are made once
-    start = time.process_time()
-    interval(measure, columns, plan.spent.mechanisms, 0.95)
-    assert time.process_time() - start < 3.0
+    asked = []
+
+    def watched(noise, size, step):
+        asked.append((noise.isf(0.25) / step, size))
+        return draw(noise, size, step)
+
+    monkeypatch.setattr(uncertainty, "draw", watched)
+    low, high = interval(measure, {"x.sum": np.zeros(500), "x.count": np.full(500, 1e4)}, plan.spent.mechanisms, 0.95)
+    assert (low < high).all() and len(asked) == 2
+    made = plan.spent.mechanisms["x.sum"]
+    assert made.noise.isf(0.25) / made.step > 1e9 and all(16.0 < steps < 128.0 and size[1] == 500 for steps, size in asked)
 
 
 def test_one_group_is_singular(plan):
