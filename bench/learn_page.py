@@ -2,8 +2,8 @@
 
     python bench/learn_page.py            from docs/results/learn_*.jsonl, and the savings table computed anew
 
-The results themselves come from `python -m hush.papers.table3 --data FOLDER --out docs/results/learn_table3.jsonl` (about 20 minutes on one
-core) and from `python bench/learn_peers.py --data FOLDER --out docs/results/learn_peers.jsonl --peer PYTHON`.
+The results themselves come from `python -m hush.papers.flipped_huber.table3 --data FOLDER --out docs/results/learn_table3.jsonl`
+(about 20 minutes on one core) and from `python bench/learn_peers.py --data FOLDER --out docs/results/learn_peers.jsonl --peer PYTHON`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import hush
 from hush.learn import zcdp
-from hush.papers.table3 import KINDS, PUBLISHED
+from hush.papers.flipped_huber.table3 import KINDS, PUBLISHED
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, RESULTS = ROOT / "docs" / "learn.md", ROOT / "docs" / "results"

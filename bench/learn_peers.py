@@ -29,7 +29,7 @@ import hush
 from hush.learn import Lasso, LogisticRegression
 from hush.learn.budget import allot
 from hush.learn.scaling import Span, moments_wish, private_scaling
-from hush.papers.learning_data import NAMES, LearningSet, learning_set
+from hush.papers.flipped_huber.learning_data import NAMES, LearningSet, learning_set
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
 SHARE, RATE, STEPS = 0.25, 0.1, 200  # of the budget for scaling; SGD: sampling rate and number of steps (20 passes)

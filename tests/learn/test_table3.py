@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hush.papers import table3
-from hush.papers.learning_data import NAMES, learning_set
+from hush.papers.flipped_huber import table3
+from hush.papers.flipped_huber.learning_data import NAMES, learning_set
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,12 +12,11 @@ import pytest
 from papers import pins
 
 import hush
-from hush.papers import flipped_huber_learning
-from hush.papers import flipped_huber_printed as printed
-from hush.papers.flipped_huber import PAPER
-from hush.papers.flipped_huber_common import at_variance, box, by_theorem8, least_delta, sufficient
+from hush.papers.flipped_huber import learning, printed
+from hush.papers.flipped_huber.optimum import at_variance, box, by_theorem8, least_delta, sufficient
+from hush.papers.flipped_huber.paper import PAPER
+from hush.papers.flipped_huber.table3 import PUBLISHED
 from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Context
-from hush.papers.table3 import PUBLISHED
 
 pytestmark = pytest.mark.xdist_group("flipped_huber")  # the items are made once, in one process
 
@@ -149,15 +148,15 @@ def test_the_limit_is_under_every_noise(items):
 
 
 def test_table_3_is_what_was_stored(items, monkeypatch):
-    with flipped_huber_learning.stored().open() as file:
+    with learning.stored().open() as file:
         rows = {(r["name"], r["kind"]): r for r in map(json.loads, file)}
     ours = {c.what: c.ours for c in items[MEASURED].comparisons}
     for name in PUBLISHED:
         for noise in ("Gaussian", "flipped Huber"):
             assert ours[f"{name}, {noise}: NMSE"] == rows[name, f"{noise}, zCDP"]["squared_error"]
             assert ours[f"{name}, {noise}: test error"] == rows[name, f"{noise}, zCDP"]["test_error"]
-    monkeypatch.setattr(flipped_huber_learning, "stored", lambda: Path("nowhere"))
-    assert flipped_huber_learning.table_3(Context(None)).comparisons == ()
+    monkeypatch.setattr(learning, "stored", lambda: Path("nowhere"))
+    assert learning.table_3(Context(None)).comparisons == ()
 
 
 def test_printed_formulas_fail_if_changed():

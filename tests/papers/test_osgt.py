@@ -11,9 +11,10 @@ import pytest
 from papers import pins
 
 import hush
+from hush.papers.crossing import crossing
 from hush.papers.item import CONFIRMED, CORRECTED
-from hush.papers.osgt import PAPER
-from hush.papers.osgt_common import FIRST, calibrated, crossing
+from hush.papers.osgt.paper import PAPER
+from hush.papers.osgt.setting import FIRST, calibrated
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.rejection import osgt_by_rejection
 

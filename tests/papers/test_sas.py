@@ -13,8 +13,9 @@ from papers import pins
 
 import hush
 from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE
-from hush.papers.sas import PAPER, series
-from hush.papers.sas_closure import distance, shared_sample
+from hush.papers.sas.closure import distance, shared_sample
+from hush.papers.sas.density import series
+from hush.papers.sas.paper import PAPER
 
 pytestmark = pytest.mark.xdist_group("sas")  # the items are made once, in one process
 

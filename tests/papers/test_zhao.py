@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hush.papers import zhao, zhao_experiments
 from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Comparison, Context, Item
-from hush.papers.zhao_amounts import EIGHT, amount
+from hush.papers.zhao import experiments
+from hush.papers.zhao.amounts import EIGHT, amount
+from hush.papers.zhao.paper import PAPER
 
 pytestmark = pytest.mark.xdist_group("zhao")  # the items are made once, in one process
 
@@ -44,7 +45,7 @@ def _folder() -> Path | None:
 
 @pytest.fixture(scope="module")
 def items() -> dict[str, Item]:
-    return {item.key: item for item in zhao.PAPER.made(Context(_folder(), quick=True))}
+    return {item.key: item for item in PAPER.made(Context(_folder(), quick=True))}
 
 
 @pytest.fixture(scope="module")
@@ -147,14 +148,14 @@ def test_mean_error_is_that_of_the_noise():
         sigma = amount("mechanism1", 0.5, 1e-4) * math.sqrt(dimension) / 1000
         true = sigma * math.sqrt(2.0) * math.exp(math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
         spread = math.sqrt(sigma**2 * dimension - true**2) / math.sqrt(300)
-        measured = zhao_experiments.mean_errors("mechanism1", 0.5, 1e-4, dimension, 300)
+        measured = experiments.mean_errors("mechanism1", 0.5, 1e-4, dimension, 300)
         assert abs(measured - true) < 6.0 * spread
         for wrong in (2.0 / 3.0, 1.5):
             assert abs(measured - wrong * true) > 6.0 * spread
 
 
 def test_without_data_the_item_says_so():
-    item = zhao_experiments.figure5(Context(None))
+    item = experiments.figure5(Context(None))
     assert "--data" in item.text and not item.comparisons and not item.figures
 
 
@@ -162,7 +163,7 @@ def test_adult_is_read_whole():
     folder = _folder()
     if folder is None:
         pytest.skip("no data sets: set HUSH_DATA, or put shared/data beside the repository")
-    counts, rows, attributes, domain = zhao_experiments.adult_histogram(folder)
+    counts, rows, attributes, domain = experiments.adult_histogram(folder)
     assert (rows, attributes, domain) == (45_222, 15, 7 * 16 * 7 * 14 * 6 * 5 * 2 * 41)
     assert counts.sum() == rows and counts.min() >= 1
 

@@ -7,8 +7,7 @@ from functools import lru_cache
 
 import hush
 from hush.calibrate import Plan
-from hush.papers.item import Comparison, Context, Figure, Grid, HeatMap, Item, Paper
-from hush.papers.osgt_common import claim, line
+from hush.papers.item import Comparison, Context, Figure, Grid, HeatMap, Item, Paper, claim, line
 from hush.sensitivity import Sensitivity
 
 __all__ = ["PAPER", "gain", "plan", "to_limit"]

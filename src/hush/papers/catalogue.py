@@ -12,14 +12,20 @@ from hush.papers.page import write
 
 __all__ = ["PAPERS", "paper", "report"]
 
-#: key -> module with a PAPER; each is loaded when it is asked for
-PAPERS = ("zhao", "osgt", "flipped_huber", "sas", "beyond")
+#: key -> module that holds its PAPER; each is loaded when it is asked for
+PAPERS = {
+    "zhao": "hush.papers.zhao.paper",
+    "osgt": "hush.papers.osgt.paper",
+    "flipped_huber": "hush.papers.flipped_huber.paper",
+    "sas": "hush.papers.sas.paper",
+    "beyond": "hush.papers.beyond",
+}
 
 
 def paper(key: str) -> Paper:
     if key not in PAPERS:
         raise InvalidParameter(f"paper must be one of {', '.join(PAPERS)}, got {key!r}.")
-    made = importlib.import_module(f"hush.papers.{key}").PAPER
+    made = importlib.import_module(PAPERS[key]).PAPER
     assert isinstance(made, Paper)
     return made
 

@@ -23,7 +23,9 @@ __all__ = [
     "Item",
     "Paper",
     "Series",
+    "claim",
     "compare",
+    "line",
 ]
 
 CONFIRMED, CORRECTED, NOT_REPRODUCIBLE = "confirmed", "corrected", "not reproducible as described"
@@ -80,6 +82,15 @@ def compare(what: str, published: str, ours: float, *, function: str, why: str =
     return Comparison(what, published, float(ours), verdict, why, function)
 
 
+def claim(what: str, said: str, ours: float, *, holds: bool, function: str, why: str = "") -> Comparison:
+    """A statement in words, or a formula, beside the number that decides it; `holds` is computed, never typed.
+
+    >>> claim("delta of Laplace noise of scale 1 at epsilon = 1", "0", 0.0, holds=True, function="hush.delta").verdict
+    'confirmed'
+    """
+    return compare(what, said, ours, function=function, why=why, verdict=CONFIRMED if holds else CORRECTED)
+
+
 @dataclass(frozen=True)
 class Series:
     """One line, or points, of a figure."""
@@ -89,6 +100,11 @@ class Series:
     y: Sequence[float]
     points: bool = False
     dashed: bool = False
+
+
+def line(label: str, x: Any, y: Any, *, points: bool = False, dashed: bool = False) -> Series:
+    """A series from anything that is a list of numbers."""
+    return Series(label, [float(v) for v in x], [float(v) for v in y], points=points, dashed=dashed)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Muthukrishnan and Kalyani: flipped Huber noise."""

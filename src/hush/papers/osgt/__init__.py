@@ -1,0 +1,1 @@
+"""Sadeghi and Korki: offset-symmetric Gaussian tails."""

@@ -1,0 +1,1 @@
+"""Zawacki and Abed: symmetric alpha-stable noise."""

@@ -1,0 +1,1 @@
+"""Zhao et al.: the Gaussian mechanism, reviewed."""
