@@ -190,6 +190,12 @@ def test_help_of_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(command in out for command in COMMANDS)
 
 
+def test_hush_alone_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    out, err = capsys.readouterr()
+    assert err == "" and all(command in out for command in COMMANDS)
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["--version"])
@@ -200,7 +206,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("", "command"),
         ("sing", "sing"),
         ("calibrate --delta 1e-6", "--epsilon"),
         ("calibrate --epsilon 1", "--delta"),

@@ -10,6 +10,7 @@ the least noise for a budget.
 
 from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
+from hush.cite import cite
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, MissingExtra, NotCertified, Unsupported
 from hush.ledger import Ledger
 from hush.limit import limit, optimal
@@ -72,6 +73,7 @@ __all__ = [
     "__version__",
     "audit",
     "calibrate",
+    "cite",
     "compose",
     "curve",
     "delta",
@@ -89,7 +91,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Rooms that are loaded when they are first asked for: what they stand on is heavy."""
-    if name in ("tables", "learn", "federated"):
+    if name in ("tables", "learn", "federated", "show"):
         import importlib
 
         return importlib.import_module(f"hush.{name}")

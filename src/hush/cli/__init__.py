@@ -4,34 +4,63 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import hush
-from hush.cli import analysis, answer, audit, learn, ledger, papers
-from hush.errors import HushError
+from hush.cli import analysis, answer, audit, cite, completion, doctor, learn, ledger, papers
+from hush.errors import HushError, nearest
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]
 
-_GROUPS = (analysis, ledger, audit, answer, learn, papers)
+_GROUPS = (analysis, ledger, audit, answer, learn, papers, cite, completion, doctor)
 
 
 class _Parser(argparse.ArgumentParser):
     """An argument parser that says what is wrong in one sentence."""
 
+    _given: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}; see `{self.prog} --help`.", file=sys.stderr)
+        hint = f"; {self._misspelt()}" if "required" in message and self._misspelt() else ""
+        print(f"{self.prog}: {message}{hint}; see `{self.prog} --help`.", file=sys.stderr)
         sys.exit(2)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As ever, but a leftover is said where it was left over, with the nearest option."""
+        self._given = list(sys.argv[1:] if args is None else args)
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            self.error(self._misspelt() or f"there is no place for {' '.join(map(repr, left))}")
+        return found, left
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    def _misspelt(self) -> str:
+        """The first option that is none, and what may have been meant."""
+        known = self._option_string_actions
+        for word in self._given:
+            name = word.partition("=")[0]
+            if name.startswith("--") and len(name) > 2 and not any(option.startswith(name) for option in known):
+                near = nearest(name, [option for option in known if option.startswith("--")])
+                return f"there is no option {name}" + (f", {near}" if near else "")
+        return ""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        choices: Iterable[Any] = () if action.choices is None else action.choices
+        if action.choices is not None and value not in choices:
+            known = [str(choice) for choice in choices]
+            hint = nearest(value, known) or f"write one of {', '.join(known)}"
+            raise argparse.ArgumentError(action, f"{value!r} is none of the choices, {hint}")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    whole = _Parser(
         prog="hush",
         description="Differentially private answers with the least noise that provable privacy allows.",
         epilog="`hush <command> --help` shows examples.",
     )
-    parser.add_argument("--version", action="version", version=f"hush {hush.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    whole.add_argument("--version", action="version", version=f"hush {hush.__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="command", required=True)
 
     def command(name: str, action: Any, text: str, examples: str) -> argparse.ArgumentParser:
         formatter = argparse.RawDescriptionHelpFormatter
@@ -42,12 +71,16 @@ def _parser() -> argparse.ArgumentParser:
 
     for group in _GROUPS:
         group.register(command)
-    return parser
+    return whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command: 0 for success (or what the command returns), 2 for a request that cannot be met, with one sentence on stderr."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given:
+        parser().print_help()
+        return 0
+    options = parser().parse_args(given)
     try:
         return int(options.action(options) or 0)
     except HushError as failure:
@@ -58,4 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away: say nothing more
+    except OSError as failure:  # a file or folder that cannot be read or written
+        said = f"{failure.filename}: {failure.strerror}" if failure.filename and failure.strerror else str(failure).splitlines()[0]
+        print(f"hush: {said.rstrip('.')}.", file=sys.stderr)
+        return 2
     return 0

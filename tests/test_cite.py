@@ -1,0 +1,108 @@
+"""BibTeX: every family has its papers, every entry parses and has what its kind requires, and the catalogue agrees."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import hush
+from hush.cite import PAPERS, RESTS_ON
+from hush.cli import main
+from hush.noise.catalogue import EVERY
+
+REQUIRED = {
+    "article": {"author", "title", "journal", "year"},
+    "inproceedings": {"author", "title", "booktitle", "year"},
+    "book": {"author", "title", "publisher", "year"},
+    "misc": {"author", "title", "year"},
+}
+
+
+def parsed(text: str) -> dict[str, tuple[str, dict[str, str]]]:
+    """A small reader of BibTeX: entries by key, with their kind and fields; anything it cannot read fails the test."""
+    found: dict[str, tuple[str, dict[str, str]]] = {}
+    at = 0
+    while at < len(text):
+        head = re.compile(r"\s*@(\w+)\{([\w:-]+),\s*").match(text, at)
+        assert head, f"no entry at {text[at : at + 40]!r}"
+        kind, key, at = head[1], head[2], head.end()
+        fields: dict[str, str] = {}
+        while text[at] != "}":
+            name = re.compile(r"(\w+)\s*=\s*\{").match(text, at)
+            assert name, f"no field at {text[at : at + 40]!r}"
+            depth, start, at = 1, name.end(), name.end()
+            while depth:
+                depth += {"{": 1, "}": -1}.get(text[at], 0)
+                at += 1
+            assert name[1] not in fields
+            fields[name[1]] = text[start : at - 1]
+            at = re.compile(r",?\s*").match(text, at).end()  # type: ignore[union-attr]
+        at += 1
+        assert key not in found, f"{key} comes twice"
+        found[key] = (kind, fields)
+        at = len(text) if not text[at:].strip() else at
+    return found
+
+
+def test_everything_parses_and_is_complete() -> None:
+    found = parsed(hush.cite())
+    assert set(found) == set(PAPERS) and "hush" in found
+    for key, (kind, fields) in found.items():
+        assert REQUIRED[kind] <= set(fields), key
+        assert all(value.strip() and value.isascii() for value in fields.values()), key
+        assert re.fullmatch(r"(19|20)\d\d", fields["year"])
+        assert key == "hush" or key.endswith(fields["year"])
+        assert re.fullmatch(r"\d+--\d+", fields.get("pages", "1--2"))
+        low, _, high = fields.get("pages", "1--2").partition("--")
+        assert int(low) < int(high)
+        assert ("eprint" in fields) == ("archiveprefix" in fields)
+        assert re.fullmatch(r"\d{4}\.\d{4,5}", fields.get("eprint", "1234.5678"))
+        assert key == "hush" or all(", " in author for author in fields["author"].split(" and "))
+    assert hush.__version__ in found["hush"][1]["note"]
+
+
+@pytest.mark.parametrize("row", EVERY, ids=lambda row: row.name)
+def test_every_family_cites_what_the_catalogue_names(row) -> None:  # type: ignore[no-untyped-def]
+    """By name, class and instance alike; each author and year in the catalogue's line is there."""
+    found = parsed(hush.cite(row.name))
+    assert found == parsed(hush.cite(row.type))
+    assert tuple(found) == RESTS_ON[row.name]
+    if row.paper == "this project":
+        assert set(found) == {"hush"}
+        return
+    assert "hush" not in found
+    for line in row.paper.split("; "):
+        year = line.split()[-1]
+        surname = re.split(r"[ ,]", line)[0]
+        assert any(fields["year"] == year and fields["author"].startswith(surname + ",") for _, fields in found.values()), line
+
+
+def test_instances_plans_and_mechanisms() -> None:
+    plan = hush.calibrate(1.0, 1e-6, family="gaussian")
+    assert set(parsed(hush.cite(plan))) == {"zhao2019", "balle2018"}
+    assert hush.cite(plan.noise) == hush.cite(plan) == hush.cite(hush.Mechanism.of(plan)) == hush.cite("gaussian")
+    assert set(parsed(hush.cite(hush.Discrete(hush.OSGT(1.0, 2.0))))) == {"canonne2020", "sadeghi2022"}
+    assert set(parsed(hush.cite(hush.Staircase(1.0)))) == {"geng2014", "geng2016"}
+
+
+def test_it_looks_like_itself_at_the_prompt() -> None:
+    made = hush.cite("laplace")
+    assert isinstance(made, str)
+    assert repr(made) == str(made) and repr(made).startswith("@inproceedings{dwork2006,\n")
+
+
+@pytest.mark.parametrize(("wrong", "word"), [("gausian", "did you mean 'gaussian'"), (3.0, "hush.cite('gaussian')"), (dict, "hush.cite()")])
+def test_what_is_no_noise_is_refused(wrong: object, word: str) -> None:
+    with pytest.raises(hush.InvalidParameter, match=re.escape(word)):
+        hush.cite(wrong)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cite", "osgt"]) == 0
+    assert capsys.readouterr().out == hush.cite("osgt") + "\n"
+    assert main(["cite"]) == 0
+    assert capsys.readouterr().out == hush.cite() + "\n"
+    assert main(["cite", "stable", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"family": "stable", "bibtex": hush.cite("stable")}
