@@ -6,6 +6,7 @@ import dataclasses
 import html
 import json
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,6 +29,7 @@ from hush.version import __version__
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
+    from hush.statement import Statement
 
 __all__ = ["Error", "Release", "release"]
 
@@ -126,6 +128,12 @@ class Release:
             return self._processed(james_stein(value, self.error.standard_deviation**2), "james-stein")
         cut = float(np.asarray(self.error.noise.isf(0.5 / max(value.size, 2)))) if threshold is None else threshold
         return self._processed(soft_threshold(value, cut), f"soft-threshold {cut:.6g}")
+
+    def report(self, *, ledger: Ledger | str | os.PathLike[str] | None = None) -> Statement:
+        """A page for a data protection officer; with the ledger that was charged (or its file) also what remains. See hush.statement."""
+        from hush.statement import report
+
+        return report(self, ledger=ledger)
 
     # -- JSON ----------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,7 @@ def _add_noise_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _curve(options: argparse.Namespace) -> None:
+    _check_plot(options)
     noise = _noise(options)
     curve = hush.curve(noise, options.sensitivity, times=options.times)
     rows: list[dict[str, Any]] = []
@@ -78,6 +81,7 @@ def _curve(options: argparse.Namespace) -> None:
         text = f"{head}\n(epsilon, delta) = ({rows[0]['epsilon']:.10g}, {rows[0]['delta']:.10g}), an upper bound"
     else:
         text = f"{head}\n{table(rows, {'epsilon': 'epsilon', 'delta': 'delta'})}"
+    _plot(options, lambda show: show.curve(noise, options.sensitivity, times=options.times))
     emit(options, document, text)
 
 
@@ -103,6 +107,7 @@ def _gaussian(options: argparse.Namespace) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> None:
+    _check_plot(options)
     sensitivity = hush.Sensitivity(
         linf=options.linf if options.linf is not None or options.l1 or options.l2 else 1.0, l0=options.l0, l1=options.l1, l2=options.l2
     )
@@ -145,7 +150,25 @@ def _calibrate(options: argparse.Namespace) -> None:
     absent = [f"  {row['family']}: {row['absent']}" for row in rows if row["absent"]]
     text = f"{head}\n{table([row for row in rows if not row['absent']], columns, left=2)}"
     text += "\nnot in the running:\n" + "\n".join(absent) if absent else ""
+    _plot(options, lambda show: show.ranking(plan))
     emit(options, document, f"{text}\n{plan.why}")
+
+
+def _check_plot(options: argparse.Namespace) -> None:
+    """What is wrong with --plot is said before any work is done."""
+    if options.plot is not None:
+        from hush.show.file import ready
+
+        ready(options.plot)
+
+
+def _plot(options: argparse.Namespace, draw: Callable[[Any], Any]) -> None:
+    """The chart into the file of --plot, if that was asked for."""
+    if options.plot is not None:
+        from hush import show
+
+        show.save(draw(show), options.plot)
+        print(f"the chart is in {options.plot}", file=sys.stderr)
 
 
 def _ranked(choice: hush.Choice, plan: hush.Plan, limit: hush.Bracket | None) -> dict[str, Any]:
@@ -183,6 +206,7 @@ _EXAMPLES = {
   hush calibrate --epsilon 1 --delta 1e-6
   hush calibrate --epsilon 1 --delta 1e-8 --linf 1 --l0 20         a person is in at most 20 of the groups
   hush calibrate --epsilon 1 --delta 1e-6 --l2 1
+  hush calibrate --epsilon 1 --delta 1e-6 --plot ranking.png
   hush calibrate --epsilon 1 --pure --loss mae
   hush calibrate --epsilon 1 --delta 1e-6 --step 1                 integer answers, integer noise""",
     "curve": """examples:
@@ -190,6 +214,7 @@ _EXAMPLES = {
   hush curve --noise gaussian --sigma 4 --delta 1e-6
   hush curve --noise laplace --scale 2 --epsilon 0.01:1:10 --json
   hush curve --noise staircase --noise-epsilon 1 --epsilon 0.5
+  hush curve --noise gaussian --sigma 4 --plot curve.svg
   hush curve --noise osgt --m 3 --sigma 6.32 --discrete --epsilon 1""",
     "gaussian": """examples:
   hush gaussian --epsilon 1 --delta 1e-5
@@ -219,6 +244,9 @@ def register(command: Command) -> None:
     either = curve.add_mutually_exclusive_group()
     either.add_argument("--epsilon", type=numbers, metavar="E", help="a number, a list a,b,c or start:stop:count; prints delta")
     either.add_argument("--delta", type=numbers, metavar="D", help="likewise; prints epsilon (0 asks for the pure epsilon)")
+
+    for parser, what in ((calibrate, "the ranking"), (curve, "delta against epsilon")):
+        parser.add_argument("--plot", metavar="FILE", help=f"draw {what} into a .png, .svg or .html file")
 
     gaussian = command("gaussian", _gaussian, "how much Gaussian noise (epsilon, delta) takes, by every method", _EXAMPLES["gaussian"])
     gaussian.add_argument("--epsilon", type=number, required=True, metavar="E")

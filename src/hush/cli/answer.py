@@ -150,8 +150,14 @@ def _answer(options: argparse.Namespace) -> None:
         return
     if options.out and Path(options.out).suffix not in (".parquet", ".csv"):
         raise InvalidParameter(f"--out must end in .parquet or .csv, got {options.out!r}.")
-    ledger = hush.Ledger(options.ledger) if options.ledger else None
     stream = options.engine != "duckdb" and (options.out or "").endswith(".parquet")  # executors write; the driver need not hold it
+    if options.plot is not None:
+        from hush.show.file import ready
+
+        ready(options.plot)  # before anything is spent
+        if stream:
+            raise InvalidParameter("--plot draws an answer that is held in memory; leave it out where Spark writes the file.")
+    ledger = hush.Ledger(options.ledger) if options.ledger else None
     try:
         if stream:
             receipt = plan.write(options.out, ledger=ledger, label=options.label, progress=_progress)
@@ -181,6 +187,11 @@ def _write(options: argparse.Namespace, made: Any) -> None:
         print(json.dumps({"answer": made.to_arrow().to_pylist(), "receipt": dict(made.receipt)}, default=str, indent=2))
     elif not options.out:
         print(made)
+    if options.plot is not None:
+        from hush import show  # last: the answer is paid for, and must not be lost with a drawing
+
+        show.save(show.release(made), options.plot)
+        print(f"the chart is in {options.plot}", file=sys.stderr)
 
 
 def _sample(options: argparse.Namespace) -> None:
@@ -231,6 +242,7 @@ def register(command: Command) -> None:
     answer.add_argument("--label", default="", metavar="TEXT", help="what the ledger's entry is called")
     answer.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
     answer.add_argument("--out", metavar="FILE", help="write the answer to a .parquet or .csv file")
+    answer.add_argument("--plot", metavar="FILE", help="draw values and intervals into a .png, .svg or .html file")
     answer.add_argument("--plan", action="store_true", help="show the errors to expect; nothing is spent")
 
     made = command("sample", _sample, "write a made-up table to try things on", _EXAMPLES["sample"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +23,11 @@ from hush.noise.catalogue import plain_values
 from hush.privacy.vector import compose
 from hush.version import __version__
 
-__all__ = ["NEIGHBOURS", "Guarantee", "guarantee", "of_chain", "receipt"]
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+    from hush.statement import Statement
+
+__all__ = ["NEIGHBOURS", "Guarantee", "Receipt", "guarantee", "of_chain", "receipt"]
 
 
 @dataclass(frozen=True)
@@ -95,11 +100,24 @@ def _total(values: Iterable[float | None]) -> float:
     return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
 
 
-def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, started_from: Sequence[int]) -> dict[str, Any]:
+class Receipt(dict[str, Any]):
+    """A receipt: plain values by name, and the page that says them to people."""
+
+    def report(self, *, ledger: Ledger | str | os.PathLike[str] | None = None) -> Statement:
+        """A page for a data protection officer; with the ledger that was charged (or its file) also what remains. See hush.statement."""
+        from hush.statement import report
+
+        return report(self, ledger=ledger)
+
+    def __or__(self, other: Any) -> Receipt:  # type: ignore[override]
+        return Receipt({**self, **other})
+
+
+def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, started_from: Sequence[int]) -> Receipt:
     """Everything public about a fit, ready for JSON; `promise` is of it and of the fits whose ledger entries it started from."""
     plan, own = fit.plan, guarantee(fit.plan)
     request, setting = plan.request, plan.setting
-    return {
+    values = {
         "kind": "private fit",
         "model": model,
         "guarantee": str(promise),
@@ -126,6 +144,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "version": __version__,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    return Receipt(values)
 
 
 def _public(plan: Plan) -> list[str]:

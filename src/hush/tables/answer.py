@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +18,8 @@ from hush.errors import InvalidParameter, needs
 from hush.tables.chart import bars, text_table
 
 if TYPE_CHECKING:
-    pass
+    from hush.ledger import Ledger
+    from hush.statement import Statement
 
 __all__ = ["Answer"]
 
@@ -72,6 +74,12 @@ class Answer:
         import pyarrow.csv
 
         pyarrow.csv.write_csv(self.table, str(path))
+
+    def report(self, *, ledger: Ledger | str | os.PathLike[str] | None = None) -> Statement:
+        """A page for a data protection officer; with the ledger that was charged (or its file) also what remains. See hush.statement."""
+        from hush.statement import report
+
+        return report(self, ledger=ledger)
 
     # -- on screen -----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,240 @@
+"""The statement of a ledger."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from hush.errors import HushError
+from hush.ledger import Amount, Cap, Entry, Ledger
+from hush.ledger.account import Account, Planned, Pure, round_down, round_up
+from hush.ledger.entry import Part
+from hush.ledger.filter import Filter
+from hush.noise.catalogue import plain_values
+from hush.privacy.subsampling import Subsampled
+from hush.sensitivity import Sensitivity
+from hush.statement import caution, check, proof
+from hush.statement.page import Block, Code, Meter, Points, Section, Statement, Table, Text
+from hush.statement.wording import Promise, at_least, at_most
+from hush.version import __version__
+
+__all__ = ["mechanisms", "of_ledger", "remaining"]
+
+#: A page is for reading; the ledger itself, and the JSON, have every entry.
+_MOST = 200
+
+
+def of_ledger(ledger: Ledger, command: str) -> Statement:
+    """The statement of everything charged to a ledger; `command` names its file in commands, "" if it has none."""
+    log, account = ledger._read()
+    rule = _rule(account)
+    promise, lines = _promise(account), _lines(account)
+    cap, entries, now = log.cap, log.entries, datetime.now(UTC).isoformat(timespec="seconds")
+    sections = (
+        Section("In short", _short(account, promise, rule)),
+        Section("What was released", _released(entries, log.source)),
+        Section("What is promised", _promised(account, promise, rule)),
+        Section("On what this rests", (Points(_assumptions(account, rule, promise)),)),
+        Section("What it does not speak of", (Points(caution.NOT_COVERED),)),
+        Section("Mechanisms and proofs", mechanisms(account.releases)),
+        Section("What remains", remaining(account)),
+        Section("How to check this", _checks(command, log.last, lines, account)),
+        Section("Origin", (Text(f"Made by hush {__version__} on {now}, from the ledger alone; the ledger was only read."),)),
+    )
+    name = command or "a ledger in memory"
+    facts = {
+        "kind": "ledger",
+        "hush": __version__,
+        "time": now,
+        "file": name,
+        "source": log.source,
+        "cap": _plain_cap(cap),
+        "rule": rule,
+        "promise": None if promise is None else promise.facts,
+        "spent": _plain(account.spent),
+        "left": _plain(account.left),
+        "share": account.share,
+        "digest": log.last,
+        "entries": [plain_entry(entry) for entry in entries],
+        "lines": lines,
+    }
+    return Statement(f"Privacy statement: {name}", sections, facts, lines)
+
+
+def _rule(account: Account) -> str:
+    return "pure" if isinstance(account, Pure) else "interactive" if isinstance(account, Filter) else "planned"
+
+
+def _relation(account: Account) -> str:
+    bounds = [part[1] for part in account.releases if len(part) == 3]
+    return bounds[0].neighbours if bounds else "add-remove"
+
+
+def _promise(account: Account) -> Promise | None:
+    """What holds for everything spent; the whole cap under a filter, whose spending may depend on the answers."""
+    cap = account.cap
+    if not account.totals:
+        return None
+    if isinstance(account, Filter):
+        return Promise(cap.epsilon, cap.delta, _relation(account))
+    curve = None
+    if isinstance(account, Planned):
+        try:
+            curve = account.curve
+            _ = curve.least_error_sum
+        except HushError:  # the pair stands without it
+            curve = None
+    return Promise(account.spent.epsilon, cap.delta, _relation(account), curve, round_up(account.extra))
+
+
+def _lines(account: Account) -> str:
+    """Python that recomputes `spent.epsilon`: composition itself where that is the whole rule, else a new ledger with the same charges."""
+    if not account.totals:
+        return ""
+    if isinstance(account, Planned):
+        room = round_down(Fraction(account.cap.delta) - account.extra)
+        try:
+            if float(account.curve.epsilon_upper(room)) == account.spent.epsilon:
+                return check.composed(account.releases, room)
+        except HushError:
+            pass
+    return check.replayed(account.releases, account.cap, round_up(account.extra))
+
+
+# -- sections -------------------------------------------------------------------------------------------------------------------------
+
+
+def _short(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
+    if promise is None:
+        return (Text(f"Nothing was released from this ledger. It allows {_pair(account.cap)} in all.", strong=True),)
+    return tuple(Text(sentence, strong=True) for sentence in promise.words("all of these answers"))
+
+
+def _pair(cap: Cap) -> str:
+    return f"(epsilon, delta) = ({at_least(cap.epsilon)}, {at_least(cap.delta)})"
+
+
+def _released(entries: tuple[Entry, ...], source: str | None) -> tuple[Block, ...]:
+    blocks: list[Block] = [Text(f"Data: {source}" if source else "The ledger does not say which data it protects.")]
+    if not entries:
+        return (*blocks, Text("There are no entries."))
+    shown = entries[-_MOST:]
+    rows = tuple((str(e.number), e.time[:19].replace("T", " "), e.label or "no label", _noises(e), _claimed(e)) for e in shown)
+    blocks.append(Table("Entries of the ledger, as recorded; times are UTC", ("no.", "time", "label", "noise", "calibrated for"), rows))
+    if len(shown) < len(entries):
+        blocks.append(Text(f"{len(entries) - len(shown)} earlier entries are counted here and not listed; --json lists them."))
+    return tuple(blocks)
+
+
+def _noises(entry: Entry) -> str:
+    parts = [proof.named(part[0]) + (f" x {part[-1]}" if part[-1] > 1 else "") for part in entry.parts]
+    shown = ", ".join(parts[:6]) + (f", and {len(parts) - 6} more" if len(parts) > 6 else "")
+    return shown + (f"; failure probability {at_most(entry.extra_delta, 3)}" if entry.extra_delta else "")
+
+
+def _claimed(entry: Entry) -> str:
+    return "not recorded" if entry.epsilon is None or entry.delta is None else f"({at_most(entry.epsilon)}, {at_most(entry.delta)})"
+
+
+def _promised(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
+    cap = account.cap
+    whole = Text(f"Whatever is still charged to this ledger, all of it together stays within {_pair(cap)}: the ledger refuses more.")
+    if promise is None:
+        return (whole, Text(caution.COMPOSED[rule]))
+    return (Text(f"All entries together keep {promise.numbers}."), Text(caution.COMPOSED[rule]), whole, Text(promise.sources))
+
+
+def _assumptions(account: Account, rule: str, promise: Promise | None) -> tuple[str, ...]:
+    relation = promise.neighbours if promise is not None else "add-remove"
+    return (
+        caution.neighbours(relation),
+        "Unit: whatever the releases counted as one: the unit column of a table, a row of a training set, a client of a federation, or "
+        "what the caller of `release` meant.",
+        "Bounds: one unit moves an answer by no more than the table of mechanisms says. Tables and models clip to that by themselves.",
+        caution.ADAPTIVE[rule],
+        "Noise: drawn exactly as stated, on a lattice, after the charge was on disk; a noise may stand for a procedure that is at least as "
+        "private.",
+    )
+
+
+def mechanisms(releases: list[Part]) -> tuple[Block, ...]:
+    """Every mechanism with its sensitivity, its paper and the theorem behind its curve."""
+    if not releases:
+        return (Text("None was used."),)
+    proofs: dict[str, int] = {}  # one text for all that share it
+    rows = []
+    for part in releases[:_MOST]:
+        own = part[1] if len(part) == 3 else None
+        number = proofs.setdefault(proof.theorem(part[0], own), len(proofs) + 1)
+        bound = own or Sensitivity(linf=part[0].whole.shift)
+        rows.append((proof.named(part[0]), str(part[-1]), proof.moves(bound), proof.paper(part[0]), f"proof {number}"))
+    heads = ("noise", "times", "one unit moves", "described in", "privacy by")
+    blocks: list[Block] = [Table("Mechanisms, equal ones counted together", heads, tuple(rows))]
+    if len(releases) > _MOST:
+        blocks.append(Text(f"{len(releases) - _MOST} more are not listed; --json lists them."))
+    return (*blocks, Points(tuple(f"Proof {number}, {text}." for text, number in proofs.items())))
+
+
+def remaining(account: Account) -> tuple[Block, ...]:
+    """What is spent and what is left."""
+    cap, spent, left = account.cap, account.spent, account.left
+    text = f"{100.0 * account.share:.1f} % of the budget is spent: epsilon {at_most(spent.epsilon)} of {at_least(cap.epsilon)}"
+    text += f" at delta {at_least(cap.delta)}."
+    blocks: list[Block] = [Meter(account.share, text)]
+    more = f"A further release with a pure epsilon of at most {at_least(left.epsilon)} (less 1 %) still fits"
+    more += f", and failure probabilities of {at_least(left.delta, 3)}" if cap.delta else ""
+    blocks.append(Text(f"{more}. Composition is not addition: several small releases may fit together where one large one does not."))
+    if isinstance(account, Filter):
+        blocks.append(Text("Under this ledger's rule the first release pays once for turning divergences into epsilon and delta."))
+    return tuple(blocks)
+
+
+def _checks(command: str, digest: str, lines: str, account: Account) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    if command:
+        file = shlex.quote(command)
+        blocks += [
+            Text("The ledger itself: every line is bound to the one before by a SHA-256 hash, and all are read again."),
+            Code(f"hush ledger verify {file}\nhush ledger show {file} --all\nhush report {file} --json", "sh"),
+        ]
+    blocks.append(Text(f"Digest of the last line, which any change of an entry would change: {digest}"))
+    if lines:
+        blocks += [
+            Text(f"The composition, from the mechanisms alone. These lines print {account.spent.epsilon!r}, the epsilon spent:"),
+            Code(lines, "python"),
+        ]
+    return tuple(blocks)
+
+
+# -- plain values ---------------------------------------------------------------------------------------------------------------------
+
+
+def _plain(amount: Amount) -> dict[str, float]:
+    return {"epsilon": amount.epsilon, "delta": amount.delta}
+
+
+def _plain_cap(cap: Cap) -> dict[str, Any]:
+    known = {
+        "epsilon": cap.epsilon,
+        "delta": cap.delta,
+        "mode": cap.mode,
+        "order": cap.order,
+        "divergence": cap.divergence,
+        "reserve": cap.reserve,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def plain_entry(entry: Entry) -> dict[str, Any]:
+    """An entry as plain values."""
+    parts = []
+    for part in entry.parts:
+        one = part[0]
+        noise = {"rate": one.rate, "noise": plain_values(one.whole.noise)} if isinstance(one, Subsampled) else {"noise": plain_values(one)}
+        bound = part[1] if len(part) == 3 else Sensitivity(linf=one.whole.shift)
+        known = {name: getattr(bound, name) for name in ("linf", "l0", "l1", "l2", "neighbours") if getattr(bound, name) is not None}
+        parts.append(noise | {"sensitivity": known, "times": part[-1]})
+    row = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}
+    return row | {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}

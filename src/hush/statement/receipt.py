@@ -1,0 +1,288 @@
+"""Statements of one release, one answer or one fit, from its receipt."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hush.errors import HushError, InvalidParameter
+from hush.ledger import Cap, Entry, Ledger
+from hush.ledger.account import Pure
+from hush.ledger.entry import Part
+from hush.noise.catalogue import from_plain_values
+from hush.privacy.vector import compose
+from hush.sensitivity import Sensitivity
+from hush.statement import caution, check
+from hush.statement.budget import mechanisms, plain_entry, remaining
+from hush.statement.page import Block, Code, Points, Section, Statement, Table, Text
+from hush.statement.wording import Promise, at_most
+from hush.version import __version__
+
+__all__ = ["of_receipt"]
+
+
+def of_receipt(receipt: Mapping[str, Any], ledger: Ledger | None) -> Statement:
+    """The statement of what a receipt is of; with its ledger also what remains, and the charge as it was written."""
+    case = _case(receipt)
+    entry = _entry(case, ledger)
+    parts, extra = (list(entry.parts), entry.extra_delta) if entry is not None else (case["parts"], case["extra"])
+    promise = _promise(case, parts, extra)
+    lines, said = _lines(case, parts, extra)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    sections = [
+        Section("In short", _short(case, promise)),
+        Section("What was released", (Table("As the receipt says", ("what", "value"), tuple(case["released"])),)),
+        Section("What is promised", _promised(case, promise)),
+        Section("On what this rests", (Points(tuple(case["assumptions"])),)),
+        Section("What it does not speak of", (Points(caution.NOT_COVERED),)),
+        Section("Mechanism and proof", mechanisms([tuple(part) for part in parts])),
+        Section("What remains", _remains(case, ledger)),
+        Section("How to check this", _checks(case, lines, said)),
+        Section("Origin", (Text(f"Made by hush {__version__} on {now}, from the receipt{' and the ledger' if ledger else ''} alone."),)),
+    ]
+    facts = {
+        "kind": case["kind"],
+        "hush": __version__,
+        "time": now,
+        "receipt": dict(receipt),
+        "promise": None if promise is None else promise.facts,
+        "entry": None if entry is None else plain_entry(entry),
+        "lines": lines,
+    }
+    return Statement(f"Privacy statement: {case['title']}", tuple(sections), facts, lines)
+
+
+# -- the kinds of receipts -------------------------------------------------------------------------------------------------------------
+
+
+def _case(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        if "kind" in receipt:
+            return _fit(receipt)
+        return _answer(receipt) if "unit" in receipt["guarantee"] else _release(receipt)
+    except (KeyError, TypeError, AttributeError) as failure:
+        raise InvalidParameter(
+            "this is not a receipt of hush; write report(release), report(answer) or report(model.receipt_)."
+        ) from failure
+
+
+def _charged(receipt: Mapping[str, Any]) -> str:
+    entry = receipt["ledger"]
+    if entry is None:
+        return "none was charged: nothing adds this up with other releases"
+    where = f" of {Path(entry['ledger']).name}" if entry.get("ledger") else ""
+    label = f", {entry['label']!r}" if entry.get("label") else ""
+    return f"entry {entry['number']}{where}{label}"
+
+
+def _release(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    given, made = receipt["guarantee"], receipt["mechanism"]
+    count, size = given["times"], 1
+    for side in receipt["shape"]:
+        size *= side
+    bound = Sensitivity(**made["sensitivity_on_lattice"])
+    deviation = receipt["error"]["standard_deviation"]
+    rows = [
+        ("what", "one number" if not receipt["shape"] else f"{size} numbers"),
+        ("made", f"{receipt['time']} by hush {receipt['hush']}"),
+        ("ledger", _charged(receipt)),
+        ("error", f"within {receipt['error']['half_width95']:.6g} of the truth with 95 % probability, for each number"),
+        ("standard deviation", "infinite" if deviation is None else f"{deviation:.6g}"),
+        ("lattice", f"multiples of {made['step']:.6g}" + (", to which values were rounded" if made["rounded"] else "")),
+        ("afterwards", ", ".join(receipt["post_processing"]) or "nothing"),
+    ]
+    notes = [
+        caution.neighbours(given["neighbours"]),
+        "Bound: how far one unit moves the answer was declared by the caller; the table of mechanisms has it, rounding included.",
+        caution.ADAPTIVE["one"],
+        "Processing afterwards costs no privacy.",
+    ]
+    if count > 1:
+        notes.append(f"The pair is for {count} releases with this noise; this is one of them.")
+    return {
+        "kind": "release",
+        "title": "one release",
+        "receipt": receipt,
+        "pair": (given["epsilon"], given["delta"]),
+        "neighbours": given["neighbours"],
+        "released": rows,
+        "assumptions": notes,
+        "parts": [(from_plain_values(made["noise"]), bound, count)],
+        "extra": 0.0,
+        "seen": "this answer" if count == 1 else f"{count} such answers",
+        "times": count,
+    }
+
+
+def _answer(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    given = receipt["guarantee"]
+    linf = given.get("linf")
+    parts: list[Part] = []
+    if linf is not None and "bounds_found" not in receipt:
+        bound = Sensitivity(linf=tuple(linf) if isinstance(linf, list | tuple) else linf, l0=given["l0"])
+        parts = [(from_plain_values(receipt["noise"]), bound, 1)]
+    rows = [
+        ("data", receipt["source"]),
+        ("query", "; ".join(receipt["bounds"])),
+        ("groups", str(receipt.get("groups", "written to a file"))),
+        ("made", f"{receipt['time']} by hush {receipt['hush']}, engine {receipt['engine']}"),
+        ("ledger", _charged(receipt)),
+        ("intervals", f"hold the true answer of the counted rows with probability {receipt['level']:g}"),
+        ("noise", f"{from_plain_values(receipt['noise'])}, scaled to each column's bound"),
+    ]
+    unit = given["unit"]
+    notes = [
+        caution.neighbours("add-remove", unit),
+        f"Unit: all rows with the same {unit}.",
+        f"Bounds: one {unit} counts in at most {given['groups_per_unit']} group(s) and moves at most {given['l0']} numbers; "
+        "what is beyond is left out by a keyed hash inside the engine, and values are clipped. Columns are divided by their own bound.",
+        caution.ADAPTIVE["one"],
+    ]
+    if receipt["threshold"] is not None:
+        notes.append(
+            f"Groups were found privately: shown from {receipt['threshold']:.6g} noisy units on; "
+            f"{at_most(receipt['key_delta'], 3)} of delta pays for that."
+        )
+    if "bounds_found" in receipt:
+        notes.append("Bounds were found privately; the pair has their share, and the ledger's entry has their mechanism.")
+    return {
+        "kind": "answer",
+        "title": f"one answer about {receipt['source']}",
+        "receipt": receipt,
+        "pair": (given["epsilon"], given["delta"]),
+        "neighbours": "add-remove",
+        "released": rows,
+        "assumptions": notes,
+        "parts": parts,
+        "extra": receipt["key_delta"],
+        "seen": "this answer",
+        "times": 1,
+    }
+
+
+def _fit(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    holds, chain = receipt["epsilon"] is not None, receipt.get("started_from", [])
+    parts: list[Part] = []
+    for part in receipt.get("parts", []) if not chain else []:
+        parts.append((from_plain_values(part["noise"]), Sensitivity(**part["sensitivity"], neighbours="replace"), part["times"]))
+    labels = receipt.get("labels")
+    if labels is not None:
+        parts = []  # the receipt names the threshold's noise without its sensitivity; the ledger's entry has both
+    rows = [("what", f"{receipt['kind']} of {receipt['model']}")]
+    rows += [
+        (name, str(receipt[name]))
+        for name in ("rows", "features", "solver", "passes", "scaling", "accounting", "rule", "cost")
+        if name in receipt
+    ]
+    rows += [("ledger", _charged(receipt)), ("made", f"{receipt['time']} by hush {receipt['version']}")]
+    notes = [
+        caution.neighbours("replace", "row"),
+        *(f"Public: {text}." for text in receipt.get("public", [])),
+        "Bounds: rows are clipped to the declared ranges, and their gradients or products to the stated norm, as whole numbers.",
+        caution.ADAPTIVE["one"],
+    ]
+    if chain:
+        notes.append(f"The promise is of this fit and of those it started from, ledger entries {', '.join(map(str, chain))}, together.")
+    if "sharp_edge" in receipt:
+        notes.append(f"Beware: {receipt['sharp_edge']}.")
+    return {
+        "kind": str(receipt["kind"]),
+        "title": f"{receipt['kind']} of {receipt['model']}",
+        "receipt": receipt,
+        "pair": (receipt["epsilon"], receipt["delta"]) if holds else None,
+        "why_not": receipt["guarantee"],
+        "neighbours": "replace",
+        "released": rows,
+        "assumptions": notes,
+        "parts": parts,
+        "extra": 0.0,
+        "seen": "the fitted model",
+        "times": 1,
+        "chain": chain,
+    }
+
+
+# -- what they share ---------------------------------------------------------------------------------------------------------------------
+
+
+def _entry(case: dict[str, Any], ledger: Ledger | None) -> Entry | None:
+    """The charge in the ledger; None where it covers something else than the pair."""
+    if ledger is None:
+        return None
+    charged, entries = case["receipt"]["ledger"], ledger.entries
+    if charged is None or charged["number"] > len(entries):
+        raise InvalidParameter("this ledger does not hold the charge that the receipt names; give the ledger that was charged, or none.")
+    entry = entries[charged["number"] - 1]
+    if charged.get("label", entry.label) != entry.label or charged.get("time", entry.time) != entry.time:
+        raise InvalidParameter("this ledger does not hold the charge that the receipt names; give the ledger that was charged, or none.")
+    return entry if case["times"] == 1 and not case.get("chain") else None
+
+
+def _promise(case: dict[str, Any], parts: list[Part], extra: float) -> Promise | None:
+    if case["pair"] is None:
+        return None
+    curve = None
+    if parts:
+        try:
+            curve = compose(parts)
+            _ = curve.least_error_sum
+        except HushError:  # the pair stands without it
+            curve = None
+    epsilon, delta = case["pair"]
+    return Promise(epsilon, delta, case["neighbours"], curve, extra)
+
+
+def _short(case: dict[str, Any], promise: Promise | None) -> tuple[Block, ...]:
+    if promise is None:
+        return (Text(f"There is {case['why_not']}.", strong=True),)
+    return tuple(Text(sentence, strong=True) for sentence in promise.words(case["seen"]))
+
+
+def _promised(case: dict[str, Any], promise: Promise | None) -> tuple[Block, ...]:
+    if promise is None:
+        return (Text("Nothing: whoever sees this may learn about single rows."),)
+    alone = "It is of this alone: what else was released about the same data comes on top, and a ledger adds it up."
+    return (Text(f"{case['seen'][0].upper()}{case['seen'][1:]}: {promise.numbers}."), Text(alone), Text(promise.sources))
+
+
+def _lines(case: dict[str, Any], parts: list[Part], extra: float) -> tuple[str, str]:
+    """Python that recomputes the claim, and what it prints, in words."""
+    if not parts or case["pair"] is None:
+        return "", ""
+    epsilon, delta = case["pair"]
+    if delta == 0.0:
+        account = Pure(Cap(epsilon, 0.0, "planned")).plus([Entry(0, "", "", tuple(parts))])
+        if not account.covered():
+            return "", ""
+        return check.replayed(parts, account.cap, 0.0), f"{account.spent.epsilon!r}, the pure epsilon, at most {epsilon!r}"
+    lines, value = check.delta_of(parts, epsilon)
+    if value is None:
+        return "", ""
+    more = f", to which a failure probability of {extra!r} is added," if extra else ","
+    return lines, f"{value!r}{more} at most the delta of {delta!r}"
+
+
+def _remains(case: dict[str, Any], ledger: Ledger | None) -> tuple[Block, ...]:
+    if ledger is not None:
+        return remaining(ledger._report())
+    if case["receipt"]["ledger"] is None:
+        return (Text("No ledger was charged, so no budget says what remains."),)
+    return (Text(f"The ledger knows: {_charged(case['receipt'])}. Its own statement says what remains; or give it here as ledger=."),)
+
+
+def _checks(case: dict[str, Any], lines: str, said: str) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    if lines:
+        blocks += [Text(f"From the mechanism alone. These lines print {said}:"), Code(lines, "python")]
+    else:
+        blocks.append(
+            Text("The receipt alone does not hold every mechanism of the charge; the ledger's entry does, and its statement has the lines.")
+        )
+    charged = case["receipt"]["ledger"]
+    if charged is not None and charged.get("ledger") and charged["ledger"] != "a ledger in memory":
+        file = shlex.quote(Path(charged["ledger"]).name)
+        blocks += [Text("The charge, in the ledger:"), Code(f"hush ledger verify {file}\nhush report {file}", "sh")]
+    return tuple(blocks)

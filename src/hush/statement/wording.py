@@ -1,0 +1,145 @@
+"""(epsilon, delta) in words and in the numbers that words need, each rounded to the safe side."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from hush.privacy.curve import Curve, error_sum
+from hush.privacy.gaussian import pdp_from_dp
+
+__all__ = ["Promise", "at_least", "at_most", "percent"]
+
+#: The odds may move by e^epsilon times this much, at the price of a slightly larger exception: see `Promise.exception`.
+_SLACK = 1.1
+#: Beyond this the odds are no bound worth a sentence.
+_LARGEST = 100.0
+
+
+def at_most(value: float, digits: int = 6) -> str:
+    """A number as text, rounded up to so many digits.
+
+    >>> at_most(0.12345611), at_most(1e-6), at_most(2.0)
+    ('0.123457', '1e-06', '2')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def at_least(value: float, digits: int = 6) -> str:
+    """A number as text, rounded down."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, way: str) -> str:
+    """A float's shortest decimals are what somebody wrote; they are kept where they are short enough, and rounded from where not."""
+    if not math.isfinite(value):
+        return "infinite"
+    made = Context(prec=digits, rounding=way).create_decimal(Decimal(repr(float(value))))
+    return f"{float(made):.{digits}g}"
+
+
+def percent(share: float) -> str:
+    """A probability of at most this, in per cent, rounded up: one decimal, and more where it is near 100.
+
+    >>> percent(0.6225), percent(0.99995), percent(1.0)
+    ('62.3 %', '99.995 %', '100 %')
+    """
+    least, digits = Decimal(repr(min(float(share), 1.0))) * 100, 1
+    while digits < 12:
+        made = least.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING)
+        if made < 100 or least >= 100:
+            return f"{made.normalize():f} %"
+        digits += 1
+    return "100 %"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is promised: (epsilon, delta) for neighbours of a kind, and the curve behind it where there is one.
+
+    `extra` is the part of delta that the curve does not show. Every number is an upper bound.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: str = "add-remove"
+    curve: Curve | None = None
+    extra: float = 0.0
+
+    @property
+    def factor(self) -> float:
+        """How far the odds can move: e^epsilon where delta = 0, else 1.1 e^epsilon, outside the exception."""
+        return math.exp(min(self.epsilon, 700.0)) * (1.0 + 1e-15) * (1.0 if self.delta == 0.0 else _SLACK)
+
+    @property
+    def exception(self) -> float:
+        """The probability that the odds move further: 0 where delta = 0.
+
+        (epsilon, delta) does not say that the loss is within epsilon but for delta. For every larger e* it is within e* but for
+        delta (1 + e^-e*)/(1 - e^(epsilon - e*)) (Zhao et al. 2019, Lemma 4); here e* = epsilon + log 1.1.
+        """
+        if self.delta == 0.0:
+            return 0.0
+        larger = self.epsilon + math.log(_SLACK)
+        return min(pdp_from_dp(self.epsilon, self.delta, larger * (1.0 - 1e-15))[1] * (1.0 + 1e-12), 1.0)
+
+    @property
+    def chance(self) -> float:
+        """The best chance of telling two neighbours apart, when a coin decided between them.
+
+        Half of 2 less the least sum of false alarms and misses: 2 (1 - delta)/(1 + e^epsilon) under (epsilon, delta) (Kairouz, Oh and
+        Viswanath 2015, Theorem 2.1), and 1 - delta(0) where the whole curve is known.
+        """
+        known = 1.0 - 0.5 * error_sum(self.epsilon, self.delta)
+        if self.curve is not None:
+            known = min(known, 1.0 - 0.5 * self.curve.least_error_sum + 0.5 * self.extra)
+        return min(known * (1.0 + 1e-15), 1.0)
+
+    def words(self, seen: str) -> list[str]:
+        """The promise in sentences; `seen` says what an attacker sees, such as "all of these answers"."""
+        question, known = _QUESTION[self.neighbours]
+        sentences = []
+        if self.epsilon <= _LARGEST:
+            text = (
+                f"Whoever sees {seen}, and even knows {known}, can move the odds {question[0]} by at most a factor of "
+                f"{at_most(self.factor, 3)}, up or down"
+            )
+            but = f", except with probability at most {at_most(self.exception, 3)}" if self.delta > 0.0 else ""
+            sentences.append(f"{text}{but}.")
+        else:
+            sentences.append("An epsilon this large bounds nothing that matters: treat the answers as if they had no noise.")
+        sentences.append(f"The chance of telling {question[1]} goes from 50 % to at most {percent(self.chance)}.")
+        return sentences
+
+    @property
+    def numbers(self) -> str:
+        """The pair, in the usual words."""
+        kind = "pure differential privacy" if self.delta == 0.0 else "differential privacy"
+        return f"(epsilon, delta) = ({at_most(self.epsilon)}, {at_most(self.delta)})-{kind}"
+
+    @property
+    def facts(self) -> dict[str, float | str]:
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+            "odds_factor": self.factor,
+            "odds_exception": self.exception,
+            "chance": self.chance,
+        }
+
+    @property
+    def sources(self) -> str:
+        """Where the words come from."""
+        odds = "e^epsilon, by definition" if self.delta == 0.0 else "Zhao et al. 2019, Lemma 4, at epsilon + log 1.1"
+        return f"Odds: {odds}. Chance: Kairouz, Oh and Viswanath 2015, Theorem 2.1, or the exact curve where that says less."
+
+
+_QUESTION = {
+    "add-remove": (("that you are in the data", "whether you are in the data"), "everybody else's data"),
+    "replace": (
+        ("that your record is what it is and not another one", "your record from any other one in its place"),
+        "everybody else's data",
+    ),
+}
