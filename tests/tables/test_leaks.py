@@ -154,10 +154,10 @@ def test_broken_and_empty_files(tmp_path):
 # -- units that are no number ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hash", HASHES)
-@pytest.mark.parametrize("first", ORDERS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
+    hash=st.sampled_from(HASHES),
+    first=st.sampled_from(ORDERS),
     rows=st.lists(
         st.tuples(st.sampled_from([*INFINITE, 0, -5]), st.sampled_from([*INFINITE, 3, None]), st.sampled_from("abc")), max_size=12
     ),
