@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import hush
-from hush.cli import analysis, answer, audit, cite, completion, doctor, learn, ledger, papers, report
+from hush.cli import analysis, answer, audit, cite, completion, doctor, explore, learn, ledger, papers, report
 from hush.errors import HushError, nearest
 
 __all__ = ["main", "parser"]
 
-_GROUPS = (analysis, ledger, report, audit, answer, learn, papers, cite, completion, doctor)
+_GROUPS = (analysis, explore, ledger, report, audit, answer, learn, papers, cite, completion, doctor)
 
 
 class _Parser(argparse.ArgumentParser):

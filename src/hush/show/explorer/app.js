@@ -1,0 +1,321 @@
+// The explorer: sliders in, one answer of the server out. The address always holds the whole state.
+
+import { bar, curves, densities, gauge, swatch, whisker } from "./chart.js";
+
+const facts = JSON.parse(document.body.dataset.facts);
+const sliders = Object.keys(facts.stops);
+const at = (id) => document.getElementById(id);
+const start = new URLSearchParams(facts.start);
+const places = {};
+let shown = [];
+let answer = null;
+let drawing = null;
+
+// ---- state ---------------------------------------------------------------------------------------------------
+
+function nearest(stops, value) {
+  const far = (stop) => Math.abs(Math.log(stop + 1e-12) - Math.log(value + 1e-12));
+  return stops.reduce((best, stop, i) => (far(stop) < far(stops[best]) ? i : best), 0);
+}
+
+// The state that an address asks for; what it leaves out stands at its start, what is no stop goes to the nearest, and is told.
+function restore(query) {
+  const given = new URLSearchParams(query);
+  const told = [];
+  for (const name of sliders) {
+    const text = given.get(name) ?? start.get(name);
+    const value = Number(text);
+    let place = facts.stops[name].indexOf(value);
+    if (place < 0) {
+      const usable = text.trim() !== "" && Number.isFinite(value) && value >= 0;
+      place = usable ? nearest(facts.stops[name], value) : facts.stops[name].indexOf(Number(start.get(name)));
+      told.push(`${name} = ${text.slice(0, 20)} is not one of the slider's stops; ${facts.labels[name][place]} is shown instead.`);
+    }
+    places[name] = place;
+  }
+  const names = (given.get("show") ?? start.get("show")).split(",").filter((name) => name);
+  shown = facts.families.filter((name) => names.includes(name));
+  const strange = names.filter((name) => !facts.families.includes(name));
+  if (strange.length) told.push(`There is no noise called ${strange[0].slice(0, 20)}.`);
+  notice(told.join(" "));
+}
+
+function query() {
+  const fields = sliders.map((name) => `${name}=${plain(facts.stops[name][places[name]])}`);
+  return [...fields, `show=${shown.join(",")}`].join("&");
+}
+
+// Numbers as Python's %g writes them, so that both sides spell a link alike.
+function plain(value) {
+  const text = String(value);
+  if (value === 0 || value >= 1e-4) return text;
+  return value.toExponential().replace(/e-(\d)$/, "e-0$1");
+}
+
+// ---- asking --------------------------------------------------------------------------------------------------
+
+let asking = false;
+let asked = "";
+let since = 0;
+
+// One question at a time; whatever moves meanwhile is asked once, when the answer is there.
+async function update() {
+  since = since || performance.now();
+  history.replaceState(null, "", `?${query()}`);
+  if (asking) return;
+  asking = true;
+  try {
+    while (asked !== query()) {
+      asked = query();
+      const found = await ask("/answer", asked);
+      if (found) show(found);
+      if (asked !== query()) continue;
+      await draw();
+    }
+  } finally {
+    asking = false;
+  }
+}
+
+async function ask(path, text) {
+  try {
+    const response = await fetch(`${path}?${text}`);
+    const found = await response.json();
+    if (response.ok) return found;
+    notice(found.error);
+  } catch {
+    notice("The explorer has ended; start it again with hush explore.");
+  }
+  return null;
+}
+
+async function draw() {
+  const wanted = query();
+  const found = await ask("/draw", wanted);
+  if (!found || wanted !== query()) return;
+  drawing = found;
+  showWards();
+  settled(wanted);
+}
+
+// After the next frame is painted, the page says what it shows and how long it took.
+function settled(wanted) {
+  const begun = since;
+  since = 0;
+  requestAnimationFrame(() => {
+    setTimeout(() => {
+      document.body.dataset.drawn = wanted;
+      document.body.dataset.milliseconds = (performance.now() - begun).toFixed(1);
+    });
+  });
+}
+
+// ---- showing -------------------------------------------------------------------------------------------------
+
+function element(name, text, kind) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (kind) made.className = kind;
+  return made;
+}
+
+function notice(text) {
+  at("notice").textContent = text;
+  at("notice").hidden = !text;
+}
+
+function showSliders() {
+  for (const name of sliders) {
+    const label = facts.labels[name][places[name]];
+    at(name).max = facts.stops[name].length - 1;
+    at(name).value = places[name];
+    at(name).setAttribute("aria-valuetext", facts.spoken[name]?.[places[name]] ?? label);
+    at(`${name}-shown`).textContent = label;
+  }
+}
+
+function show(found) {
+  answer = found;
+  showSentence();
+  showFamilies();
+  showPictures();
+  showRanking();
+  showCrowds();
+  at("python").textContent = answer.python;
+  at("command").textContent = answer.command;
+}
+
+function showSentence() {
+  const { headline, odds, best } = answer;
+  const parts = ["The least noise for this promise is ", [best.family], ` noise: ${headline.where} is typically off by `, [headline.typical]];
+  parts.push(`, and 95\u00a0% of the time by at most ${headline.mostly}. The chance of telling whether you are in the data goes from 50\u00a0% to `);
+  parts.push([`at most ${odds.noise_text}`], ".");
+  at("sentence").replaceChildren(...parts.map((part) => (Array.isArray(part) ? element("strong", part[0]) : part)));
+  at("odds-note").textContent = odds.note;
+  at("brief").textContent = `± ${headline.mostly} error · ${odds.noise_text} odds`;
+}
+
+// Always the same chips in the same places; only what can be ticked changes.
+function showFamilies() {
+  if (!at("families").children.length) at("families").append(...facts.families.map(chip));
+  for (const made of at("families").children) {
+    const box = made.querySelector("input");
+    const best = box.name === answer.best.family;
+    const absent = !answer.ranking.some((row) => row.family === box.name && !row.reason);
+    made.className = `chip${best ? " best" : absent ? " off" : ""}`;
+    made.title = best ? "the least noise, always drawn" : absent ? "cannot keep this promise" : "";
+    box.checked = best || (shown.includes(box.name) && !absent);
+    box.disabled = best || absent;
+    made.replaceChild(swatch(box.name, best), made.querySelector("svg"));
+  }
+}
+
+function chip(family) {
+  const made = element("label", undefined, "chip");
+  const box = element("input");
+  box.type = "checkbox";
+  box.name = family;
+  box.addEventListener("change", () => {
+    shown = facts.families.filter((name) => (name === family ? box.checked : shown.includes(name)));
+    update();
+  });
+  made.append(box, swatch(family, false), family);
+  return made;
+}
+
+function showPictures() {
+  const { best, densities: falls, curves: gives, ranking, odds } = answer;
+  const drawn = ranking.filter((row) => row.family in falls.series);
+  const spreads = drawn.map((row) => `${row.family} within ${row.texts.error95}`).join(", ");
+  densities(at("density"), falls, best.family, drawn[0].error95, `Densities of the noise, 95 % of the time: ${spreads}.`);
+  const point = { epsilon: facts.stops.epsilon[places.epsilon], delta: facts.stops.delta[places.delta] };
+  const names = drawn.map((row) => `${row.family} gives delta ${row.delta === 0 ? "0" : row.delta.toPrecision(3)}`).join(", ");
+  curves(at("curve"), gives, best.family, point, `Privacy curves. At epsilon ${point.epsilon}, ${names}; asked for was ${point.delta}.`);
+  gauge(at("gauge"), odds, `A scale from 50 % to 100 %: this noise allows ${odds.noise_text}, the promise alone ${odds.promise_text}.`);
+}
+
+function showRanking() {
+  const present = answer.ranking.filter((row) => !row.reason);
+  const absent = answer.ranking.filter((row) => row.reason);
+  const most = Math.max(...present.map((row) => row.standard_error));
+  const limited = present.some((row) => row.texts.to_limit);
+  at("limit-head").hidden = !limited;
+  const rows = present.map((row) => {
+    const best = row.family === answer.best.family;
+    const line = element("tr", undefined, best ? "best" : "");
+    const name = element("td", row.family);
+    name.append(element("span", row.noise, "sub"));
+    const size = element("td", undefined, "bars");
+    const beside = element("div", undefined, "bar");
+    beside.append(bar(row.standard_error / most, best), element("span", row.texts.standard_error));
+    size.append(beside);
+    const cells = [["95\u00a0% within ±", "error95"], ["variance", "variance"], ["over the least:", "ratio"], ["over the limit:", "to_limit"]];
+    const numbers = cells.slice(0, limited ? 4 : 3).map(([label, key]) => {
+      const cell = element("td", row.texts[key], "number");
+      cell.dataset.label = label;
+      return cell;
+    });
+    line.append(name, size, ...numbers);
+    line.setAttribute("role", "row");
+    for (const cell of line.children) cell.setAttribute("role", "cell");
+    return line;
+  });
+  at("ranking").replaceChildren(...rows);
+  at("limit").textContent = answer.limit;
+  at("absent-title").textContent = `${absent.length} ${absent.length === 1 ? "noise is" : "noises are"} not in the running`;
+  at("absent").replaceChildren(...absent.map((row) => element("li", `${row.family}: ${row.reason}.`)));
+}
+
+function showCrowds() {
+  at("crowd-note").textContent = answer.crowd_note;
+  const items = answer.crowds.map((crowd) => {
+    const item = element("li");
+    item.append(element("b", `± ${crowd.share_text}`), element("span", crowd.text));
+    return item;
+  });
+  at("crowds").replaceChildren(...items);
+}
+
+function showWards() {
+  at("wards-note").textContent = drawing.note;
+  const { rows, error95 } = drawing;
+  const ends = [Math.min(0, ...rows.map((row) => row.noisy - error95)), Math.max(...rows.map((row) => Math.max(row.noisy + error95, row.true)))];
+  const whole = new Intl.NumberFormat("en");
+  const lines = rows.map((row) => {
+    const line = element("tr");
+    const head = element("td", row.ward);
+    const picture = element("td", undefined, "picture");
+    picture.append(whisker(row, error95, ends));
+    line.append(head, element("td", whole.format(row.true), "number"), element("td", whole.format(row.noisy).replace("-", "\u2212"), "number"), picture);
+    return line;
+  });
+  at("wards").replaceChildren(...lines);
+}
+
+// ---- buttons -------------------------------------------------------------------------------------------------
+
+async function copy(button, text, what) {
+  let done = false;
+  try {
+    await navigator.clipboard.writeText(text);
+    done = true;
+  } catch {
+    const box = element("textarea", text, "hidden"); // browsers without a clipboard for pages, or that refuse it
+    document.body.append(box);
+    box.select();
+    done = document.execCommand("copy");
+    box.remove();
+    button.focus();
+  }
+  say(done ? `${what} copied.` : `${what} could not be copied; select the text and copy it.`);
+  const before = button.dataset.name ?? (button.dataset.name = button.textContent);
+  button.textContent = done ? "Copied" : "Not copied";
+  setTimeout(() => (button.textContent = before), 1600);
+}
+
+function say(text) {
+  at("status").textContent = "";
+  setTimeout(() => (at("status").textContent = text), 30);
+}
+
+function themed(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  at("theme").textContent = dark ? "Light colours" : "Dark colours";
+}
+
+function begin() {
+  restore(location.search);
+  showSliders();
+  for (const name of sliders) {
+    at(name).addEventListener("input", () => {
+      places[name] = Number(at(name).value);
+      notice("");
+      showSliders();
+      update();
+    });
+  }
+  at("reset").addEventListener("click", () => {
+    restore("");
+    showSliders();
+    update();
+  });
+  at("again").addEventListener("click", async () => {
+    await draw();
+    say("Drawn again.");
+  });
+  at("link").addEventListener("click", () => copy(at("link"), location.href, "The link is"));
+  at("copy-python").addEventListener("click", () => copy(at("copy-python"), answer.python, "The Python lines are"));
+  at("copy-command").addEventListener("click", () => copy(at("copy-command"), answer.command, "The command is"));
+  const night = matchMedia("(prefers-color-scheme: dark)");
+  at("theme").textContent = night.matches ? "Light colours" : "Dark colours";
+  at("theme").addEventListener("click", () => themed(at("theme").textContent.startsWith("Dark")));
+  addEventListener("popstate", () => {
+    restore(location.search);
+    showSliders();
+    update();
+  });
+  new ResizeObserver(() => answer && showPictures()).observe(at("findings"));
+  update();
+}
+
+begin();

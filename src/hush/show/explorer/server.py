@@ -1,0 +1,171 @@
+"""The explorer's server: one page and its answers, from the standard library, to this machine only unless told otherwise.
+
+It answers GET, knows five files by name and reads no others, keeps nothing, and refuses a Host header that is not an address of its own: a
+page elsewhere that points its name at this machine (DNS rebinding) gets nothing.
+"""
+
+from __future__ import annotations
+
+import html
+import ipaddress
+import json
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from hush.errors import HushError, InvalidParameter, whole
+from hush.show.explorer.answer import answer
+from hush.show.explorer.example import drawn
+from hush.show.explorer.stop import NAMES, START, STOPS, State
+from hush.show.explorer.wording import chance, power
+
+__all__ = ["Server", "page"]
+
+#: The files the page is made of; no other name is looked up.
+_FILES = {
+    "/style.css": "text/css; charset=utf-8",
+    "/app.js": "text/javascript; charset=utf-8",
+    "/chart.js": "text/javascript; charset=utf-8",
+    "/icon.svg": "image/svg+xml",
+}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+_QUESTIONS = {"/answer": answer, "/draw": drawn}
+
+
+def _file(name: str) -> str:
+    return files("hush.show.explorer").joinpath(name).read_text(encoding="utf-8")
+
+
+def page() -> str:
+    """The page, with the sliders' stops written into it."""
+    facts = {
+        "stops": {name: list(stops) for name, stops in STOPS.items()},
+        "labels": {name: [power(stop) for stop in stops] for name, stops in STOPS.items()},
+        "spoken": {"delta": [chance(stop) for stop in STOPS["delta"]]},
+        "start": START.query,
+        "families": list(NAMES),
+    }
+    return _file("page.html").replace("{{facts}}", html.escape(json.dumps(facts)))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "hush"
+    sys_version = ""
+    timeout = 60  # a connection that says nothing for so long is closed
+    lock: ClassVar[threading.Lock] = threading.Lock()
+    server: Server
+
+    def do_GET(self) -> None:
+        try:
+            self._get()
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the reader has gone
+
+    def _get(self) -> None:
+        if not self.server.is_own(self.headers.get_all("Host", [])):
+            self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain; charset=utf-8", "this server answers to its own address only.\n")
+            return
+        address = urlsplit(self.path)
+        if address.path == "/":
+            self._send(HTTPStatus.OK, "text/html; charset=utf-8", page())
+        elif address.path in _FILES:
+            self._send(HTTPStatus.OK, _FILES[address.path], _file(address.path[1:]))
+        elif address.path in _QUESTIONS:
+            self._answer(address.path, address.query)
+        else:
+            self._send(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", "there is nothing here; the page is at /.\n")
+
+    def _answer(self, path: str, query: str) -> None:
+        try:
+            state = State.read(query)
+            with self.lock:  # one at a time: two would only slow each other down
+                status, document = HTTPStatus.OK, _QUESTIONS[path](state)
+        except HushError as failure:
+            bad = isinstance(failure, InvalidParameter)
+            status = HTTPStatus.BAD_REQUEST if bad else HTTPStatus.UNPROCESSABLE_ENTITY
+            document = {"error": str(failure), "field": str(failure).split(" ", 1)[0] if bad else ""}
+        self._send(status, "application/json", json.dumps(document))
+
+    def _refuse(self) -> None:
+        self.close_connection = True  # whatever body comes with it is not read
+        self._send(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "this server only answers GET.\n")
+
+    def __getattr__(self, name: str) -> Any:
+        """Every other method (do_POST, do_HEAD and so on) is refused alike."""
+        if name.startswith("do_"):
+            return self._refuse
+        raise AttributeError(name)
+
+    def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
+        body = text.encode()
+        self.send_response(status)
+        for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing is logged: nobody's questions are kept."""
+
+
+class Server(ThreadingHTTPServer):
+    """The explorer at an address of this machine; port 0 takes a free one.
+
+    >>> with Server("127.0.0.1", 0) as server:
+    ...     server.address.startswith("http://127.0.0.1:")
+    True
+    """
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, host: str, port: int) -> None:
+        if whole("port", port, 0, "write port=0 for a free one") > 65535:
+            raise InvalidParameter(f"port must be a whole number from 0 to 65535, got {port}; write port=0 for a free one.")
+        self.host = host
+        try:
+            super().__init__((host, port), _Handler)
+        except OSError as failure:
+            reason = failure.strerror or str(failure)
+            raise InvalidParameter(f"host and port must be free to listen on, got {host}:{port} ({reason}); write --port 0.") from failure
+
+    @property
+    def address(self) -> str:
+        """What to type into a browser."""
+        shown = "127.0.0.1" if self.host in ("", "0.0.0.0") else self.host
+        return f"http://{shown}:{self.server_address[1]}/"
+
+    def is_own(self, hosts: list[str]) -> bool:
+        """Is this Host header ours: the name we were given, localhost, or a bare number, and our port? Names of others are refused."""
+        if len(hosts) != 1:
+            return False
+        try:
+            parts = urlsplit(f"//{hosts[0]}")
+            name, port = parts.hostname or "", parts.port or 80
+        except ValueError:
+            return False
+        return port == self.server_address[1] and parts.netloc == hosts[0] and (name in (self.host, "localhost") or _is_number(name))
+
+
+def _is_number(name: str) -> bool:
+    """An IP address: whoever writes one has not been sent here by a name."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
