@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,7 +37,7 @@ def save(chart: Any, path: str | os.PathLike[str]) -> Path:
     place = ready(path)
     import vl_convert
 
-    spec, bundle = chart.to_dict(), cast("Any", vl_convert.javascript_bundle)  # which may be called without a snippet
+    spec = chart.to_dict()
     version = _version(spec, vl_convert.get_vegalite_versions())
     try:
         if place.suffix.lower() == ".png":
@@ -44,7 +45,7 @@ def save(chart: Any, path: str | os.PathLike[str]) -> Path:
         elif place.suffix.lower() == ".svg":
             place.write_text(vl_convert.vegalite_to_svg(spec, version), encoding="utf-8")
         else:
-            place.write_text(_page(spec, bundle(vl_version=version)), encoding="utf-8")
+            place.write_text(_page(spec, _library(version)), encoding="utf-8")
     except OSError as failure:
         raise InvalidParameter(f"{place} cannot be written: {failure.strerror or failure}; choose another file.") from failure
     except ValueError as failure:
@@ -70,6 +71,15 @@ def _version(spec: dict[str, Any], known: list[str]) -> str | None:
     """The Vega-Lite that the chart was written for, if it is there; else the newest."""
     found = re.search(r"/v(\d+\.\d+)", str(spec.get("$schema", "")))
     return found[1] if found is not None and found[1] in known else None
+
+
+@lru_cache(maxsize=2)
+def _library(version: str | None) -> str:
+    """All of Vega as one script; put together anew it takes seconds."""
+    import vl_convert
+
+    bundle = cast("Any", vl_convert.javascript_bundle)  # may be called without a snippet, though its types say no
+    return str(bundle(vl_version=version))
 
 
 def _page(spec: dict[str, Any], library: str) -> str:

@@ -151,7 +151,7 @@ def _assumptions(account: Account, rule: str, promise: Promise | None) -> tuple[
     return (
         caution.neighbours(relation),
         "Unit: whatever the releases counted as one: the unit column of a table, a row of a training set, a client of a federation, or "
-        "what the caller of `release` meant.",
+        "what the caller of release() meant.",
         "Bounds: one unit moves an answer by no more than the table of mechanisms says. Tables and models clip to that by themselves.",
         caution.ADAPTIVE[rule],
         "Noise: drawn exactly as stated, on a lattice, after the charge was on disk; a noise may stand for a procedure that is at least as "

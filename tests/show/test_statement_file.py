@@ -1,0 +1,114 @@
+"""Ledger files are read as they are: untouched, at their last commit, and with one sentence where they cannot be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import hush
+from hush.cli import main
+from hush.statement import report
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    place = tmp_path / "a census.ledger"
+    with hush.Ledger(place, epsilon=2.0, delta=1e-6, source="visits") as ledger:
+        ledger.spend((hush.Gaussian(9.0), 1.0), label="first")
+    return place
+
+
+def state(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {place.name: (place.read_bytes(), place.stat().st_mtime_ns) for place in folder.iterdir()}
+
+
+def test_the_file_is_left_as_it_was(path: Path) -> None:
+    before = state(path.parent)
+    made = report(path)
+    assert "first" in made.markdown and "Data: visits" in made.markdown
+    assert "hush ledger verify 'a census.ledger'" in made.markdown
+    assert state(path.parent) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_may_not_be_written_to(path: Path) -> None:
+    path.chmod(0o400)
+    path.parent.chmod(0o500)
+    try:
+        assert "first" in report(path).markdown
+    finally:
+        path.parent.chmod(0o700)
+
+
+def test_the_last_commit_counts_also_while_others_write(path: Path) -> None:
+    """A second connection keeps the write-ahead log from being folded in, as a crash does; a third holds the writer's lock."""
+    watching = sqlite3.connect(path)
+    writing = sqlite3.connect(path, isolation_level=None)
+    try:
+        watching.execute("BEGIN")
+        watching.execute("SELECT count(*) FROM entries").fetchone()
+        with hush.Ledger(path) as ledger:
+            ledger.spend((hush.Laplace(9.0), 1.0), label="second")
+            spent = ledger.spent.epsilon
+        assert Path(f"{path}-wal").stat().st_size > 0
+        writing.execute("BEGIN IMMEDIATE")
+        writing.execute("INSERT INTO entries SELECT 3, time, 'not committed', mechanism, previous, hash FROM entries WHERE number = 2")
+        before = {name: content for name, (content, _) in state(path.parent).items() if not name.endswith("-shm")}
+        made = report(path)
+        assert made.facts["spent"]["epsilon"] == spent and "second" in made.markdown and "not committed" not in made.markdown
+        assert {name: content for name, (content, _) in state(path.parent).items() if not name.endswith("-shm")} == before
+        writing.execute("ROLLBACK")
+    finally:
+        watching.close()
+        writing.close()
+
+
+def test_damage_is_said_with_the_files_own_name(path: Path, tmp_path: Path) -> None:
+    content = path.read_bytes()
+    changed = tmp_path / "changed.ledger"
+    changed.write_bytes(content.replace(b"first", b"worst"))
+    cut = tmp_path / "cut.ledger"
+    cut.write_bytes(content[: len(content) // 2])
+    foreign = tmp_path / "foreign.ledger"
+    foreign.write_text("this is a text")
+    (tmp_path / "empty.ledger").touch()
+    for name, words in (
+        ("changed", "entry 1 was changed"),
+        ("cut", "damaged"),
+        ("foreign", "is not a ledger"),
+        ("empty", "is not a ledger"),
+    ):
+        with pytest.raises(hush.LedgerError) as caught:
+            report(tmp_path / f"{name}.ledger")
+        said = str(caught.value)
+        assert words in said and f"{tmp_path}/{name}.ledger" in said and said.count(". ") == 0 and "hush-" not in said
+
+
+def test_a_second_name_and_what_is_no_file_are_refused(path: Path, tmp_path: Path) -> None:
+    os.link(path, tmp_path / "other.ledger")
+    with pytest.raises(hush.LedgerError, match="2 names"):
+        report(path)
+    with pytest.raises(hush.LedgerError, match="is not a file"):
+        report(tmp_path)
+    for wrong in ("", "a\0b", b"x"):
+        with pytest.raises(hush.InvalidParameter, match=r"ledger must be|subject must be"):
+            report(wrong)
+
+
+def test_the_command_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(path)]) == 0
+    assert capsys.readouterr().out.startswith("# Privacy statement: a census.ledger\n\n## In short")
+    page = path.parent / "s.html"
+    assert main(["report", str(path), "--out", str(page), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["statement"] == str(page) and found["entries"][0]["parts"][0]["noise"] == {"family": "gaussian", "sigma": 9.0}
+    assert "<!doctype html>" in page.read_text()
+    assert main(["report", str(path), "--out", "x.pdf"]) == 2
+    assert main(["report", str(path.parent / "none")]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "hush: path must be a file name that ends in .html or .md, got 'x.pdf'; write 'statement.html'."
+    assert said[1].startswith("hush: there is no ledger ") and len(said) == 2
