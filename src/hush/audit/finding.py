@@ -60,6 +60,7 @@ class Finding:
 
     @property
     def violated(self) -> bool:
+        """Is the claim refuted? True is a proof, but for the stated chance of error; False proves nothing."""
         return self.epsilon_lower > self.epsilon
 
     @property
@@ -69,6 +70,7 @@ class Finding:
 
     @property
     def counts(self) -> str:
+        """How often the best event was seen under either input."""
         return self.best.counts
 
     @property

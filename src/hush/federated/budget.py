@@ -96,6 +96,7 @@ class Budgets:
 
     @property
     def clients(self) -> tuple[str, ...]:
+        """The clients with a ledger so far."""
         return tuple(self._ledgers)
 
     @property
@@ -116,6 +117,7 @@ class Budgets:
         return self.ledger(client).spent
 
     def close(self) -> None:
+        """Close every client's ledger."""
         for ledger in self._ledgers.values():
             ledger.close()
 

@@ -49,6 +49,7 @@ class Answers:
 
     @property
     def count(self) -> int:
+        """How many people answered."""
         return int(self.sent.shape[0])
 
     @property

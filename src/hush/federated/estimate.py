@@ -51,6 +51,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float]:
+        """Both ends of the interval."""
         return self.value - self.half_width, self.value + self.half_width
 
     def __str__(self) -> str:

@@ -54,6 +54,7 @@ class Reports:
 
     @property
     def count(self) -> int:
+        """How many people reported."""
         return int(self.steps.size)
 
     @property

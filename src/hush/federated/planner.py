@@ -46,6 +46,7 @@ class ReportPlan:
 
     @property
     def best(self) -> Need:
+        """The row with the fewest reports."""
         return self.rows[0]
 
     def __str__(self) -> str:

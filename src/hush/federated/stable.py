@@ -32,10 +32,12 @@ class StablePlan:
 
     @property
     def alpha(self) -> float:
+        """The noise's alpha."""
         return self.noise.alpha
 
     @property
     def gamma(self) -> float:
+        """The noise's gamma."""
         return self.noise.gamma
 
     @property

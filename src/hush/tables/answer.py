@@ -50,6 +50,7 @@ class Answer:
         return values
 
     def to_arrow(self) -> Any:
+        """The answer as a pyarrow table."""
         return self.table
 
     def to_pandas(self) -> Any:
@@ -71,6 +72,7 @@ class Answer:
         pyarrow.parquet.write_table(self.table.replace_schema_metadata({"hush": json.dumps(dict(self.receipt))}), str(path))
 
     def to_csv(self, path: str | Path) -> None:
+        """Write the answer as a CSV file."""
         import pyarrow.csv
 
         pyarrow.csv.write_csv(self.table, str(path))

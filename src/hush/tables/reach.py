@@ -48,6 +48,7 @@ class Reach:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The names of the exact columns, in order."""
         return tuple(column for part in self.parts for column in part.columns)
 
     @property
