@@ -133,6 +133,7 @@ class Statement:
 
     @cached_property
     def markdown(self) -> str:
+        """The statement as Markdown."""
         parts = [f"# {_plain(self.title)}"]
         for section in self.sections:
             parts += [f"## {_plain(section.heading)}", *(block.markdown() for block in section.blocks)]
@@ -140,6 +141,7 @@ class Statement:
 
     @cached_property
     def html(self) -> str:
+        """The statement as one HTML page that stands alone."""
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
