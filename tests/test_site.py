@@ -145,12 +145,12 @@ def test_a_browser_is_content(site: Path, page: str, width: int, dark: bool) -> 
     """No message in the console, no request elsewhere, no sideways scrolling; colours follow the system; search works."""
     with _served(site) as address, visit(f"{address}/{page}", width=width, dark=dark) as seen:
         assert seen.messages == []
-        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width  # type: ignore[attr-defined]
-        scheme = seen.page.evaluate("document.body.getAttribute('data-md-color-scheme')")  # type: ignore[attr-defined]
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+        scheme = seen.page.evaluate("document.body.getAttribute('data-md-color-scheme')")
         assert scheme == ("slate" if dark else "default")
         if not dark:
-            seen.page.keyboard.press("/")  # type: ignore[attr-defined]
-            seen.page.keyboard.type("staircase")  # type: ignore[attr-defined]
-            assert "staircase" in seen.page.wait_for_selector(".md-search-result__link").get_attribute("href")  # type: ignore[attr-defined]
+            seen.page.keyboard.press("/")
+            seen.page.keyboard.type("staircase")
+            assert "staircase" in seen.page.wait_for_selector(".md-search-result__link").get_attribute("href")
             assert seen.messages == []
         assert all(asked.startswith((address, "data:", "blob:")) for asked in seen.requests), seen.requests
