@@ -61,7 +61,6 @@ let since = 0;
 // One question at a time; whatever moves meanwhile is asked once, when the answer is there.
 async function update() {
   since = since || performance.now();
-  history.replaceState(null, "", `?${query()}`);
   if (asking) return;
   asking = true;
   try {
@@ -69,11 +68,21 @@ async function update() {
       asked = query();
       const found = await ask("/answer", asked);
       if (found) show(found);
+      remember(asked);
       if (asked !== query()) continue;
       await draw();
     }
   } finally {
     asking = false;
+  }
+}
+
+// Into the address, once for every answer: browsers refuse pages that do it too often.
+function remember(text) {
+  try {
+    if (location.search !== `?${text}`) history.replaceState(null, "", `?${text}`);
+  } catch {
+    // the address is then behind by some moves; "Copy link" is not
   }
 }
 
@@ -303,7 +312,7 @@ function begin() {
     await draw();
     say("Drawn again.");
   });
-  at("link").addEventListener("click", () => copy(at("link"), location.href, "The link is"));
+  at("link").addEventListener("click", () => copy(at("link"), `${location.origin}/?${query()}`, "The link is"));
   at("copy-python").addEventListener("click", () => copy(at("copy-python"), answer.python, "The Python lines are"));
   at("copy-command").addEventListener("click", () => copy(at("copy-command"), answer.command, "The command is"));
   const night = matchMedia("(prefers-color-scheme: dark)");

@@ -23,8 +23,8 @@ from hush.show.explorer.stop import COUNTS, NAMES, STOPS
 
 __all__ = ["calibrated", "main", "packed", "shelved"]
 
-#: Stops that a coarser table would leave out are made last, the second set after the first.
-_FINER, _FINEST = {0.05, 1.5, 3.0, 1e-4}, {0.7, 6.0, 1e-7}
+#: Stops that a coarser table would leave out are made last, set after set.
+_FINER = ({1.5, 3.0}, {1e-4}, {0.05}, {0.7, 6.0}, {1e-7})
 #: Digits kept, and the enlargements that make up for the rest.
 _DIGITS, _RISES = 10, (0.0, 3e-10, 3e-9, 3e-8)
 
@@ -45,7 +45,7 @@ def _order() -> list[tuple[float, float, int]]:
         return count > 1 and delta > 0.0, fineness(epsilon, delta), count
 
     def fineness(*values: float) -> int:
-        return 2 if set(values) & _FINEST else 1 if set(values) & _FINER else 0
+        return max((level for level, stops in enumerate(_FINER, 1) if stops & set(values)), default=0)
 
     return sorted(((e, d, c) for c in COUNTS for e in STOPS["epsilon"] for d in STOPS["delta"]), key=rank)
 
@@ -89,7 +89,10 @@ def packed(rows: dict[tuple[float, float, int], dict[str, Any]]) -> dict[str, An
     """The shelf: every stop's ranked noises, absent families and limit."""
     reasons: list[str] = []
     stops: list[Any] = []
-    for stop in [(e, d, c) for e in STOPS["epsilon"] for d in STOPS["delta"] for c in COUNTS]:
+    wanted = [(e, d, c) for e in STOPS["epsilon"] for d in STOPS["delta"] for c in COUNTS]
+    if missing := [stop for stop in wanted if stop not in rows]:
+        raise hush.InvalidParameter(f"{len(missing)} stops are missing, such as {missing[0]}; make them with --lines first.")
+    for stop in wanted:
         ranked, absent = [], []
         for name, found in rows[stop]["ranking"]:
             if isinstance(found, str):

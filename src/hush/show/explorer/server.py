@@ -111,7 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode()
         self.send_response(status)
-        for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
+        kept = {"Cache-Control": "max-age=3600"} if kind == _FILES["/icon.svg"] else {}  # browsers ask for it whenever the address changes
+        for name, value in {**_HEADERS, **kept, "Content-Type": kind, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", "GET")
@@ -159,7 +160,12 @@ class Server(ThreadingHTTPServer):
             name, port = parts.hostname or "", parts.port or 80
         except ValueError:
             return False
-        return port == self.server_address[1] and parts.netloc == hosts[0] and (name in (self.host, "localhost") or _is_number(name))
+        return (
+            port == self.server_address[1]
+            and parts.netloc == hosts[0]
+            and "@" not in hosts[0]
+            and (name in (self.host, "localhost") or _is_number(name))
+        )
 
 
 def _is_number(name: str) -> bool:
