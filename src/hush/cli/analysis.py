@@ -214,7 +214,6 @@ _EXAMPLES = {
   hush curve --noise gaussian --sigma 4 --delta 1e-6
   hush curve --noise laplace --scale 2 --epsilon 0.01:1:10 --json
   hush curve --noise staircase --noise-epsilon 1 --epsilon 0.5
-  hush curve --noise gaussian --sigma 4 --plot curve.svg
   hush curve --noise osgt --m 3 --sigma 6.32 --discrete --epsilon 1""",
     "gaussian": """examples:
   hush gaussian --epsilon 1 --delta 1e-5
