@@ -107,9 +107,10 @@ def test_nothing_is_fetched_from_elsewhere(pages: dict[Path, _Page]) -> None:
             assert not re.match(r"(https?:)?//", address), f"{path.name} asks for {address}"
 
 
-def test_tables_say_what_their_headers_head(pages: dict[Path, _Page]) -> None:
+def test_tables_are_tables_and_their_headers_say_what_they_head(pages: dict[Path, _Page]) -> None:
     for path, page in pages.items():
         assert page.headers_without_scope == 0, path.name
+        assert "|---" not in path.read_text(encoding="utf-8"), f"{path.name} shows a table as text"
 
 
 def test_the_reference_has_every_public_name(pages: dict[Path, _Page]) -> None:
