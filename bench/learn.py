@@ -1,90 +1,88 @@
-"""How long a private fit takes beside scikit-learn's fit of the same model at the same number of passes: ratios from one run.
-
-200,000 rows, 50 features, 20 passes. Fair because both read the same array in memory, both do their own input checks and scaling, both run
-on one thread, and neither stops early (tolerance 0). What differs is what privacy costs: moments, clipping and whole-number sums, noise.
-"""
+"""How long a private fit takes beside scikit-learn's fit of the same model at the same number of passes."""
 
 from __future__ import annotations
 
-import json
-import sys
-import time
+import statistics
 import warnings
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from sklearn import linear_model
-from threadpoolctl import threadpool_limits
+from record import Benchmark, Line, main, race
 
-import hush.learn
-
-ROWS, FEATURES, PASSES, REPEATS = 200_000, 50, 20, 5
+FEATURES = 50
 
 
-def _seconds(job: Callable[[], object]) -> float:
-    """The median of a few runs, after one to warm up."""
-    job()
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        job()
-        times.append(time.perf_counter() - start)
-    return float(np.median(times))
+def pairs(passes: int) -> dict[str, tuple[Any, Any, str]]:
+    """A private estimator, scikit-learn's, and which target they fit."""
+    from sklearn import linear_model
 
+    import hush.learn
 
-@threadpool_limits.wrap(limits=1)
-def main() -> int:
-    warnings.simplefilter("ignore")  # scikit-learn tells that 20 passes have not converged; that is the point
-    random = np.random.default_rng(1)
-    X = random.normal(size=(ROWS, FEATURES))
-    truth = random.normal(size=FEATURES) * (random.uniform(size=FEATURES) < 0.3)
-    score = X @ truth + random.normal(size=ROWS)
-    label = (score > 0).astype(int)
-    budget = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-5.0, 5.0)}
+    budget: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-5.0, 5.0)}
     target = {**budget, "target_bounds": (-30.0, 30.0)}
-    pairs = {
+    return {
         "Lasso, coordinate descent": (
-            hush.learn.Lasso(alpha=0.01, solver="cd", passes=PASSES, **target),
-            linear_model.Lasso(alpha=0.01, max_iter=PASSES, tol=0.0),
-            score,
+            hush.learn.Lasso(alpha=0.01, solver="cd", passes=passes, **target),
+            linear_model.Lasso(alpha=0.01, max_iter=passes, tol=0.0),
+            "score",
         ),
         "ElasticNet, coordinate descent": (
-            hush.learn.ElasticNet(alpha=0.01, solver="cd", passes=PASSES, **target),
-            linear_model.ElasticNet(alpha=0.01, max_iter=PASSES, tol=0.0),
-            score,
+            hush.learn.ElasticNet(alpha=0.01, solver="cd", passes=passes, **target),
+            linear_model.ElasticNet(alpha=0.01, max_iter=passes, tol=0.0),
+            "score",
         ),
-        "Ridge, from products": (
-            hush.learn.Ridge(alpha=1.0, solver="statistics", **target),
-            linear_model.Ridge(alpha=1.0),
-            score,
-        ),
+        "Ridge, from products": (hush.learn.Ridge(alpha=1.0, solver="statistics", **target), linear_model.Ridge(alpha=1.0), "score"),
         "LogisticRegression, coordinate descent (liblinear)": (
-            hush.learn.LogisticRegression(solver="cd", passes=PASSES, **budget),
-            linear_model.LogisticRegression(solver="liblinear", max_iter=PASSES, tol=1e-300),
-            label,
+            hush.learn.LogisticRegression(solver="cd", passes=passes, **budget),
+            linear_model.LogisticRegression(solver="liblinear", max_iter=passes, tol=1e-300),
+            "label",
         ),
         "LogisticRegression, coordinate descent (lbfgs, its default)": (
-            hush.learn.LogisticRegression(solver="cd", passes=PASSES, **budget),
-            linear_model.LogisticRegression(max_iter=PASSES, tol=0.0),
-            label,
+            hush.learn.LogisticRegression(solver="cd", passes=passes, **budget),
+            linear_model.LogisticRegression(max_iter=passes, tol=0.0),
+            "label",
         ),
         "LogisticRegression, full gradients (lbfgs, its default)": (
-            hush.learn.LogisticRegression(solver="gd", passes=PASSES, **budget),
-            linear_model.LogisticRegression(max_iter=PASSES, tol=0.0),
-            label,
+            hush.learn.LogisticRegression(solver="gd", passes=passes, **budget),
+            linear_model.LogisticRegression(max_iter=passes, tol=0.0),
+            "label",
         ),
     }
-    rows = []
-    for name, (ours, theirs, y) in pairs.items():
-        private = _seconds(lambda ours=ours, y=y: ours.fit(X, y))
-        plain = _seconds(lambda theirs=theirs, y=y: theirs.fit(X, y))
-        rows.append({"model": name, "ratio": private / plain, "private": private, "scikit-learn": plain})
-        print(f"{name:60} {private / plain:5.2f} times scikit-learn ({private:.2f} s and {plain:.2f} s)", flush=True)
-    if len(sys.argv) > 1:  # a file for bench/learn_page.py
-        Path(sys.argv[1]).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return 0
 
+
+def _measured(rows: int, passes: int, rounds: int) -> Iterator[Line]:
+    warnings.simplefilter("ignore")  # scikit-learn tells that 20 passes have not converged; that is the point
+    random = np.random.default_rng(1)
+    X = random.normal(size=(rows, FEATURES))
+    truth = random.normal(size=FEATURES) * (random.uniform(size=FEATURES) < 0.3)
+    score = X @ truth + random.normal(size=rows)
+    targets = {"score": score, "label": (score > 0).astype(int)}
+    for name, (ours, theirs, kind) in pairs(passes).items():
+        y = targets[kind]
+        made = race(lambda ours=ours, y=y: ours.fit(X, y), lambda theirs=theirs, y=y: theirs.fit(X, y), rounds, summary=statistics.median)
+        yield Line(name, "times scikit-learn", made.slower, "times", "lower", extra=made.extra)
+
+
+def measure(quick: bool) -> Iterator[Line]:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield from _measured(2000, 3, 1) if quick else _measured(200_000, 20, 5)
+
+
+BENCHMARKS = (
+    Benchmark(
+        key="learn",
+        title="Private fits against scikit-learn",
+        measures="200,000 rows, 50 features, 20 passes: the time of a private fit as a multiple of scikit-learn's for the same model.",
+        fair="Both read the same array in memory, do their own input checks and scaling, run on one thread, and neither stops early "
+        "(tolerance 0). Alternated, medians. What differs is what privacy costs: moments, clipping, whole-number sums, noise.",
+        rows="model",
+        minutes=2.0,
+        measure=measure,
+    ),
+)
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(BENCHMARKS))

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
+
+from marker import insert, table
+from record import Line, from_json
 
 import hush
 from hush.learn import zcdp
@@ -34,11 +36,6 @@ TITLES = {
 def _read(name: str) -> list[dict]:
     path = RESULTS / name
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
 def savings() -> str:
@@ -64,7 +61,7 @@ def savings() -> str:
         "saved",
         "best noise / exact Gaussian",
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _by_set() -> dict[str, dict[str, dict]]:
@@ -84,7 +81,7 @@ def table3() -> str:
         printed = " / ".join(_short(pair[0]) for pair in PUBLISHED[name])
         cells = [f"{_short(kinds[kind]['squared_error'])} ({_short(kinds[kind]['fresh_squared_error'])})" for kind, _, _ in KINDS]
         rows.append([TITLES[name], printed, *cells])
-    return _table(["set", "published: Gaussian / flipped Huber", *(kind for kind, _, _ in KINDS)], rows)
+    return table(["set", "published: Gaussian / flipped Huber", *(kind for kind, _, _ in KINDS)], rows)
 
 
 def test_errors() -> str:
@@ -93,7 +90,7 @@ def test_errors() -> str:
         printed = " / ".join(f"{pair[1]:.4f}" for pair in PUBLISHED[name])
         cells = [f"{kinds[kind]['fresh_test_error']:.3f} ± {kinds[kind]['fresh_deviation']:.3f}" for kind, _, _ in KINDS]
         rows.append([TITLES[name], printed, f"{next(iter(kinds.values()))['exact_error']:.3f}", *cells])
-    return _table(["set", "published: Gaussian / flipped Huber", "not private", *(kind for kind, _, _ in KINDS)], rows)
+    return table(["set", "published: Gaussian / flipped Huber", "not private", *(kind for kind, _, _ in KINDS)], rows)
 
 
 def chosen() -> str:
@@ -117,7 +114,7 @@ def chosen() -> str:
     head = ["squared error ratio: geometric mean, and on how many sets below 1", "fresh trials", "best of the grid"]
     return (
         f"At the chosen points the zCDP route's flipped Huber noise was the Gaussian itself on {gaussian} of {len(kinds)} sets.\n\n"
-        + _table(head, rows)
+        + table(head, rows)
     )
 
 
@@ -151,24 +148,21 @@ def peers() -> str:
                 cells.append("failed" if row is None else f"{row['median']:.3g}")
             rows.append([TITLES[name], f"{epsilon:g}", *cells])
     steps = f"Step lengths that were best in hindsight: {best['noisy GD'].split()[-1]} (GD), {best['noisy SGD'].split()[-1]} (SGD).\n\n"
-    return steps + _table(["set", "epsilon", *columns.values()], rows)
+    return steps + table(["set", "epsilon", *columns.values()], rows)
 
 
 def speed() -> str:
-    lines = _read("learn_speed.jsonl")
-    rows = [[row["model"], f"{row['ratio']:.1f}"] for row in lines]
-    return "200,000 rows, 50 features, 20 passes, one thread; `bench/learn.py`.\n\n" + _table(
-        ["model", "private fit, times scikit-learn's"], rows
-    )
+    """The fits of the last whole run of the benchmarks."""
+    stored = json.loads((RESULTS / "bench.json").read_text())["results"]
+    lines = [line for entry in stored if entry["benchmark"] == "learn" and isinstance(line := from_json(entry), Line)]
+    head = "200,000 rows, 50 features, 20 passes, one thread; `bench/learn.py`.\n\n"
+    return head + table(["model", "private fit, times scikit-learn's"], [[line.what, f"{line.value:.1f}"] for line in lines])
 
 
 def main() -> int:
     text = PAGE.read_text()
     for made in (savings, table3, test_errors, chosen, peers, speed):
-        pattern = rf"(<!-- {made.__name__} -->\n).*?(<!-- end -->)"
-        if not re.search(pattern, text, flags=re.S):
-            raise SystemExit(f"docs/learn.md has no marker for {made.__name__}")
-        text = re.sub(pattern, lambda match, made=made: f"{match[1]}{made()}\n{match[2]}", text, count=1, flags=re.S)
+        text = insert(text, made.__name__, made())
     PAGE.write_text(text)
     return 0
 

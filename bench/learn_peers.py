@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -152,6 +153,38 @@ def _noisy_gradients(
     return (margin > 0.0).astype(float) if data.logistic else of_target.centre[0] + of_target.spread[0] * margin
 
 
+def _predictions(
+    data: LearningSet, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, epsilon: float, *, solvers: bool, rivals: bool, peer: str | None
+) -> Iterator[tuple[str, np.ndarray | None]]:
+    """What every method says of the test rows."""
+    delta = 1.0 / len(y) ** 2
+    yield "no features", np.full(len(X_test), np.median(y) if data.logistic else y.mean())
+    yield "not private", _hush(data, X, y, X_test, math.inf, delta)
+    yield "hush", _hush(data, X, y, X_test, epsilon, delta)
+    for solver in ("cd", "gd", "statistics") if solvers else ():
+        yield f"hush, {solver}", _hush(data, X, y, X_test, epsilon, delta, solver=solver)
+    for length in LENGTHS if rivals else ():
+        yield f"noisy SGD {length}", _noisy_gradients(data, X, y, X_test, epsilon, delta, RATE, STEPS, length)
+        yield f"noisy GD {length}", _noisy_gradients(data, X, y, X_test, epsilon, delta, 1.0, 40, length)
+    if peer:
+        yield "diffprivlib", _peer(peer, data, X, y, X_test, epsilon)
+
+
+def errors(
+    data: LearningSet, epsilon: float, splits: int, *, solvers: bool = True, rivals: bool = True, peer: str | None = None
+) -> dict[str, list[float]]:
+    """Test errors of every method over random splits; a fit that failed has none."""
+    found: dict[str, list[float]] = {}
+    for number in range(splits):
+        order = np.random.default_rng(number).permutation(len(data.y))
+        train, test = np.split(order, [int(0.8 * len(order))])
+        made = _predictions(data, data.X[train], data.y[train], data.X[test], epsilon, solvers=solvers, rivals=rivals, peer=peer)
+        for name, predicted in made:
+            if predicted is not None:
+                found.setdefault(name, []).append(_error(data, predicted, data.y[test]))
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default=os.environ.get("HUSH_DATA"), required="HUSH_DATA" not in os.environ)
@@ -166,41 +199,13 @@ def main() -> int:
         for key in options.sets:
             data = learning_set(key, Path(options.data))
             for epsilon in EPSILONS:
-                found: dict[str, list[float]] = {}
-                for number in range(options.splits):
-                    order = np.random.default_rng(number).permutation(len(data.y))
-                    train, test = np.split(order, [int(0.8 * len(order))])
-                    X, y, X_test, y_test = data.X[train], data.y[train], data.X[test], data.y[test]
-                    delta = 1.0 / len(y) ** 2
-                    made: dict[str, np.ndarray | None] = {
-                        "no features": np.full(len(y_test), np.median(y) if data.logistic else y.mean()),
-                        "not private": _hush(data, X, y, X_test, math.inf, delta),
-                        "hush": _hush(data, X, y, X_test, epsilon, delta),
-                        "hush, cd": _hush(data, X, y, X_test, epsilon, delta, solver="cd"),
-                        "hush, gd": _hush(data, X, y, X_test, epsilon, delta, solver="gd"),
-                        "hush, statistics": _hush(data, X, y, X_test, epsilon, delta, solver="statistics"),
-                    }
-                    for length in () if options.ours else LENGTHS:
-                        made[f"noisy SGD {length}"] = _noisy_gradients(data, X, y, X_test, epsilon, delta, RATE, STEPS, length)
-                        made[f"noisy GD {length}"] = _noisy_gradients(data, X, y, X_test, epsilon, delta, 1.0, 40, length)
-                    if options.peer and not options.ours:
-                        made["diffprivlib"] = _peer(options.peer, data, X, y, X_test, epsilon)
-                    for name, predicted in made.items():
-                        if predicted is not None:
-                            found.setdefault(name, []).append(_error(data, predicted, y_test))
-                for name, errors in found.items():
-                    line = {
-                        "set": key,
-                        "epsilon": epsilon,
-                        "method": name,
-                        "mean": float(np.mean(errors)),
-                        "median": float(np.median(errors)),
-                    }
-                    file.write(json.dumps({**line, "deviation": float(np.std(errors)), "runs": len(errors)}) + "\n")
+                found = errors(data, epsilon, options.splits, rivals=not options.ours, peer=None if options.ours else options.peer)
+                for name, each in found.items():
+                    line = {"set": key, "epsilon": epsilon, "method": name, "mean": float(np.mean(each)), "median": float(np.median(each))}
+                    file.write(json.dumps({**line, "deviation": float(np.std(each)), "runs": len(each)}) + "\n")
                 file.flush()
-                print(
-                    key, epsilon, {name: round(float(np.median(errors)), 4) for name, errors in found.items()}, file=sys.stderr, flush=True
-                )
+                medians = {name: round(float(np.median(each)), 4) for name, each in found.items()}
+                print(key, epsilon, medians, file=sys.stderr, flush=True)
     return 0
 
 

@@ -1,20 +1,14 @@
-"""What bounding costs on DuckDB: the integer aggregates of hush against contribution-bounded SQL written by hand, alternately, in one run.
-
-    python bench/tables.py [rows]          10 million rows, 1 million units, 1000 groups, at most 5 groups per unit
-
-The yardstick is what one would write without hush: DuckDB's own hash, the fast form of the rank, float sums. Nothing here is asserted.
-"""
+"""What bounding costs on DuckDB: hush's aggregates and whole answers against bounded SQL written by hand; and how cost grows."""
 
 from __future__ import annotations
 
 import statistics
-import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
+from record import Action, Benchmark, Line, alternate, duration, growth, main
 
 import hush
 import hush.tables
@@ -23,14 +17,15 @@ from hush.tables import count, count_units, sum_
 GROUPS, PER_UNIT, LOW, HIGH, ROWS_PER_UNIT = 1000, 5, 0, 100, 3
 
 
-def make(path: Path, rows: int) -> None:
+def make(path: Path, rows: int, *, units: int, groups: int = GROUPS) -> None:
     """A table of (unit, grp, value), spread evenly by a hash of the row number."""
     duckdb.sql(f"""
-        COPY (SELECT (hash(range * 2 + 1) % {max(1, rows // 10)})::BIGINT AS unit, (hash(range * 3 + 7) % {GROUPS})::BIGINT AS grp,
+        COPY (SELECT (hash(range * 2 + 1) % {units})::BIGINT AS unit, (hash(range * 3 + 7) % {groups})::BIGINT AS grp,
                      ((hash(range * 5 + 3) % 15000) / 100.0)::DOUBLE AS value FROM range({rows})) TO '{path}'""")
 
 
 def by_hand(path: Path) -> str:
+    """What one would write without hush: DuckDB's own hash, the fast form of the rank, float sums."""
     return f"""
         WITH ranked AS (SELECT unit, grp, value, dense_rank() OVER (PARTITION BY unit ORDER BY hash(unit, grp, 4711), grp) - 1 AS place
                         FROM '{path}' WHERE unit IS NOT NULL),
@@ -39,46 +34,129 @@ def by_hand(path: Path) -> str:
         SELECT grp, count(*) AS units, sum(n) AS n, sum(s) AS s FROM pairs GROUP BY grp ORDER BY grp"""
 
 
-def seconds(action: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start
+def question(path: Path, keys: object) -> hush.tables.Query:
+    """Three aggregates of every group."""
+    asked = {"units": count_units(), "n": count(rows_per_unit=ROWS_PER_UNIT), "s": sum_("value", low=LOW, high=HIGH)}
+    return hush.tables.table(path, unit="unit").group_by("grp", keys=keys, groups_per_unit=PER_UNIT).aggregate(**asked)
 
 
-def main(rows: int, repeats: int = 5) -> None:
+def forms(path: Path, book: hush.Ledger) -> dict[str, Action]:
+    """Every way to the aggregates that is compared."""
+    connection = duckdb.connect()
+    private, public = question(path, "private"), question(path, range(GROUPS))
+    plan = public.plan(1.0, 1e-6, hash="native")
+    plain = f"SELECT grp, count(*), sum(value) FROM '{path}' GROUP BY grp"
+    return {
+        "SQL by hand": lambda: connection.sql(by_hand(path)).to_arrow_table(),
+        "aggregates, private keys, portable hash": lambda: private.aggregates().to_arrow(),
+        "aggregates, private keys, native hash": lambda: private.aggregates(hash="native").to_arrow(),
+        "aggregates, public keys, portable hash": lambda: public.aggregates().to_arrow(),
+        "aggregates, public keys, native hash": lambda: public.aggregates(hash="native").to_arrow(),
+        "whole private answer, native hash": lambda: plan.answer(ledger=book),
+        "plain group-by, no bound, not private": lambda: connection.sql(plain).to_arrow_table(),
+    }
+
+
+def against_sql(quick: bool) -> Iterator[Line]:
+    rows, rounds = (50_000, 1) if quick else (10_000_000, 5)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
-        make(path, rows)
-        connection = duckdb.connect()
-        table = hush.tables.table(path, unit="unit")
-        asked = {"units": count_units(), "n": count(rows_per_unit=ROWS_PER_UNIT), "s": sum_("value", low=LOW, high=HIGH)}
-        private = table.group_by("grp", keys="private", groups_per_unit=PER_UNIT).aggregate(**asked)
-        public = table.group_by("grp", keys=range(GROUPS), groups_per_unit=PER_UNIT).aggregate(**asked)
-        plan = public.plan(1.0, 1e-6, hash="native")
+        make(path, rows, units=rows // 10)
         book = hush.Ledger(Path(folder) / "rows.ledger", epsilon=1e3, delta=1e-2)
-        forms: dict[str, Callable[[], object]] = {
-            "SQL by hand": lambda: connection.sql(by_hand(path)).to_arrow_table(),
-            "private keys, portable hash": lambda: private.aggregates().to_arrow(),
-            "private keys, native hash": lambda: private.aggregates(hash="native").to_arrow(),
-            "public keys, portable hash": lambda: public.aggregates().to_arrow(),
-            "public keys, native hash": lambda: public.aggregates(hash="native").to_arrow(),
-            "whole private answer": lambda: plan.answer(ledger=book),
-            "plain group-by, no bound": lambda: connection.sql(
-                f"SELECT grp, count(*), sum(value) FROM '{path}' GROUP BY grp"
-            ).to_arrow_table(),
-        }
-        times: dict[str, list[float]] = {name: [] for name in forms}
-        for _ in range(repeats):
-            for name, action in forms.items():
-                times[name].append(seconds(action))
-        base = times["SQL by hand"]
-        print(f"{rows} rows, {max(1, rows // 10)} units, {GROUPS} groups, {PER_UNIT} per unit")
-        print("times the SQL by hand of the same round (goals: 1.2 for the aggregates, 1.5 for the whole answer with noise and ledger)")
-        for name, taken in times.items():
-            ratios = [t / b for t, b in zip(taken, base, strict=True)]
-            median, least, most = statistics.median(ratios), min(ratios), max(ratios)
-            print(f"  {name:30} {statistics.median(taken):6.2f} s   ratio {median:5.2f}  ({least:.2f} to {most:.2f})")
+        times = alternate(forms(path, book), rounds)
+        book.close()
+    hand = times.pop("SQL by hand")
+    for name, taken in times.items():
+        ratios = [mine / theirs for mine, theirs in zip(taken, hand, strict=True)]  # of the same round
+        extra = f"{min(ratios):.2f} to {max(ratios):.2f}; {duration(statistics.median(taken))} and {duration(statistics.median(hand))}"
+        yield Line(name, "times SQL by hand", statistics.median(ratios), "times", "lower", extra=extra)
 
+
+def _growing(quick: bool, name: str, sizes: tuple[int, ...], shape: Callable[[int], dict[str, int]]) -> Iterator[Line]:
+    """The whole answer and the SQL by hand over tables of growing size."""
+    columns: dict[str, list[float]] = {"whole private answer": [], "SQL by hand": []}
+    with tempfile.TemporaryDirectory() as folder:
+        connection = duckdb.connect()
+        for size in sizes:
+            path, made = Path(folder) / f"{size}.parquet", shape(size)
+            make(path, made["rows"], units=made["units"], groups=made["groups"])
+            plan = question(path, range(made["groups"])).plan(1.0, 1e-6)
+            book = hush.Ledger(None, epsilon=1e4, delta=1e-1)  # a ledger protects one table
+            pair: dict[str, Action] = {
+                "whole private answer": lambda plan=plan, book=book: plan.answer(ledger=book),
+                "SQL by hand": lambda path=path: connection.sql(by_hand(path)).to_arrow_table(),
+            }
+            for column, taken in alternate(pair, 1 if quick else 3).items():
+                columns[column].append(statistics.median(taken))
+            path.unlink()
+    for column, taken in columns.items():
+        known = dict(zip(sizes, taken, strict=True))
+        yield from growth(column, name, sizes, known.__getitem__)
+
+
+def growth_rows(quick: bool) -> Iterator[Line]:
+    sizes = (1000, 10_000) if quick else (10_000, 100_000, 1_000_000, 10_000_000)
+    yield from _growing(quick, "rows", sizes, lambda rows: {"rows": rows, "units": rows // 10, "groups": 100})
+
+
+def growth_units(quick: bool) -> Iterator[Line]:
+    sizes = (100, 1000) if quick else (1000, 10_000, 100_000, 1_000_000)
+    rows = 10_000 if quick else 1_000_000
+    yield from _growing(quick, "units", sizes, lambda units: {"rows": rows, "units": units, "groups": 100})
+
+
+def growth_groups(quick: bool) -> Iterator[Line]:
+    sizes = (10, 100) if quick else (10, 100, 1000, 10_000, 100_000)
+    rows = 10_000 if quick else 1_000_000
+    yield from _growing(quick, "groups", sizes, lambda groups: {"rows": rows, "units": rows // 10, "groups": groups})
+
+
+_GROWTH = (
+    "Both columns alternate in one process over the same file; cells are medians as multiples of the first row. The noise was "
+    "calibrated before."
+)
+
+BENCHMARKS = (
+    Benchmark(
+        key="tables",
+        title="Private group-by on DuckDB",
+        measures="10 million rows, 1 million people, 1000 groups, at most 5 groups a person: two counts and a sum, as multiples of"
+        " bounded SQL by hand.",
+        fair="The SQL is what one would write without hush, with the fast forms of everything, and it too bounds what a person adds. Same "
+        "file, same process, alternated; ratios are of the same round, and their median and range are shown. hush's side adds "
+        "integers, and the whole answer pays for ledger and exact noise.",
+        rows="form",
+        minutes=2.5,
+        measure=against_sql,
+    ),
+    Benchmark(
+        key="growth-tables-rows",
+        title="Growth: tables with rows",
+        measures="The whole private answer over 10 thousand to 10 million rows, ten a person, 100 groups.",
+        fair=_GROWTH,
+        rows="rows",
+        minutes=0.7,
+        measure=growth_rows,
+    ),
+    Benchmark(
+        key="growth-tables-units",
+        title="Growth: tables with units",
+        measures="The whole private answer over a million rows of a thousand to a million people, 100 groups.",
+        fair=_GROWTH,
+        rows="people",
+        minutes=0.3,
+        measure=growth_units,
+    ),
+    Benchmark(
+        key="growth-tables-groups",
+        title="Growth: tables with groups",
+        measures="The whole private answer over a million rows of 100,000 people in 10 to 100,000 groups.",
+        fair=_GROWTH,
+        rows="groups",
+        minutes=0.5,
+        measure=growth_groups,
+    ),
+)
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000)
+    raise SystemExit(main(BENCHMARKS))

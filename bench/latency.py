@@ -1,0 +1,78 @@
+"""What a person waits for: the first import, a number asked for the first time in a process, and one asked again."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from record import Benchmark, Line, alternate, duration, main
+
+IMPORTS = {"ours": "import hush", "theirs": "import numpy, scipy.special"}
+#: One call after an untimed import, in a process of its own; then the same kind of call, many times, with numbers not asked before.
+CALLS = {
+    "hush.delta(hush.Laplace(1.0), 0.5)": "hush.delta(hush.Laplace(1.0 + k), 0.5)",
+    "hush.epsilon(hush.Gaussian(4.0), 1e-6)": "hush.epsilon(hush.Gaussian(4.0 + k), 1e-6)",
+    "hush.gaussian.sigma(1.0, 1e-6)": "hush.gaussian.sigma(1.0 + k, 1e-6)",
+    "hush.calibrate(1.0, 1e-6, family='laplace')": "hush.calibrate(1.0 + k, 1e-6, family='laplace')",
+    "hush.calibrate(1.0, 1e-6)": "hush.calibrate(1.0 + k, 1e-6)",
+}
+_CODE = """
+import time, hush
+def call(k):
+    return {call}
+start = time.perf_counter(); call(0.0); cold = time.perf_counter() - start
+times = []
+for k in range({warm}):
+    start = time.perf_counter(); call(0.001 * (k + 1)); times.append(time.perf_counter() - start)
+print(cold, sorted(times)[len(times) // 2])
+"""
+
+
+def _run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def imports(quick: bool) -> Iterator[Line]:
+    actions = {name: lambda code=code: _run(code) for name, code in {**IMPORTS, "nothing": "pass"}.items()}
+    middle = {name: statistics.median(taken) for name, taken in alternate(actions, 1 if quick else 9).items()}
+    bare = middle["nothing"]  # starting Python itself
+    ours, theirs = middle["ours"] - bare, middle["theirs"] - bare
+    extra = f"{duration(ours)} and {duration(theirs)}; Python itself {duration(bare)}"
+    yield Line("import hush", "times `import numpy, scipy.special`", ours / theirs, "times", "lower", extra=extra)
+
+
+def calls(quick: bool) -> Iterator[Line]:
+    for shown, call in CALLS.items():
+        code = _CODE.format(call=call, warm=3 if quick else 20 if "calibrate(1.0 + k, 1e-6)" in call else 50)
+        runs = [tuple(map(float, _run(code).split())) for _ in range(1 if quick else 5)]
+        cold, warm = (statistics.median(column) for column in zip(*runs, strict=True))
+        yield Line(f"`{shown}`", "first call / later calls", cold / warm, "times", "lower", extra=f"{duration(cold)} and {duration(warm)}")
+
+
+BENCHMARKS = (
+    Benchmark(
+        key="latency-import",
+        title="Import",
+        measures="The first `import hush` of a process, less the start of Python, against importing the two libraries it stands on.",
+        fair="Fresh processes, alternated, medians, files in the system's cache. hush cannot be below 1.",
+        rows="import",
+        minutes=0.3,
+        measure=imports,
+    ),
+    Benchmark(
+        key="latency-calls",
+        title="First and later calls",
+        measures="The first call in a process after the import, as a multiple of later calls of the same kind with numbers not "
+        "asked before.",
+        fair="Each call has processes of its own; medians of five processes. Later calls change a parameter every time, so nothing is "
+        "remembered.",
+        rows="call",
+        minutes=1.0,
+        measure=calls,
+    ),
+)
+
+if __name__ == "__main__":
+    raise SystemExit(main(BENCHMARKS))
