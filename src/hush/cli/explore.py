@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import threading
 
 from hush.cli.text import Command
 
@@ -32,6 +33,7 @@ def _explore(options: argparse.Namespace) -> None:
             print(json.dumps({"address": server.address}), flush=True)
         else:
             print(f"The explorer is at {server.address} (Ctrl-C ends it).", flush=True)
+        threading.Thread(target=server.warm, daemon=True).start()
         if options.open if options.open is not None else _has_display():
             import webbrowser
 

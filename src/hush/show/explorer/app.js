@@ -161,7 +161,7 @@ function showSentence() {
   parts.push([`at most ${odds.noise_text}`], ".");
   at("sentence").replaceChildren(...parts.map((part) => (Array.isArray(part) ? element("strong", part[0]) : part)));
   at("odds-note").textContent = odds.note;
-  at("brief").textContent = `± ${headline.mostly} error · ${odds.noise_text} odds`;
+  at("brief").textContent = `± ${headline.mostly} · odds at most ${odds.noise_text}`;
 }
 
 // Always the same chips in the same places; only what can be ticked changes.

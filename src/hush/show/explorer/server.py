@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import ipaddress
 import json
+import sys
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -63,17 +64,13 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "hush"
     sys_version = ""
+    wbufsize = 1 << 16  # head and body in one packet: two would wait for each other's acknowledgement
+    disable_nagle_algorithm = True
     timeout = 60  # a connection that says nothing for so long is closed
     lock: ClassVar[threading.Lock] = threading.Lock()
     server: Server
 
     def do_GET(self) -> None:
-        try:
-            self._get()
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the reader has gone
-
-    def _get(self) -> None:
         if not self.server.is_own(self.headers.get_all("Host", [])):
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain; charset=utf-8", "this server answers to its own address only.\n")
             return
@@ -145,11 +142,22 @@ class Server(ThreadingHTTPServer):
             reason = failure.strerror or str(failure)
             raise InvalidParameter(f"host and port must be free to listen on, got {host}:{port} ({reason}); write --port 0.") from failure
 
+    def warm(self) -> None:
+        """Answer the page's first question before it is asked: what is loaded only once is loaded then."""
+        with _Handler.lock:
+            answer(START)
+            drawn(START)
+
     @property
     def address(self) -> str:
         """What to type into a browser."""
         shown = "127.0.0.1" if self.host in ("", "0.0.0.0") else self.host
         return f"http://{shown}:{self.server_address[1]}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A reader who has gone is no error; anything else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def is_own(self, hosts: list[str]) -> bool:
         """Is this Host header ours: the name we were given, localhost, or a bare number, and our port? Names of others are refused."""
