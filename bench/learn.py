@@ -79,7 +79,7 @@ BENCHMARKS = (
         fair="Both read the same array in memory, do their own input checks and scaling, run on one thread, and neither stops early "
         "(tolerance 0). Alternated, medians. What differs is what privacy costs: moments, clipping, whole-number sums, noise.",
         rows="model",
-        minutes=2.0,
+        minutes=1.5,
         measure=measure,
     ),
 )

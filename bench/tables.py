@@ -126,7 +126,7 @@ BENCHMARKS = (
         "file, same process, alternated; ratios are of the same round, and their median and range are shown. hush's side adds "
         "integers, and the whole answer pays for ledger and exact noise.",
         rows="form",
-        minutes=2.5,
+        minutes=2.0,
         measure=against_sql,
     ),
     Benchmark(

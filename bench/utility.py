@@ -137,7 +137,7 @@ BENCHMARKS = (
         "limit is a proved lower bound on the variance of any integer noise, known for one group. The last column is the least sigma "
         "of Balle and Wang (2018).",
         rows="budget and groups per person",
-        minutes=3.0,
+        minutes=1.5,
         measure=measure,
     ),
 )
