@@ -153,7 +153,10 @@ def peers() -> str:
 
 def speed() -> str:
     """The fits of the last whole run of the benchmarks."""
-    stored = json.loads((RESULTS / "bench.json").read_text())["results"]
+    path = RESULTS / "bench.json"
+    if not path.is_file():
+        raise SystemExit(f"{path.relative_to(ROOT)} is missing: run `make bench` first.")
+    stored = json.loads(path.read_text())["results"]
     lines = [line for entry in stored if entry["benchmark"] == "learn" and isinstance(line := from_json(entry), Line)]
     head = "200,000 rows, 50 features, 20 passes, one thread; `bench/learn.py`.\n\n"
     return head + table(["model", "private fit, times scikit-learn's"], [[line.what, f"{line.value:.1f}"] for line in lines])
