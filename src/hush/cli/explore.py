@@ -19,6 +19,8 @@ _EXAMPLES = """examples:
 
 Sliders for epsilon, delta, sensitivity, groups and releases; the least noise, an attacker's odds, error bars and the lines to copy."""
 
+_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
+
 
 def _has_display() -> bool:
     """Is there a screen to open a browser on? Windows and macOS have one; elsewhere the session says so."""
@@ -33,6 +35,8 @@ def _explore(options: argparse.Namespace) -> None:
             print(json.dumps({"address": server.address}), flush=True)
         else:
             print(f"The explorer is at {server.address} (Ctrl-C ends it).", flush=True)
+        if options.host not in _THIS_MACHINE:
+            print("hush: whoever can reach this machine can open the page; it holds no data.", file=sys.stderr)
         threading.Thread(target=server.warm, daemon=True).start()
         if options.open if options.open is not None else _has_display():
             import webbrowser

@@ -9,12 +9,13 @@ from __future__ import annotations
 import html
 import ipaddress
 import json
+import socket
 import sys
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from hush.errors import HushError, InvalidParameter, whole
@@ -67,7 +68,6 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = 1 << 16  # head and body in one packet: two would wait for each other's acknowledgement
     disable_nagle_algorithm = True
     timeout = 60  # a connection that says nothing for so long is closed
-    lock: ClassVar[threading.Lock] = threading.Lock()
     server: Server
 
     def do_GET(self) -> None:
@@ -87,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, path: str, query: str) -> None:
         try:
             state = State.read(query)
-            with self.lock:  # one at a time: two would only slow each other down
+            with self.server.lock:  # one at a time: two would only slow each other down
                 status, document = HTTPStatus.OK, _QUESTIONS[path](state)
         except HushError as failure:
             bad = isinstance(failure, InvalidParameter)
@@ -136,23 +136,33 @@ class Server(ThreadingHTTPServer):
         if whole("port", port, 0, "write port=0 for a free one") > 65535:
             raise InvalidParameter(f"port must be a whole number from 0 to 65535, got {port}; write port=0 for a free one.")
         self.host = host
+        self.lock, self.closed = threading.Lock(), False
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             super().__init__((host, port), _Handler)
         except OSError as failure:
             reason = failure.strerror or str(failure)
-            raise InvalidParameter(f"host and port must be free to listen on, got {host}:{port} ({reason}); write --port 0.") from failure
+            raise InvalidParameter(
+                f"host and port must be free to listen on, got {host}:{port} ({reason}); 127.0.0.1 and 0 are."
+            ) from failure
 
     def warm(self) -> None:
         """Answer the page's first question before it is asked: what is loaded only once is loaded then."""
-        with _Handler.lock:
+        with self.lock:
             answer(START)
             drawn(START)
 
     @property
     def address(self) -> str:
         """What to type into a browser."""
-        shown = "127.0.0.1" if self.host in ("", "0.0.0.0") else self.host
+        shown = "127.0.0.1" if self.host in ("", "0.0.0.0") else f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{shown}:{self.server_address[1]}/"
+
+    def server_close(self) -> None:
+        """Close once the question at hand is answered: no thread is in the middle of one when the process ends."""
+        super().server_close()
+        if not self.closed:
+            self.closed = self.lock.acquire()  # and kept: none begins another
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A reader who has gone is no error; anything else is shown."""
