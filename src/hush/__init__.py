@@ -95,4 +95,7 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return importlib.import_module(f"hush.{name}")
-    raise AttributeError(f"module 'hush' has no attribute {name!r}")
+    from hush.errors import nearest
+
+    near = "" if name.startswith("_") else nearest(name, [*__all__, "tables", "learn", "federated", "show"])
+    raise AttributeError(f"module 'hush' has no attribute {name!r}" + (f"; {near}" if near else ""), name=name)

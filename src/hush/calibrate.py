@@ -10,7 +10,7 @@ from typing import Any
 from hush.calibration.demand import LOSSES, Demand, width
 from hush.calibration.shape import limits, search
 from hush.calibration.tied import DIRECT, flipped_huber_kink, regime, rough_size
-from hush.errors import HushError, InvalidParameter, Unsupported, budgets, deltas, one_of, positive, whole
+from hush.errors import HushError, InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positive, whole
 from hush.noise.catalogue import EVERY, FAMILIES, Family, in_words
 from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
@@ -123,6 +123,7 @@ class Plan:
         return text + "."
 
 
+@called_like("calibrate(epsilon=1.0, delta=1e-6)")
 def calibrate(
     epsilon: float,
     delta: float,

@@ -2,6 +2,7 @@
 
     HushError
     +-- InvalidParameter   (also ValueError)       a value outside its allowed range, or of the wrong type
+    |   +-- IncompleteCall (also TypeError)        an argument that is missing, or one that there is not
     +-- Unsupported        (also TypeError)        no theorem covers this request; the message names the nearest call that has one
     +-- BudgetExceeded                             the ledger's cap would be passed
     +-- LedgerError                                a ledger file that cannot be read, written or trusted; nothing was released
@@ -15,10 +16,12 @@ range and what to write instead.
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import math
 import operator
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +29,7 @@ from numpy.typing import NDArray
 __all__ = [
     "BudgetExceeded",
     "HushError",
+    "IncompleteCall",
     "InvalidParameter",
     "LedgerError",
     "MissingExtra",
@@ -34,6 +38,8 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 #: Beyond this a privacy budget promises nothing, and asking for it is a slip.
 LARGEST_BUDGET = 1e6
@@ -45,6 +51,10 @@ class HushError(Exception):
 
 class InvalidParameter(HushError, ValueError):
     """A value outside its allowed range, or of the wrong type."""
+
+
+class IncompleteCall(InvalidParameter, TypeError):
+    """A call with an argument missing, or with one that the function does not have."""
 
 
 class Unsupported(HushError, TypeError):
@@ -96,11 +106,49 @@ def reject(name: str, value: object, allowed: str, instead: str = "") -> Invalid
     return InvalidParameter(f"{name} must be {allowed}, got {shown}{ending}.")
 
 
+def called_like(example: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """A function whose forgotten or unknown arguments are told in one sentence, with a call that works. Costs nothing where all is well."""
+
+    def wrap(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @functools.wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            try:
+                return function(*args, **kwargs)
+            except TypeError as failure:
+                wrong = "" if isinstance(failure, HushError) else _misfit(function, args, kwargs)
+                if not wrong:
+                    raise
+            raise IncompleteCall(f"{example.partition('(')[0]} is {wrong}; write {example}.")
+
+        return call
+
+    return wrap
+
+
+def _misfit(function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """How the arguments do not fit the function, or nothing."""
+    known = inspect.signature(function).parameters
+    starred = {p.kind for p in known.values()} & {inspect.Parameter.VAR_KEYWORD}
+    unknown = [] if starred else [name for name in kwargs if name not in known]
+    if unknown:
+        near = nearest(unknown[0], known)
+        return f"given {unknown[0]}=, which it does not have" + (f", {near}" if near else "")
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as failure:
+        text = str(failure)
+        return "missing " + text.rsplit(" ", 1)[1].strip("'") if "missing" in text else f"called with {text}"
+    return ""
+
+
 def nearest(word: object, known: Iterable[str]) -> str:
     """ "did you mean 'gaussian'" for a misspelt word, or nothing."""
     import difflib  # seldom needed
 
-    close = difflib.get_close_matches(word.lower(), list(known), n=2, cutoff=0.6) if isinstance(word, str) else []
+    words = list(known)
+    if not isinstance(word, str):
+        return ""
+    close = [word.lower()] if word.lower() in words else difflib.get_close_matches(word, words, n=2, cutoff=0.7)
     return f"did you mean {' or '.join(map(repr, close))}" if close else ""
 
 
@@ -173,19 +221,19 @@ def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
     return str(value)
 
 
-def reals(name: str, value: Any, allowed: str = "finite numbers") -> Array:
+def reals(name: str, value: Any, allowed: str = "finite numbers", instead: str = "") -> Array:
     """A number or an array of numbers as float64, none of them NaN (infinities pass)."""
     if isinstance(value, str | bytes | bool | np.bool_) or value is None:
-        raise reject(name, value, allowed, _unquoted(name, value, ""))
+        raise reject(name, value, allowed, _unquoted(name, value, instead))
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "iuf":
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as failure:
-        raise reject(name, value, allowed) from failure
+        raise reject(name, value, allowed, instead) from failure
     if np.isnan(array).any():
-        raise reject(name, value, allowed)
+        raise reject(name, value, allowed, instead)
     return array
 
 
@@ -200,7 +248,7 @@ def epsilons(name: str, value: Any) -> Array:
 def deltas(name: str, value: Any, *, zero: bool) -> Array:
     """Deltas in (0, 1), or [0, 1) where delta = 0 has a meaning."""
     allowed = "in [0, 1)" if zero else "in (0, 1)"
-    array = reals(name, value, allowed)
+    array = reals(name, value, allowed, f"write for example {name}=1e-6")
     low = array >= 0.0 if zero else array > 0.0
     if not (low & (array < 1.0)).all():
         hint = "a delta below 5e-324 is 0 in floating point" if not zero and (array == 0.0).any() else ""
@@ -220,10 +268,10 @@ def probabilities(name: str, value: Any) -> Array:
 def budgets(name: str, value: Any, *, zero: bool = False) -> Array:
     """Epsilons to calibrate for: greater than 0 (or 0 where it has a meaning), and small enough to mean something."""
     allowed = f"{'from' if zero else 'greater than'} 0 and at most {LARGEST_BUDGET:g}"
-    array = reals(name, value, allowed)
+    array = reals(name, value, allowed, f"write for example {name}=1.0")
     low = array >= 0.0 if zero else array > 0.0
     if not (low & (array <= LARGEST_BUDGET)).all():
-        raise reject(name, value, allowed, "a larger epsilon promises nothing")
+        raise reject(name, value, allowed, "a larger epsilon promises nothing" if low.all() else f"write for example {name}=1.0")
     return array
 
 

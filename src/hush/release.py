@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from hush.calibrate import Plan
 from hush.denoise import james_stein, soft_threshold
-from hush.errors import InvalidParameter, Unsupported, as_float, one_of
+from hush.errors import InvalidParameter, Unsupported, as_float, called_like, one_of
+from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import from_plain_values, in_words, plain_values
 from hush.noise.contract import Noise
-from hush.sampling.entropy import Entropy
+from hush.sampling.entropy import Entropy, must_be_entropy
 from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
 from hush.version import __version__
@@ -204,6 +205,7 @@ def _described(sensitivity: Mapping[str, Any]) -> str:
     return "sensitivity " + ", ".join(listed + known)
 
 
+@called_like("release(values, hush.calibrate(1.0, 1e-6), ledger=hush.Ledger('budget.ledger'))")
 def release(
     values: Any,
     plan: Plan | Mechanism,
@@ -229,11 +231,11 @@ def release(
     >>> abs(answer.value - 120) < 60 and answer.error.half_width95 < 4
     True
     """
+    must_be_ledger(ledger)
+    must_be_entropy(entropy)
     if entropy is not None and not entropy.secure:
         raise Unsupported("release draws from secure entropy only; a test entropy can be undone by whoever knows its number.")
-    array = np.asarray(values)
-    if array.size == 0:
-        raise InvalidParameter("values must hold at least one number.")
+    array = _array(values)
     if integers is None:
         integers = getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
     if integers and array.dtype.kind not in "iub":
@@ -250,11 +252,27 @@ def release(
     return Release(noisy, receipt, noisy)
 
 
+def _array(values: Any) -> NDArray[Any]:
+    """The values as an array of numbers; a message says what kind of thing they are, never what they are."""
+    try:
+        array = np.asarray(values)
+    except ValueError as failure:
+        raise InvalidParameter("values must be a number or an array of numbers, got lists of different lengths.") from failure
+    if array.dtype.kind not in "iubf":
+        what = {"U": "text", "S": "text", "c": "complex numbers", "M": "dates"}.get(array.dtype.kind, type(values).__name__)
+        raise InvalidParameter(f"values must be numbers, got {what}; write for example release([412, 87], plan, ledger=ledger).")
+    if array.size == 0:
+        raise InvalidParameter("values must hold at least one number.")
+    return array
+
+
 def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:
     if isinstance(plan, Plan):
         return Mechanism.of(plan, integers=integers, coordinates=array.size)
     if not isinstance(plan, Mechanism):
-        raise InvalidParameter(f"plan must come from hush.calibrate, or be a Mechanism, got {type(plan).__name__}.")
+        raise InvalidParameter(
+            f"plan must come from hush.calibrate, or be a Mechanism, got {type(plan).__name__}; write plan=hush.calibrate(1.0, 1e-6)."
+        )
     if plan.integers and array.dtype.kind not in "iub":
         raise InvalidParameter(f"the mechanism is for whole numbers, but the values are of type {array.dtype}.")
     plan.check_room()

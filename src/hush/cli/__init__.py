@@ -49,7 +49,7 @@ class _Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in choices:
             known = [str(choice) for choice in choices]
             hint = nearest(value, known) or f"write one of {', '.join(known)}"
-            raise argparse.ArgumentError(action, f"{value!r} is none of the choices, {hint}")
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {hint}")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-import hush
+from hush.cli.ledger import opened
 from hush.cli.text import Command, number
 from hush.errors import InvalidParameter
 
@@ -157,7 +158,9 @@ def _answer(options: argparse.Namespace) -> None:
         ready(options.plot)  # before anything is spent
         if stream:
             raise InvalidParameter("--plot draws an answer that is held in memory; leave it out where Spark writes the file.")
-    ledger = hush.Ledger(options.ledger) if options.ledger else None
+    if options.out and "://" not in options.out:
+        _must_be_writable(options.out)
+    ledger = opened(options.ledger) if options.ledger else None
     try:
         if stream:
             receipt = plan.write(options.out, ledger=ledger, label=options.label, progress=_progress)
@@ -171,6 +174,15 @@ def _answer(options: argparse.Namespace) -> None:
         return
     _progress("")
     print(json.dumps({"file": options.out, "receipt": receipt}, indent=2) if options.json else f"written to {options.out}")
+
+
+def _must_be_writable(out: str) -> None:
+    """Before anything is spent: an answer that cannot be written would be paid for all the same."""
+    folder = Path(out).absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InvalidParameter(f"--out {out} cannot be written: {folder} is no folder that may be written to; nothing was spent.")
+    if Path(out).is_dir() or (Path(out).exists() and not os.access(out, os.W_OK)):
+        raise InvalidParameter(f"--out {out} cannot be written: choose another name; nothing was spent.")
 
 
 def _progress(text: str) -> None:

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 import hush
+from hush.cli.ledger import opened
 from hush.cli.text import Command, emit, number, table
 from hush.errors import HushError, InvalidParameter
 
@@ -109,7 +110,7 @@ def _learn(options: argparse.Namespace) -> None:
         _one_row_each(rows[options.unit], options.unit)
     X = _numbers(rows, list(features))
     y = None if logistic else _numbers(rows, [target])[:, 0]
-    ledger = hush.Ledger(options.ledger) if options.ledger else None
+    ledger = opened(options.ledger) if options.ledger else None
     common: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "bounds": list(features.values()), "ledger": ledger}
     common |= {"solver": options.solver, "noise": options.noise, "verbose": 0 if options.json else options.verbose}
     if logistic:

@@ -11,7 +11,7 @@ from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
 
-__all__ = ["register"]
+__all__ = ["opened", "register"]
 
 _BAR = 40
 _LABEL = 40
@@ -42,10 +42,11 @@ def _mechanism(entry: Entry) -> str:
     return ", ".join(parts) + (f", extra delta {entry.extra_delta:g}" if entry.extra_delta else "")
 
 
-def _opened(options: argparse.Namespace) -> Ledger:
-    if not os.path.exists(options.file):
-        raise InvalidParameter(f"there is no ledger {options.file}; make one with `hush ledger new {options.file} --epsilon E --delta D`.")
-    return Ledger(options.file)
+def opened(path: str) -> Ledger:
+    """A ledger that is there already."""
+    if not os.path.exists(path):
+        raise InvalidParameter(f"there is no ledger {path}; make one with `hush ledger new {path} --epsilon E --delta D`.")
+    return Ledger(path)
 
 
 def _new(options: argparse.Namespace) -> None:
@@ -60,7 +61,7 @@ def _new(options: argparse.Namespace) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    with _opened(options) as ledger:
+    with opened(options.file) as ledger:
         spent, left, share, entries = ledger.spent, ledger.left, ledger.share, ledger.entries
         document = {
             "file": options.file,
@@ -93,7 +94,7 @@ def _show(options: argparse.Namespace) -> None:
 def _verify(options: argparse.Namespace) -> None:
     wal = f"{os.path.realpath(options.file)}-wal"
     found = os.path.exists(wal) and os.path.getsize(wal) > 0  # looked at first: opening the ledger folds it in
-    with _opened(options) as ledger:
+    with opened(options.file) as ledger:
         ledger.verify()
         count = len(ledger.entries)
     text = f"{options.file}: sound; {count} {'entry' if count == 1 else 'entries'}, every hash as written, all within the cap"

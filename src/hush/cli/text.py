@@ -21,7 +21,8 @@ def number(text: str) -> float:
     try:
         value = float(text)
     except ValueError as failure:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from failure
+        hint = f"; write {text.replace(',', '.')}" if text.replace(",", "", 1).isdigit() and "," in text else ""
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number{hint}") from failure
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
     if value == 0.0 and any(digit in "123456789" for digit in text.lower().split("e")[0]):

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hush.errors import HushError, InvalidParameter, LedgerError, Unsupported, as_float, budgets, deltas, one_of, reject
+from hush.errors import HushError, InvalidParameter, LedgerError, Unsupported, as_float, budgets, called_like, deltas, one_of, reject
 from hush.ledger import gate
 from hush.ledger.account import Account, Planned, Pure
 from hush.ledger.entry import Amount, Cap, Entry, Part, as_entry, text_of
@@ -53,6 +53,7 @@ class Ledger:
     (0.397, 0.603)
     """
 
+    @called_like("Ledger('budget.ledger', epsilon=1.0, delta=1e-6)")
     def __init__(
         self,
         path: str | os.PathLike[str] | None,

@@ -7,19 +7,26 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
-from hush.errors import BudgetExceeded, HushError
+from hush.errors import BudgetExceeded, HushError, reject
 from hush.ledger.account import Account
 from hush.ledger.entry import Entry, Part
 from hush.noise.discrete import Discrete
 from hush.noise.skellam import Skellam
 from hush.privacy.subsampling import Subsampled
 
-__all__ = ["refusal"]
+__all__ = ["must_be_ledger", "refusal"]
 
 #: With more different mechanisms than this, each try costs too long to look for the noise that would fit.
 _MOST_DIFFERENT = 8
 _MOST_TIMES_LARGER = 64.0
 _TRIES = 10
+
+
+def must_be_ledger(given: Any) -> None:
+    """Refuse what is no ledger, such as a ledger's file name."""
+    if given is not None and not callable(getattr(given, "spend", None)):
+        path = repr(given) if isinstance(given, str) else "'budget.ledger'"
+        raise reject("ledger", given, "a Ledger, or None", f"write ledger=hush.Ledger({path})")
 
 
 def refusal(account: Account, grown: Account, entry: Entry) -> BudgetExceeded:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, erfinv, ndtr, ndtri, ndtri_exp
 
-from hush.errors import InvalidParameter, NotCertified, Unsupported, budgets, deltas, one_of, positives, reject
+from hush.errors import InvalidParameter, NotCertified, Unsupported, budgets, called_like, deltas, one_of, positives, reject
 from hush.noise.gaussian import Gaussian
 from hush.numerics.bracket import Bracket, unwrap
 from hush.numerics.mills import drop, mills
@@ -55,6 +55,7 @@ def methods() -> tuple[str, ...]:
 # -- the amounts ------------------------------------------------------------------------------------------------------------------
 
 
+@called_like("sigma(epsilon=1.0, delta=1e-5)")
 def sigma(
     epsilon: Any,
     delta: Any,

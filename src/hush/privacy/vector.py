@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from hush.errors import InvalidParameter, Unsupported, reject, whole
+from hush.errors import InvalidParameter, Unsupported, called_like, reject, whole
 from hush.noise.contract import Noise
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
@@ -149,6 +149,7 @@ def _l1(bound: Sensitivity) -> float | None:
     return None
 
 
+@called_like("delta(hush.Laplace(1.0), 0.5)")
 def delta(noise: Noise, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
     """The delta a noise gives at epsilon, as an upper bound; epsilon may be an array, and negative.
 
@@ -159,6 +160,7 @@ def delta(noise: Noise, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1)
     return curve(noise, sensitivity, times=times).delta_upper(epsilon)
 
 
+@called_like("epsilon(hush.Gaussian(4.0), 1e-6)")
 def epsilon(noise: Noise, delta: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
     """The epsilon a noise gives at delta, as an upper bound; delta = 0 asks for the pure epsilon, infinite where there is none.
 

@@ -20,9 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import whole
+from hush.errors import reject, whole
 
-__all__ = ["Bits", "DeterministicTestEntropy", "Entropy", "KeyedBits", "NamedBits", "SecureEntropy"]
+__all__ = ["Bits", "DeterministicTestEntropy", "Entropy", "KeyedBits", "NamedBits", "SecureEntropy", "must_be_entropy"]
 
 _ZEROS = bytes(1 << 19)
 
@@ -45,6 +45,12 @@ class Entropy(Protocol):
 
     def begin(self) -> Bits:
         """Fresh bits for one draw call; calls at the same time, in several threads, do not meet."""
+
+
+def must_be_entropy(given: Any) -> None:
+    """Refuse what is no source of bits, a number first of all: there is no seed to set."""
+    if given is not None and not (callable(getattr(given, "begin", None)) and hasattr(given, "secure")):
+        raise reject("entropy", given, "a source of bits, or None", "leave it out: noise comes from the operating system, and has no seed")
 
 
 class KeyedBits:

@@ -16,7 +16,7 @@ from hush.noise.gamma_difference import GammaDifference
 from hush.noise.lattice import Lattice
 from hush.noise.stable import Stable
 from hush.sampling.difference import Difference, Table, is_difference
-from hush.sampling.entropy import Bits, Entropy, SecureEntropy
+from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
 from hush.sampling.guide import MOST_THRESHOLDS, Guide
 from hush.sampling.panels import Panels
 from hush.sampling.tails import MARGIN, SATURATED, Pending, Tails, tails
@@ -70,6 +70,7 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     """
     if not isinstance(noise, Noise):
         raise InvalidParameter(f"noise must be a noise such as Gaussian(2.0), got {noise!r}.")
+    must_be_entropy(entropy)
     shape = (size,) if np.ndim(size) == 0 else tuple(size)
     shape = tuple(whole("size", n, 0, "write size=1000") for n in shape)
     sample = np.empty(math.prod(shape), dtype=np.int64)

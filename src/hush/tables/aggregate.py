@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, whole, within
+from hush.errors import InvalidParameter, called_like, whole, within
 from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
 from hush.tables.expression import bind
 from hush.tables.measure import Array, Measure, PerRow, Prepared, Released, Total, per_row, range_of, resolved, row_limit, told, value_kind
@@ -277,18 +277,21 @@ def count_units() -> Measure:
     return CountUnits()
 
 
+@called_like("sum_('cost', low=0, high=20000)")
 def sum_(column: Any, *, low: Any, high: Any, rows_per_unit: int | None = None) -> Measure:
     """The sum of a column: a unit's total in a group is clipped to [low, high], or with rows_per_unit each of at most that many rows is."""
     rows = None if rows_per_unit is None else whole("rows_per_unit", rows_per_unit, 1, "leave it out to bound a unit's total")
     return Sum(column, low, high, rows)
 
 
+@called_like("mean('stay_days', low=0, high=30)")
 def mean(column: Any, *, low: Any, high: Any, rows_per_unit: int = 1) -> Measure:
     """The mean over rows, each clipped to [low, high], at most `rows_per_unit` of a unit in a group. Of a column of dates it is a day
     number (days since 1970-01-01)."""
     return Mean(column, low, high, whole("rows_per_unit", rows_per_unit))
 
 
+@called_like("variance('stay_days', low=0, high=30)")
 def variance(column: Any, *, low: Any, high: Any, rows_per_unit: int = 1) -> Measure:
     """The variance over rows (divided by their number), each clipped to [low, high], at most `rows_per_unit` of a unit in a group."""
     return Variance(column, low, high, whole("rows_per_unit", rows_per_unit))
@@ -304,6 +307,7 @@ def histogram(
     return Histogram(column, None if edges is None else tuple(edges), None if categories is None else tuple(categories), rows)
 
 
+@called_like("quantile('cost', 0.5, low=0, high=20000)")
 def quantile(column: Any, q: float, *, low: Any, high: Any, bins: int = 128, rows_per_unit: int = 1) -> Measure:
     """The smallest value on a grid of at most `bins` values with a share of at least q of the rows at or below it; q=0 is the smallest
     value that clearly has rows, q=1 the largest. Of a column of dates it is a day number (days since 1970-01-01)."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.errors import HushError, whole
+from hush.ledger.refusal import must_be_ledger
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table
 from hush.tables.measure import Prepared
@@ -97,6 +98,7 @@ class QueryPlan:
         return min(found, key=lambda other: other.plan.variance, default=None)
 
     def _request(self, ledger: Ledger | None, label: str, level: float, progress: Callable[[str], None]) -> Request:
+        must_be_ledger(ledger)
         return Request(self.query, self.spent, self.options, self.for_bounds, ledger, label, level, progress)
 
     def answer(

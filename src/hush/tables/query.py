@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter, one_of
+from hush.errors import InvalidParameter, called_like, one_of
 from hush.tables.aggregate import CountUnits
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, filled, named, named_schema, whole_table
@@ -37,6 +37,7 @@ UNITS = ".units"
 BATCH = 65_536
 
 
+@called_like("table('visits.parquet', unit='patient_id')")
 def table(source: Any, *, unit: str, name: str | None = None, engine: Any = "duckdb", max_rows: int = 2**40) -> Table:
     """A table whose rows belong to units: the people (or things) to be protected.
 
@@ -113,6 +114,7 @@ class Table:
         must_be_rowwise(relation, role)
         return replace(self, relation=relation)
 
+    @called_like("group_by('ward', keys='private', groups_per_unit=3)")
     def group_by(self, *names: str, keys: Any, groups_per_unit: int) -> GroupedTable:
         """Groups by the values of columns. `keys` is the public list of groups to answer for (values; tuples for several columns; or a
         mapping of columns to values, all combinations), or "private". `groups_per_unit` is the most groups a unit may count in.
@@ -197,6 +199,7 @@ class Query:
                     seen.append((measure, total))
         return found
 
+    @called_like("plan(epsilon=1.0, delta=1e-6)")
     def plan(
         self,
         epsilon: float,
@@ -226,6 +229,7 @@ class Query:
         for_bounds = spending(self.search.sensitivity, SHARE * epsilon, SHARE * delta)
         return QueryPlan(self, spending(self.sensitivity, (1.0 - SHARE) * epsilon, (1.0 - SHARE) * delta, **chosen), options, for_bounds)
 
+    @called_like("answer(epsilon=1.0, delta=1e-6, ledger=hush.Ledger('budget.ledger'))")
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
         """Spend the budget and answer: `plan(...)` and its `answer` in one call."""
         return self.plan(epsilon, delta, **options).answer(ledger=ledger, label=label)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, nearest
 from hush.tables import spark
 from hush.tables.arrow import as_arrow
 from hush.tables.engine import Source, engine_of
@@ -134,7 +134,7 @@ def is_empty(backend: Any, view: str, columns: Iterable[str]) -> bool:
 def from_database(backend: Any, path: str, name: str | None) -> Source:
     """One table of a DuckDB file, opened for reading only."""
     if not Path(path).exists():
-        raise InvalidParameter(f"source names the file {path!r}, which does not exist.")
+        raise missing(path)
     quoted = path.replace("'", "''")
     try:
         backend.con.execute(f"ATTACH '{quoted}' AS source (READ_ONLY)")
@@ -151,6 +151,14 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     return Source(relation_of(backend, view), backend, f"{file_label(path)}, table {chosen}", owned=True)
 
 
+def missing(path: str) -> InvalidParameter:
+    """There is no such file; perhaps one beside it is meant."""
+    folder = Path(path).parent
+    near = nearest(Path(path).name, sorted(file.name for file in folder.iterdir())) if folder.is_dir() else ""
+    where = "" if folder.is_dir() else f"; there is no folder {str(folder)!r} either"
+    return InvalidParameter(f"source names the file {path!r}, which does not exist{'; ' + near if near else where}.")
+
+
 def format_of(path: str) -> tuple[str, str]:
     """Parquet or CSV, and the path to read: a folder becomes the files in it."""
     if Path(path).is_dir():
@@ -160,7 +168,7 @@ def format_of(path: str) -> tuple[str, str]:
                     return form, str(Path(path) / "**" / f"*{ending}")
         raise InvalidParameter(f"source names the folder {path!r}, which holds no Parquet or CSV file.")
     if not glob.glob(path, recursive=True) and "://" not in path:
-        raise InvalidParameter(f"source names the file {path!r}, which does not exist.")
+        raise missing(path)
     for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
         if path.endswith(endings):
             return form, path
