@@ -12,7 +12,7 @@ Results = Mapping[str, Sequence[Line | Note]]
 _HEAD = """# Benchmarks
 
 Made whole by `make bench` (`bench/run.py`); do not edit. Every number is a ratio of things measured side by side in one run, or a variance
-or an error; times in parentheses are extra information about one machine. The same numbers are in [results/bench.json](results/bench.json).
+or an error; times in parentheses are extra information about one machine. The same numbers are in `docs/results/bench.json`.
 """
 _NUMPY, _OPENDP, _GOOGLE = "as fast as numpy's (inexact) normal draws", "as fast as OpenDP", "as fast as dp_accounting"
 _SOURCE = "Measured by `make bench`: [docs/benchmarks.md](docs/benchmarks.md) says what exactly, and why it is fair."

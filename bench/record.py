@@ -135,12 +135,15 @@ def exponent(sizes: Sequence[float], times: Sequence[float]) -> float:
 
 
 def growth(column: str, name: str, sizes: Sequence[int], timed: Callable[[int], float]) -> Iterator[Line]:
-    """A column of a growth table: the time at every size as a multiple of the first, then the fitted exponent."""
+    """A column of a growth table: the time at every size as a multiple of the first, then the fitted exponents."""
     times = []
     for size in sizes:
         times.append(timed(size))
         yield Line(f"{name} = {size:,}", column, times[-1] / times[0], "times the first", "neither", extra=duration(times[-1]))
     yield Line("growth exponent", column, exponent(sizes, times), "exponent", "lower")
+    upper = len(sizes) // 2  # what a call costs at any size hides the growth at small ones
+    if len(sizes) - upper > 1:
+        yield Line("growth exponent, upper half", column, exponent(sizes[upper:], times[upper:]), "exponent", "lower")
 
 
 # -- running one file -------------------------------------------------------------------------------------------------------

@@ -112,6 +112,8 @@ def test_both_sides_take_turns(frame):
     assert frame.record.exponent([1, 10, 100], [3.0, 300.0, 30_000.0]) == pytest.approx(2.0)
     lines = list(frame.record.growth("column", "size", [10, 1000], lambda size: size**0.5))
     assert [line.value for line in lines] == pytest.approx([1.0, 10.0, 0.5])
+    late = list(frame.record.growth("column", "size", [1, 10, 100, 1000], lambda size: max(1.0, size / 100)))
+    assert late[-1].what == "growth exponent, upper half" and late[-1].value == pytest.approx(1.0) and late[-2].value < 0.5
 
 
 _LISTED = """
