@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import itertools
 import math
 import numbers
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,8 +97,6 @@ def test_every_room_of_the_source_is_on_the_map() -> None:
 
 def test_the_map_of_theorems_names_what_exists() -> None:
     """Every hush name and every test file in docs/theorems.md is there."""
-    import importlib
-
     text = (ROOT / "docs" / "theorems.md").read_text()
     names = {name.rstrip(".") for name in re.findall(r"`(hush\.[A-Za-z_.0-9]+)", text)}
     assert len(names) > 40
@@ -185,3 +186,30 @@ def test_the_table_of_the_limit_is_what_hush_gives() -> None:
         _shown(least, cells[2])
         for family, ratio in zip(families, cells[3:], strict=True):
             _shown(hush.calibrate(epsilon, delta, family=family).variance / least, ratio)
+
+
+_STRANGERS = {  # what the page leaves out: where a library's own data comes from
+    "opendp": "import opendp.prelude as dp\ndp.enable_features('contrib')\nages = [31.0, 47.0] * 1500\n",
+    "diffprivlib": "import diffprivlib, numpy\nages = numpy.array([31.0, 47.0] * 1500)\n"
+    "X = numpy.random.default_rng().normal(size=(500, 3))\ny = (X[:, 0] > 0).astype(int)\n",
+    "pipeline_dp": "import operator, pipeline_dp\nrows = [(i % 1000, ['surgery', 'cardiology', 'burns'][i % 3], i % 90.0) for i in range(3000)]\n",
+}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("module", "name"), [("opendp", "OpenDP"), ("diffprivlib", "diffprivlib"), ("pipeline_dp", "PipelineDP")])
+def test_the_other_side_of_migrating_runs_where_it_is_installed(module: str, name: str) -> None:
+    """Each line under a library's name is its own code and runs; OpenDP's budget is for all queries here, its words for the histogram."""
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed")
+    lines, mine = [], False
+    for line in "".join(re.findall(r"```py\n(.*?)```", (ROOT / "docs" / "migrating.md").read_text(), flags=re.DOTALL)).splitlines():
+        mine = line.startswith(f"# {name}") if re.match(r"# (OpenDP|diffprivlib|PipelineDP)", line) else mine
+        lines += [line] if mine else []
+    text = "\n".join(lines).replace("split_evenly_over=1", "split_evenly_over=3")
+    words = "privacy_unit=dp.unit_of(contributions=1), privacy_loss=dp.loss_of(epsilon=1.0), split_evenly_over=1"
+    table = f"dp.Context.compositor(data=['burns'] * 50, {words}, domain=dp.vector_domain(dp.atom_domain(T=str)))"
+    text = text.replace("context.query().count_by_categories", f"{table}.query().count_by_categories")
+    assert len(lines) > 4
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", _STRANGERS[module] + text], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
