@@ -11,8 +11,9 @@ import griffe
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
-#: files at the top of the repository that are pages of the site too
-PAGES = {"CHANGELOG.md": "project/changelog.md", "CONTRIBUTING.md": "project/contributing.md"}
+#: files at the top of the repository that are pages of the site too, the last ones of its navigation
+TOP = {"CONTRIBUTING.md": "project/contributing.md", "CHANGELOG.md": "project/changelog.md"}
+PAGES = {name: place for name, place in TOP.items() if (ROOT / name).exists()}
 #: the repository's front page is the site's
 SITE = {**PAGES, "README.md": "index.md"}
 _LINK = re.compile(r"\[([^\]\n]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -36,14 +37,19 @@ def _moved(text: str, where: str) -> str:
     return _LINK.sub(link, text)
 
 
+def on_config(config: Any) -> Any:
+    """They end the navigation's last section."""
+    (pages,) = config.nav[-1].values()
+    pages.extend(PAGES.values())
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """The pages from the top of the repository, with their links as if they had always been here."""
     for name, place in PAGES.items():
-        source = ROOT / name
-        if source.exists():
-            depth = "../" * (place.count("/"))
-            text = _LINK.sub(lambda m, d=depth: m[0] if "://" in m[2] else _from_top(m, d), source.read_text(encoding="utf-8"))
-            files.append(File.generated(config, place, content=text))
+        depth = "../" * place.count("/")
+        text = _LINK.sub(lambda m, d=depth: m[0] if "://" in m[2] else _from_top(m, d), (ROOT / name).read_text(encoding="utf-8"))
+        files.append(File.generated(config, place, content=text))
     return files
 
 

@@ -192,7 +192,8 @@ _STRANGERS = {  # what the page leaves out: where a library's own data comes fro
     "opendp": "import opendp.prelude as dp\ndp.enable_features('contrib')\nages = [31.0, 47.0] * 1500\n",
     "diffprivlib": "import diffprivlib, numpy\nages = numpy.array([31.0, 47.0] * 1500)\n"
     "X = numpy.random.default_rng().normal(size=(500, 3))\ny = (X[:, 0] > 0).astype(int)\n",
-    "pipeline_dp": "import operator, pipeline_dp\nrows = [(i % 1000, ['surgery', 'cardiology', 'burns'][i % 3], i % 90.0) for i in range(3000)]\n",
+    "pipeline_dp": "import operator, pipeline_dp\n"
+    "rows = [(i % 1000, ['surgery', 'cardiology', 'burns'][i % 3], i % 90.0) for i in range(3000)]\n",
 }
 
 
