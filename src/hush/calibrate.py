@@ -34,10 +34,12 @@ class Choice:
 
     @property
     def variance(self) -> float:
+        """E X^2 of the noise."""
         return self.noise.variance if self.noise is not None else math.inf
 
     @property
     def mean_abs(self) -> float:
+        """E |X| of the noise."""
         return self.noise.mean_abs if self.noise is not None else math.inf
 
     @property
@@ -87,10 +89,12 @@ class Plan:
 
     @property
     def variance(self) -> float:
+        """E X^2 of the chosen noise."""
         return self.noise.variance
 
     @property
     def mean_abs(self) -> float:
+        """E |X| of the chosen noise."""
         return self.noise.mean_abs
 
     @property

@@ -81,6 +81,7 @@ class Release:
 
     @cached_property
     def error(self) -> Error:
+        """The law of the error of one value: the noise on its lattice."""
         made = self.receipt["mechanism"]
         return Error(from_plain_values(made["noise"]), made["step"], made["rounded"])
 

@@ -111,6 +111,7 @@ class Ledger:
 
     @property
     def path(self) -> Path | None:
+        """The file, or None for a ledger in memory."""
         return self._path
 
     @property
@@ -121,6 +122,7 @@ class Ledger:
 
     @property
     def mode(self) -> str:
+        """How charges add up, "planned" or "interactive"."""
         return self.cap.mode
 
     @property

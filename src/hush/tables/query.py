@@ -68,6 +68,7 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
         return tuple(self.relation.columns)
 
     @property
@@ -275,14 +276,17 @@ class Aggregates:
 
     @property
     def keys(self) -> tuple[str, ...]:
+        """The names of the grouping columns."""
         return self.query.grouping.names
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The names of the exact columns."""
         return self.sensitivity.columns
 
     @property
     def sensitivity(self) -> Reach:
+        """How far one unit moves them."""
         return self.query.sensitivity
 
     def batches(self, *, size: int = BATCH) -> Iterator[Any]:
