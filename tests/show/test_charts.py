@@ -76,6 +76,25 @@ def test_tradeoff_is_the_least_miss_rate_and_lies_above_the_promised_lines() -> 
     assert any(row["alarm"] == row["miss"] == pytest.approx(0.5 * hush.error_sum(1.0, 1e-3), rel=1e-12) for row in corners)
 
 
+@pytest.mark.parametrize("noise", [hush.Gaussian(4.0), hush.Laplace(2.0)], ids=["gaussian", "laplace"])
+def test_tradeoff_of_any_curve_is_a_close_bound_from_below(noise: hush.Noise) -> None:
+    """A curve without a formula is bounded by lines that share a grid; here the formula is known all the same."""
+    from hush.privacy.curve import Curve, OneNumber
+
+    class Plain(Curve):
+        def _forward(self, epsilon: Any) -> hush.Bracket:
+            return OneNumber(noise, 1.0)._forward(epsilon)
+
+        @property
+        def pure_epsilon(self) -> float:
+            return OneNumber(noise, 1.0).pure_epsilon
+
+    rows = [row for row in values(show.tradeoff({"a": Plain()}, points=21)) if "name" in row]
+    truth = np.array([float(hush.curve(noise).tradeoff(row["alarm"])) for row in rows])
+    found = np.array([row["miss"] for row in rows])
+    assert (found <= truth + 1e-12).all() and (truth - found).max() < 1e-4
+
+
 def test_densities_are_the_densities(plan: hush.Plan) -> None:
     rows = values(show.densities({"smooth": hush.OSGT(3.0, 6.3), "lattice": hush.Discrete(hush.Gaussian(3.0), 0.5)}))
     smooth = [row for row in rows if row["name"] == "smooth"]

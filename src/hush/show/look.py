@@ -31,7 +31,9 @@ def colour(alt: Any, names: Sequence[str], title: str) -> dict[str, Any]:
     return {
         "color": alt.Color("name:N", scale=alt.Scale(range=[COLOURS[i % len(COLOURS)] for i in range(len(names))], **pick), legend=legend),
         "strokeDash": alt.StrokeDash(
-            "name:N", scale=alt.Scale(range=[DASHES[i % len(DASHES)] for i in range(len(names))], **pick), legend=legend
+            "name:N",
+            scale=alt.Scale(range=[DASHES[(i + i // len(COLOURS)) % len(DASHES)] for i in range(len(names))], **pick),
+            legend=legend,
         ),
     }
 
