@@ -109,7 +109,7 @@ def tradeoff(
     if not 5 <= points <= 1001:
         raise reject("points", points, "a whole number from 5 to 1001", "write points=61")
     grid = np.unique(np.concatenate([np.linspace(0.0, 1.0, points), np.geomspace(1e-4, 0.1, points // 3)]))
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": name, "alarm": float(a), "miss": float(b)}
         for name, one in found.items()
         for a, b in zip(grid, _misses(one, grid), strict=True)
