@@ -303,6 +303,7 @@ function begin() {
       update();
     });
   }
+  document.forms[0].addEventListener("submit", (event) => event.preventDefault());
   at("reset").addEventListener("click", () => {
     restore("");
     showSliders();

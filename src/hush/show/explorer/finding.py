@@ -111,5 +111,5 @@ def _analysed(epsilon: float, delta: float, sensitivity: float, groups: int, rel
 
 def epsilon_grid(epsilon: float) -> Array:
     """Where privacy curves are drawn: from 0 to twice the epsilon that is asked for, that one among them, closer where pure ones end."""
-    near = np.array([0.96, 0.985, 0.995, 1.005, 1.015, 1.04])
-    return np.sort(np.append(np.linspace(0.0, 2.0, 19), near)) * epsilon
+    near = np.array([0.94, 0.98, 0.995, 1.01, 1.04, 1.1])
+    return np.sort(np.append(np.linspace(0.0, 2.0, 13), near)) * epsilon

@@ -1,0 +1,87 @@
+"""How long the explorer takes from a moved slider to the painted page, in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from record import Benchmark, Line, Note, main
+
+from hush.show.explorer import Server
+
+#: Move sliders at random, wait until the page says that all of it is painted, and note how long it took. `all`: every slider at once.
+MOVES = """async ({ moves, all }) => {
+  const sliders = [...document.querySelectorAll("input[type=range]")];
+  const taken = [];
+  for (let i = 0; i < moves; i++) {
+    const before = document.body.dataset.drawn;
+    const chosen = all ? sliders : [sliders[Math.floor(Math.random() * sliders.length)]];
+    for (const slider of chosen) {
+      const other = Math.floor(Math.random() * slider.max);
+      slider.value = other + (other >= slider.value);
+      slider.dispatchEvent(new Event("input"));
+    }
+    while (document.body.dataset.drawn === before) await new Promise((done) => setTimeout(done, 5));
+    taken.push(Number(document.body.dataset.milliseconds));
+  }
+  return taken;
+}"""
+
+
+def _chromium() -> str | None:
+    names = (os.environ.get("HUSH_CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+def _timed(moves: int) -> dict[str, list[float]]:
+    from playwright.sync_api import sync_playwright
+
+    with Server("127.0.0.1", 0) as server, sync_playwright() as playwright:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox", "--disable-gpu"])
+        page: Any = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(server.address)
+        page.wait_for_selector("body[data-drawn]")
+        page.evaluate(MOVES, {"moves": 5, "all": True})  # imports and fonts are loaded once, before
+        found = {
+            "one slider moved": page.evaluate(MOVES, {"moves": moves, "all": False}),
+            "all sliders moved at once": page.evaluate(MOVES, {"moves": moves, "all": True}),
+        }
+        browser.close()
+        server.shutdown()
+    return found
+
+
+def measure(quick: bool) -> Iterator[Line | Note]:
+    """Milliseconds of an update: median, the slowest in twenty, the slowest."""
+    if _chromium() is None:
+        yield Note("No Chromium here; name one in HUSH_CHROMIUM.")
+        return
+    for what, taken in _timed(10 if quick else 150).items():
+        for against, value in (
+            ("median", statistics.median(taken)),
+            ("95 of 100 below", statistics.quantiles(taken, n=20, method="inclusive")[-1]),
+            ("slowest", max(taken)),
+        ):
+            yield Line(what, against, value, "ms", "lower", extra=f"{len(taken)} moves" if against == "median" else "")
+
+
+BENCHMARKS = (
+    Benchmark(
+        key="explorer",
+        title="The explorer's answer to a slider",
+        measures="Milliseconds from a slider's input to the painted page: the least noise of every family proved, pictures, table drawn.",
+        fair="Measured by the page itself in headless Chromium, on random positions, so that hardly any state is met twice and what the "
+        "server keeps does not help; server and browser share the machine.",
+        rows="what moves",
+        minutes=2.0,
+        measure=measure,
+    ),
+)
+
+if __name__ == "__main__":
+    raise SystemExit(main(BENCHMARKS))

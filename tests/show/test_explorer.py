@@ -1,0 +1,172 @@
+"""The explorer's links and numbers, without a browser: every number is hush's own for the noise that is shown."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hush
+from hush.cli import main
+from hush.errors import InvalidParameter
+from hush.show.explorer import finding as finding_room
+from hush.show.explorer.answer import answer, command_line, python_lines
+from hush.show.explorer.example import WARDS, drawn
+from hush.show.explorer.finding import Absence, Finding, best, findings
+from hush.show.explorer.stop import NAMES, START, STOPS, State
+
+STATES = st.builds(
+    State,
+    *(st.sampled_from(STOPS[name]) for name in STOPS),
+    st.sets(st.sampled_from(NAMES)).map(lambda chosen: tuple(name for name in NAMES if name in chosen)),
+)
+#: One number; pure; many groups; many releases; a large sensitivity.
+SAMPLE = (
+    START,
+    State(0.5, 0.0, 1.0, 4, 4, ("laplace",)),
+    State(1.0, 1e-6, 10.0, 16, 1, ("gaussian", "laplace", "asinh")),
+    State(2.0, 1e-5, 1000.0, 2, 8, ()),
+    State(0.1, 1e-3, 200.0, 1, 1, ("stepped", "gaussian")),
+)
+
+
+# -- links ------------------------------------------------------------------------------------------------------------------
+
+
+@given(STATES)
+def test_a_link_carries_the_whole_state(state):
+    assert State.read(state.query) == state
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", "epsilon is missing"),
+        (START.query.replace("epsilon=1&", "epsilon=1.1&"), "epsilon must be one of the slider's stops 0."),
+        (START.query.replace("epsilon=1&", "epsilon=one&"), "epsilon must be one of"),
+        (START.query.replace("groups=1", "groups=nan"), "groups must be one of"),
+        (START.query.replace("releases=1", "releases=3"), "releases must be one of the slider's stops 1, 2, 4"),
+        (START.query + "&delta=0", "delta must be given once, got it 2 times"),
+        (START.query + "&seed=1", "field must be one of epsilon"),
+        (START.query.replace("laplace", "cauchy"), "show must be one of gaussian"),
+        ("epsilon", "query must be a list of field=value"),
+        ("&".join(f"a{i}=1" for i in range(50)), "query must be a list"),
+    ],
+)
+def test_a_bad_link_is_one_sentence_that_names_the_field(query, words):
+    with pytest.raises(InvalidParameter) as refused:
+        State.read(query)
+    assert words in str(refused.value)
+    assert str(refused.value).endswith(".")
+
+
+# -- the proof --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", SAMPLE, ids=lambda s: s.query)
+def test_every_number_is_hush_s_own_for_the_noise_that_is_shown(state):
+    """Each family's delta is hush.delta of the noise at this sensitivity, within the budget; odds follow from it."""
+    document, found = answer(state), findings(state)
+    present = [one for one in found if isinstance(one, Finding)]
+    for row, one in zip(document["ranking"], present, strict=False):
+        proved = hush.delta(one.noise, state.epsilon, state.bound, times=state.releases)
+        assert row["delta"] == proved <= state.delta
+        assert row["variance"] == one.noise.variance
+        assert row["error95"] == pytest.approx(float(one.noise.isf(0.025)), rel=1e-12)
+    assert [row["family"] for row in document["ranking"]] == [one.family for one in found]
+    variation = hush.delta(present[0].noise, 0.0, state.bound, times=state.releases)
+    promise = 1.0 - hush.error_sum(state.epsilon, state.delta) / 2.0
+    assert document["odds"]["noise"] == min((1.0 + variation) / 2.0, promise)
+    assert document["odds"]["promise"] == pytest.approx(
+        (math.exp(state.epsilon) + state.delta) / (1.0 + math.exp(state.epsilon)), rel=1e-12
+    )
+    grid = document["curves"]["epsilon"]
+    asked = grid.index(state.epsilon)
+    assert all(series[asked] <= state.delta * (1.0 + 1e-4) for series in document["curves"]["series"].values())
+    json.dumps(document, allow_nan=False)
+
+
+@settings(max_examples=12)
+@given(STATES)
+def test_any_state_has_an_answer_within_the_budget(state):
+    chosen = best(state)
+    assert chosen.delta <= state.delta
+    assert chosen.variance <= min(one.variance for one in findings(state) if isinstance(one, Finding)) * (1.0 + 1.1e-4)
+
+
+def test_a_shelved_noise_that_misses_the_budget_is_not_shown_as_meeting_it(monkeypatch):
+    """The table saves the search, never the proof."""
+    wrong = [("laplace", hush.Laplace(0.99)), ("staircase", hush.Staircase(1.0)), ("stable", "its variance is infinite")]
+    monkeypatch.setattr(finding_room.shelf, "row", lambda *stop: wrong)
+    finding_room._analysed.cache_clear()
+    found = findings(START)
+    assert [one.family for one in found] == ["staircase", "laplace", "stable"]
+    assert isinstance(found[1], Absence)
+    assert "above the budget" in found[1].reason
+    monkeypatch.setattr(finding_room.shelf, "row", lambda *stop: wrong[:1])
+    finding_room._analysed.cache_clear()
+    with pytest.raises(hush.Unsupported, match="no family meets epsilon 1, delta 1e-6 here"):
+        best(START)
+    finding_room._analysed.cache_clear()
+
+
+def test_the_limit_is_hush_s():
+    found = answer(State(4.0, 1e-3, 10.0, 1, 1, ()))
+    assert found["ranking"][0]["to_limit"] == pytest.approx(found["ranking"][0]["variance"] / hush.limit(4.0, 1e-3, 10.0).lower, rel=1e-6)
+    assert "can have a variance below" in found["limit"]
+    assert "not known" in answer(State(4.0, 1e-3, 10.0, 2, 1, ()))["limit"]
+
+
+@pytest.mark.parametrize("state", [START, State(2.0, 0.0, 50.0, 4, 2, ())], ids=lambda s: s.query)
+def test_the_lines_run_and_give_the_same_noise(state, capsys):
+    """What the page offers to copy, executed: Python and the command line."""
+    room: dict[str, object] = {}
+    exec(python_lines(state), room)
+    plan = room["plan"]
+    assert isinstance(plan, hush.Plan)
+    chosen = best(state)
+    assert (plan.family, plan.variance) == (chosen.family, pytest.approx(chosen.variance, rel=1e-7))
+    capsys.readouterr()
+    program, *arguments = shlex.split(command_line(state))
+    assert (program, main([*arguments, "--json"])) == ("hush", 0)
+    assert json.loads(capsys.readouterr().out)["noise"] == repr(plan.noise)
+
+
+def test_the_table_s_noise_is_the_one_that_is_told():
+    """800 draws of eight wards against the noise's own law, and not against 2/3 or 3/2 of its scale.
+
+    The standard error is above 16, so the lattice is the whole numbers and P(error <= k) = F(k + 1/2) exactly. By Dvoretzky, Kiefer,
+    Wolfowitz and Massart the empirical law is further off than 2.7/sqrt(n) with probability below 2 exp(-2 * 2.7^2) < 1e-6.
+    """
+    state = State(0.1, 1e-6, 1.0, 16, 1, ())
+    chosen = best(state)
+    assert chosen.standard_error > 16.0
+    errors = np.sort([row["noisy"] - row["true"] for _ in range(800) for row in drawn(state)["rows"]])
+    ranks = np.searchsorted(errors, errors, side="right") / errors.size
+
+    def distance(scale: float) -> float:
+        return float(np.abs(np.asarray(chosen.noise.cdf((errors + 0.5) / scale)) - ranks).max())
+
+    allowed = 2.7 / math.sqrt(errors.size)
+    assert distance(1.0) < allowed < min(distance(2.0 / 3.0), distance(1.5))
+
+
+def test_the_table_is_drawn_afresh_and_says_what_it_is():
+    first, second = drawn(SAMPLE[3]), drawn(SAMPLE[3])
+    assert [row["true"] for row in first["rows"]] == list(WARDS.values())
+    assert first["rows"] != second["rows"]  # eight draws with a standard error above 5,000 agree with probability below 1e-20
+    assert "one of 8 releases" in first["note"]
+    assert "by 1000" in first["note"]
+
+
+@pytest.mark.parametrize("family", ["laplace", "staircase", "gaussian"])
+@pytest.mark.parametrize("state", SAMPLE[2:4], ids=lambda s: s.query)
+def test_quick_families_agree_with_calibrate_at_any_sensitivity(state, family):
+    plan = hush.calibrate(state.epsilon, state.delta, state.bound, times=state.releases, family=family)
+    found = next(one for one in findings(state) if one.family == family)
+    assert found.variance == pytest.approx(plan.variance, rel=1e-7)

@@ -1,0 +1,87 @@
+"""Noises calibrated ahead for the explorer: none is missing, each is what `hush.calibrate` gives, and they belong to this catalogue."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import hush
+from hush.errors import HushError
+from hush.noise.catalogue import from_plain_values
+from hush.show.explorer import prepare, shelf
+from hush.show.explorer.stop import COUNTS, NAMES, STOPS
+
+
+def test_the_shelf_is_tied_to_the_catalogue(monkeypatch):
+    """A family that is added, or a stop that is moved, asks for a new shelf."""
+    shelf._document.cache_clear()
+    assert shelf.row(1.0, 1e-6, 1)
+    monkeypatch.setattr(shelf, "catalogue", lambda: [["gaussian", ["sigma"]], ["newcomer", ["scale"]]])
+    shelf._document.cache_clear()
+    with pytest.raises(HushError, match=r"run python -m hush\.show\.explorer\.prepare"):
+        shelf.row(1.0, 1e-6, 1)
+    shelf._document.cache_clear()
+
+
+def test_every_stop_is_on_the_shelf():
+    """No holes: every family is ranked or has its reason, and the limit is there for one number and nowhere else."""
+    for epsilon, delta, count in itertools.product(STOPS["epsilon"], STOPS["delta"], COUNTS):
+        ranked, absent, limit = shelf._entry(epsilon, delta, count)
+        assert sorted(number for number, *_ in ranked + absent) == list(range(len(NAMES)))
+        assert {NAMES[number] for number, *_ in ranked} >= (
+            {"laplace", "staircase"} if delta == 0.0 else {"gaussian", "laplace", "staircase"}
+        )
+        assert (limit is not None) == (count == 1)
+
+
+def test_the_shelf_s_gaussians_are_the_optimal_ones():
+    """All of them, against the closed form, to the largest enlargement that shelving adds: the axes are not mixed up."""
+    stops = [(e, d, c) for e in STOPS["epsilon"] for d in STOPS["delta"] if d > 0.0 for c in COUNTS]
+    kept = [next(values[0] for number, *values in shelf._entry(*stop)[0] if NAMES[number] == "gaussian") for stop in stops]
+    epsilon, delta, count = (np.array(axis) for axis in zip(*stops, strict=True))
+    assert kept == pytest.approx(np.sqrt(count) * hush.gaussian.sigma(epsilon, delta), rel=4e-8)
+
+
+def same(entry: object, stop: tuple[float, float, int]) -> None:
+    """A shelf's row beside the calibration it stands for."""
+    row = prepare.calibrated(*stop)
+    found = shelf.row(*stop)
+    assert [name for name, _ in found] == [name for name, _ in row["ranking"]]
+    for (_, kept), (name, made) in zip(found, row["ranking"], strict=True):
+        if isinstance(made, str):
+            assert kept == made
+            continue
+        noise = from_plain_values(made)
+        assert prepare.shelved(noise, name, *stop) == pytest.approx(prepare.shelved(kept, name, *stop), rel=1e-7)
+        assert kept.variance == pytest.approx(noise.variance, rel=1e-7)
+    assert row["limit"] == entry[2]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("stop", [(1.0, 1e-6, 1), (4.0, 1e-3, 1), (0.5, 0.0, 16)])
+def test_calibrating_again_gives_the_shelf(stop):
+    same(shelf._entry(*stop), stop)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("stop", [(0.1, 1e-10, 1), (1.0, 1e-6, 2), (2.0, 1e-5, 16), (0.3, 1e-3, 64), (8.0, 1e-8, 256), (0.1, 1e-6, 8)])
+def test_calibrating_again_gives_the_shelf_for_many_releases_too(stop):
+    same(shelf._entry(*stop), stop)
+
+
+def test_the_maker_goes_on_where_it_ended_and_packs_only_a_whole_table(tmp_path, monkeypatch):
+    """Two stops in two runs; a table with holes is refused."""
+    lines = tmp_path / "stops.jsonl"
+    monkeypatch.setattr(prepare, "_order", lambda: [(8.0, 0.0, 1), (6.0, 0.0, 1)] if lines.exists() else [(8.0, 0.0, 1)])
+    with contextlib.redirect_stderr(io.StringIO()):
+        prepare.main(["--lines", str(lines)])
+        prepare.main(["--lines", str(lines)])
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert [(row["epsilon"], row["count"]) for row in rows] == [(8.0, 1), (6.0, 1)]
+    assert rows[0]["ranking"][0][0] == "staircase"
+    with pytest.raises(HushError, match="stops are missing"):
+        prepare.main(["--pack", str(lines)])
