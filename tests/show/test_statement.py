@@ -102,11 +102,15 @@ def _search() -> hush.Ledger:
 
 
 def _federated() -> hush.Ledger:
+    from hush import federated
     from hush.noise.polya_difference import PolyaDifference
 
     ledger = hush.Ledger(None, epsilon=30.0, delta=1e-5, source="client 7")
     ledger.spend((hush.Skellam(8.0), 1.0), label="round 1", extra_delta=1e-12)
     ledger.spend((PolyaDifference(0.5, 8.0, 1.0), 1.0), label="round 2")
+    for noise, view in (("gaussian", "central"), ("stable", "local")):
+        terms = federated.agree(4.0, 1.0, 3, 10, rounds=2, delta=1e-6 if noise == "gaussian" else 0.0, noise=noise)
+        ledger.spend(terms.parts(view), label=f"{noise}, {view}", extra_delta=terms.slip(rounds=1, view=view, epsilon=30.0))
     return ledger
 
 
@@ -141,7 +145,7 @@ def test_a_ledgers_statement_is_true_and_can_be_recomputed(kind: Callable[[], hu
     assert ledger.spent.epsilon <= promise["epsilon"] <= ledger.cap.epsilon and promise["delta"] == ledger.cap.delta
     assert f"at most {percent(promise['chance'])}" in made.markdown
     assert 0.5 < promise["chance"] <= 1.0 - 0.5 * hush.error_sum(promise["epsilon"], promise["delta"]) + 1e-12
-    assert "see docs" not in made.markdown and "not in the catalogue" not in made.markdown
+    assert "by the theorem that" not in made.markdown and "not in the catalogue" not in made.markdown
 
 
 def test_an_adaptive_ledger_promises_its_cap_whatever_was_spent() -> None:
