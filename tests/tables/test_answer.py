@@ -130,6 +130,14 @@ def test_a_single_count_is_lattice_laplace_at_its_best(visits):
     assert plan.spent.plan.variance == pytest.approx(1.84134, rel=1e-4)
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 6.0])
+def test_a_single_count_is_never_noisier_than_the_geometric_law(visits, epsilon):
+    """Where epsilon is large the lattice Laplace is far better than any continuous noise."""
+    plan = visits.aggregate(people=count_units()).plan(epsilon, 1e-6)
+    geometric = 2.0 * math.exp(-epsilon) / (1.0 - math.exp(-epsilon)) ** 2
+    assert plan.spent.plan.variance <= geometric * (1.0 + 1e-9)
+
+
 def test_the_plan_shows_errors_before_anything_is_spent(plan):
     text = repr(plan)
     for word in ("stay", "groups per unit", "bounds", "Use "):

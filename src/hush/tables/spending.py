@@ -22,6 +22,8 @@ from hush.calibrate import Plan, calibrate
 from hush.errors import InvalidParameter, NotCertified, budgets, deltas, positive, within
 from hush.mechanism import Mechanism
 from hush.noise.contract import Noise
+from hush.noise.discrete import Discrete
+from hush.noise.laplace import Laplace
 from hush.noise.lattice import Lattice
 from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
@@ -36,8 +38,10 @@ _SAFE = 1.0 + 1e-12  # covers the rounding of a scaled parameter
 def _least_noise(epsilon: float, delta: float, bound: Sensitivity, family: str | None, whole_steps: bool) -> Plan:
     """The calibrated box; where every column moves by 1 and Laplace is near the best, its lattice version is a little better still."""
     plan = calibrate(epsilon, delta, bound, family=family)
-    pure = 2.0 * ((bound.l0 or 1) / epsilon) ** 2
-    if whole_steps and family in (None, "laplace") and pure <= 1.1 * plan.variance:
+    if not whole_steps or family not in (None, "laplace"):
+        return plan
+    pure = Discrete(Laplace((bound.l0 or 1) / epsilon)).variance  # far below the continuous law's where epsilon is large
+    if pure <= 1.1 * plan.variance:
         lattice = calibrate(epsilon, delta, bound, family="laplace", step=1.0)
         if lattice.variance < plan.variance:
             return lattice
