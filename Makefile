@@ -6,7 +6,7 @@ export HUSH_DATA ?= $(wildcard ../shared/data)
 export HUSH_ORACLE ?= $(wildcard ../shared/oracle)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench papers clean
+.PHONY: help demo test test-all check bench docs papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,13 +37,16 @@ check: $(VENV)/ready ## linter, types, doctests, architecture: about a minute
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --doctest-modules src tests/test_architecture.py tests/test_docs.py
 
-bench: $(VENV)/ready ## speed as ratios, measured in one run
-	@$(BIN)/python bench/foundation.py
-	@$(BIN)/python bench/sampling.py
-	@$(BIN)/python bench/learn.py
+bench: ## every benchmark beside peers and limits: docs/benchmarks.md, the README's tables (about half an hour)
+	@$(PYTHON) bench/environment.py
+	@.venv-bench/bin/python bench/run.py
+
+docs: $(VENV)/ready ## the documentation as a site: build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html is written."
 
 papers: $(VENV)/ready ## the four papers, published beside recomputed: build/papers/report.html
 	@$(BIN)/hush papers --out build/papers
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-bench .venv-bench-diffprivlib .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
