@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, one_of
+from hush.errors import InvalidParameter, Unsupported, one_of
 from hush.noise.asinh import Asinh
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
@@ -151,7 +151,9 @@ def plain_values(noise: Noise) -> dict[str, Any]:
     >>> plain_values(Discrete(Gaussian(2.0)))
     {'family': 'discrete', 'noise': {'family': 'gaussian', 'sigma': 2.0}, 'step': 1.0}
     """
-    row = next(row for row in EVERY if row.type is type(noise))
+    row = next((row for row in EVERY if row.type is type(noise)), None)
+    if row is None:
+        raise Unsupported(f"{type(noise).__name__} is not in the catalogue and cannot be written down; add a row to hush.noise.catalogue.")
     values = {name: getattr(noise, name) for name in row.parameters}
     return {"family": row.name} | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
 
