@@ -16,15 +16,15 @@ from hush.papers.beyond import FULL, PAPER, QUICK, gain, plan, to_limit
 from hush.papers.item import CONFIRMED, CORRECTED, HeatMap
 from hush.sensitivity import Sensitivity
 
-pytestmark = pytest.mark.xdist_group("beyond")  # the items are made once, in one process
+pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
 
 EXPECTED = Path(__file__).with_name("expected_beyond.csv")
 ITEMS = {"beyond-1": 4, "beyond-10": 1, "beyond-50": 0, "beyond-along": 0}
 
 
 @pytest.fixture(scope="module")
-def items():
-    return pins.quick_items(PAPER)
+def items(built):
+    return built.items["beyond"]
 
 
 def _rows(items):

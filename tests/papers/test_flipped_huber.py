@@ -18,7 +18,7 @@ from hush.papers.flipped_huber.paper import PAPER
 from hush.papers.flipped_huber.table3 import PUBLISHED
 from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Context
 
-pytestmark = pytest.mark.xdist_group("flipped_huber")  # the items are made once, in one process
+pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
 
 EXPECTED = Path(__file__).with_name("expected_flipped_huber.csv")
 ITEMS = (
@@ -31,8 +31,8 @@ MEASURED = "fh-table3"
 
 
 @pytest.fixture(scope="module")
-def items():
-    return pins.quick_items(PAPER)
+def items(built):
+    return built.items["flipped_huber"]
 
 
 def _computed(items):
@@ -67,10 +67,6 @@ def test_no_item_is_missing_and_verdicts_are_counted(items):
 
 
 VERDICTS = {CONFIRMED: 112, CORRECTED: 48, NOT_REPRODUCIBLE: 34}
-
-
-def test_functions_named_exist(items):
-    pins.assert_functions_exist(items)
 
 
 #: computed at 20 to 50 digits, or by FFT accounting, by other means; (item, start of what, value, relative tolerance of the known digits)

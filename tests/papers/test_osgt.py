@@ -18,7 +18,7 @@ from hush.papers.osgt.setting import FIRST, calibrated
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.rejection import osgt_by_rejection
 
-pytestmark = pytest.mark.xdist_group("osgt")  # the items are made once, in one process
+pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
 
 EXPECTED = Path(__file__).with_name("expected_osgt.csv")
 ITEMS = (
@@ -30,8 +30,8 @@ LEAST = 98
 
 
 @pytest.fixture(scope="module")
-def items():
-    return pins.quick_items(PAPER)
+def items(built):
+    return built.items["osgt"]
 
 
 def _slack(what):
@@ -51,10 +51,6 @@ def test_no_item_is_missing_and_verdicts_are_counted(items):
     assert all(c.why for item in items.values() for c in item.comparisons if c.verdict != CONFIRMED)
     names = [c.what for item in items.values() for c in item.comparisons]
     assert len({(item.key, c.what) for item in items.values() for c in item.comparisons}) == len(names)
-
-
-def test_functions_named_exist(items):
-    pins.assert_functions_exist(items)
 
 
 #: computed at 20 to 50 digits by other means; (item, start of what, value, relative tolerance of the printed digits)

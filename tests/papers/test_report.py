@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import math
 import re
+import sys
+from pathlib import Path
 
 import pytest
 
+from hush.cli import main
 from hush.errors import InvalidParameter
+from hush.papers import catalogue
+from hush.papers.catalogue import PAPERS, make
 from hush.papers.item import CONFIRMED, CORRECTED, Context, Figure, Grid, HeatMap, Item, Paper, Series, compare
-from hush.papers.page import write
+from hush.papers.page import counts, write
+from hush.papers.reference import reference
 
 
 @pytest.mark.parametrize(
@@ -55,11 +62,12 @@ def _paper() -> Paper:
 
 def test_page_is_whole(tmp_path):
     paper = _paper()
-    path = write([(paper, list(paper.made(Context())))], tmp_path / "out")
+    path = write(make([paper], Context()), tmp_path / "out")
     text = path.read_text()
     assert not re.search(r'(?:src|href)="(?!data:|#)', text), "the page must need nothing else"
     assert text.count("<img") == 2 and 'alt="two curves"' in text and 'alt="four cells"' in text
     assert text.count("<caption>") == text.count("<table>") and 'scope="col"' in text and 'scope="row"' in text
+    assert 'href="#fn-hush-delta"' in text and 'id="fn-hush-delta"' in text and "hush/privacy/vector.py" in text
     assert "size &lt; 3 &amp; more" in text and "A &lt;figure&gt;" in text
     with (path.parent / "comparisons.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -74,3 +82,112 @@ def test_page_is_whole(tmp_path):
 def test_difference_of_what_is_no_number_is_not_a_number():
     made = compare("order", "A < B", 1.0, function="hush.delta", verdict=CONFIRMED)
     assert math.isnan(made.difference)
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_no_verdict_is_typed():
+    """`holds` is never a literal, and the only verdict given by name is that something cannot be reproduced."""
+    source = Path(catalogue.__file__).parent
+    calls = [
+        (path.name, word.arg, word.value)
+        for path in source.rglob("*.py")
+        if path.name != "item.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        for word in node.keywords
+        if word.arg in ("holds", "verdict")
+    ]
+    assert len(calls) > 100
+    for name, word, value in calls:
+        if word == "holds":
+            assert not isinstance(value, ast.Constant), name
+        else:
+            assert isinstance(value, ast.Name) and value.id == "NOT_REPRODUCIBLE", name
+
+
+# -- the request -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["zaho"], "paper must be one of zhao, osgt, flipped_huber, sas, beyond, got 'zaho'"),
+        (["zhao", "--data", "nowhere"], "data must be a folder of data sets, got"),
+        (["zhao", "--data", "."], "data must hold adult.data.gz, which the zhao report reads"),
+        (["zhao", "--out", "taken"], "out must be a folder that can be written, got"),
+        (["zhao", "--out", "taken/inside"], "out must be a folder that can be written, got"),
+    ],
+)
+def test_a_request_that_cannot_be_met_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalogue, "make", lambda *_, **__: pytest.fail("something was made"))
+    Path("taken").write_text("")
+    assert main(["papers", "--quick", "--out", "new", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1 and said.endswith(".\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_without_matplotlib_the_install_command_is_said_first(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["papers", "zhao", "--quick", "--out", str(tmp_path / "new")]) == 2
+    assert "pip install 'hush[papers]'" in capsys.readouterr().err and not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_stopped_run_leaves_nothing_new(tmp_path, monkeypatch, capsys, before):
+    def stop(context):
+        """Stops."""
+        raise KeyboardInterrupt
+
+    first = _paper()
+    monkeypatch.setattr(catalogue, "paper", lambda key: Paper("p", "A paper", "-", (*first.items, stop)))
+    out = tmp_path / "out"
+    if before:
+        out.mkdir()
+        (out / "report.html").write_text("an older report")
+    assert main(["papers", "zhao", "--out", str(out)]) == 130
+    assert "2 of 2: p: Stops." in capsys.readouterr().err  # said before it was made
+    assert [path.name for path in tmp_path.rglob("*")] == (["out", "report.html"] if before else [])
+    assert not before or (out / "report.html").read_text() == "an older report"
+
+
+def test_other_files_of_the_folder_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(catalogue, "paper", lambda key: _paper())
+    (tmp_path / "mine.txt").write_text("kept")
+    assert main(["papers", "zhao", "--out", str(tmp_path), "--json"]) == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"mine.txt", "report.html", "comparisons.csv", "fig-a.png", "fig-a.csv", "fig-b.png", "fig-b.csv"}
+
+
+# -- the whole report --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.xdist_group("papers")
+def test_the_quick_report_is_whole(built):
+    """Every paper, at least 120 comparisons, every figure's files; progress counts over all papers, before each item."""
+    assert tuple(built.items) == tuple(PAPERS)
+    everything = [item for items in built.items.values() for item in items.values()]
+    assert counts(everything)[1] >= 500
+    with (built.path.parent / "comparisons.csv").open() as file:
+        assert len(list(csv.reader(file))) == 1 + counts(everything)[1]
+    for figure in (figure for item in everything for figure in item.figures):
+        assert (built.path.parent / f"{figure.key}.png").stat().st_size > 5000 and (built.path.parent / f"{figure.key}.csv").is_file()
+    made = [text for text in built.progress if not text.startswith("drawing")]
+    assert [text.split(":")[0] for text in made] == [f"{n} of {len(everything)}" for n in range(1, len(everything) + 1)]
+
+
+@pytest.mark.xdist_group("papers")
+def test_functions_named_are_explained(built):
+    """They exist, have a first line, and their page of the reference is there."""
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    names = {c.function for items in built.items.values() for item in items.values() for c in item.comparisons}
+    assert len(names) > 50
+    for name in names:
+        found = reference(name)
+        assert found.line and (name.startswith("hush.") == bool(found.page)), name
+        assert not found.page or (docs / found.page).is_file(), name
+    with pytest.raises(InvalidParameter, match="dotted name"):
+        reference("hush.nothing_of_the_kind")

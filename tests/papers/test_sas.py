@@ -17,7 +17,7 @@ from hush.papers.sas.closure import distance, shared_sample
 from hush.papers.sas.density import series
 from hush.papers.sas.paper import PAPER
 
-pytestmark = pytest.mark.xdist_group("sas")  # the items are made once, in one process
+pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
 
 EXPECTED = Path(__file__).with_name("expected_sas.csv")
 ITEMS = {
@@ -38,8 +38,8 @@ ITEMS = {
 
 
 @pytest.fixture(scope="module")
-def items():
-    return pins.quick_items(PAPER)
+def items(built):
+    return built.items["sas"]
 
 
 def _slack(what: str) -> tuple[float, float]:
@@ -59,10 +59,6 @@ def test_no_item_is_missing_and_verdicts_are_counted(items):
     assert all(c.why for item in items.values() for c in item.comparisons if c.verdict != CONFIRMED)
     names = [(item.key, c.what) for item in items.values() for c in item.comparisons]
     assert len(set(names)) == len(names)
-
-
-def test_functions_named_exist(items):
-    pins.assert_functions_exist(items)
 
 
 #: computed at 12 to 20 digits by other means: (item, start of what, value, relative tolerance of the printed digits)

@@ -19,15 +19,14 @@ Items that need real data sets say so when no folder is given (--data, or HUSH_D
 
 
 def _papers(options: argparse.Namespace) -> None:
-    from hush.papers.catalogue import PAPERS, report
+    from hush.papers.catalogue import report
     from hush.papers.item import Context
 
     def progress(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     context = Context(Path(options.data) if options.data else None, options.quick)
-    keys = tuple(options.papers) or PAPERS
-    path = report(keys, options.out, context, progress=None if options.json else progress)
+    path = report(options.papers, options.out, context, progress=None if options.json else progress)
     emit(options, {"report": str(path), "comparisons": str(path.parent / "comparisons.csv")}, f"{path} is written.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import hush
@@ -20,7 +20,7 @@ FULL: dict[int, Pairs] = {
     10: ((0.1, 0.5, 1.0, 2.0, 5.0), (1e-9, 1e-6, 1e-3)),
     50: ((0.1, 1.0, 5.0), (1e-9, 1e-6, 1e-3)),
 }
-QUICK: dict[int, Pairs] = {1: ((0.1, 1.0, 5.0), (1e-6, 1e-3)), 10: ((1.0, 5.0), (1e-6, 1e-3))}
+QUICK: dict[int, Pairs] = {1: ((0.1, 1.0, 5.0), (1e-6, 1e-3)), 10: ((1.0, 5.0), (1e-6,))}
 
 
 @lru_cache(maxsize=256)
@@ -80,13 +80,15 @@ def _map(k: int, epsilons: tuple[float, ...], deltas: tuple[float, ...], what: s
     return HeatMap(
         f"beyond-{what}-{k}",
         f"{title}, K = {k}",
-        "log10 epsilon",
-        "log10 delta",
+        "epsilon",
+        "delta",
         "saved (%)" if saved else "above the limit (%), at most",
-        [math.log10(e) for e in epsilons],
-        [math.log10(d) for d in deltas],
+        epsilons,
+        deltas,
         values,
         f"{meaning}: between {min(flat):.2g} and {max(flat):.3g}. Each cell stands for one pair, at its place on the axes.",
+        log_x=True,
+        log_y=True,
     )
 
 
@@ -121,7 +123,7 @@ def one_number(context: Context) -> Item:
             truncated[0.1],
             holds=truncated[0.1] < 1.01,
             function="hush.limit",
-            why="Within a percent: it is optimal as epsilon and delta go to 0.",
+            why=f"Within {100.0 * (truncated[0.1] - 1.0):.1g} per cent: it is optimal as epsilon and delta go to 0.",
         ),
         claim(
             "truncated Laplace over the limit at (5, 1e-6)",
@@ -143,7 +145,13 @@ def one_number(context: Context) -> Item:
     return Item("beyond-1", "K = 1", "One number", text, rows, figures, grids)
 
 
-def _many(context: Context, k: int, text: str) -> Item:
+def _most(context: Context, k: int) -> float:
+    """The largest saving on the map, in percent, delta = 0 aside."""
+    epsilons, deltas = _pairs(context, k) or FULL[k]
+    return max(100.0 * (1.0 - 1.0 / gain(e, d, k)) for e in epsilons for d in deltas)
+
+
+def _many(context: Context, k: int, text: Callable[[float], str]) -> Item:
     found = _pairs(context, k)
     place, title = f"K = {k}", f"{k} coordinates"
     if found is None:
@@ -153,27 +161,33 @@ def _many(context: Context, k: int, text: str) -> Item:
     epsilons, deltas = found
     rows = (_never_worse(k, epsilons, deltas),)
     grids = (_winners(k, epsilons, deltas), _ranking(k, 1.0, 1e-6))
-    return Item(f"beyond-{k}", place, title, text, rows, (_map(k, epsilons, deltas, "gain"),), grids)
+    return Item(f"beyond-{k}", place, title, text(_most(context, k)), rows, (_map(k, epsilons, deltas, "gain"),), grids)
 
 
 def ten(context: Context) -> Item:
     """K = 10: between Laplace and Gaussian."""
-    text = (
-        "Ten coordinates that each move by 1: where delta is very small the staircase and Laplace noise win, where it is large the "
-        "Gaussian is nearly the best, and between them noises of another shape gain up to a seventh. hush knows no limit of any noise "
-        "for more than one number."
+    return _many(
+        context,
+        10,
+        lambda most: (
+            "Ten coordinates that each move by 1: where delta is very small the staircase and Laplace noise win, where it is large the "
+            f"Gaussian is nearly the best, and between them noises of another shape save up to {most:.2g} per cent. hush knows no limit of "
+            "any noise for more than one number."
+        ),
     )
-    return _many(context, 10, text)
 
 
 def fifty(context: Context) -> Item:
     """K = 50: nearly Gaussian."""
-    text = (
-        "Fifty coordinates: sums of many small losses are nearly Gaussian, and so is the best noise; what is left to gain over "
-        "the Gaussian is a percent or two, and less where delta is large. With delta = 0 there is no Gaussian, and the families of pure "
-        "privacy remain."
+    return _many(
+        context,
+        50,
+        lambda most: (
+            "Fifty coordinates: sums of many small losses are nearly Gaussian, and so is the best noise; what is left to gain over "
+            f"the Gaussian is at most {most:.2g} per cent, and less where delta is large. With delta = 0 there is no Gaussian, and the "
+            "families of pure privacy remain."
+        ),
     )
-    return _many(context, 50, text)
 
 
 def along(context: Context) -> Item:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -181,7 +181,5 @@ class Paper:
     title: str
     citation: str
     items: tuple[Callable[[Context], Item], ...] = field(repr=False)
-
-    def made(self, context: Context) -> Iterator[Item]:
-        for make in self.items:
-            yield make(context)
+    #: what it reads from the folder of data sets, where one is given
+    files: tuple[str, ...] = ()

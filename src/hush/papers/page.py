@@ -6,15 +6,18 @@ import base64
 import csv
 import html
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from hush.papers.draw import picture
 from hush.papers.item import VERDICTS, Comparison, Grid, Item, Paper
+from hush.papers.reference import Reference, reference
 from hush.version import __version__
 
-__all__ = ["write"]
+__all__ = ["REPORT", "counts", "write"]
+
+REPORT = "report.html"
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -23,42 +26,52 @@ table { border-collapse: collapse; margin: 1rem 0; width: 100%; font-size: 0.88r
 caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
 th, td { border-bottom: 1px solid #8886; padding: 0.25rem 0.5rem; text-align: left; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.why { min-width: 16rem; } td code { overflow-wrap: normal; }
 .confirmed { color: #007a55; } .corrected { color: #b34700; } .not { color: #a1006b; }
 @media (prefers-color-scheme: dark) { .confirmed { color: #4fd1a5; } .corrected { color: #ffa366; } .not { color: #ff8ad1; } }
-img { max-width: 100%; height: auto; background: #fff; }
-.scroll { overflow-x: auto; }
+figure { margin: 1rem 0; } img { max-width: 100%; height: auto; background: #fff; }
+.scroll { overflow-x: auto; } .scroll:focus-visible { outline: 2px solid #0072b2; }
+:target { background: #e69f0033; }
 """
 
 
-def write(papers: Iterable[tuple[Paper, list[Item]]], folder: Path) -> Path:
+def write(papers: Iterable[tuple[Paper, list[Item]]], folder: Path, *, progress: Callable[[str], None] | None = None) -> Path:
     """Write report.html, comparisons.csv and the figures' files into the folder; return the report's path."""
     folder.mkdir(parents=True, exist_ok=True)
     made = list(papers)
     body = [_summary(made)]
     for paper, items in made:
+        if progress is not None:
+            progress(f"drawing {sum(len(item.figures) for item in items)} figures: {paper.key}")
         body.append(f'<section aria-labelledby="{paper.key}"><h2 id="{paper.key}">{html.escape(paper.title)}</h2>')
         body.append(f"<p>{html.escape(paper.citation)}</p>")
         body += [_item(item, folder) for item in items]
         body.append("</section>")
+    body.append(_functions(made))
     _comparisons(made, folder / "comparisons.csv")
-    path = folder / "report.html"
+    path = folder / REPORT
     path.write_text(
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>Four papers, reproduced and audited</title><link rel="icon" href="data:,"><style>{_STYLE}</style></head><body><main>'
         f"<h1>Four papers, reproduced and audited</h1><p>Made by hush {__version__}. Every number can be recomputed with the function "
-        f"named beside it.</p>{''.join(body)}</main></body></html>\n",
+        f"named beside it; a link leads to what it is.</p>{''.join(body)}</main></body></html>\n",
         encoding="utf-8",
     )
     return path
 
 
+def counts(items: Iterable[Item]) -> tuple[int, ...]:
+    """Items, comparisons, and comparisons of each verdict."""
+    listed = list(items)
+    verdicts = [c.verdict for item in listed for c in item.comparisons]
+    return (len(listed), len(verdicts), *(verdicts.count(verdict) for verdict in VERDICTS))
+
+
 def _summary(made: list[tuple[Paper, list[Item]]]) -> str:
-    rows = []
-    for paper, items in made:
-        verdicts = [c.verdict for item in items for c in item.comparisons]
-        counts = tuple(verdicts.count(verdict) for verdict in VERDICTS)
-        rows.append((paper.title, len(items), len(verdicts), *counts))
+    rows = [(paper.title, *counts(items)) for paper, items in made]
+    rows.append(("all", *counts(item for _, items in made for item in items)))
     links = "".join(f'<li><a href="#{paper.key}">{html.escape(paper.title)}</a></li>' for paper, _ in made)
+    links += '<li><a href="#functions">Functions used</a></li>'
     grid = Grid("Verdicts by paper", ("paper", "items", "comparisons", *VERDICTS), tuple(rows))
     return f"<nav aria-label='Papers'><ul>{links}</ul></nav>{_grid(grid)}"
 
@@ -88,14 +101,19 @@ def _compared(item: Item) -> str:
     cells = "".join(f'<th scope="col">{name}</th>' for name in head)
     rows = "".join(_row(comparison) for comparison in item.comparisons)
     caption = f"<caption>{html.escape(item.place)}, published beside recomputed</caption>"
-    return f'<div class="scroll"><table>{caption}<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return _table(f"{item.place}, {item.title}, comparisons", f"{caption}<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>")
+
+
+def _table(label: str, inside: str) -> str:
+    """A table that scrolls in its own box, by keyboard too."""
+    return f'<div class="scroll" role="region" tabindex="0" aria-label="{html.escape(label, quote=True)}"><table>{inside}</table></div>'
 
 
 def _row(c: Comparison) -> str:
     numbers = "".join(f'<td class="number">{text}</td>' for text in (html.escape(c.published), _number(c.ours), _number(c.difference)))
     return (
-        f'<tr><th scope="row">{html.escape(c.what)}</th>{numbers}<td>{_verdict(c.verdict)}</td><td>{html.escape(c.why)}</td>'
-        f"<td><code>{html.escape(c.function)}</code></td></tr>"
+        f'<tr><th scope="row">{html.escape(c.what)}</th>{numbers}<td>{_verdict(c.verdict)}</td><td class="why">{html.escape(c.why)}</td>'
+        f'<td><a href="#{reference(c.function).anchor}"><code>{html.escape(c.function)}</code></a></td></tr>'
     )
 
 
@@ -103,7 +121,24 @@ def _grid(grid: Grid) -> str:
     head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in grid.head)
     rows = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in grid.rows)
     caption = f"<caption>{html.escape(grid.caption)}</caption>"
-    return f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return _table(grid.caption, f"{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>")
+
+
+def _functions(made: list[tuple[Paper, list[Item]]]) -> str:
+    """The index that every function cell links to."""
+    names = sorted({c.function for _, items in made for item in items for c in item.comparisons}, key=str.lower)
+    rows = "".join(_function(reference(name)) for name in names)
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("function", "what it gives", "source", "reference page"))
+    inside = f"<caption>Every function named in the tables above</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+    return f'<section aria-labelledby="functions"><h2 id="functions">Functions used</h2>{_table("Functions used", inside)}</section>'
+
+
+def _function(found: Reference) -> str:
+    page = f"<code>docs/{found.page}</code>" if found.page else ""
+    return (
+        f'<tr id="{found.anchor}"><th scope="row"><code>{html.escape(found.name)}</code></th><td class="why">{html.escape(found.line)}</td>'
+        f"<td><code>{html.escape(found.source)}</code></td><td>{page}</td></tr>"
+    )
 
 
 def _cell(value: Any) -> str:

@@ -141,6 +141,14 @@ def theorem8(ratio: float, gammas: Array, epsilon: float, k: int) -> Array:
     return np.where(spread <= 2.0 * g * g * epsilon - k, value, 1.0)
 
 
+def theorem8_at(norm: float, noise: FlippedHuber, epsilon: float) -> float:
+    """The bound behind Theorem 8 for one coordinate that moves by `norm` <= 1, with R taken at the largest move, as in its proof."""
+    a, g = noise.alpha, noise.gamma
+    spread = a * a if a < 1.0 else 2.0 * a - 1.0
+    near, far = ((g * epsilon + sign * (0.5 * norm**2 + 0.5 * spread) / g) / norm for sign in (-1.0, 1.0))
+    return _q(near) - math.exp(epsilon) * _q(far + noise.theta / g)
+
+
 def osgt_profile(epsilon: float, noise: OSGT) -> float:
     """App. F (c) for Delta = 1."""
     wide, r = 1.0 + 2.0 * noise.m, noise.sigma

@@ -134,7 +134,7 @@ def slide_curves(context: Context) -> Item:
                 f"better (epsilon, delta) at the same variance, {named(n)}; from epsilon",
                 "better",
                 better_beyond(n),
-                holds=False,
+                holds=better_beyond(n) == 0.0,
                 function="hush.delta",
                 why=why,
             )
@@ -179,7 +179,7 @@ def slide_variance(context: Context) -> Item:
                 "< 1",
                 share,
                 holds=share < 1.0,
-                function="hush.calibration.scale.at_scale",
+                function="hush.papers.osgt.setting.calibrated",
             )
         )
     text = (
@@ -240,14 +240,14 @@ def _dimension_rows(edge: dict[int, float], best: dict[int, float]) -> tuple[Com
             "< 1",
             edge[8],
             holds=edge[8] < 1.0,
-            function="hush.calibration.scale.at_scale",
+            function="hush.papers.osgt.setting.calibrated",
         ),
         claim(
             "less variance for k = 50, m/sigma = 0.6745, over Gaussian",
             "< 1",
             edge[50],
             holds=edge[50] < 1.0,
-            function="hush.calibration.scale.at_scale",
+            function="hush.papers.osgt.setting.calibrated",
             why=why,
         ),
         claim("less variance for k = 20, best m/sigma, over Gaussian", "< 1", best[20], holds=best[20] < 1.0, function="hush.calibrate"),
@@ -256,7 +256,7 @@ def _dimension_rows(edge: dict[int, float], best: dict[int, float]) -> tuple[Com
             "diminishes",
             (1.0 - edge[8]) / (1.0 - edge[1]),
             holds=list(edge.values()) == sorted(edge.values()),
-            function="hush.calibration.scale.at_scale",
+            function="hush.papers.osgt.setting.calibrated",
         ),
     )
 

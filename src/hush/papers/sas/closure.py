@@ -147,7 +147,7 @@ def _uses(message: float, ratio: float) -> tuple[Comparison, ...]:
             f"Sec. VI: {last} reports of local epsilon = 1: error of the sum, stable over Laplace",
             "a particularly good choice for local privacy",
             ratio,
-            holds=False,
+            holds=ratio < 1.0,
             function="hush.federated.share",
             why="At equal local epsilon the sum of stable noises has the larger error, the more so the more reports; closure pays where "
             "shares of one central noise are added up.",

@@ -6,7 +6,7 @@ from hush.papers.item import Paper
 from hush.papers.zhao.amounts import figure2, tables2_3
 from hush.papers.zhao.asymptotics import theorem3, theorem7
 from hush.papers.zhao.claims import appendix, section5, section7
-from hush.papers.zhao.experiments import figure4, figure5
+from hush.papers.zhao.experiments import FILES, figure4, figure5
 from hush.papers.zhao.table1 import table1
 from hush.papers.zhao.threshold import figure1, figure3
 
@@ -17,4 +17,5 @@ PAPER = Paper(
     "Reviewing and Improving the Gaussian Mechanism for Differential Privacy",
     "J. Zhao, T. Wang, T. Bai, K.-Y. Lam, Z. Xu, S. Shi, X. Ren, X. Yang, Y. Liu, H. Yu, arXiv:1911.12060v2, 2019",
     (figure1, table1, theorem3, tables2_3, section5, figure2, figure3, theorem7, section7, figure4, figure5, appendix),
+    FILES,
 )

@@ -1,0 +1,114 @@
+"""docs/papers.md says what the report says: its two tables are written by this file and checked against the report of the run."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from papers import pins
+
+from hush.papers.catalogue import PAPERS, paper
+from hush.papers.item import VERDICTS, Item
+from hush.papers.page import counts
+
+pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
+Items = dict[str, dict[str, Item]]
+
+#: paper, item, start of the quantity's name, the finding
+FINDINGS = (
+    (
+        *("zhao", "zhao-table1", "Heikkilä et al. [8], epsilon = 31.62, delta = 1e-4: delta really given"),
+        "All sixteen settings of Table I give away more than they claim; the worst promised a delta of 1e-4",
+    ),
+    (
+        *("zhao", "zhao-section5", "Section V iii): epsilon up to which Mechanism 1 is below Dwork-2014, delta = 1e-05"),
+        "Mechanism 1 does not stay below the classical amount as long as that is private",
+    ),
+    (
+        *("zhao", "zhao-tables", "Table II: Mechanism 1 over DP-OPT at (0.0001, 0.25)"),
+        "Mechanism 1 is not close to the optimum for small epsilon: it has no bound there, the optimum has",
+    ),
+    (
+        *("osgt", "osgt-fig5", "superior zCDP; exact divergence is smaller from order"),
+        "OSGT's Renyi divergence is above that of the Gaussian of its variance at small orders",
+    ),
+    (
+        *("osgt", "osgt-conjecture", "exact OSGT/Gaussian, (3, 40), k = 400, Delta_2 = 1, epsilon = 1"),
+        "The conjecture of a smaller delta in several dimensions fails for many coordinates and for moderate delta",
+    ),
+    (
+        *("osgt", "osgt-fig6", "(21) at epsilon = 0.9, best order"),
+        "The printed bound of Fig. 6 stopped short of its best order; the exact delta, which the paper could not compute, is smaller still",
+    ),
+    (
+        *("flipped_huber", "fh-table2", "flipped Huber, epsilon = 0.2: least delta at the printed variance"),
+        "Table II does not hold at its delta: no flipped Huber noise of the printed variance does better than this",
+    ),
+    (
+        *("flipped_huber", "fh-fig4", "K = 5, epsilon = 0.3: least variance, exact condition"),
+        "The printed optimum for five coordinates is impossible; the true one is Laplace noise for practical purposes",
+    ),
+    (
+        *("flipped_huber", "fh-fig3a", "OSGT variance, epsilon = 0.3, infimum"),
+        "The rival OSGT was not optimised: at its best it needs what flipped Huber noise needs",
+    ),
+    (
+        *("sas", "sas-equal-epsilon", "Sec. I: distortion compared with Laplace noise"),
+        "At equal epsilon, which the paper never computes, the best stable noise has a larger error than Laplace noise",
+    ),
+)
+
+
+def _pinned_verdicts(item: str) -> Counter[str]:
+    with Path(__file__).with_name("expected_zhao.csv").open(newline="") as file:
+        return Counter(row["verdict"] for row in csv.DictReader(file) if row["item"] == item)
+
+
+def counted(items: Items) -> str:
+    """Verdicts by paper, as a table; an item whose data are not here counts as it is pinned."""
+    rows = ["| paper | items | comparisons | confirmed | corrected | not reproducible as described |", "|---|---|---|---|---|---|"]
+    total = Counter()
+    for key in PAPERS:
+        number, compared, *verdicts = counts(items[key].values())
+        if key == "zhao" and not items[key]["zhao-fig5"].comparisons:
+            missing = _pinned_verdicts("zhao-fig5")
+            compared, verdicts = compared + missing.total(), [n + missing[v] for n, v in zip(verdicts, VERDICTS, strict=True)]
+        line = (number, compared, *verdicts)
+        total.update(dict(enumerate(line)))
+        rows.append(f"| {paper(key).title} | {' | '.join(map(str, line))} |")
+    rows.append(f"| **all** | {' | '.join(str(total[n]) for n in range(5))} |")
+    return "\n".join(rows)
+
+
+def found(items: Items) -> str:
+    """The findings with their numbers, as a table."""
+    rows = ["| finding | quantity in the report | published | ours | verdict |", "|---|---|---|---|---|"]
+    for key, item, start, text in FINDINGS:
+        (c,) = [c for c in items[key][item].comparisons if c.what.startswith(start)]
+        rows.append(f"| {text} | {c.what} | {c.published} | {c.ours:.4g} | {c.verdict} |")
+    return "\n".join(rows)
+
+
+def written(page: str, items: Items) -> str:
+    for name, table in (("counts", counted(items)), ("findings", found(items))):
+        head, rest = page.split(f"<!-- {name} -->")
+        page = f"{head}<!-- {name} -->\n\n{table}\n\n<!-- /{name} -->{rest.split(f'<!-- /{name} -->')[1]}"
+    return page
+
+
+def test_the_page_says_what_the_report_says(built):
+    page = PAGE.read_text()
+    assert written(page, built.items) == page, "PYTHONPATH=src:tests python tests/papers/test_docs_page.py writes the tables"
+
+
+def test_a_changed_number_would_be_seen(built):
+    page = PAGE.read_text()
+    assert written(page.replace("| 555.5 |", "| 555.6 |"), built.items) == page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(), {key: pins.quick_items(paper(key)) for key in PAPERS}))
