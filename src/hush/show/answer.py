@@ -16,19 +16,21 @@ from hush.statement.snapshot import reading
 
 __all__ = ["ledger", "release"]
 
-_MOST_STEPS = 60
+#: Moments of a ledger that are drawn: each composes every mechanism before it.
+_MOST_STEPS, _LEAST_STEPS, _MOST_COMPOSED = 60, 12, 1200
 _MOST_ROWS = 60
 
 
 def ledger(ledger: Ledger | str | os.PathLike[str]) -> Any:
     """What was spent and what is left after each entry, against the cap. A file is only read, never written to.
 
-    Past sixty entries it shows sixty moments, the last among them.
+    Past sixty entries it shows sixty moments, the last among them; fewer where many different mechanisms are composed at each.
     """
     with reading(ledger) as found:
         account, entries = found._report(), found.entries
     cap, state = account.cap, type(account)(account.cap)
-    shown = {round(i) for i in np.linspace(0, len(entries), min(len(entries), _MOST_STEPS) + 1)}
+    most = max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_COMPOSED // max(len(account.totals), 1)))
+    shown = {round(i) for i in np.linspace(0, len(entries), min(len(entries), most) + 1)}
     rows, done = [], 0
     for number in sorted(shown):
         state, done = state.plus(entries[done:number]), number
