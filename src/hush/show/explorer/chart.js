@@ -79,6 +79,16 @@ export function densities(box, data, best, within, label) {
   box.replaceChildren(svg);
 }
 
+// A curve down to the floor of the picture, and where it crosses it.
+function above(data, family) {
+  const points = data.series[family].map((v, i) => [data.epsilon[i], v]);
+  const below = points.findIndex(([, v]) => v < data.floor);
+  if (below < 1) return points;
+  const [[from, high], [to, low]] = [points[below - 1], points[below]];
+  const share = low > 0 ? Math.log(high / data.floor) / Math.log(high / low) : 1;
+  return [...points.slice(0, below), [from + share * (to - from), data.floor]];
+}
+
 export function curves(box, data, best, asked, label) {
   const height = box.clientHeight;
   const { svg, width } = canvas(box, height, label);
@@ -100,9 +110,7 @@ export function curves(box, data, best, asked, label) {
   svg.append(node("text", { x: (left + right) / 2, y: height - 5, "text-anchor": "middle" }, "epsilon"));
   svg.append(node("text", { x: left - 8, y: 11, "text-anchor": "end" }, "delta"));
   for (const family of layered(data.series, best)) {
-    const points = data.series[family].map((v, i) => [x(data.epsilon[i]), y(v)]);
-    const ending = points.findIndex(([, at]) => at >= bottom - 0.01);
-    svg.append(line(ending < 0 ? points : points.slice(0, ending + 1), family, best));
+    svg.append(line(above(data, family).map(([at, v]) => [x(at), y(v)]), family, best));
   }
   svg.append(node("circle", { cx: x(asked.epsilon), cy: y(asked.delta), r: 7, class: "ring" }));
   svg.append(node("text", { x: x(asked.epsilon) + 13, y: Math.min(y(asked.delta) + 4, bottom - 6), class: "strong" }, "asked"));
