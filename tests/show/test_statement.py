@@ -271,6 +271,16 @@ def test_a_fit_reports_itself() -> None:
     assert "no privacy guarantee" in report(loud).markdown and report(loud).lines == ""
 
 
+@pytest.mark.parametrize(("delta", "family"), [(1e-6, "gaussian"), (0.0, "laplace"), (1e-6, None), (0.0, None)])
+def test_a_receipt_that_claims_too_much_is_refused(delta: float, family: str | None) -> None:
+    made = hush.release(3.0, hush.calibrate(1.0, delta, family=family), ledger=None)
+    assert made.report().lines
+    document = json.loads(made.to_json())
+    document["receipt"]["guarantee"]["epsilon"] = 0.9
+    with pytest.raises(hush.InvalidParameter, match="does not keep"):
+        hush.Release.from_json(json.dumps(document)).report()
+
+
 def test_a_ledger_that_was_not_charged_is_refused() -> None:
     plan = hush.calibrate(1.0, 1e-6, family="laplace")
     ledger, other = hush.Ledger(None, epsilon=3.0, delta=1e-5), _fixed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ from hush.statement.wording import Promise, at_most
 from hush.version import __version__
 
 __all__ = ["of_receipt"]
+
+_FALSE = "the receipt's mechanism does not keep the epsilon and delta that the receipt states; it was changed."
+#: A delta and a part of it are decimals that somebody wrote, each held to one part in 2^53.
+_ROUNDING = 1 + Fraction(1, 2**50)
 
 
 def of_receipt(receipt: Mapping[str, Any], ledger: Ledger | None) -> Statement:
@@ -168,9 +173,10 @@ def _fit(receipt: Mapping[str, Any]) -> dict[str, Any]:
     parts: list[Part] = []
     for part in receipt.get("parts", []) if not chain else []:
         parts.append((from_plain_values(part["noise"]), Sensitivity(**part["sensitivity"], neighbours="replace"), part["times"]))
-    labels = receipt.get("labels")
-    if labels is not None:
-        parts = []  # the receipt names the threshold's noise without its sensitivity; the ledger's entry has both
+    own = receipt.get("this_fit") or {}
+    if receipt.get("labels") is not None or (own.get("epsilon"), own.get("delta")) != (receipt["epsilon"], receipt["delta"]):
+        # labels: the receipt names the threshold's noise without its sensitivity; the winner of a search: the pair is of all its runs
+        parts = []
     rows = [("what", f"{receipt['kind']} of {receipt['model']}")]
     rows += [
         (name, str(receipt[name]))
@@ -256,11 +262,13 @@ def _lines(case: dict[str, Any], parts: list[Part], extra: float) -> tuple[str, 
     if delta == 0.0:
         account = Pure(Cap(epsilon, 0.0, "planned")).plus([Entry(0, "", "", tuple(parts))])
         if not account.covered():
-            return "", ""
+            raise InvalidParameter(_FALSE)
         return check.replayed(parts, account.cap, 0.0), f"{account.spent.epsilon!r}, the pure epsilon, at most {epsilon!r}"
     lines, value = check.delta_of(parts, epsilon)
     if value is None:
         return "", ""
+    if Fraction(value) + Fraction(extra) > Fraction(delta) * _ROUNDING:
+        raise InvalidParameter(_FALSE)
     more = f", to which a failure probability of {extra!r} is added," if extra else ","
     return lines, f"{value!r}{more} at most the delta of {delta!r}"
 
