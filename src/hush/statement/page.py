@@ -220,7 +220,8 @@ pre { background: var(--shade); border: 1px solid var(--line); padding: 0.7rem; 
   :root { --ink: #000; --paper: #fff; --quiet: #333; --line: #999; --shade: #fff; --mark: #000; }
   @page { margin: 13mm; }
   body { font: 9pt/1.35 Georgia, "Times New Roman", serif; } main { max-width: none; padding: 0; } table, pre { font-size: 8pt; }
-  h1 { font-size: 15pt; margin: 0 0 6pt; } h2 { font-size: 11pt; margin: 8pt 0 3pt; padding-top: 3pt; } p, ul, table { margin: 3pt 0; } li { margin: 1pt 0; }
+  h1 { font-size: 15pt; margin: 0 0 6pt; } h2 { font-size: 11pt; margin: 8pt 0 3pt; padding-top: 3pt; }
+  p, ul, table { margin: 3pt 0; } li { margin: 1pt 0; }
   pre { white-space: pre-wrap; overflow-wrap: anywhere; } .scroll { overflow: visible; }
   h2 { break-after: avoid; } tr, li, pre { break-inside: avoid; }
 }
