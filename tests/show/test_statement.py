@@ -269,6 +269,10 @@ def test_a_fit_reports_itself() -> None:
     assert type(model.receipt_ | {"time": "now"}) is type(model.receipt_)
     loud = learn.Ridge(epsilon=math.inf, delta=0.0, bounds=(0.0, 1.0), target_bounds=(0.0, 2.0)).fit(rows, rows.sum(axis=1))
     assert "no privacy guarantee" in report(loud).markdown and report(loud).lines == ""
+    won = model.receipt_ | {
+        "epsilon": 2.0
+    }  # the winner of a search states the pair of all its runs; its own parts are not the whole charge
+    assert won.report().lines == "" and "the charge in the ledger does" in won.report().markdown
 
 
 @pytest.mark.parametrize(("delta", "family"), [(1e-6, "gaussian"), (0.0, "laplace"), (1e-6, None), (0.0, None)])

@@ -43,7 +43,7 @@ def of_receipt(receipt: Mapping[str, Any], ledger: Ledger | None) -> Statement:
         Section("What is promised", _promised(case, promise)),
         Section("On what this rests", (Points(tuple(case["assumptions"])),)),
         Section("What it does not speak of", (Points(caution.NOT_COVERED),)),
-        Section("Mechanism and proof", mechanisms([tuple(part) for part in parts])),
+        Section("Mechanism and proof", _mechanisms(case, parts)),
         Section("What remains", _remains(case, ledger)),
         Section("How to check this", _checks(case, lines, said)),
         Section("Origin", (Text(f"Made by hush {__version__} on {now}, from the receipt{' and the ledger' if ledger else ''} alone."),)),
@@ -225,6 +225,18 @@ def _entry(case: dict[str, Any], ledger: Ledger | None) -> Entry | None:
     if charged.get("label", entry.label) != entry.label or charged.get("time", entry.time) != entry.time:
         raise InvalidParameter("this ledger does not hold the charge that the receipt names; give the ledger that was charged, or none.")
     return entry if case["times"] == 1 and not case.get("chain") else None
+
+
+def _mechanisms(case: dict[str, Any], parts: list[Part]) -> tuple[Block, ...]:
+    if parts:
+        return mechanisms(parts)
+    if case["pair"] is None:
+        return (Text("There is none that would protect single rows."),)
+    return (
+        Text(
+            "The receipt does not hold every mechanism with its bound; the charge in the ledger does, and its statement names the proofs."
+        ),
+    )
 
 
 def _promise(case: dict[str, Any], parts: list[Part], extra: float) -> Promise | None:
