@@ -253,8 +253,7 @@ def test_an_answer_reports_itself() -> None:
     assert "wards" in page.markdown and "clipped" in page.markdown
     alone = answer.report()
     assert "(1, 1e-06)" in alone.markdown.replace("\\", "")
-    if alone.lines:
-        assert alone.lines == page.lines
+    assert alone.lines and printed(alone.lines) == printed(page.lines)
 
 
 def test_a_fit_reports_itself() -> None:

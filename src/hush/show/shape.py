@@ -91,7 +91,9 @@ def ranking(plan: Plan) -> Any:
         gone = alt.Chart(alt.Data(values=reasons)).mark_text(align="left", dx=14, color="#666666", fontStyle="italic", fontSize=11)
         layers.append(gone.encode(x, y, text="text:N", tooltip="reason:N"))
     chart = alt.layer(*layers).properties(width=560, height=26 * max(len(order), 2))
-    under = f"epsilon {plan.epsilon:g}, delta {plan.delta:g}" + (f", {plan.times} releases" if plan.times > 1 else "")
+    bound = plan.sensitivity
+    moves = [f"{name} {getattr(bound, name):g}" for name in ("linf", "l0", "l1", "l2") if isinstance(getattr(bound, name), int | float)]
+    under = ", ".join([f"epsilon {plan.epsilon:g}", f"delta {plan.delta:g}", *moves, *[f"{plan.times} releases"] * (plan.times > 1)])
     under += "; the line at the left: no noise can have less" if limit is not None else ""
     return dressed(chart, "Which noise costs least", _ranking_text(plan, limit), subtitle=under)
 

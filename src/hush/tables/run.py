@@ -179,6 +179,7 @@ def receipt_of(query: Query, spent: Spending, level: float, charged: Any) -> dic
             "neighbours": "add-remove",
             "unit": query.table.unit,
             "groups_per_unit": spent.reach.groups,
+            "linf": spent.plan.sensitivity.linf,
             "l0": spent.plan.sensitivity.l0,
         },
         "bounds": [measure.bounds_text for measure in query.measures if not measure.name.startswith(".")],
