@@ -333,6 +333,7 @@ def test_the_data_folder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         assert code == 0 and shown in out
 
 
+@pytest.mark.exhaustive
 def test_as_a_command_of_its_own() -> None:
     """`python -m hush doctor` in a fresh process."""
     environment = {name: value for name, value in os.environ.items() if name != "HUSH_DATA"} | {"PYTHONPATH": str(ROOT / "src")}
