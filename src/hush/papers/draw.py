@@ -19,7 +19,7 @@ __all__ = ["picture", "ready", "values"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: fewer points than this are drawn large; at most so many cells of a map have their own tick
-_FEW = 9
+_FEW_POINTS, _FEW_CELLS = 20, 9
 
 
 def ready() -> None:
@@ -49,7 +49,7 @@ def picture(figure: Figure | HeatMap, folder: Path) -> str:
     axes.set_ylabel(figure.y)
     canvas.text(0.5, 0.955, figure.title, ha="center", fontsize=11 if len(figure.title) <= 75 else 9.5)  # the whole width, at a fixed place
     surface.draw()  # one drawing a file: savefig would make two
-    imsave(folder / f"{figure.key}.png", surface.buffer_rgba(), format="png", dpi=120)
+    imsave(folder / f"{figure.key}.png", surface.buffer_rgba(), format="png", dpi=120, pil_kwargs={"compress_level": 2})
     (folder / f"{figure.key}.csv").write_text(values(figure), encoding="utf-8")
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": figure.key}):  # the same picture is the same file
@@ -72,7 +72,7 @@ def _draw(axes: Any, index: int, line: Any) -> None:
     colour, mark = COLOURS[index % len(COLOURS)], MARKS[index % len(MARKS)]
     every = max(1, len(line.x) // 8)
     style = {"linestyle": "none"} if line.points else {"linestyle": "--" if line.dashed else "-", "linewidth": 1.6}
-    size = 7 if line.points and len(line.x) < _FEW else 4  # a few points must be seen where they lie on a line
+    size = 7 if line.points and len(line.x) < _FEW_POINTS else 4  # a few points must be seen where they lie on a line
     how: dict[str, Any] = {"markersize": size, "markevery": 1 if line.points else every, "zorder": 3 if line.points else 2}
     axes.plot(line.x, line.y, color=colour, marker=mark, label=line.label, **how, **style)
 
@@ -84,12 +84,12 @@ def _cells(canvas: Any, axes: Any, figure: HeatMap) -> None:
     for axis, centres, log in ((axes.xaxis, figure.across, figure.log_x), (axes.yaxis, figure.up, figure.log_y)):
         if log:
             _log(axis)
-        if log and len(centres) <= _FEW:
-            _ticks(axis, centres)
+        if log and len(centres) <= _FEW_CELLS:
+            _ticks(axis, centres, digits=2)
 
 
 def _log(axis: Any) -> None:
-    """A logarithmic axis: powers of ten where it spans at least two of them, else round numbers."""
+    """A logarithmic axis: powers of ten where it spans at least three of them, else round numbers."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     set_scale, limits = (axis.axes.set_xscale, axis.axes.get_xlim) if axis.axis_name == "x" else (axis.axes.set_yscale, axis.axes.get_ylim)
@@ -98,7 +98,7 @@ def _log(axis: Any) -> None:
     axis.set_minor_locator(NullLocator())
     plain = low >= 1e-3 and high <= 2e4  # one way of writing on one axis
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if plain else _power(value)))
-    if math.log10(high / low) < 2.0:
+    if math.log10(high / low) < 3.0:
         _ticks(axis, _round(low, high))
 
 
@@ -123,11 +123,11 @@ def _round(low: float, high: float) -> list[float]:
     return found
 
 
-def _ticks(axis: Any, places: Sequence[float]) -> None:
+def _ticks(axis: Any, places: Sequence[float], *, digits: int = 4) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
     axis.set_major_locator(FixedLocator(list(places)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.{digits}g}"))
 
 
 def _edges(centres: Sequence[float], *, log: bool) -> list[float]:

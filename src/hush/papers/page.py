@@ -26,7 +26,7 @@ table { border-collapse: collapse; margin: 1rem 0; width: 100%; font-size: 0.88r
 caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
 th, td { border-bottom: 1px solid #8886; padding: 0.25rem 0.5rem; text-align: left; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
-td.why { min-width: 16rem; } td code { overflow-wrap: normal; }
+td.why { min-width: 16rem; }
 .confirmed { color: #007a55; } .corrected { color: #b34700; } .not { color: #a1006b; }
 @media (prefers-color-scheme: dark) { .confirmed { color: #4fd1a5; } .corrected { color: #ffa366; } .not { color: #ff8ad1; } }
 figure { margin: 1rem 0; } img { max-width: 100%; height: auto; background: #fff; }
@@ -113,7 +113,7 @@ def _row(c: Comparison) -> str:
     numbers = "".join(f'<td class="number">{text}</td>' for text in (html.escape(c.published), _number(c.ours), _number(c.difference)))
     return (
         f'<tr><th scope="row">{html.escape(c.what)}</th>{numbers}<td>{_verdict(c.verdict)}</td><td class="why">{html.escape(c.why)}</td>'
-        f'<td><a href="#{reference(c.function).anchor}"><code>{html.escape(c.function)}</code></a></td></tr>'
+        f'<td><a href="#{reference(c.function).anchor}"><code>{_broken(c.function)}</code></a></td></tr>'
     )
 
 
@@ -134,11 +134,16 @@ def _functions(made: list[tuple[Paper, list[Item]]]) -> str:
 
 
 def _function(found: Reference) -> str:
-    page = f"<code>docs/{found.page}</code>" if found.page else ""
+    page = f"<code>{_broken(f'docs/{found.page}')}</code>" if found.page else ""
     return (
-        f'<tr id="{found.anchor}"><th scope="row"><code>{html.escape(found.name)}</code></th><td class="why">{html.escape(found.line)}</td>'
-        f"<td><code>{html.escape(found.source)}</code></td><td>{page}</td></tr>"
+        f'<tr id="{found.anchor}"><th scope="row"><code>{_broken(found.name)}</code></th><td class="why">{html.escape(found.line)}</td>'
+        f"<td><code>{_broken(found.source)}</code></td><td>{page}</td></tr>"
     )
+
+
+def _broken(name: str) -> str:
+    """A dotted name or a path that may be broken after its parts."""
+    return html.escape(name).replace(".", ".<wbr>").replace("/", "/<wbr>")
 
 
 def _cell(value: Any) -> str:

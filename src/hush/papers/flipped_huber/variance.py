@@ -24,7 +24,7 @@ def _variance(family: str, epsilon: float) -> float:
 
 def figure_3a(context: Context) -> Item:
     """Variance against epsilon, delta = 1e-6."""
-    grid = np.geomspace(0.1, 5.0, 7 if context.quick else 18)
+    grid = np.geomspace(0.1, 5.0, 5 if context.quick else 18)
     lines = [
         line(name, grid, [_variance(family, e) for e in grid])
         for name, family in (("Gaussian", "gaussian"), ("flipped Huber", "flipped_huber"), ("truncated Laplace", "truncated_laplace"))
@@ -227,7 +227,7 @@ def figure_3c(context: Context) -> Item:
         log_x=True,
         log_y=True,
     )
-    e = np.geomspace(0.1, 5.0, 7 if context.quick else 18)
+    e = np.geomspace(0.1, 5.0, 5 if context.quick else 18)
     slices = Figure(
         "fh-fig3c-limit",
         "Variance over the limit of any noise, delta = 1e-6",
@@ -261,7 +261,7 @@ def osgt_redone(context: Context) -> Item:
         ("epsilon", "delta", "flipped Huber", "OSGT", "OSGT/flipped Huber", "Gaussian", "limit, at least"),
         tuple(table),
     )
-    across = np.geomspace(0.1, 5.0, 7 if context.quick else 18)
+    across = np.geomspace(0.1, 5.0, 5 if context.quick else 18)
     figure = Figure(
         "fh-osgt",
         "Variance over the limit of any noise, delta = 1e-6, Delta = 1",

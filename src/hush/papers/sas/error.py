@@ -158,7 +158,7 @@ def equal_epsilon(context: Context) -> Item:
     fine = np.geomspace(0.05, 10.0, 7 if context.quick else 25)
     rivals = (
         line("stable, alpha = 1.7", fine, [plan(float(e), 1.7).mean_abs for e in fine]),
-        line("stable, best alpha", chosen, [row[3] for row in rows], points=True),
+        line("stable, best alpha", *zip(*((row[0], row[3]) for row in rows if row[0] >= fine[0]), strict=True), points=True),
         line("Laplace", fine, [_error("laplace", float(e), 0.0) for e in fine]),
         line("staircase, the least of all", fine, [_error("staircase", float(e), 0.0) for e in fine]),
         line("Gaussian, delta = 1e-6", fine, [_error("gaussian", float(e), 1e-6) for e in fine], dashed=True),

@@ -24,7 +24,7 @@ def _pure(alpha: float, shift: float, gamma: float = 1.0) -> float:
 
 def epsilons(context: Context) -> Item:
     """Theorem IV.4 with its number: epsilon against alpha and scale."""
-    count = 25 if context.quick else 60
+    count = 13 if context.quick else 60
     alphas, scales = np.linspace(1.0, 1.99, count), np.geomspace(0.1, 30.0, count)
     by_alpha = Figure(
         "sas-epsilon-alpha",
@@ -47,7 +47,7 @@ def epsilons(context: Context) -> Item:
         log_x=True,
         log_y=True,
     )
-    few = 12 if context.quick else 30
+    few = 8 if context.quick else 30
     across, up = np.linspace(1.0, 1.98, few), np.geomspace(0.2, 20.0, few)
     plane = HeatMap(
         "sas-epsilon-plane",
@@ -300,7 +300,7 @@ def _norms() -> tuple[Comparison, ...]:
 
 def renyi_orders(context: Context) -> Item:
     """Section VI leaves Renyi and concentrated privacy to the future; here they are."""
-    orders = np.geomspace(1.05, 300.0, 14 if context.quick else 30)
+    orders = np.geomspace(1.05, 300.0, 8 if context.quick else 30)
     lines = [line(f"alpha = {a:g}", orders, [float(hush.renyi(Stable(a, 1.0), o)) for o in orders]) for a in (1.0, 1.5, 1.9)]
     lines.append(
         line("alpha = 2 (Gaussian)", orders[orders < 30.0], [float(hush.renyi(Gaussian(math.sqrt(2.0)), o)) for o in orders[orders < 30.0]])
