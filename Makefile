@@ -6,7 +6,7 @@ export HUSH_DATA ?= $(wildcard ../shared/data)
 export HUSH_ORACLE ?= $(wildcard ../shared/oracle)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench docs papers clean
+.PHONY: help demo test test-all lint check bench docs papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,11 +31,14 @@ test: $(VENV)/ready ## every test but the exhaustive ones
 test-all: $(VENV)/ready ## every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-check: $(VENV)/ready ## linter, types, doctests, architecture: about a minute
+lint: $(VENV)/ready ## linter, types, doctests
 	$(BIN)/ruff check src tests bench examples
 	$(BIN)/ruff format --check src tests bench examples
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto --doctest-modules src tests/test_architecture.py tests/test_docs.py
+	$(BIN)/python -m pytest -n auto --doctest-modules src
+
+check: lint ## the same, then the architecture and every code block of the pages: about a minute
+	$(BIN)/python -m pytest -n auto -m "not exhaustive" tests/test_architecture.py tests/test_docs.py
 
 bench: ## every benchmark beside peers and limits: docs/benchmarks.md, the README's tables (about half an hour)
 	@$(PYTHON) bench/environment.py
