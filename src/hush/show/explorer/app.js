@@ -67,10 +67,10 @@ async function update() {
     while (asked !== query()) {
       asked = query();
       const found = await ask("/answer", asked);
+      const table = found && asked === query() ? ask("/draw", asked) : null; // on its way while the rest is painted
       if (found) show(found);
       remember(asked);
-      if (asked !== query()) continue;
-      await draw();
+      if (table) showTable(asked, await table);
     }
   } finally {
     asking = false;
@@ -98,9 +98,7 @@ async function ask(path, text) {
   return null;
 }
 
-async function draw() {
-  const wanted = query();
-  const found = await ask("/draw", wanted);
+function showTable(wanted, found) {
   if (!found || wanted !== query()) return;
   drawing = found;
   showWards();
@@ -310,7 +308,9 @@ function begin() {
     update();
   });
   at("again").addEventListener("click", async () => {
-    await draw();
+    const wanted = query();
+    since = performance.now();
+    showTable(wanted, await ask("/draw", wanted));
     say("Drawn again.");
   });
   at("link").addEventListener("click", () => copy(at("link"), `${location.origin}/?${query()}`, "The link is"));

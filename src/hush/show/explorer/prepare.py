@@ -24,7 +24,7 @@ from hush.show.explorer.stop import COUNTS, NAMES, STOPS
 __all__ = ["calibrated", "main", "packed", "shelved"]
 
 #: Stops that a coarser table would leave out are made last, set after set.
-_FINER = ({1.5, 3.0}, {1e-4}, {0.05}, {0.7, 6.0}, {1e-7})
+_FINER = ({1.5, 3.0}, {1e-4}, {0.05}, {0.7, 6.0})
 #: Digits kept, and the enlargements that make up for the rest.
 _DIGITS, _RISES = 10, (0.0, 3e-10, 3e-9, 3e-8)
 
