@@ -63,6 +63,7 @@ async function update() {
   since = since || performance.now();
   if (asking) return;
   asking = true;
+  await null; // what moves in one go is one question
   try {
     while (asked !== query()) {
       asked = query();
