@@ -26,10 +26,10 @@ demo: $(VENV)/ready ## private answers over a sample table: values, error bars, 
 	@$(BIN)/hush ledger show build/visits.ledger
 
 test: $(VENV)/ready ## every test but the exhaustive ones
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not exhaustive"
+	$(BIN)/python -m pytest -n auto -m "not exhaustive"
 
 test-all: $(VENV)/ready ## every test
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/ready ## linter, types, doctests
 	$(BIN)/ruff check src tests bench examples

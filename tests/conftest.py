@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,21 @@ QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, phases=FOUND_IS_ENOUGH, suppress_health_check=QUIET)
 settings.register_profile("shrink", deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+#: tests that stand on something dear (a report, a site, a Java machine) go to one worker, which makes it once
+TOGETHER = {"papers": r"tests/papers/", "site": r"tests/test_site\.py", "spark": r"tests/engines/(.*pyspark|test_sources\.py)"}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Workers take one test at a time, or a whole group. xdist's own groups write into names that newer pytests do not read."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class InGroups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((name for name, pattern in TOGETHER.items() if re.match(pattern, nodeid)), nodeid)
+
+    return InGroups(config, log)
 
 
 def oracle_dir() -> Path | None:

@@ -22,7 +22,6 @@ import hush
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "mkdocs.yml"
-pytestmark = pytest.mark.xdist_group("site")  # one worker builds, once
 
 
 class _Page(HTMLParser):

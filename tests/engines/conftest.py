@@ -75,7 +75,6 @@ def spark() -> Iterator[Any]:
 
 
 ON_SPARK = (
-    pytest.mark.xdist_group("spark"),  # with --dist loadgroup one worker starts Spark, not all of them
     # Spark's own client leaves sockets to the garbage collector
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 )

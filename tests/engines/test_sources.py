@@ -16,7 +16,6 @@ from hush.tables import count, sum_, table
 from hush.tables.spark import find_java, without_vectors
 
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 

@@ -16,8 +16,6 @@ from hush.papers.beyond import FULL, PAPER, QUICK, gain, plan, to_limit
 from hush.papers.item import CONFIRMED, CORRECTED, HeatMap
 from hush.sensitivity import Sensitivity
 
-pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
-
 EXPECTED = Path(__file__).with_name("expected_beyond.csv")
 ITEMS = {"beyond-1": 4, "beyond-10": 1, "beyond-50": 0, "beyond-along": 0}
 

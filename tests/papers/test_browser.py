@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from browser import visit
-
-pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
 
 _PAGE = """() => {
   const all = (what) => [...document.querySelectorAll(what)];

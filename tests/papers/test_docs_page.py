@@ -6,14 +6,11 @@ import csv
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from papers import pins
 
 from hush.papers.catalogue import PAPERS, paper
 from hush.papers.item import VERDICTS, Item
 from hush.papers.page import counts
-
-pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 Items = dict[str, dict[str, Item]]

@@ -18,8 +18,6 @@ from hush.papers.flipped_huber.paper import PAPER
 from hush.papers.flipped_huber.table3 import PUBLISHED
 from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Context
 
-pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
-
 EXPECTED = Path(__file__).with_name("expected_flipped_huber.csv")
 ITEMS = (
     *("fh-fig1", "fh-fig2", "fh-table1", "fh-better", "fh-lemmas", "fh-fig3a", "fh-fig3b", "fh-fig3c", "fh-osgt", "fh-fig4", "fh-table2"),

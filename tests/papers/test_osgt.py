@@ -18,8 +18,6 @@ from hush.papers.osgt.setting import FIRST, calibrated
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.rejection import osgt_by_rejection
 
-pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
-
 EXPECTED = Path(__file__).with_name("expected_osgt.csv")
 ITEMS = (
     *("osgt-fig1", "osgt-fig2", "osgt-fig3", "osgt-fig4a", "osgt-fig4b", "osgt-fig5", "osgt-renyi-ranges", "osgt-fig6", "osgt-conjecture"),

@@ -165,7 +165,6 @@ def test_other_files_of_the_folder_stay(tmp_path, monkeypatch):
 # -- the whole report --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xdist_group("papers")
 def test_the_quick_report_is_whole(built):
     """Every paper, at least 120 comparisons, every figure's files; progress counts over all papers, before each item."""
     assert tuple(built.items) == tuple(PAPERS)
@@ -179,7 +178,6 @@ def test_the_quick_report_is_whole(built):
     assert [text.split(":")[0] for text in made] == [f"{n} of {len(everything)}" for n in range(1, len(everything) + 1)]
 
 
-@pytest.mark.xdist_group("papers")
 def test_functions_named_are_explained(built):
     """They exist, have a first line, and their page of the reference is there."""
     docs = Path(__file__).resolve().parents[2] / "docs"

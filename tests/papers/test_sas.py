@@ -17,8 +17,6 @@ from hush.papers.sas.closure import distance, shared_sample
 from hush.papers.sas.density import series
 from hush.papers.sas.paper import PAPER
 
-pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
-
 EXPECTED = Path(__file__).with_name("expected_sas.csv")
 ITEMS = {
     "sas-fig2": 13,

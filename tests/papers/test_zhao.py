@@ -14,8 +14,6 @@ from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Comparison,
 from hush.papers.zhao import experiments
 from hush.papers.zhao.amounts import EIGHT, amount
 
-pytestmark = pytest.mark.xdist_group("papers")  # one report for all, in one process
-
 EXPECTED = Path(__file__).with_name("expected_zhao.csv")
 ITEMS = {
     "zhao-fig1": 14,
