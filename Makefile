@@ -11,21 +11,28 @@ export HUSH_ORACLE ?= $(wildcard ../shared/oracle)
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(VENV)/ready: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
-	touch $@
+# what a user installs, then what a developer needs besides: the first answer does not wait for the tools of the tests
+$(VENV)/core: pyproject.toml
+	@echo "Making $(VENV) and installing hush (about a minute) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
 
-demo: $(VENV)/ready ## private answers over a sample table: values, error bars, chart, receipt
+$(VENV)/ready: $(VENV)/core
+	@echo "Installing the tools of the tests (two or three minutes) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@
+
+demo: $(VENV)/core ## private answers over a sample table: values, error bars, chart, receipt
 	@mkdir -p build
-	@$(BIN)/hush sample visits --rows 100000 --out build/visits.parquet
+	$(BIN)/hush sample visits --rows 100000 --out build/visits.parquet
 	@rm -f build/visits.ledger build/visits.ledger-*
-	@$(BIN)/hush ledger new build/visits.ledger --epsilon 3 --delta 1e-5
-	@$(BIN)/hush answer build/visits.parquet --unit patient_id --by ward --count --mean stay_days:0:30 --groups-per-unit 3 \
-		--keys private --epsilon 1 --delta 1e-6 --ledger build/visits.ledger --label "visits by ward"
-	@$(BIN)/hush ledger show build/visits.ledger
+	$(BIN)/hush ledger new build/visits.ledger --epsilon 3 --delta 1e-5
+	$(BIN)/hush answer build/visits.parquet --unit patient_id --by ward --count-units --mean stay_days:0:30 --groups-per-unit 3 \
+		--keys private --epsilon 1 --delta 1e-6 --ledger build/visits.ledger --label "patients by ward"
+	$(BIN)/hush ledger show build/visits.ledger
 
-test: $(VENV)/ready ## every test but the exhaustive ones
+test: $(VENV)/ready ## every test but the slow exhaustive ones
 	$(BIN)/python -m pytest -n auto -m "not exhaustive"
 
 test-all: $(VENV)/ready ## every test
