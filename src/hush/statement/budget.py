@@ -24,6 +24,11 @@ __all__ = ["mechanisms", "of_ledger", "remaining"]
 
 #: A page is for reading; the ledger itself, and the JSON, have every entry.
 _MOST = 200
+#: Which point of the curve the page takes; a pure ledger has no other.
+_POINT = {
+    "planned": "this page takes the point at the ledger's delta, whatever point each answer was asked for at",
+    "interactive": "this page takes the ledger's whole budget, however little of it is spent",
+}
 
 
 def of_ledger(ledger: Ledger, command: str) -> Statement:
@@ -109,7 +114,9 @@ def _lines(account: Account) -> str:
 def _short(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
     if promise is None:
         return (Text(f"Nothing was released from this ledger. It allows {_pair(account.cap)} in all.", strong=True),)
-    return tuple(Text(sentence, strong=True) for sentence in promise.words("all of these answers"))
+    blocks = [Text(sentence, strong=True) for sentence in promise.words("all of these answers")]
+    note = promise.note(_POINT.get(rule, ""))
+    return (*blocks, Text(note)) if note else tuple(blocks)
 
 
 def _pair(cap: Cap) -> str:
@@ -153,6 +160,8 @@ def _assumptions(account: Account, rule: str, promise: Promise | None) -> tuple[
         "Unit: whatever the releases counted as one: the unit column of a table, a row of a training set, a client of a federation, or "
         "what the caller of release() meant.",
         "Bounds: one unit moves an answer by no more than the table of mechanisms says. Tables and models clip to that by themselves.",
+        "Numbers that move, of a table: the groups in which a unit may count, times the numbers behind one group's answers. A mean "
+        "has two, a sum and a count, and groups that are found privately need a count of units. Each is divided by its own bound.",
         caution.ADAPTIVE[rule],
         "Noise: drawn exactly as stated, on a lattice, after the charge was on disk; a noise may stand for a procedure that is at least as "
         "private.",

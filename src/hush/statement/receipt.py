@@ -39,7 +39,7 @@ def of_receipt(receipt: Mapping[str, Any], ledger: Ledger | None) -> Statement:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     sections = [
         Section("In short", _short(case, promise)),
-        Section("What was released", (Table("As the receipt says", ("what", "value"), tuple(case["released"])),)),
+        Section("What was released", (Table("As the receipt says", ("item", "value"), tuple(case["released"])),)),
         Section("What is promised", _promised(case, promise)),
         Section("On what this rests", (Points(tuple(case["assumptions"])),)),
         Section("What it does not speak of", (Points(caution.NOT_COVERED),)),
@@ -91,7 +91,7 @@ def _release(receipt: Mapping[str, Any]) -> dict[str, Any]:
     bound = Sensitivity(**made["sensitivity_on_lattice"])
     deviation = receipt["error"]["standard_deviation"]
     rows = [
-        ("what", "one number" if not receipt["shape"] else f"{size} numbers"),
+        ("answer", "one number" if not receipt["shape"] else f"{size} numbers"),
         ("made", f"{receipt['time']} by hush {receipt['hush']}"),
         ("ledger", _charged(receipt)),
         ("error", f"within {receipt['error']['half_width95']:.6g} of the truth with 95 % probability, for each number"),
@@ -142,8 +142,10 @@ def _answer(receipt: Mapping[str, Any]) -> dict[str, Any]:
     notes = [
         caution.neighbours("add-remove", unit),
         f"Unit: all rows with the same {unit}.",
-        f"Bounds: one {unit} counts in at most {given['groups_per_unit']} group(s) and moves at most {given['l0']} numbers; "
-        "what is beyond is left out by a keyed hash inside the engine, and values are clipped. Columns are divided by their own bound.",
+        f"Bounds: one {unit} counts in at most {given['groups_per_unit']} group(s) and moves at most {given['l0']} numbers, "
+        f"{given['l0'] // given['groups_per_unit']} in each group: a mean takes two, a sum and a count, and groups that are found "
+        "privately take a count of units; what is beyond is left out by a keyed hash inside the engine, and values are clipped. "
+        "Columns are divided by their own bound.",
         caution.ADAPTIVE["one"],
     ]
     if receipt["threshold"] is not None:
@@ -177,7 +179,7 @@ def _fit(receipt: Mapping[str, Any]) -> dict[str, Any]:
     if receipt.get("labels") is not None or (own.get("epsilon"), own.get("delta")) != (receipt["epsilon"], receipt["delta"]):
         # labels: the receipt names the threshold's noise without its sensitivity; the winner of a search: the pair is of all its runs
         parts = []
-    rows = [("what", f"{receipt['kind']} of {receipt['model']}")]
+    rows = [("model", f"{receipt['kind']} of {receipt['model']}")]
     rows += [
         (name, str(receipt[name]))
         for name in ("rows", "features", "solver", "passes", "scaling", "accounting", "rule", "cost")
@@ -256,7 +258,9 @@ def _promise(case: dict[str, Any], parts: list[Part], extra: float) -> Promise |
 def _short(case: dict[str, Any], promise: Promise | None) -> tuple[Block, ...]:
     if promise is None:
         return (Text(f"There is {case['why_not']}.", strong=True),)
-    return tuple(Text(sentence, strong=True) for sentence in promise.words(case["seen"]))
+    blocks = [Text(sentence, strong=True) for sentence in promise.words(case["seen"])]
+    note = promise.note("this page takes the point that was asked for, where a ledger's page takes its own delta")
+    return (*blocks, Text(note)) if note else tuple(blocks)
 
 
 def _promised(case: dict[str, Any], promise: Promise | None) -> tuple[Block, ...]:
@@ -281,6 +285,9 @@ def _lines(case: dict[str, Any], parts: list[Part], extra: float) -> tuple[str, 
         return "", ""
     if Fraction(value) + Fraction(extra) > Fraction(delta) * _ROUNDING:
         raise InvalidParameter(_FALSE)
+    if value == 0.0:
+        more = f"; a failure probability of {extra!r} is added, at most the delta of {delta!r}" if extra else f" ({delta!r} was allowed)"
+        return lines, f"{value!r}, because the noise is pure and needs no delta{more}"
     more = f", to which a failure probability of {extra!r} is added," if extra else ","
     return lines, f"{value!r}{more} at most the delta of {delta!r}"
 

@@ -91,10 +91,15 @@ class Promise:
         Half of 2 less the least sum of false alarms and misses: 2 (1 - delta)/(1 + e^epsilon) under (epsilon, delta) (Kairouz, Oh and
         Viswanath 2015, Theorem 2.1), and 1 - delta(0) where the whole curve is known.
         """
-        known = 1.0 - 0.5 * error_sum(self.epsilon, self.delta)
-        if self.curve is not None:
-            known = min(known, 1.0 - 0.5 * self.curve.least_error_sum + 0.5 * self.extra)
-        return min(known * (1.0 + 1e-15), 1.0)
+        if self.curve is None:
+            return self.chance_of_pair
+        known = 1.0 - 0.5 * self.curve.least_error_sum + 0.5 * self.extra
+        return min(known * (1.0 + 1e-15), self.chance_of_pair)
+
+    @property
+    def chance_of_pair(self) -> float:
+        """That chance as epsilon and delta alone bound it, whatever the noise."""
+        return min((1.0 - 0.5 * error_sum(self.epsilon, self.delta)) * (1.0 + 1e-15), 1.0)
 
     def words(self, seen: str) -> list[str]:
         """The promise in sentences; `seen` says what an attacker sees, such as "all of these answers"."""
@@ -111,6 +116,22 @@ class Promise:
             sentences.append("An epsilon this large bounds nothing that matters: treat the answers as if they had no noise.")
         sentences.append(f"The chance of telling {question[1]} goes from 50 % to at most {percent(self.chance)}.")
         return sentences
+
+    def note(self, point: str) -> str:
+        """Why other numbers are told of the same answers; `point` says which pair this page takes. Nothing where there are no others."""
+        reasons = []
+        if self.delta > 0.0:
+            reasons.append(f"(epsilon, delta) is one point of a curve, on which a larger delta goes with a smaller epsilon, and {point}")
+            if self.epsilon <= _LARGEST:
+                reasons.append(
+                    "the odds are bounded for each single outcome, which takes a factor of 1.1 e^epsilon and a "
+                    "probability larger than delta"
+                )
+        if percent(self.chance) != percent(self.chance_of_pair):
+            reasons.append(
+                f"the chance is that of the noise really used, where epsilon and delta alone give {percent(self.chance_of_pair)}"
+            )
+        return f"Why you may read other numbers of the same answers: {'; '.join(reasons)}." if reasons else ""
 
     @property
     def numbers(self) -> str:

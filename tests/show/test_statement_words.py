@@ -1,0 +1,83 @@
+"""What an officer or a newcomer reads: one promise told in several numbers, and where each of them comes from."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pyarrow as pa
+import pytest
+
+import hush
+from hush import tables
+from hush.statement import report
+from hush.statement.page import Statement
+from hush.statement.wording import Promise
+
+WHY = "Why you may read other numbers of the same answers"
+
+
+def _short(page: Statement) -> str:
+    """What is under "In short", as plain text."""
+    return page.markdown.split("## In short")[1].split("\n## ")[0].replace("\\", "")
+
+
+def _ledger(*, delta: float = 1e-5, mode: str = "planned") -> hush.Ledger:
+    ledger = hush.Ledger(None, epsilon=3.0, delta=delta, mode=mode)
+    hush.release([3, 4], hush.calibrate(1.0, min(delta, 1e-6), 1.0, family="gaussian" if delta else "laplace"), ledger=ledger)
+    return ledger
+
+
+def test_a_planned_ledgers_page_says_why_its_numbers_are_not_those_asked_for() -> None:
+    ledger = _ledger()
+    page = report(ledger)
+    text = _short(page)
+    assert ledger.spent.epsilon < 0.95 and text.count(WHY) == 1 and "the point at the ledger's delta" in text
+    # what the sentence says is so: a larger factor than e^epsilon, a larger probability than delta, and less than the pair's chance
+    told = page.facts["promise"]
+    assert told["odds_factor"] == pytest.approx(1.1 * math.exp(told["epsilon"])) and told["odds_exception"] > told["delta"]
+    alone = re.search(r"epsilon and delta alone give ([\d.]+) %", text)
+    assert alone and 0.0 <= float(alone[1]) / 100.0 - (1.0 - hush.error_sum(told["epsilon"], told["delta"]) / 2.0) < 0.001
+    assert told["chance"] < float(alone[1]) / 100.0
+
+
+def test_an_interactive_ledger_says_that_its_page_is_about_the_whole_budget() -> None:
+    text = _short(report(_ledger(mode="interactive")))
+    assert "the ledger's whole budget" in text and "epsilon and delta alone" not in text  # its chance is the pair's
+
+
+def test_nothing_is_explained_where_there_is_one_number_only() -> None:
+    assert WHY not in _short(report(_ledger(delta=0.0)))
+    assert Promise(1.0, 0.0).note("") == ""
+    assert "odds" not in Promise(300.0, 1e-6).note("this page takes it")  # the page says nothing of odds there
+
+
+def test_a_releases_page_explains_itself_and_its_table_has_no_row_like_its_head() -> None:
+    """The README's budget: 73.2 % from the pair, 72.4 % from the noise that was taken."""
+    page = hush.release(3, hush.calibrate(1.0, 1e-6), ledger=None).report()
+    text = _short(page)
+    assert "50 % to at most 72.4 %" in text and "epsilon and delta alone give 73.2 %" in text and "the point that was asked for" in text
+    rows = [
+        line.split("|")[1].strip() for line in page.markdown.split("## What was released")[1].split("\n## ")[0].splitlines() if "|" in line
+    ]
+    assert rows[0] == "item" and rows[2] == "answer" and len(set(rows)) == len(rows)
+
+
+def test_a_pure_noise_under_a_budget_with_a_delta_is_said_to_need_none() -> None:
+    page = hush.release(3, hush.calibrate(1.0, 1e-6, family="staircase"), ledger=None).report()
+    assert "These lines print 0.0, because the noise is pure and needs no delta (1e-06 was allowed):" in page.markdown
+    other = hush.release(3, hush.calibrate(1.0, 1e-6, family="gaussian"), ledger=None).report()
+    assert "at most the delta of 1e-06:" in other.markdown and "pure" not in other.markdown
+
+
+def test_where_the_number_of_numbers_comes_from() -> None:
+    rows = pa.table({"person": list(range(600)), "ward": ["a", "b", "c"] * 200, "days": [float(i % 10) for i in range(600)]})
+    query = tables.table(rows, unit="person").group_by("ward", keys="private", groups_per_unit=3)
+    ledger = hush.Ledger(None, epsilon=3.0, delta=1e-5)
+    asked = query.aggregate(n=tables.count(), days=tables.mean("days", low=0, high=10)).plan(1.0, 1e-6, family="laplace")
+    answer = asked.answer(ledger=ledger)
+    # a count, the mean's sum and count, and the units of the private keys: four in each of three groups
+    text = answer.report().markdown
+    assert "moves at most 12 numbers, 4 in each group: a mean takes two" in text and "take a count of units" in text
+    whole = report(ledger).markdown
+    assert "at most 12 numbers" in whole and "times the numbers behind one group's answers" in whole
