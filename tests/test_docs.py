@@ -8,6 +8,7 @@ import itertools
 import math
 import numbers
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import hush
+from hush.cli import main
 from hush.noise.catalogue import EVERY
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,6 +53,8 @@ def _run(block: str, page: Path, scope: dict[str, object]) -> int:
     """Run a block, statement by statement; how many expressions have a comment that says their number (each must be right)."""
     lines, compared = block.splitlines(), 0
     for statement in ast.parse(block).body:
+        if isinstance(statement, ast.Try):  # a page shows one for the refusal: without it the page is wrong
+            statement.body += ast.parse(f"raise AssertionError('{page.name} shows a refusal that does not happen')").body
         if not isinstance(statement, ast.Expr):
             exec(compile(ast.Module([statement], []), page.name, "exec"), scope)
             continue
@@ -79,6 +83,15 @@ def test_a_wrong_number_in_a_comment_is_found() -> None:
         _run("1.0 / 3.0  # 0.334\n", ROOT / "README.md", {})
     with pytest.raises(AssertionError, match="prints 4e-7"):
         _run("3e-7  # 4e-7, small\n", ROOT / "README.md", {})
+
+
+def test_a_refusal_that_does_not_happen_is_found() -> None:
+    shown = (
+        "import hush\ntry:\n    hush.calibrate({}, 0.0, family='laplace')\nexcept hush.InvalidParameter as refused:\n    print(refused)\n"
+    )
+    assert _run(shown.format(-1.0), ROOT / "README.md", {}) == 0
+    with pytest.raises(AssertionError, match=r"README\.md shows a refusal that does not happen"):
+        _run(shown.format(1.0), ROOT / "README.md", {})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
@@ -187,6 +200,54 @@ def test_the_table_of_the_limit_is_what_hush_gives() -> None:
         _shown(least, cells[2])
         for family, ratio in zip(families, cells[3:], strict=True):
             _shown(hush.calibrate(epsilon, delta, family=family).variance / least, ratio)
+
+
+def _commands(page: Path) -> list[list[str]]:
+    """What a page has typed."""
+    text = "".join(re.findall(r"```console\n(.*?)```", page.read_text(), flags=re.DOTALL)).replace("\\\n", " ")
+    return [shlex.split(line[2:], comments=True) for line in text.splitlines() if line.startswith("$ ")]
+
+
+def test_the_first_commands_run_and_leave_the_readmes_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = [words for words in _commands(ROOT / "docs" / "start.md") if words[0] == "hush"]
+    assert len(typed) == 3
+    for words in typed:
+        more = ["--rows", "5000"] if "sample" in words else ["--family", "gaussian"] if "answer" in words else []  # quicker
+        assert main([*words[1:], *more]) == 0
+    made = {place.name for place in tmp_path.iterdir()}
+    assert len(made) >= 2 and not made & {word for words in _commands(ROOT / "README.md") for word in words}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_private_bounds_are_asked_for_in_pairs(page: Path) -> None:
+    """One end alone is refused."""
+    for code in re.findall(r"`([^`]*high=\"private\"[^`]*)`", page.read_text()):
+        assert 'low="private"' in code, f"{page.name} shows {code}"
+
+
+def test_a_tie_is_told_where_the_first_is_not_the_least(capsys: pytest.CaptureFixture[str]) -> None:
+    """Staircase leads at (1, 1e-6) although stepped has a little less variance: the sentence, the legend and the page say so."""
+    plan = hush.calibrate(1.0, 1e-6)
+    less = [choice for choice in plan.ranking if choice.loss < plan.value]
+    assert [choice.family for choice in less] == ["stepped"] and plan.value / less[0].loss < 1.0001
+    assert "; stepped, less plain, would save under 0.01 %; next comes truncated_laplace" in plan.why
+    assert f"`{plan.why}`" in " ".join((ROOT / "docs" / "choose_noise.md").read_text().split())
+    assert main(["calibrate", "--epsilon", "1", "--delta", "1e-6"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("x best: variance over", "x limit: over the least", "linf: how far", "l0: how many", "less than 0.01 % apart"):
+        assert shown.count(words) == 1, words
+    assert "l2" not in shown
+    assert main(["calibrate", "--epsilon", "1", "--delta", "1e-6", "--l2", "1", "--family", "gaussian"]) == 0
+    shown = capsys.readouterr().out
+    assert "l2: how far" in shown and "linf" not in shown and "x limit:" not in shown and "0.01 %" not in shown
+
+
+def test_the_optimum_is_not_called_by_the_name_of_the_family_it_beats() -> None:
+    plan = hush.calibrate(3.0, 0.1)
+    assert plan.family == "optimal"
+    assert plan.why.startswith("Use Stepped(") and ", the optimum over all noises: its variance is" in plan.why
+    assert "next comes the family stepped at" in plan.why
 
 
 _STRANGERS = {  # what the page leaves out: where a library's own data comes from

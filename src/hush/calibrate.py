@@ -116,10 +116,14 @@ class Plan:
     def why(self) -> str:
         """One sentence: what to use, and what the alternatives would cost."""
         ranked = [choice for choice in self.ranking if choice.noise is not None]
-        text = f"Use {in_words(self.noise)}: its {self.loss} is {self.value:.6g}"
+        text = f"Use {in_words(self.noise)}{', the optimum over all noises' if self.family == 'optimal' else ''}"
+        text += f": its {self.loss} is {self.value:.6g}"
+        equal = [c.family for c in ranked if c.loss < self.value]
+        if equal:  # see _ranked
+            text += f"; {' and '.join(equal)}, less plain, would save under 0.01 %"
         rival = next((c for c in ranked if c.noise is not self.noise and c.loss > self.value), None)
         if rival is not None:
-            text += f"; next comes {rival.family} at {rival.loss / self.value:.4g} times that"
+            text += f"; next comes {'the family ' * (self.family == 'optimal')}{rival.family} at {rival.loss / self.value:.4g} times that"
         for name in ("laplace", "gaussian"):
             other = next((c for c in ranked if c.family == name), None)
             if other is not None and name not in (self.family, rival.family if rival else ""):

@@ -18,6 +18,12 @@ __all__ = ["register"]
 
 #: How a constructor's parameter is spelled on the command line where its own name is taken.
 _FLAG = {"epsilon": "noise-epsilon", "sensitivity": "noise-sensitivity"}
+_NORMS = {
+    "linf": "how far one number moves",
+    "l0": "how many numbers move",
+    "l1": "how far all move, added up",
+    "l2": "how far all move, as a length",
+}
 _SIMPLE = tuple(row for row in FAMILIES if row.name not in ("discrete", "stepped"))
 
 
@@ -149,9 +155,21 @@ def _calibrate(options: argparse.Namespace) -> None:
     head = f"epsilon = {plan.epsilon:g}, delta = {plan.delta:g}, {_described(sensitivity)}, {plan.times} release" + "s" * (plan.times > 1)
     absent = [f"  {row['family']}: {row['absent']}" for row in rows if row["absent"]]
     text = f"{head}\n{table([row for row in rows if not row['absent']], columns, left=2)}"
+    text += f"\n{_legend(plan, sensitivity)}"
     text += "\nnot in the running:\n" + "\n".join(absent) if absent else ""
     _plot(options, lambda show: show.ranking(plan))
     emit(options, document, f"{text}\n{plan.why}")
+
+
+def _legend(plan: hush.Plan, sensitivity: hush.Sensitivity) -> str:
+    """What the columns and the sensitivity's names mean."""
+    words = [f"x best: {plan.loss} over the first row's"]
+    words += ["x limit: over the least of any noise"] if plan.limit is not None else []
+    words += [f"{name}: {meaning}" for name, meaning in _NORMS.items() if getattr(sensitivity, name) is not None]
+    tied = any(choice.loss < plan.value for choice in plan.ranking)
+    return "; ".join(words) + (
+        "\nless than 0.01 % apart counts as equal, and the plainest noise leads: x best may be just under 1" if tied else ""
+    )
 
 
 def _check_plot(options: argparse.Namespace) -> None:
