@@ -11,7 +11,7 @@ the least noise for a budget.
 from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
 from hush.cite import cite
-from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, MissingExtra, NotCertified, Unsupported
+from hush.errors import BudgetExceeded, HushError, IncompleteCall, InvalidParameter, LedgerError, MissingExtra, NotCertified, Unsupported
 from hush.ledger import Ledger
 from hush.limit import limit, optimal
 from hush.mechanism import Mechanism
@@ -52,6 +52,7 @@ __all__ = [
     "FlippedHuber",
     "Gaussian",
     "HushError",
+    "IncompleteCall",
     "InvalidParameter",
     "Laplace",
     "Ledger",
