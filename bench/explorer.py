@@ -61,7 +61,7 @@ def measure(quick: bool) -> Iterator[Line | Note]:
     if _chromium() is None:
         yield Note("No Chromium here; name one in HUSH_CHROMIUM.")
         return
-    for what, taken in _timed(10 if quick else 150).items():
+    for what, taken in _timed(10 if quick else 80).items():
         for against, value in (
             ("median", statistics.median(taken)),
             ("95 of 100 below", statistics.quantiles(taken, n=20, method="inclusive")[-1]),
@@ -78,7 +78,7 @@ BENCHMARKS = (
         fair="Measured by the page itself in headless Chromium, on random positions, so that hardly any state is met twice and what the "
         "server keeps does not help; server and browser share the machine.",
         rows="what moves",
-        minutes=2.0,
+        minutes=0.7,
         measure=measure,
     ),
 )

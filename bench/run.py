@@ -28,7 +28,7 @@ from record import Benchmark, Line, Note, as_json, duration, from_json
 
 ROOT = Path(__file__).resolve().parents[1]
 #: In the order in which they run and are shown.
-FILES = ("utility", "foundation", "sampling", "tables", "peers", "learn", "learn_errors", "latency", "growth")
+FILES = ("utility", "foundation", "sampling", "tables", "peers", "learn", "learn_errors", "latency", "explorer", "growth")
 README_BUDGET = "epsilon = 1, delta = 1e-6"
 
 

@@ -17,7 +17,7 @@ import hush
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "bench"
 #: Files of the frame itself, and a study of its own with the page it writes: everything else must be run by bench/run.py.
-FRAME = {"record", "marker", "page", "facts", "run", "environment", "learn_page", "learn_peers", "explorer", "explorer_table"}
+FRAME = {"record", "marker", "page", "facts", "run", "environment", "learn_page", "learn_peers"}
 
 
 @pytest.fixture

@@ -232,9 +232,11 @@ def test_far_arguments_raise_no_warning():
 
 
 def test_bad_parameters_are_refused_with_a_hint():
-    for kappa in (0.0, 1e-7, 1e9, math.nan, "2", True, None):
+    for kappa in (0.0, 1e-7, 1e9, math.nan, True, None):
         with pytest.raises(InvalidParameter, match=r"kappa must be a number from 1e-06 to 1e\+08.*write Asinh"):
             Asinh(kappa, 1.0)
+    with pytest.raises(InvalidParameter, match=r"kappa must be a number from .*write kappa=2, without quotes"):
+        Asinh("2", 1.0)
     for scale in (0.0, -1.0, math.inf):
         with pytest.raises(InvalidParameter, match=r"scale must be .*write Asinh"):
             Asinh(1.5, scale)

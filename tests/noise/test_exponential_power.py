@@ -211,9 +211,11 @@ def test_far_arguments_raise_no_warning():
 
 
 def test_bad_parameters_are_refused_with_a_hint():
-    for p in (0.99, 16.5, math.nan, "2", True, None):
+    for p in (0.99, 16.5, math.nan, True, None):
         with pytest.raises(InvalidParameter, match=r"p must be a number from 1 to 16.*write ExponentialPower"):
             ExponentialPower(p, 1.0)
+    with pytest.raises(InvalidParameter, match=r"p must be a number from .*write p=2, without quotes"):
+        ExponentialPower("2", 1.0)
     for scale in (0.0, -1.0, math.inf):
         with pytest.raises(InvalidParameter, match=r"scale must be .*write ExponentialPower"):
             ExponentialPower(1.5, scale)

@@ -101,6 +101,8 @@ class LogConcave(Noise):
     def _polish_centre(self, z: Array, v: Array) -> Array:
         """Near the centre log v carries no digits of 1/2 - v: finish on P(0 < Y < z) = 1/2 - v instead."""
         centre = v > 0.25
+        if not centre.any():
+            return z
         z = np.where(centre, np.where(v == 0.5, 0.0, z), z)
         for _ in range(4):
             inner = np.where(centre, z, 0.0)

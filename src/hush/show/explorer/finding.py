@@ -33,14 +33,17 @@ class Absence:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """A family's noise and what hush proves of it now: delta at the epsilon that is asked for, and at 0."""
+    """A family's noise and what hush proves of it now: delta at the epsilon that is asked for; more where it is asked for."""
 
     family: str
     noise: hush.Noise
     curve: hush.Curve = field(repr=False)
     epsilon: float
     delta: float
-    delta_at_zero: float
+
+    @cached_property
+    def delta_at_zero(self) -> float:
+        return float(self.curve.delta_upper(0.0))
 
     @property
     def words(self) -> str:
@@ -96,15 +99,15 @@ def _analysed(epsilon: float, delta: float, sensitivity: float, groups: int, rel
     def analysed(family: str, unit: hush.Noise | str) -> Finding | Absence:
         if isinstance(unit, str):
             return Absence(family, unit)
-        given = np.array([math.inf, math.inf])
+        given = math.inf
         for rise in _RISES:
             factor = sensitivity * (1.0 + rise)
             noise = unit if factor == 1.0 else unit.scaled(factor)
             curve = hush.curve(noise, bound, times=releases)
-            given = np.asarray(curve.delta_upper(np.array([epsilon, 0.0])))
-            if given[0] <= delta:
-                return Finding(family, noise, curve, epsilon, float(given[0]), float(given[1]))
-        return Absence(family, f"analysed again, its delta is {given[0]:.3g}, above the budget")
+            given = float(curve.delta_upper(epsilon))
+            if given <= delta:
+                return Finding(family, noise, curve, epsilon, given)
+        return Absence(family, f"analysed again, its delta is {given:.3g}, above the budget")
 
     return tuple(analysed(*entry) for entry in shelf.row(epsilon, delta, groups * releases))
 
