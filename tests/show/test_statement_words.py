@@ -14,7 +14,7 @@ from hush.statement import report
 from hush.statement.page import Statement
 from hush.statement.wording import Promise
 
-WHY = "Why you may read other numbers of the same answers"
+WHY = "You may read other numbers of the same answers, and all are true."
 
 
 def _short(page: Statement) -> str:
@@ -32,11 +32,11 @@ def test_a_planned_ledgers_page_says_why_its_numbers_are_not_those_asked_for() -
     ledger = _ledger()
     page = report(ledger)
     text = _short(page)
-    assert ledger.spent.epsilon < 0.95 and text.count(WHY) == 1 and "the point at the ledger's delta" in text
+    assert ledger.spent.epsilon < 0.95 and text.count(WHY) == 1 and "at the ledger's delta" in text
     # what the sentence says is so: a larger factor than e^epsilon, a larger probability than delta, and less than the pair's chance
     told = page.facts["promise"]
     assert told["odds_factor"] == pytest.approx(1.1 * math.exp(told["epsilon"])) and told["odds_exception"] > told["delta"]
-    alone = re.search(r"epsilon and delta alone give ([\d.]+) %", text)
+    alone = re.search(r"epsilon and delta alone would give ([\d.]+) %", text)
     assert alone and 0.0 <= float(alone[1]) / 100.0 - (1.0 - hush.error_sum(told["epsilon"], told["delta"]) / 2.0) < 0.001
     assert told["chance"] < float(alone[1]) / 100.0
 
@@ -49,14 +49,18 @@ def test_an_interactive_ledger_says_that_its_page_is_about_the_whole_budget() ->
 def test_nothing_is_explained_where_there_is_one_number_only() -> None:
     assert WHY not in _short(report(_ledger(delta=0.0)))
     assert Promise(1.0, 0.0).note("") == ""
-    assert "odds" not in Promise(300.0, 1e-6).note("this page takes it")  # the page says nothing of odds there
+    assert "odds" not in Promise(300.0, 1e-6).note("asked for")  # the page says nothing of odds there
 
 
 def test_a_releases_page_explains_itself_and_its_table_has_no_row_like_its_head() -> None:
     """The README's budget: 73.2 % from the pair, 72.4 % from the noise that was taken."""
     page = hush.release(3, hush.calibrate(1.0, 1e-6), ledger=None).report()
     text = _short(page)
-    assert "50 % to at most 72.4 %" in text and "epsilon and delta alone give 73.2 %" in text and "the point that was asked for" in text
+    assert (
+        "50 % to at most 72.4 %" in text
+        and "epsilon and delta alone would give 73.2 %" in text
+        and "(1, 1e-06), which was asked for" in text
+    )
     rows = [
         line.split("|")[1].strip() for line in page.markdown.split("## What was released")[1].split("\n## ")[0].splitlines() if "|" in line
     ]

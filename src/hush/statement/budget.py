@@ -24,10 +24,10 @@ __all__ = ["mechanisms", "of_ledger", "remaining"]
 
 #: A page is for reading; the ledger itself, and the JSON, have every entry.
 _MOST = 200
-#: Which point of the curve the page takes; a pure ledger has no other.
+#: Why the page takes this point of the curve; a pure ledger has no other.
 _POINT = {
-    "planned": "this page takes the point at the ledger's delta, whatever point each answer was asked for at",
-    "interactive": "this page takes the ledger's whole budget, however little of it is spent",
+    "planned": "at the ledger's delta, whatever pair each answer was asked for at",
+    "interactive": "the ledger's whole budget, however little of it is spent",
 }
 
 

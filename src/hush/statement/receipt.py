@@ -259,7 +259,7 @@ def _short(case: dict[str, Any], promise: Promise | None) -> tuple[Block, ...]:
     if promise is None:
         return (Text(f"There is {case['why_not']}.", strong=True),)
     blocks = [Text(sentence, strong=True) for sentence in promise.words(case["seen"])]
-    note = promise.note("this page takes the point that was asked for, where a ledger's page takes its own delta")
+    note = promise.note("which was asked for; a ledger's page takes the ledger's delta")
     return (*blocks, Text(note)) if note else tuple(blocks)
 
 

@@ -118,20 +118,20 @@ class Promise:
         return sentences
 
     def note(self, point: str) -> str:
-        """Why other numbers are told of the same answers; `point` says which pair this page takes. Nothing where there are no others."""
+        """Why other numbers are told of the same answers; `point` says why this pair. Nothing where there are no others."""
         reasons = []
         if self.delta > 0.0:
-            reasons.append(f"(epsilon, delta) is one point of a curve, on which a larger delta goes with a smaller epsilon, and {point}")
+            pair = f"({at_most(self.epsilon)}, {at_most(self.delta)})"
+            reasons.append(f"Privacy is a curve, the larger the delta the smaller the epsilon: this page takes its point {pair}, {point}.")
             if self.epsilon <= _LARGEST:
                 reasons.append(
-                    "the odds are bounded for each single outcome, which takes a factor of 1.1 e^epsilon and a "
-                    "probability larger than delta"
+                    "The odds above hold for each single outcome: that takes a factor 1.1 times e^epsilon, and a larger "
+                    "probability than delta."
                 )
         if percent(self.chance) != percent(self.chance_of_pair):
-            reasons.append(
-                f"the chance is that of the noise really used, where epsilon and delta alone give {percent(self.chance_of_pair)}"
-            )
-        return f"Why you may read other numbers of the same answers: {'; '.join(reasons)}." if reasons else ""
+            alone = percent(self.chance_of_pair)
+            reasons.append(f"The chance above is that of the noise really used: epsilon and delta alone would give {alone}.")
+        return " ".join(["You may read other numbers of the same answers, and all are true.", *reasons]) if reasons else ""
 
     @property
     def numbers(self) -> str:
