@@ -252,7 +252,7 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
 
 def one_sentence(message: str) -> None:
     assert "\n" not in message and len(message) < 400
-    assert message.endswith(".")
+    assert message.endswith((".", "?"))
     assert "Traceback" not in message
 
 

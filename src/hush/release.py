@@ -206,7 +206,7 @@ def _described(sensitivity: Mapping[str, Any]) -> str:
     return "sensitivity " + ", ".join(listed + known)
 
 
-@called_like("release(values, hush.calibrate(1.0, 1e-6), ledger=hush.Ledger('budget.ledger'))")
+@called_like("release(values, hush.calibrate(1.0, 1e-6), ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
 def release(
     values: Any,
     plan: Plan | Mechanism,

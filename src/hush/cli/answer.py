@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from hush.cli.ledger import opened
-from hush.cli.text import Command, number
+from hush.cli.text import Command, condition, listed, number
 from hush.errors import InvalidParameter
 
 __all__ = ["register"]
@@ -28,13 +28,20 @@ _EXAMPLES = {
   hush answer visits.parquet ... --ledger visits.ledger --out answer.parquet
 
 --plan shows the errors to expect and spends nothing. Bounds are yours to declare: low and high of a value (a value beyond them is
-clipped), how many groups of one unit count (--groups-per-unit), how many rows of one unit in a group (a fourth part, as in
---mean stay_days:0:30:2).""",
+clipped), how many groups of one unit count (--groups-per-unit), how many rows of one unit in a group (1 unless said: --count 3, or a
+fourth part, as in --mean stay_days:0:30:2). So --count counts each unit once in a group, however many rows it has there.
+
+--where takes one comparison and may be repeated: --where "age>=18" --where "ward == 'surgery'". --keys is a comma list; a key with a
+comma in it stands in double quotes: --keys 'maths,"art, music"'. The bins of --histogram age:0,50,100 are [0, 50) and [50, 100];
+values outside are dropped.
+
+Finding the best of all noises takes seconds; --family gaussian is the quick calibration.""",
     "sample": """examples:
   hush sample visits --rows 100000 --out visits.parquet
   hush sample visits --rows 1000 --out visits.csv""",
 }
-_CONDITION = re.compile(r"^\s*(\w[\w .]*?)\s*(==|!=|<=|>=|<|>|=)\s*(.+?)\s*$")
+_TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_LARGE_DELTA = 1e-4
 _COMPARE = {"==": "__eq__", "=": "__eq__", "!=": "__ne__", "<=": "__le__", ">=": "__ge__", "<": "__lt__", ">": "__gt__"}
 
 
@@ -91,63 +98,99 @@ def _measures(options: argparse.Namespace) -> dict[str, Any]:
         column, edges = _split(text, "histogram", "column:edge,edge,edge", 2, 2)
         made[f"{column}_histogram"] = tables.histogram(column, edges=[_value(edge, "histogram") for edge in edges.split(",")])
     for text in options.quantile:
-        column, level, *rest = _split(text, "quantile", "column:q:low:high", 4, 5)
-        q = float(_value(level, "quantile"))
-        made[f"{column}_q{level}".replace(".", "_")] = tables.quantile(column, q, **_bounds(rest, "quantile"))
+        name, measure = _quantile(text)
+        made[name] = measure
     if not made:
         raise InvalidParameter("nothing is asked for; add --count, --count-units, --sum, --mean, --variance, --histogram or --quantile.")
     return made
 
 
 def _filtered(table: Any, conditions: list[str]) -> Any:
+    """The rows for which every --where holds; the receipt says how each was read."""
+    from hush.tables.expression import must_have
+
     for text in conditions:
-        found = _CONDITION.match(text)
-        if not found:
-            raise InvalidParameter(f"--where needs a comparison such as age>=18 or ward==surgery, got {text!r}.")
-        column = table[found[1]]
-        value: Any = found[3].strip("'\"")
-        if column.type().is_numeric() or column.type().is_date():
-            value = _value(value, "where")
-        elif column.type().is_boolean():
-            value = value.lower() in ("true", "1", "yes")
-        table = table.filter(getattr(column, _COMPARE[found[2]])(value))
+        name, sign, value = condition(text)
+        column = table[must_have(table.columns, name, "--where")]
+        typed = _typed(value, column.type(), "where")
+        kept = table.filter(getattr(column, _COMPARE[sign])(typed))
+        told = f"{name} {'==' if sign == '=' else sign} {typed!r}" if isinstance(typed, str | bool) else f"{name} {sign} {typed}"
+        table = replace(kept, filters=(*table.filters, told))
     return table
+
+
+def _typed(text: str, kind: Any, flag: str) -> Any:
+    """A value of the command line in the column's own type."""
+    if kind.is_numeric() or kind.is_date():
+        return _value(text, flag)
+    if not kind.is_boolean():
+        return text
+    if text.lower() not in _TRUTH:
+        raise InvalidParameter(f"--{flag}: {text!r} is neither true nor false; write true or false.")
+    return _TRUTH[text.lower()]
 
 
 def _keys(options: argparse.Namespace, table: Any, names: list[str]) -> Any:
     """Public keys from the command line, in the column's own type."""
+    from hush.tables.expression import must_have
+
     if options.keys is None:
         raise InvalidParameter("--by needs --keys: a list of the groups to answer for, or private to find them with part of delta.")
     if options.keys == "private":
         return "private"
     if len(names) > 1:
         raise InvalidParameter("--keys lists the values of one column; with several columns write --keys private, or ask from Python.")
-    texts = [text.strip() for text in options.keys.split(",")]
-    kind = table[names[0]].type()
-    if kind.is_boolean():
-        return [text.lower() in ("true", "1", "yes") for text in texts]
-    return [_value(text, "keys") for text in texts] if kind.is_numeric() or kind.is_date() else texts
+    kind = table[must_have(table.columns, names[0], "--by")].type()
+    return [_typed(text, kind, "keys") for text in listed(options.keys, "keys")]
 
 
-def _answer(options: argparse.Namespace) -> None:
+def _quantile(text: str) -> tuple[str, Any]:
+    """The name and the aggregate of COLUMN:Q:LOW:HIGH; the order of --mean with the level last is met with the right one."""
+    from hush import tables
+
+    form = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median,"
+    column, level, *rest = _split(text, "quantile", form, 3, 5)
+    q = float(_value(level, "quantile"))
+    given = _bounds(rest, "quantile") if len(rest) > 1 or rest == ["private"] else {}
+    numbers = all(isinstance(given.get(end), int | float) for end in ("low", "high"))
+    if not given or not 0.0 <= q <= 1.0 or (numbers and given["low"] >= given["high"]):
+        raise InvalidParameter(f"--quantile needs {form} got {text!r}; q comes before the bounds.")
+    return f"{column}_q{level}".replace(".", "_"), tables.quantile(column, q, **given)
+
+
+def _planned(options: argparse.Namespace) -> Any:
+    """The plan of what the command line asks for."""
     from hush import tables
 
     if options.pure and options.delta:
         raise InvalidParameter("--pure means delta = 0; leave --delta out.")
     if not options.pure and options.delta is None:
         raise InvalidParameter("--delta is needed (for example --delta 1e-6), or --pure for delta = 0.")
+    if options.rows is not None and not options.plan:
+        raise InvalidParameter("--rows is the size of a group for which --plan shows errors; add --plan, or leave it out.")
     table = _filtered(tables.table(options.source, unit=options.unit, name=options.table, engine=options.engine), options.where)
     measures = _measures(options)
-    names = [name.strip() for name in options.by.split(",")] if options.by else []
+    names = listed(options.by, "by") if options.by else []
     if names:
         if options.groups_per_unit is None:
             raise InvalidParameter("--by needs --groups-per-unit: the most groups in which one unit counts.")
         query = table.group_by(*names, keys=_keys(options, table, names), groups_per_unit=options.groups_per_unit).aggregate(**measures)
     else:
         query = table.aggregate(**measures)
-    plan = query.plan(options.epsilon, 0.0 if options.pure else options.delta, family=options.family)
+    _progress("finding the least noise" + ("" if options.family else " (--family gaussian is quick)"))
+    try:
+        return query.plan(options.epsilon, 0.0 if options.pure else options.delta, family=options.family)
+    finally:
+        _progress("")
+
+
+def _answer(options: argparse.Namespace) -> None:
+    plan = _planned(options)
     if options.plan:
-        print(json.dumps({"errors": plan.errors(), "what_if": plan.what_if(), "why": plan.why}, indent=2) if options.json else plan)
+        _warn_of_delta(options)
+        rows = 1000 if options.rows is None else options.rows
+        document = {"errors": plan.errors(rows), "what_if": plan.what_if(), "why": plan.why} if options.json else None
+        print(json.dumps(document, indent=2) if options.json else plan.described(rows=rows))
         return
     if options.out and Path(options.out).suffix not in (".parquet", ".csv"):
         raise InvalidParameter(f"--out must end in .parquet or .csv, got {options.out!r}.")
@@ -161,6 +204,9 @@ def _answer(options: argparse.Namespace) -> None:
     if options.out and "://" not in options.out:
         _must_be_writable(options.out)
     ledger = opened(options.ledger) if options.ledger else None
+    _warn_of_delta(options)
+    if ledger is None:
+        print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
     try:
         if stream:
             receipt = plan.write(options.out, ledger=ledger, label=options.label, progress=_progress)
@@ -169,11 +215,19 @@ def _answer(options: argparse.Namespace) -> None:
     finally:
         if ledger is not None:
             ledger.close()
-    if not stream:
-        _write(options, made)
+        _progress("")
+    if stream:
+        _receipt(options, receipt, f"written to {options.out}")
         return
-    _progress("")
-    print(json.dumps({"file": options.out, "receipt": receipt}, indent=2) if options.json else f"written to {options.out}")
+    _write(options, made)
+
+
+def _warn_of_delta(options: argparse.Namespace) -> None:
+    if options.delta and options.delta > _LARGE_DELTA:
+        text = (
+            f"delta {options.delta:g} is large: of N people up to N x {options.delta:g} may be exposed outright; take a delta far below 1/N"
+        )
+        print(f"hush: warning: {text}.", file=sys.stderr)
 
 
 def _must_be_writable(out: str) -> None:
@@ -190,14 +244,26 @@ def _progress(text: str) -> None:
         print(f"\r\033[K{text} ..." if text else "\r\033[K", end="", file=sys.stderr, flush=True)
 
 
+def _receipt(options: argparse.Namespace, receipt: Any, where: str) -> None:
+    """What was promised and charged, for an answer that went to a file."""
+    from hush.tables.answer import summary_of
+
+    print(json.dumps({"file": options.out, "receipt": dict(receipt)}, default=str, indent=2) if options.json else summary_of(receipt))
+    print(where, file=sys.stderr)
+
+
 def _write(options: argparse.Namespace, made: Any) -> None:
-    _progress("")
     if options.out:
-        (made.to_parquet if options.out.endswith(".parquet") else made.to_csv)(options.out)
-        print(f"{len(made)} groups written to {options.out}", file=sys.stderr)
+        columnar = options.out.endswith(".parquet")
+        (made.to_parquet if columnar else made.to_csv)(options.out)
+        kept = 'the receipt is in its metadata, under "hush"' if columnar else "a CSV file holds no receipt: keep the lines above"
+        written = f"{len(made)} group{'' if len(made) == 1 else 's'} written to {options.out}; {kept}"
     if options.json:
         print(json.dumps({"answer": made.to_arrow().to_pylist(), "receipt": dict(made.receipt)}, default=str, indent=2))
-    elif not options.out:
+        print(written, file=sys.stderr) if options.out else None
+    elif options.out:
+        _receipt(options, made.receipt, written)
+    else:
         print(made)
     if options.plot is not None:
         from hush import show  # last: the answer is paid for, and must not be lost with a drawing
@@ -233,29 +299,33 @@ def register(command: Command) -> None:
     answer.add_argument("--unit", required=True, metavar="COLUMN", help="the column that says whose each row is")
     answer.add_argument("--table", metavar="NAME", help="the table of a DuckDB file")
     answer.add_argument("--by", metavar="COLUMNS", help="columns to group by, a comma list")
-    answer.add_argument("--keys", metavar="LIST", help="the groups to answer for, a comma list, or private")
+    answer.add_argument("--keys", metavar="LIST", help='the groups to answer for, a comma list ("a, b" in quotes is one), or private')
     answer.add_argument("--groups-per-unit", type=int, metavar="N", help="the most groups in which one unit counts")
-    answer.add_argument("--where", action="append", default=[], metavar="TEXT", help="keep rows with, for example, age>=18 (repeatable)")
-    answer.add_argument("--count", type=int, nargs="?", const=1, metavar="ROWS", help="rows, at most ROWS of a unit in a group (default 1)")
+    answer.add_argument(
+        "--where", action="append", default=[], metavar="TEXT", help="keep rows with, for example, age>=18; one comparison, repeatable"
+    )
+    at_most = "rows, at most ROWS per unit and group (1 unless said, so each unit counts once in a group)"
+    answer.add_argument("--count", type=int, nargs="?", const=1, metavar="ROWS", help=at_most)
     answer.add_argument("--count-units", action="store_true", help="units")
-    for flag, form in (
-        ("sum", "C:LOW:HIGH"),
-        ("mean", "C:LOW:HIGH"),
-        ("variance", "C:LOW:HIGH"),
-        ("histogram", "C:E,E,E"),
-        ("quantile", "C:Q:LOW:HIGH"),
+    for flag, form, more in (
+        ("sum", "COLUMN:LOW:HIGH", ""),
+        ("mean", "COLUMN:LOW:HIGH", ""),
+        ("variance", "COLUMN:LOW:HIGH", ""),
+        ("histogram", "COLUMN:E,E,E", ", by edges; values outside them are dropped"),
+        ("quantile", "COLUMN:Q:LOW:HIGH", ", 0.5 for the median"),
     ):
-        answer.add_argument(f"--{flag}", action="append", default=[], metavar=form, help=f"{flag} of a column (repeatable)")
+        answer.add_argument(f"--{flag}", action="append", default=[], metavar=form, help=f"{flag} of a column{more} (repeatable)")
     answer.add_argument("--epsilon", type=number, required=True, metavar="E")
     answer.add_argument("--delta", type=number, metavar="D")
     answer.add_argument("--pure", action="store_true", help="delta = 0")
-    answer.add_argument("--family", metavar="NAME", help="one noise family instead of the best")
+    answer.add_argument("--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick to calibrate")
     answer.add_argument("--ledger", metavar="FILE", help="charge this ledger (see `hush ledger new`)")
     answer.add_argument("--label", default="", metavar="TEXT", help="what the ledger's entry is called")
     answer.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
     answer.add_argument("--out", metavar="FILE", help="write the answer to a .parquet or .csv file")
     answer.add_argument("--plot", metavar="FILE", help="draw values and intervals into a .png, .svg or .html file")
     answer.add_argument("--plan", action="store_true", help="show the errors to expect; nothing is spent")
+    answer.add_argument("--rows", type=int, metavar="N", help="with --plan: errors for a group in which N rows count (default 1000)")
 
     made = command("sample", _sample, "write a made-up table to try things on", _EXAMPLES["sample"])
     made.add_argument("name", choices=("visits",), help="which table")

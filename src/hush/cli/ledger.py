@@ -10,6 +10,7 @@ from hush.cli.text import Command, emit, number, table
 from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
+from hush.noise.catalogue import in_words
 
 __all__ = ["opened", "register"]
 
@@ -38,8 +39,12 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 
 def _mechanism(entry: Entry) -> str:
-    parts = [str(part[0]) + (f" x {part[-1]}" if part[-1] > 1 else "") for part in entry.parts]
+    parts = [in_words(part[0]) + (f" x {part[-1]}" if part[-1] > 1 else "") for part in entry.parts]
     return ", ".join(parts) + (f", extra delta {entry.extra_delta:g}" if entry.extra_delta else "")
+
+
+def _pair(entry: Entry) -> str:
+    return "" if entry.epsilon is None else f"({entry.epsilon:.6g}, {entry.delta:.6g})"
 
 
 def opened(path: str) -> Ledger:
@@ -83,9 +88,14 @@ def _show(options: argparse.Namespace) -> None:
             )
         lines.append(_bar(share))
         last = entries if options.all else entries[-10:]
-        rows = [{"number": e.number, "time": e.time[:19], "label": printable(e.label, _LABEL), "what": _mechanism(e)} for e in last]
+        rows = [
+            {"number": e.number, "time": e.time[:19], "label": printable(e.label, _LABEL), "what": _mechanism(e), "pair": _pair(e)}
+            for e in last
+        ]
         if rows:
-            lines.append(table(rows, {"number": "no.", "time": "time (UTC)", "label": "label", "what": "mechanism"}, left=4))
+            columns = {"number": "no.", "time": "time (UTC)", "label": "label", "what": "mechanism"}
+            columns |= {"pair": "calibrated for"} if any(row["pair"] for row in rows) else {}
+            lines.append(table(rows, columns, left=5))
         if len(last) < len(entries):
             lines.append(f"({len(entries) - len(last)} earlier entries; --all shows them)")
     emit(options, document, "\n".join(lines))

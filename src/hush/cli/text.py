@@ -1,19 +1,27 @@
-"""How the command line reads numbers and prints tables."""
+"""How the command line reads numbers, lists and comparisons, and prints tables."""
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Command", "cell", "emit", "finite", "number", "numbers", "table"]
+from hush.errors import InvalidParameter
+
+__all__ = ["Command", "cell", "condition", "emit", "finite", "listed", "number", "numbers", "table"]
 
 #: (name, action, one line of help, examples) -> the new command's parser.
 Command = Callable[[str, Any, str, str], argparse.ArgumentParser]
+
+_CONDITION = re.compile(r"^\s*(\w[\w .]*?)\s*(==|!=|<=|>=|<|>|=)\s*(.+?)\s*$")
+_QUOTED = re.compile(r"""^(?:'[^']*'|"[^"]*")$""")
+_SEVERAL = re.compile(r"\b(and|or)\b(?=\s)|[&|<>=]", re.IGNORECASE)  # words of a second condition, in a value that is not in quotes
 
 
 def number(text: str) -> float:
@@ -40,6 +48,30 @@ def numbers(text: str) -> list[float]:
     low, high, count = number(parts[0]), number(parts[1]), int(parts[2])
     spaced = np.geomspace(low, high, count) if low > 0.0 and high > 0.0 else np.linspace(low, high, count)
     return [float(v) for v in spaced]
+
+
+def condition(text: str) -> tuple[str, str, str]:
+    """Column, sign and value of one comparison; several in one text are refused, because they would be read as one long value."""
+    found = _CONDITION.match(text)
+    if not found:
+        raise InvalidParameter(f"--where needs a comparison such as age>=18 or ward==surgery, got {text!r}.")
+    name, sign, value = found.groups()
+    if _QUOTED.match(value):
+        return name, sign, value[1:-1]
+    if _SEVERAL.search(value) or value[0] in "'\"":
+        raise InvalidParameter(
+            f"--where takes one comparison, got {text!r}; repeat --where for conditions that must all hold (for `or` ask from Python), "
+            "and put a value that holds such words or signs in quotes."
+        )
+    return name, sign, value
+
+
+def listed(text: str, flag: str) -> list[str]:
+    """A comma list; a value with a comma in it stands in double quotes."""
+    try:
+        return [value.strip() for value in next(csv.reader([text], skipinitialspace=True, strict=True))]
+    except (csv.Error, StopIteration) as failure:
+        raise InvalidParameter(f"--{flag} needs a comma list such as a,b or 'a,\"b, c\"', got {text!r}.") from failure
 
 
 def table(rows: list[dict[str, Any]], columns: dict[str, str], *, left: int = 0) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
@@ -13,6 +14,7 @@ from hush.ledger.entry import Entry, Part
 from hush.noise.discrete import Discrete
 from hush.noise.skellam import Skellam
 from hush.privacy.subsampling import Subsampled
+from hush.privacy.vector import compose
 
 __all__ = ["must_be_ledger", "refusal"]
 
@@ -26,7 +28,8 @@ def must_be_ledger(given: Any) -> None:
     """Refuse what is no ledger, such as a ledger's file name."""
     if given is not None and not callable(getattr(given, "spend", None)):
         path = repr(given) if isinstance(given, str) else "'budget.ledger'"
-        raise reject("ledger", given, "a Ledger, or None", f"write ledger=hush.Ledger({path})")
+        cap = "" if isinstance(given, str) and os.path.exists(given) else ", epsilon=3.0, delta=1e-5"
+        raise reject("ledger", given, "a Ledger, or None", f"write ledger=hush.Ledger({path}{cap})")
 
 
 def refusal(account: Account, grown: Account, entry: Entry) -> BudgetExceeded:
@@ -55,19 +58,34 @@ def _epsilon(value: float) -> str:
     return f"epsilon {_shown(value)}" if math.isfinite(value) else "no finite epsilon"
 
 
-def _shown(value: float, *, down: bool = False) -> str:
-    """Four digits, rounded to the honest side: up what is asked, down what is left."""
-    rounded = Context(prec=4, rounding=ROUND_FLOOR if down else ROUND_CEILING).create_decimal(Decimal(repr(value)))
+def _shown(value: float, *, digits: int = 4, down: bool = False) -> str:
+    """A few digits, rounded to the honest side: up what is asked, down what is left."""
+    rounded = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).create_decimal(Decimal(repr(value)))
     return f"{float(rounded):g}"
 
 
 def _would_fit(account: Account, entry: Entry, left: float) -> str:
     factor = _larger_noise(account, entry)
     if factor is not None:
-        return f"noise {factor:g} times as large would fit"
+        return f"noise {factor:g} times as large would fit{_in_epsilon(entry, factor)}"
     if entry.extra_delta == 0.0 and left > 0.0:  # the percent is what a composition's grid may cost
         return f"any release of at most epsilon {_shown(0.99 * left, down=True)} at delta 0 would fit"
     return "nothing of this kind would fit"
+
+
+def _in_epsilon(entry: Entry, factor: float) -> str:
+    """The epsilon of that noise at the delta asked for, rounded down; nothing where no pair was asked for, or it is not to be had."""
+    if entry.epsilon is None or entry.delta is None:
+        return ""
+    try:
+        curve = compose([_larger(part, factor) for part in entry.parts])
+        share = entry.delta - entry.extra_delta
+        epsilon = float(curve.epsilon_upper(share)) if share > 0.0 else curve.pure_epsilon
+    except HushError:
+        return ""
+    if not 0.0 < epsilon < entry.epsilon:
+        return ""
+    return f": that is about epsilon {_shown(epsilon, digits=2, down=True)} at delta {entry.delta:.6g}"
 
 
 def _larger_noise(account: Account, entry: Entry) -> float | None:

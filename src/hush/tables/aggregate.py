@@ -156,9 +156,10 @@ class Histogram(Measure):
         if self.edges is not None:
             edges = checked_edges(name, self.edges, value_kind(name, column, dates=True), MOST_BINS)
             value, labels = edge_index(column, edges), tuple(zip(self.edges[:-1], self.edges[1:], strict=True))
+            dropped = f"values outside [{self.edges[0]}, {self.edges[-1]}] are dropped"
         else:
             labels = checked_categories(name, self.categories or (), column.type(), MOST_BINS)
-            value = category_index(column, labels)
+            value, dropped = category_index(column, labels), "values in no category are dropped"
         names = [f"{name}.{i}" for i in range(len(labels))]
         return Prepared(
             name,
@@ -168,7 +169,7 @@ class Histogram(Measure):
             rows,
             bins=len(labels),
             labels=labels,
-            bounds_text=told(name, rows),
+            bounds_text=f"{told(name, rows)}, {dropped}",
         )
 
 
@@ -267,11 +268,13 @@ def numbers(column: Any) -> Array:
     return np.asarray(column, np.float64)
 
 
+@called_like("count(rows_per_unit=3)")
 def count(*, rows_per_unit: int = 1) -> Measure:
     """The number of rows, at most `rows_per_unit` of a unit in a group."""
     return Count(whole("rows_per_unit", rows_per_unit, 1, "write count(rows_per_unit=3), or count_units() to count units"))
 
 
+@called_like("count_units()")
 def count_units() -> Measure:
     """The number of units with a row in the group."""
     return CountUnits()
@@ -297,6 +300,7 @@ def variance(column: Any, *, low: Any, high: Any, rows_per_unit: int = 1) -> Mea
     return Variance(column, low, high, whole("rows_per_unit", rows_per_unit))
 
 
+@called_like("histogram('age', edges=[0, 18, 65, 120])")
 def histogram(
     column: Any, *, edges: Iterable[Any] | None = None, categories: Iterable[Any] | None = None, rows_per_unit: int = 1
 ) -> Measure:

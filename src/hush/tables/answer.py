@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, needs
-from hush.tables.chart import bars, text_table
+from hush.tables.chart import LEGEND, bars, fact_lines, text_table
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
     from hush.statement import Statement
 
-__all__ = ["Answer"]
+__all__ = ["Answer", "facts_of", "summary_of"]
 
 Array = NDArray[np.float64]
 _SHOWN = 20
@@ -85,29 +84,6 @@ class Answer:
 
     # -- on screen -----------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _facts(self) -> list[tuple[str, str]]:
-        receipt = self.receipt
-        guarantee, entry = receipt["guarantee"], receipt["ledger"]
-        facts = [
-            (
-                "guarantee",
-                f"(epsilon, delta) = ({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g}) for each {guarantee['unit']}, added or removed",
-            ),
-            (
-                "bounds",
-                f"at most {guarantee['groups_per_unit']} group"
-                + "s" * (guarantee["groups_per_unit"] > 1)
-                + f" of one {guarantee['unit']}; "
-                + "; ".join(receipt["bounds"]),
-            ),
-            ("noise", f"scaled to each column's bound. {receipt['why']}"),
-            ("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"),
-        ]
-        if receipt["threshold"] is not None:
-            facts.insert(2, ("keys", f"found privately: shown from {receipt['threshold']:.6g} noisy units on"))
-        return facts
-
     def _rows(self, most: int) -> list[list[str]]:
         shown = self.table.slice(0, most)
         columns = []
@@ -125,25 +101,71 @@ class Answer:
         ends = {f"{name}_{end}" for name in self.names for end in ("low", "high")}
         return [name for name in self.table.column_names if name not in ends]
 
+    def _heads(self) -> list[str]:
+        """The columns' names; that of a count says how many rows of a unit it counts, which may be fewer than there are."""
+        rows, unit = self.receipt.get("rows_per_unit", {}), self.receipt["guarantee"]["unit"]
+        where = " and group" if len(self._shown_columns) > len(self.names) else ""
+        return [
+            f"{name} (at most {rows[name]} row{'s' * (rows[name] > 1)} per {unit}{where})" if name in rows else name
+            for name in self._shown_columns
+        ]
+
+    def _chart(self) -> list[str]:
+        """Bars of the first column, where there are several to compare and something to draw."""
+        if not self.names or len(self) < 2:
+            return []
+        first = self.names[0]
+        value, low, high = (self[f"{first}{end}"][:_SHOWN].astype(float) for end in ("", "_low", "_high"))
+        return bars(value, low, high) if (value > 0.0).any() else []
+
+    def summary(self) -> str:
+        """The receipt in a few lines: guarantee, bounds, noise, ledger."""
+        return summary_of(self.receipt)
+
+    @property
+    def _nothing(self) -> str:
+        """Why no group is shown, and what to do about it; empty where one is."""
+        if len(self) or self.receipt["threshold"] is None:
+            return ""
+        return f"no group reached the threshold of {self.receipt['threshold']:.6g} units; group more coarsely, list the keys, or spend more"
+
     def __repr__(self) -> str:
-        rows = self._rows(_SHOWN)
-        chart = []
-        if self.names and rows:
-            first = self.names[0]
-            low, high = self[f"{first}_low"][:_SHOWN], self[f"{first}_high"][:_SHOWN]
-            chart = bars(self[first][:_SHOWN].astype(float), low.astype(float), high.astype(float))
-        lines = text_table(self._shown_columns, rows, chart)
+        chart = self._chart()
+        lines = text_table(self._heads(), self._rows(_SHOWN), chart, heading=self.names[0] if chart else "")
         if len(self) > _SHOWN:
-            lines.append(f"... and {len(self) - _SHOWN} more groups")
-        lines += [""] + [f"{name + ':':11}{text}" for name, text in self._facts]
-        return "\n".join(lines)
+            lines.append(f"... and {len(self) - _SHOWN} more group{'s' * (len(self) > _SHOWN + 1)}")
+        if self._nothing:
+            lines.append(self._nothing)
+        if chart:
+            lines.append(f"(bars of {self.names[0]}: {LEGEND})")
+        return "\n".join([*lines, "", self.summary()])
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self._shown_columns)
+        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self._heads())
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows(50))
-        more = f"<p>and {len(self) - 50} more groups</p>" if len(self) > 50 else ""
-        facts = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts)
+        more = f"<p>and {len(self) - 50} more groups</p>" if len(self) > 50 else f"<p>{self._nothing}</p>" * bool(self._nothing)
+        facts = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in facts_of(self.receipt))
         return f"<table><tr>{heads}</tr>{body}</table>{more}<table>{facts}</table>"
+
+
+def summary_of(receipt: Mapping[str, Any]) -> str:
+    """A receipt in a few lines, no wider than the terminal."""
+    return "\n".join(fact_lines(facts_of(receipt)))
+
+
+def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a reader wants to know of a receipt, by name."""
+    guarantee, entry = receipt["guarantee"], receipt["ledger"]
+    pair, unit, groups = f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})", guarantee["unit"], guarantee["groups_per_unit"]
+    facts = [("guarantee", f"(epsilon, delta) = {pair} for each {unit}, added or removed")]
+    if receipt.get("filters"):
+        facts.append(("rows", "only where " + ", and ".join(receipt["filters"])))
+    facts.append(("bounds", f"at most {groups} group{'s' * (groups > 1)} of one {unit}; {'; '.join(receipt['bounds'])}"))
+    if receipt["threshold"] is not None:
+        facts.append(("keys", f"found privately: shown from {receipt['threshold']:.6g} noisy units on"))
+    facts.append(("noise", f"{receipt['why'].rstrip('.')}; scaled to each column's bound."))
+    facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))
+    return facts
 
 
 def _plain(value: float) -> str:

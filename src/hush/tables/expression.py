@@ -86,8 +86,8 @@ def must_have(columns: Iterable[str], name: object, role: str) -> str:
     if not isinstance(name, str):
         raise InvalidParameter(f"{role} must be the name of a column, got {name!r}.")
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(map(repr, near))}" if near else f"the columns are {', '.join(map(repr, known[:20]))}"
-    raise InvalidParameter(f"{role} names the column {name!r}, which the table does not have; {hint}.")
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the columns are {', '.join(map(repr, known[:20]))}."
+    raise InvalidParameter(f"{role} names the column {name!r}, which the table does not have; {hint}")
 
 
 def bind(relation: Any, value: Any, role: str) -> Any:

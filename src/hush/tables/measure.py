@@ -105,7 +105,7 @@ def told(name: str, rows: int | None, low: Any = None, high: Any = None) -> str:
     inside = f" in [{low}, {high}]" if low is not None else ""
     if rows is None:
         return f"{name}: a unit's total{inside}"
-    return f"{name}: {rows} row{'' if rows == 1 else 's'} of a unit in a group" + (f", each{inside}" if inside else "")
+    return f"{name}: at most {rows} row{'' if rows == 1 else 's'} per unit and group" + (f", each{inside}" if inside else "")
 
 
 def value_kind(name: str, column: Any, *, dates: bool) -> Any:
@@ -116,8 +116,14 @@ def value_kind(name: str, column: Any, *, dates: bool) -> Any:
     if kind.is_timestamp():
         raise InvalidParameter(f"{name!r} needs numbers, got a column of type {kind}; use its .date() or .epoch_seconds() instead.")
     allowed = "numbers or dates" if dates else "numbers"
+    cast = (
+        "where text stands for numbers, convert the column in the file first, or in Python use "
+        f'table["{column.get_name()}"].try_cast("float64"), which makes other text null'
+        if kind.is_string()
+        else "cast it"
+    )
     raise InvalidParameter(
-        f"{name!r} needs a column of {allowed}, got one of type {kind}; cast it, or count it by histogram(categories=...)."
+        f"{name!r} needs a column of {allowed}, got one of type {kind}; {cast}; or count it by histogram(categories=...)."
     )
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import HushError, whole
+from hush.errors import HushError, called_like, whole
 from hush.ledger.refusal import must_be_ledger
 from hush.tables.answer import Answer
-from hush.tables.chart import text_table
+from hush.tables.chart import text_table, wrapped
 from hush.tables.measure import Prepared
 from hush.tables.reach import Reach
 from hush.tables.run import Request
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from hush.tables.query import Query
 
 __all__ = ["QueryPlan"]
+
+_KEYS = 5  # of a public list, as many are shown
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,7 @@ class QueryPlan:
             if name.endswith(".count"):
                 columns[name] = np.full(1, float(rows))
             elif name in measure.bin_columns:
-                columns[name] = np.full(1, rows / measure.bins + 1e9 * (measure.kind == "histogram"))  # far from 0, where ends are cut
-            elif measure.kind in ("count", "count_units"):
-                columns[name] = np.full(1, 1e9)
+                columns[name] = np.full(1, rows / measure.bins)
         low, high = interval(measure, columns, self.spent.mechanisms, 0.95)
         return float(np.max(high - low)) / 2.0
 
@@ -101,12 +101,14 @@ class QueryPlan:
         must_be_ledger(ledger)
         return Request(self.query, self.spent, self.options, self.for_bounds, ledger, label, level, progress)
 
+    @called_like("answer(ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(
         self, *, ledger: Ledger | None, label: str = "", level: float = 0.95, progress: Callable[[str], None] = lambda text: None
     ) -> Answer:
         """Spend, run, add noise."""
         return self._request(ledger, label, level, progress).answer()
 
+    @called_like("write('answer.parquet', ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def write(
         self,
         path: str | os.PathLike[str],
@@ -121,38 +123,49 @@ class QueryPlan:
         return self._request(ledger, label, level, progress).write(path)
 
     def __repr__(self) -> str:
-        spent, rows = self.spent, 1000
-        extra = self.for_bounds
+        return self.described()
+
+    def described(self, *, rows: int = 1000) -> str:
+        """The plan in words and tables, with errors for a group in which `rows` rows count."""
+        spent, extra, query = self.spent, self.for_bounds, self.query
         epsilon, delta = spent.epsilon + (extra.epsilon if extra else 0.0), spent.delta + (extra.delta if extra else 0.0)
         pair = f"(epsilon, delta) = ({epsilon:.6g}, {delta:.6g})"
-        head = f"{pair} for each {self.query.table.unit}, at most {spent.reach.groups} group{'s' * (spent.reach.groups > 1)}"
-        errors = [[name, f"+-{error:.4g}"] for name, error in self.errors(rows).items()]
-        sought = {measure.name for measure in self.query.search.measures} if self.query.search else set()
-        bounds = [
-            [f"{measure.name}: found privately; error per unit of range" if measure.name in sought else measure.bounds_text]
-            for measure in self.query.measures
-            if not measure.name.startswith(".")
-        ]
-        lines = [head, self.why, ""]
-        lines += text_table(
-            ["answer", f"95 % error, group of {rows} rows", "bounds"], [a + b for a, b in zip(errors, bounds, strict=True)], []
-        )
-        if spent.threshold is not None:
-            lines += [
-                "",
-                f"private keys: a group is shown from {spent.threshold:.4g} noisy units on (failure {spent.key_delta:.3g}, part of delta)",
-            ]
+        lines = [f"{pair} for each {query.table.unit}, at most {spent.reach.groups} group{'s' * (spent.reach.groups > 1)}"]
+        lines += wrapped(self.why)
+        if query.table.filters:
+            lines += wrapped("rows: only where " + ", and ".join(query.table.filters), hang=6)
+        if query.grouping.names and query.grouping.keys is not None:
+            lines += wrapped(f"groups: {_listed(query.grouping.names, query.grouping.keys)}", hang=8)
+        sought = {measure.name for measure in query.search.measures} if query.search else set()
+        errors = self.errors(rows)
         table = [
+            [
+                measure.name,
+                f"+-{errors[measure.name]:.4g}",
+                f"{measure.name}: found privately; error per unit of range" if measure.name in sought else measure.bounds_text,
+            ]
+            for measure in query.measures
+            if measure.name in errors
+        ]
+        lines += ["", *text_table(["answer", f"95 % error, group of {rows} rows", "bounds"], table, [])]
+        if spent.threshold is not None:
+            failure = f"(failure {spent.key_delta:.3g}, part of delta)"
+            lines += ["", f"private keys: a group is shown from {spent.threshold:.4g} noisy units on {failure}"]
+        return "\n".join([*lines, "", *self._alternatives()])
+
+    def _alternatives(self) -> list[str]:
+        """How errors change with the bounds."""
+        heads = ["groups per unit", "error"] + ["key threshold"] * (self.spent.threshold is not None)
+        rows = [
             [str(row["groups_per_unit"]), f"x {row['error']:.3g}", "" if row["threshold"] is None else f"{row['threshold']:.4g}"]
             for row in self.what_if()
         ]
-        lines += [
-            "",
-            *text_table(
-                ["groups per unit", "error", "key threshold"][: 3 if spent.threshold is not None else 2],
-                [r[: 3 if spent.threshold is not None else 2] for r in table],
-                [],
-            ),
-        ]
-        lines += ["halving the range of low and high halves the error of sums and means, and clips more"]
-        return "\n".join(lines)
+        last = "halving the range of low and high halves the error of sums and means, and clips more"
+        return [*text_table(heads, [row[: len(heads)] for row in rows], []), last]
+
+
+def _listed(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> str:
+    """The first few keys, each as it was read, and how many there are."""
+    shown = [repr(key[0]) if len(key) == 1 else repr(tuple(key)) for key in keys[:_KEYS]]
+    more = f", and {len(keys) - _KEYS} more" if len(keys) > _KEYS else ""
+    return f"{', '.join(names)} = {', '.join(shown)}{more} ({len(keys)} listed)"

@@ -5,6 +5,7 @@ Every description is immutable, checked when it is made, and fully determines th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,8 @@ class Table:
     relation: Any
     unit: str
     limits: Limits
+    #: the conditions of `filter`, for plans and receipts
+    filters: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -82,18 +85,29 @@ class Table:
         return f"{self.source.label}, unit {self.unit}"
 
     def __getitem__(self, name: str) -> Any:
-        return self.relation[must_have(self.columns, name, "the table")]
+        return self.relation[must_have(self.columns, name, "the expression")]
+
+    def __getattr__(self, name: str) -> Any:
+        """Only called for what there is not: a column is t["name"], because a column may have the name of a method."""
+        if not name.startswith("_") and name in self.columns:
+            raise AttributeError(f"a table has no attribute {name!r}; write table[{name!r}] for its column.")
+        raise AttributeError(f"a table has no attribute {name!r}.")
 
     def __repr__(self) -> str:
         return f"Table(unit={self.unit!r}, columns={list(self.columns)})"
 
     def filter(self, *conditions: Any) -> Table:
         """The rows for which all conditions hold; a condition may only use the values of its own row."""
+        told = []
         for condition in conditions:
+            if isinstance(condition, str) and condition not in self.columns and not condition.isidentifier():
+                raise InvalidParameter(f"filter takes an expression, got the text {condition!r}; write {_as_expression(condition)}.")
             found = bind(self.relation, condition, "filter")
             if not found.type().is_boolean():
                 raise InvalidParameter(f"filter needs a condition that is true or false, got one of type {found.type()}.")
-        return self.derived(lambda: self.relation.filter(*conditions), "filter")
+            told.append(str(found.get_name()))
+        kept = self.derived(lambda: self.relation.filter(*conditions), "filter")
+        return replace(kept, filters=(*self.filters, *told))
 
     def mutate(self, **columns: Any) -> Table:
         """New columns, each computed from the values of its own row."""
@@ -122,6 +136,7 @@ class Table:
         """
         return GroupedTable(self, grouped(self.relation, self.unit, names, keys, groups_per_unit))
 
+    @called_like("aggregate(n=tables.count())")
     def aggregate(self, **aggregates: Measure) -> Query:
         """Aggregates over all rows, as one group."""
         return GroupedTable(self, ungrouped()).aggregate(**aggregates)
@@ -134,6 +149,7 @@ class GroupedTable:
     table: Table
     grouping: Grouping
 
+    @called_like("aggregate(n=tables.count())")
     def aggregate(self, **aggregates: Measure) -> Query:
         """The aggregates to answer, by name: `n=count(), total=sum_("cost", low=0, high=500)`."""
         if not aggregates:
@@ -230,7 +246,7 @@ class Query:
         for_bounds = spending(self.search.sensitivity, SHARE * epsilon, SHARE * delta)
         return QueryPlan(self, spending(self.sensitivity, (1.0 - SHARE) * epsilon, (1.0 - SHARE) * delta, **chosen), options, for_bounds)
 
-    @called_like("answer(epsilon=1.0, delta=1e-6, ledger=hush.Ledger('budget.ledger'))")
+    @called_like("answer(epsilon=1.0, delta=1e-6, ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
         """Spend the budget and answer: `plan(...)` and its `answer` in one call."""
         return self.plan(epsilon, delta, **options).answer(ledger=ledger, label=label)
@@ -247,6 +263,13 @@ class Query:
         keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash)
         plan = integer_aggregates(self.table.relation, self.table.unit, self.grouping, self.measures, keyed, first)
         return Aggregates(self, plan)
+
+
+def _as_expression(text: str) -> str:
+    """What to write for a comparison given as text."""
+    found = re.match(r"^\s*(\w+)\s*(==|!=|<=|>=|<|>)\s*(\S+)\s*$", text)
+    column, sign, value = found.groups() if found else ("mark", ">", "5")
+    return f'table.filter(table["{column}"] {sign} {value})'
 
 
 def _check_names(keys: tuple[str, ...], measures: tuple[Prepared, ...]) -> None:

@@ -26,7 +26,10 @@ Array = NDArray[np.float64]
 
 def output_names(measure: Prepared) -> list[str]:
     """The answer's columns of an aggregate, without their ends."""
-    return [measure.name] if measure.kind != "histogram" else [f"{measure.name} {_bin(label)}" for label in measure.labels]
+    if measure.kind != "histogram":
+        return [measure.name]
+    last = len(measure.labels) - 1
+    return [f"{measure.name} {_bin(label, closed=i == last)}" for i, label in enumerate(measure.labels)]
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
@@ -78,8 +81,9 @@ def _columns_of(measure: Prepared, value: Array, low: Array, high: Array) -> lis
     return [(name, value[:, i], low[:, i], high[:, i]) for i, name in enumerate(names)]
 
 
-def _bin(label: Any) -> str:
-    return f"[{label[0]}, {label[1]})" if isinstance(label, tuple) else str(label)
+def _bin(label: Any, *, closed: bool) -> str:
+    """A bin without its right end; the last one has it."""
+    return f"[{label[0]}, {label[1]}{']' if closed else ')'}" if isinstance(label, tuple) else str(label)
 
 
 def _gone(rows: Any, value: Any) -> Any:

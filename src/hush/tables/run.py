@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import NotCertified
+from hush.errors import InvalidParameter, NotCertified
 from hush.noise.catalogue import plain_values
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow
@@ -105,9 +105,18 @@ class Request:
     def _prepare(self) -> None:
         """Everything that can fail without the data does so here."""
         if self.ledger is not None:
-            self.ledger.bind(self.query.table.fingerprint)
+            self._bind(self.ledger)
         for made in self.spent.mechanisms.values():
             made.prepare()
+
+    def _bind(self, ledger: Ledger) -> None:
+        try:
+            ledger.bind(self.query.table.fingerprint)
+        except InvalidParameter as failure:
+            if ledger.source in (None, self.query.table.fingerprint):
+                raise
+            same = "if this is the same data under another name or unit, open it by the name it had"
+            raise InvalidParameter(f"{str(failure).rstrip('.')}; {same}.") from failure
 
     def _exact(self, query: Query) -> Any:
         return query.aggregates(**self.options).to_arrow()
@@ -116,7 +125,9 @@ class Request:
         if self.ledger is None:
             return None
         parts = [*self.spent.parts, *(self.for_bounds.parts if self.for_bounds else [])]
-        entry = self.ledger.spend(parts, label=self.label, extra_delta=self.spent.key_delta)
+        # one calibration keeps the pair asked for; of two parts the sum does, but their composition on a grid may say a little more
+        asked = {"epsilon": self.spent.epsilon, "delta": self.spent.delta} if self.for_bounds is None else {}
+        entry = self.ledger.spend(parts, label=self.label, extra_delta=self.spent.key_delta, **asked)
         name = str(self.ledger.path) if self.ledger.path is not None else "a ledger in memory"
         return {"ledger": name, "number": entry.number, "label": self.label}
 
@@ -173,6 +184,7 @@ def receipt_of(query: Query, spent: Spending, level: float, charged: Any) -> dic
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "source": query.table.fingerprint,
         "engine": query.table.engine,
+        "filters": list(query.table.filters),
         "guarantee": {
             "epsilon": spent.epsilon,
             "delta": spent.delta,
@@ -184,10 +196,17 @@ def receipt_of(query: Query, spent: Spending, level: float, charged: Any) -> dic
         },
         "bounds": [measure.bounds_text for measure in query.measures if not measure.name.startswith(".")],
         "noise": plain_values(spent.noise),
-        "why": spent.plan.why,
+        "rows_per_unit": {m.name: m.totals[0].high for m in query.measures if m.kind == "count"},
+        "why": _used(spent.plan.why),
         "columns": {name: {"moves_by": spent.reach.linf[name], "step": made.step} for name, made in spent.mechanisms.items()},
         "threshold": spent.threshold,
         "key_delta": spent.key_delta,
         "level": level,
         "ledger": charged,
     }
+
+
+def _used(why: str) -> str:
+    """A plan says what to use; a receipt says what was used."""
+    noise, colon, rest = why.removeprefix("Use ").partition(": ")
+    return f"{noise} was used{colon}{rest}" if why.startswith("Use ") and colon else why

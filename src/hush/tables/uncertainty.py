@@ -45,7 +45,7 @@ def interval(measure: Prepared, columns: Mapping[str, Any], mechanisms: Mapping[
         widths = {name: Error(mechanisms[name].noise, mechanisms[name].step, rounded=False).half_width(level) for name in own}
         low = measure.answer({name: value - widths[name] for name, value in own.items()})
         high = measure.answer({name: value + widths[name] for name, value in own.items()})
-        return (np.maximum(low, 0.0), np.maximum(high, 0.0)) if measure.kind != "sum" else (low, high)
+        return low, high  # never cut at 0: a noisy -3 would lie outside its own [0, 0]
     if isinstance(measure.answer, Quantiles):
         return measure.answer.ends_where(measure.answer.counts(own), _reach(measure.answer, mechanisms, level))
     groups = next(iter(own.values())).size
