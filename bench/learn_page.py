@@ -1,8 +1,8 @@
 """Write the measured tables into docs/learn.md, between its markers.
 
-    python bench/learn_page.py            from docs/results/learn_*.jsonl, and the savings table computed anew
+    python bench/learn_page.py            from stored runs, and the savings table computed anew
 
-The results themselves come from `python -m hush.papers.flipped_huber.table3 --data FOLDER --out docs/results/learn_table3.jsonl`
+The runs come from `python -m hush.papers.flipped_huber.table3 --data FOLDER --out src/hush/papers/flipped_huber/table3.jsonl`
 (about 20 minutes on one core) and from `python bench/learn_peers.py --data FOLDER --out docs/results/learn_peers.jsonl --peer PYTHON`.
 """
 
@@ -17,7 +17,7 @@ from record import Line, from_json
 
 import hush
 from hush.learn import zcdp
-from hush.papers.flipped_huber.table3 import KINDS, PUBLISHED
+from hush.papers.flipped_huber.table3 import KINDS, PUBLISHED, stored
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, RESULTS = ROOT / "docs" / "learn.md", ROOT / "docs" / "results"
@@ -33,8 +33,7 @@ TITLES = {
 }
 
 
-def _read(name: str) -> list[dict]:
-    path = RESULTS / name
+def _read(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
@@ -66,7 +65,7 @@ def savings() -> str:
 
 def _by_set() -> dict[str, dict[str, dict]]:
     found: dict[str, dict[str, dict]] = {}
-    for row in _read("learn_table3.jsonl"):
+    for row in _read(stored()):
         found.setdefault(row["name"], {})[row["kind"]] = row
     return {name: found[name] for name in TITLES if name in found}
 
@@ -95,7 +94,7 @@ def test_errors() -> str:
 
 def chosen() -> str:
     """How often the zCDP route's best flipped Huber noise was a Gaussian."""
-    kinds = [row for row in _read("learn_table3.jsonl") if row["kind"] == "flipped Huber, zCDP"]
+    kinds = [row for row in _read(stored()) if row["kind"] == "flipped Huber, zCDP"]
     gaussian = sum(row["family"] == "Gaussian" for row in kinds)
     pairs = (
         ("flipped Huber, zCDP", "Gaussian, zCDP"),
@@ -119,7 +118,7 @@ def chosen() -> str:
 
 
 def peers() -> str:
-    lines = _read("learn_peers.jsonl")
+    lines = _read(RESULTS / "learn_peers.jsonl")
     mean = {(row["set"], row["epsilon"], row["method"]): row for row in lines}
     best = {}
     for kind in ("noisy SGD", "noisy GD"):

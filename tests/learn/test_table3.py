@@ -81,9 +81,9 @@ def test_a_row_of_the_table(folder):
 
 
 def test_the_page_shows_the_kept_results():
-    """docs/learn.md holds the numbers of docs/results, for every set and kind."""
+    """docs/learn.md holds the numbers of the stored run, for every set and kind."""
     text = (ROOT / "docs" / "learn.md").read_text()
-    rows = [json.loads(line) for line in (ROOT / "docs" / "results" / "learn_table3.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in table3.stored().read_text().splitlines()]
     assert {(row["name"], row["kind"]) for row in rows} == {(name, kind[0]) for name in NAMES for kind in table3.KINDS}
     for row in rows:
         assert f"{row['squared_error']:.3g} ({row['fresh_squared_error']:.3g})" in text, f"{row['name']}, {row['kind']}"

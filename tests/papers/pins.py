@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hush.papers.catalogue import make
-from hush.papers.item import Context, HeatMap, Item, Paper
+from hush.papers.item import Context, HeatMap, Item, Paper, Regions
 
 Items = Mapping[str, Item]
 HEAD = ("item", "what", "published", "verdict", "ours")
@@ -54,6 +54,9 @@ def assert_readable(items: Items, least: int) -> None:
     assert len({f.key for f in figures}) == len(figures) >= least
     for figure in figures:
         assert len(figure.description) > 40 and figure.x and figure.y and len(figure.title) <= 95, figure.key
+        if isinstance(figure, Regions):
+            assert all(name for row in figure.names for name in row)
+            continue
         if isinstance(figure, HeatMap):
             assert np.isfinite(figure.values).all()
             continue

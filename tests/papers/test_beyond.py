@@ -13,11 +13,12 @@ from papers import pins
 
 import hush
 from hush.papers.beyond import FULL, PAPER, QUICK, gain, plan, to_limit
-from hush.papers.item import CONFIRMED, CORRECTED, HeatMap
+from hush.papers.draw import COLOURS, picture, values
+from hush.papers.item import CONFIRMED, HeatMap, Regions
 from hush.sensitivity import Sensitivity
 
 EXPECTED = Path(__file__).with_name("expected_beyond.csv")
-ITEMS = {"beyond-1": 4, "beyond-10": 1, "beyond-50": 0, "beyond-along": 0}
+ITEMS = {"beyond-1": 1, "beyond-10": 0, "beyond-50": 0, "beyond-along": 0}
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,9 @@ def _rows(items):
                 for head, value in zip(grid.head[1:], row[1:], strict=True):
                     yield key, f"table {number}, {row[0]}, {head}", f"{value:.10g}" if isinstance(value, int | float) else value
         for figure in item.figures:
+            if isinstance(figure, Regions):
+                for up, names in zip(figure.up, figure.names, strict=True):
+                    yield from ((key, f"{figure.key} at ({e:.4g}, {up:.4g})", name) for e, name in zip(figure.across, names, strict=True))
             if isinstance(figure, HeatMap):
                 for up, row in zip(figure.up, figure.values, strict=True):
                     yield from ((key, f"{figure.key} at ({e:.4g}, {up:.4g})", f"{z:.10g}") for e, z in zip(figure.across, row, strict=True))
@@ -58,7 +62,7 @@ def test_every_number_is_the_pinned_one(items):
 
 def test_no_item_is_missing_and_verdicts_are_counted(items):
     assert {key: len(item.comparisons) for key, item in items.items()} == ITEMS
-    assert Counter(c.verdict for item in items.values() for c in item.comparisons) == {CONFIRMED: 4, CORRECTED: 1}
+    assert Counter(c.verdict for item in items.values() for c in item.comparisons) == {CONFIRMED: 1}
     assert "quick" in items["beyond-50"].text
     assert {c.function for item in items.values() for c in item.comparisons} <= {f"hush.{name}" for name in hush.__all__}
 
@@ -87,8 +91,24 @@ def test_the_quick_map_is_part_of_the_full_one():
         assert set(epsilons) <= set(FULL[k][0]) and set(deltas) <= set(FULL[k][1])
 
 
+def test_the_winners_are_drawn_as_a_map(items, tmp_path):
+    """One colour a family, the same in every map, as many letters as tell them apart, and a legend; the CSV names them."""
+    maps = [figure for item in items.values() for figure in item.figures if isinstance(figure, Regions)]
+    assert [figure.key for figure in maps] == ["beyond-winner-1", "beyond-winner-10"]
+    for figure in maps:
+        k = int(figure.key.rsplit("-", 1)[1])
+        assert all(name in figure.palette[: len(COLOURS)] for row in figure.names for name in row)
+        assert figure.palette[: len(COLOURS)] == maps[0].palette[: len(COLOURS)]
+        for d, row in zip(figure.up, figure.names, strict=True):
+            assert [plan(e, d, k).family.replace("_", " ") for e in figure.across] == list(row)
+        svg = picture(figure, tmp_path)
+        for name in {name for row in figure.names for name in row}:
+            assert f": {name} -->" in svg and COLOURS[figure.palette.index(name)].lower() in svg
+        assert values(figure).count("\n") == 1 + sum(map(len, figure.names))
+
+
 def test_figures_can_be_read(items):
-    pins.assert_readable(items, 4)
+    pins.assert_readable(items, 6)
     maps = [figure for item in items.values() for figure in item.figures if isinstance(figure, HeatMap)]
     assert min(np.min(figure.values) for figure in maps) >= -1e-9  # no gain or distance is below nothing
 

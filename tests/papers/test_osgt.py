@@ -24,7 +24,7 @@ ITEMS = (
     *("osgt-directions", "osgt-slide-delta", "osgt-slide-curves", "osgt-slide-variance", "osgt-slide-dimensions", "osgt-slide-components"),
     *("osgt-discrete-law", "osgt-discrete-privacy", "osgt-discrete-draws", "osgt-in-flipped-huber", "osgt-slips"),
 )
-LEAST = 98
+LEAST = 69
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_no_item_is_missing_and_verdicts_are_counted(items):
     assert tuple(items) == ITEMS
     verdicts = Counter(c.verdict for item in items.values() for c in item.comparisons)
     assert sum(verdicts.values()) >= LEAST
-    assert verdicts == {CONFIRMED: 65, CORRECTED: 33}
+    assert verdicts == {CONFIRMED: 60, CORRECTED: 9}
     assert all(c.why for item in items.values() for c in item.comparisons if c.verdict != CONFIRMED)
     names = [c.what for item in items.values() for c in item.comparisons]
     assert len({(item.key, c.what) for item in items.values() for c in item.comparisons}) == len(names)
@@ -53,7 +53,7 @@ def test_no_item_is_missing_and_verdicts_are_counted(items):
 
 #: computed at 20 to 50 digits by other means; (item, start of what, value, relative tolerance of the printed digits)
 ORACLE = (
-    ("osgt-fig2", "Fig. 6: V(15, 630)", 398.217473533015, 1e-12),
+    ("osgt-fig6", "Fig. 6: V(15, 630)", 398.217473533015, 1e-12),
     ("osgt-fig3", "Fig. 3: V(3, 40)", 27.7046783263346, 1e-12),
     ("osgt-fig4a", "epsilon at delta = 1e-10, OSGT", 0.936625756498584, 1e-12),
     ("osgt-fig4a", "epsilon at delta = 1e-10, Gaussian", 1.119945338753671, 1e-12),
@@ -63,27 +63,15 @@ ORACLE = (
     ("osgt-fig4a", "Fig. 4a: OSGT has", 0.1431, 4e-4),
     ("osgt-fig4b", "Fig. 4b: OSGT has", 0.1988, 3e-4),
     ("osgt-fig5", "superior zCDP", 4.847, 1e-4),
-    ("osgt-fig5", "exact divergence over the Gaussian's as alpha", 1.0516, 5e-5),
-    ("osgt-fig5", "exact divergence over the Gaussian's at alpha = 2", 1.0453, 5e-5),
-    ("osgt-fig5", "rho of pure zCDP", 0.018978268745616, 1e-12),
-    ("osgt-renyi-ranges", "slides: better Renyi privacy, (2, 20)", 3.436, 1.5e-4),
-    ("osgt-renyi-ranges", "slides: better Renyi privacy, (15, 630)", 19.715, 3e-5),
+    ("osgt-renyi-ranges", "slides: (15, 630)", 19.715, 3e-5),
     ("osgt-fig6", "(21) at epsilon = 0.9", 1.228721347992664e-14, 1e-9),
     ("osgt-fig6", "(22) at epsilon = 0.9", 2.22974e-11, 3e-6),
     ("osgt-fig6", "exact delta at 0.9, OSGT", 1.674639213408545e-15, 3e-4),  # an upper bound of a composition
     ("osgt-fig6", "exact delta at 0.9, Gaussian", 3.598414e-12, 2e-7),
-    ("osgt-fig6", "exact ratio OSGT/Gaussian at 0.3", 1.148, 4e-4),
     ("osgt-fig6", "OSGT is better beyond", 0.3864, 2e-4),
-    ("osgt-conjecture", "exact OSGT/Gaussian, (3, 40), k = 3, Delta = 1 each, epsilon = 0.3", 1.080, 5e-4),
     ("osgt-conjecture", "exact OSGT/Gaussian, (3, 40), k = 3, Delta = 1 each, epsilon = 1", 0.299, 2e-3),
-    ("osgt-conjecture", "exact OSGT/Gaussian, (3, 40), k = 64, Delta_2 = 1, epsilon = 1", 1.458, 5e-4),
-    ("osgt-conjecture", "exact OSGT/Gaussian, (3, 40), k = 400, Delta_2 = 1, epsilon = 1", 2.232, 3e-4),
     ("osgt-slide-delta", "OSGT, delta at epsilon = 0.5", 6.78659505064043e-5, 1e-12),
     ("osgt-slide-delta", "Gaussian, delta at epsilon = 0.5", 3.213977765790613e-4, 1e-12),
-    ("osgt-in-flipped-huber", "OSGT variance, epsilon = 0.3, best with m/sigma", 108.7228, 5e-7),
-    ("osgt-in-flipped-huber", "OSGT variance, epsilon = 3, best with m/sigma", 1.50636888434218, 1e-9),
-    ("osgt-in-flipped-huber", "OSGT variance, epsilon = 3, best in the stated box", 0.2293, 2e-4),
-    ("osgt-in-flipped-huber", "OSGT variance, epsilon = 0.3, infimum", 22.2222, 2e-5),
 )
 
 
@@ -91,6 +79,37 @@ ORACLE = (
 def test_against_the_independent_recomputation(items, item, start, value, tolerance):
     found = [c for c in items[item].comparisons if c.what.startswith(start)]
     assert len(found) == 1 and found[0].ours == pytest.approx(value, rel=tolerance)
+
+
+def test_tables_against_the_independent_recomputation(items):
+    orders = {row[0]: row[1:] for row in items["osgt-fig5"].grids[0].rows}
+    assert orders[1.0][0] == pytest.approx(0.018978268745616, rel=1e-12)  # the least rho of pure zCDP
+    assert [orders[a][2] for a in (1.0, 2.0, 4.0, 5.0)] == pytest.approx([1.0516, 1.0453, 1.0168, 0.9968], rel=6e-5)
+    assert dict(items["osgt-renyi-ranges"].grids[0].rows)["(2, 20)"] == pytest.approx(3.436, rel=1.5e-4)
+    eight = {row[0]: row[-1] for row in items["osgt-fig6"].grids[0].rows}
+    assert eight[0.3] == pytest.approx(1.148, rel=4e-4)
+    settings = {(name, e): ratio for name, e, ratio in items["osgt-conjecture"].grids[0].rows}
+    for name, e, ratio in (
+        ("(3, 40), k = 3, Delta = 1 each", 0.3, 1.080),
+        ("(3, 40), k = 3, Delta = 1 each", 1.0, 0.299),
+        ("(3, 40), k = 64, Delta_2 = 1", 1.0, 1.458),
+        ("(3, 40), k = 400, Delta_2 = 1", 1.0, 2.232),
+    ):
+        assert settings[name, e] == pytest.approx(ratio, rel=2e-3)
+    on_line = {row[0]: (row[2], row[3], row[6]) for row in items["osgt-in-flipped-huber"].grids[0].rows}
+    assert on_line[0.3][0] == pytest.approx(108.7228, rel=5e-7) and on_line[0.3][2] == pytest.approx(22.2222, rel=2e-5)
+    assert on_line[3.0][0] == pytest.approx(1.50636888434218, rel=1e-9) and on_line[3.0][1] == pytest.approx(0.2293, rel=2e-4)
+
+
+def test_hedges_are_respected(items):
+    """A conjecture with "may", a "can", and a sufficient condition are not corrected by cases that they do not speak of."""
+    (may,) = items["osgt-conjecture"].comparisons
+    (can,) = [c for c in items["osgt-fig6"].comparisons if " can " in c.published]
+    (enough,) = [c for c in items["osgt-fig3"].comparisons if c.what.startswith("Proposition 2: condition")]
+    assert " may " in f" {may.published[1:-1]} " and {may.verdict, can.verdict, enough.verdict} == {CONFIRMED}
+    assert "does not in the others" in may.why and "unnecessary" in enough.why
+    (superior,) = [c for c in items["osgt-fig5"].comparisons if "superior" in c.published]
+    assert superior.verdict == CORRECTED and "sufficiently large" in superior.why
 
 
 def test_discrete_tables_against_the_independent_recomputation(items):

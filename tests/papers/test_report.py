@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import base64
 import csv
+import hashlib
 import math
 import re
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -62,7 +66,7 @@ def _paper() -> Paper:
 
 def test_page_is_whole(tmp_path):
     paper = _paper()
-    path = write(make([paper], Context()), tmp_path / "out")
+    path = write(make([paper], Context()), tmp_path / "out", Context())
     text = path.read_text()
     assert not re.search(r'(?:src|href)="(?!data:|#)', text), "the page must need nothing else"
     assert text.count("<img") == 2 and 'alt="two curves"' in text and 'alt="four cells"' in text
@@ -82,6 +86,51 @@ def test_page_is_whole(tmp_path):
 def test_difference_of_what_is_no_number_is_not_a_number():
     made = compare("order", "A < B", 1.0, function="hush.delta", verdict=CONFIRMED)
     assert math.isnan(made.difference)
+
+
+def test_difference_from_nothing_is_not_a_number(tmp_path):
+    """Against a printed 0 there is no relative difference; the page and the CSV leave it empty or say nan."""
+    made = compare("limit", "0", 3.0, function="hush.delta", why="it is 3")
+    assert math.isnan(made.difference) and made.printed == 0.0
+    item = Item("item-a", "App.", "A limit", "", (made,))
+    text = write([(Paper("p", "A paper", "-", ()), [item])], tmp_path, Context()).read_text()
+    assert '<td class="number">3</td><td class="number"></td>' in text and "e+300" not in text
+
+
+@pytest.mark.parametrize(
+    ("context", "said"),
+    [
+        (Context(None, quick=True), "a quick run: coarser figures and fewer trials; without data sets"),
+        (Context(Path("sets"), quick=False), "a full run; with the data sets"),
+    ],
+)
+def test_the_page_says_what_run_it_is(tmp_path, context, said):
+    text = write(make([_paper()], context), tmp_path, context).read_text()
+    assert said in text.split("<nav")[0] and "stored run" in text.split("<nav")[0] and "can be recomputed" not in text
+
+
+def test_a_title_stands_once_on_the_page(tmp_path):
+    """Under the picture; the PNG, which may stand alone, has it inside."""
+    text = write(make([_paper()], Context()), tmp_path, Context()).read_text()
+    pictures = [base64.b64decode(found).decode() for found in re.findall(r"svg\+xml;base64,([^\"]*)", text)]
+    assert len(pictures) == 2 and text.count("<figcaption>Growth") == 1
+    assert "time (s)" in pictures[0] and "Growth" not in pictures[0] and "Ratio" not in pictures[1]
+
+
+def test_an_items_verdict_is_explained(tmp_path):
+    good, bad = compare("a", "1", 1.0, function="hush.delta"), compare("b", "1", 2.0, function="hush.delta", why="no")
+    for rows, said in (
+        ((good, bad), ", the gravest of its 2 comparisons (1 confirmed, 1 corrected)</p>"),
+        ((bad, bad), "corrected</strong></p>"),
+    ):
+        item = Item("item-a", "Fig. 2", "A figure", "", rows)
+        assert said in write([(Paper("p", "A paper", "-", ()), [item])], tmp_path, Context()).read_text()
+
+
+def test_distinct_printed_numbers_are_counted_once():
+    rows = [compare(f"q{n}", text, float(text), function="hush.delta") for n, text in enumerate(("1.5", "1.50", "2", "1.5"))]
+    rows.append(compare("q9", '"better"', 1.0, function="hush.delta", verdict=CONFIRMED))
+    assert counts([Item("a", "-", "-", "", tuple(rows[:3])), Item("b", "-", "-", "", tuple(rows[3:]))]) == (2, 5, 2, 5, 0, 0)
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------------------
@@ -136,6 +185,37 @@ def test_without_matplotlib_the_install_command_is_said_first(tmp_path, monkeypa
     assert "pip install 'hush[papers]'" in capsys.readouterr().err and not (tmp_path / "new").exists()
 
 
+_ENDED = """
+import sys
+from hush.cli import main
+from hush.papers import catalogue
+from hush.papers.item import Item, Paper
+
+def wait(context):
+    \"\"\"Waits.\"\"\"
+    print("ready", flush=True)
+    import time
+    time.sleep(60)
+    return Item("item-a", "-", "-", "")
+
+catalogue.paper = lambda key: Paper("p", "A paper", "-", (wait,))
+sys.exit(main(["papers", "zhao", "--json", "--out", sys.argv[1]]))
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_ended_by_a_signal_leaves_nothing(tmp_path, number, code):
+    """Neither hidden folders nor the parents that were made for it; folders that were there stay."""
+    (tmp_path / "there").mkdir()
+    command = [sys.executable, "-c", _ENDED, str(tmp_path / "there" / "nest" / "a" / "b")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+        assert run.stdout is not None and run.stdout.readline() == "ready\n"
+        assert len(list((tmp_path / "there" / "nest" / "a" / "b").iterdir())) == 1
+        run.send_signal(number)
+        assert run.wait(30) == code
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
 @pytest.mark.parametrize("before", [False, True])
 def test_a_stopped_run_leaves_nothing_new(tmp_path, monkeypatch, capsys, before):
     def stop(context):
@@ -159,7 +239,27 @@ def test_other_files_of_the_folder_stay(tmp_path, monkeypatch):
     (tmp_path / "mine.txt").write_text("kept")
     assert main(["papers", "zhao", "--out", str(tmp_path), "--json"]) == 0
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"mine.txt", "report.html", "comparisons.csv", "fig-a.png", "fig-a.csv", "fig-b.png", "fig-b.csv"}
+    assert names == {"mine.txt", "report.html", "report.sha256", "comparisons.csv", "fig-a.png", "fig-a.csv", "fig-b.png", "fig-b.csv"}
+
+
+def test_files_of_an_earlier_report_go_unless_they_were_changed(tmp_path, monkeypatch):
+    """Only what hush wrote, by name and content: a file that somebody changed, and one that a forged list names outside, stay."""
+    first = _paper()
+    monkeypatch.setattr(catalogue, "paper", lambda key: first)
+    out = tmp_path / "out"
+    assert main(["papers", "zhao", "--out", str(out), "--json"]) == 0
+    (out / "fig-b.png").write_text("mine now")
+    (tmp_path / "outside.txt").write_text("kept")
+    with (out / "report.sha256").open("a") as file:
+        file.write(f"{hashlib.sha256(b'kept').hexdigest()}  ../outside.txt\nno list at all\n")
+    item = first.items[0](Context())
+    fewer = Item("item-a", "Fig. 1", "A figure", "", item.comparisons)
+    monkeypatch.setattr(catalogue, "paper", lambda key: Paper("p", "A paper", "-", (lambda context: fewer,)))
+    assert main(["papers", "zhao", "--out", str(out), "--json"]) == 0
+    assert {path.name for path in out.iterdir()} == {"report.html", "report.sha256", "comparisons.csv", "fig-b.png"}
+    assert (tmp_path / "outside.txt").read_text() == "kept"
+    listed = dict(reversed(line.split("  ")) for line in (out / "report.sha256").read_text().splitlines())
+    assert listed == {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in ("report.html", "comparisons.csv")}
 
 
 # -- the whole report --------------------------------------------------------------------------------------------------------------
@@ -169,7 +269,7 @@ def test_the_quick_report_is_whole(built):
     """Every paper, at least 120 comparisons, every figure's files; progress counts over all papers, before each item."""
     assert tuple(built.items) == tuple(PAPERS)
     everything = [item for items in built.items.values() for item in items.values()]
-    assert counts(everything)[1] >= 500
+    assert counts(everything)[1] >= 440
     with (built.path.parent / "comparisons.csv").open() as file:
         assert len(list(csv.reader(file))) == 1 + counts(everything)[1]
     for figure in (figure for item in everything for figure in item.figures):

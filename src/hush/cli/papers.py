@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hush.cli.text import Command, emit
@@ -18,6 +22,23 @@ _EXAMPLES = """examples:
 Items that need real data sets say so when no folder is given (--data, or HUSH_DATA)."""
 
 
+@contextmanager
+def _ended_cleanly() -> Iterator[None]:
+    """A request to end (SIGTERM) unwinds as an interrupt does, so that nothing is left behind."""
+    if threading.current_thread() is not threading.main_thread():  # only there signals can be handled
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _papers(options: argparse.Namespace) -> None:
     from hush.papers.catalogue import report
     from hush.papers.item import Context
@@ -26,7 +47,8 @@ def _papers(options: argparse.Namespace) -> None:
         print(text, file=sys.stderr, flush=True)
 
     context = Context(Path(options.data) if options.data else None, options.quick)
-    path = report(options.papers, options.out, context, progress=None if options.json else progress)
+    with _ended_cleanly():
+        path = report(options.papers, options.out, context, progress=None if options.json else progress)
     emit(options, {"report": str(path), "comparisons": str(path.parent / "comparisons.csv")}, f"{path} is written.")
 
 

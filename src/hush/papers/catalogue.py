@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import shutil
 import tempfile
@@ -23,6 +24,8 @@ PAPERS = {
     "sas": "hush.papers.sas.paper",
     "beyond": "hush.papers.beyond",
 }
+#: the list of files of a report, with their sums, as sha256sum writes them
+WRITTEN = "report.sha256"
 Made = list[tuple[Paper, list[Item]]]
 Progress = Callable[[str], None]
 
@@ -53,21 +56,25 @@ def make(papers: Sequence[Paper], context: Context, *, progress: Progress | None
 def report(keys: Iterable[str], folder: Path, context: Context, *, progress: Progress | None = None) -> Path:
     """Make every item of the papers and write the report. What is wrong with the request is said before anything is made.
 
-    Guarantees: the folder gets its files when all are written, the report last; a run that ends early leaves nothing behind.
+    Guarantees: the folder gets its files when all are written, the report last, and files of an earlier report that this one has not are
+    removed unless they were changed; a run that ends early leaves nothing behind, neither files nor folders.
     """
     papers = [paper(key) for key in dict.fromkeys(keys or PAPERS)]
     _check(papers, context)
     ready()
-    new = not folder.exists()
-    parts = _inside(folder)
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    parts: Path | None = None
     try:
+        parts = _inside(folder)
         done = make(papers, context, progress=progress)
-        write(done, parts, progress=progress)
+        write(done, parts, context, progress=progress)
         return _moved(parts, folder)
     finally:
-        shutil.rmtree(parts, ignore_errors=True)
-        if new and not any(folder.iterdir()):
-            folder.rmdir()
+        if parts is not None:
+            shutil.rmtree(parts, ignore_errors=True)
+        for each in new:  # the innermost first; one that holds something stays, and so do those around it
+            if each.is_dir() and not any(each.iterdir()):
+                each.rmdir()
 
 
 def _check(papers: Sequence[Paper], context: Context) -> None:
@@ -93,9 +100,29 @@ def _inside(folder: Path) -> Path:
 
 
 def _moved(parts: Path, folder: Path) -> Path:
+    """Put the files in place, the report last, so that it is there when all that it names is."""
+    sums = {file.name: _sum(file) for file in parts.iterdir()}
+    (parts / WRITTEN).write_text("".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())), encoding="utf-8")
     try:
-        for file in sorted(parts.iterdir(), key=lambda file: file.name == REPORT):  # the report is there when all it names is
-            file.replace(folder / file.name)
+        for name in sorted(sums.keys() - {REPORT}):
+            (parts / name).replace(folder / name)
+        for name, digest in _earlier(folder).items():
+            if name not in sums and (folder / name).is_file() and _sum(folder / name) == digest:
+                (folder / name).unlink()
+        for name in (WRITTEN, REPORT):
+            (parts / name).replace(folder / name)
     except OSError as failure:
         raise InvalidParameter(f"out must be a folder whose files can be replaced, got {str(folder)!r} ({failure.strerror}).") from failure
     return folder / REPORT
+
+
+def _sum(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _earlier(folder: Path) -> dict[str, str]:
+    """What an earlier report wrote here: name -> sum. Lines that are no plain file name with a sum are passed over."""
+    if not (folder / WRITTEN).is_file():
+        return {}
+    pairs = (line.split("  ", 1) for line in (folder / WRITTEN).read_text(encoding="utf-8", errors="replace").splitlines())
+    return {pair[1]: pair[0] for pair in pairs if len(pair) == 2 and Path(pair[1]).name == pair[1]}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.errors import needs
-from hush.papers.item import Figure, HeatMap
+from hush.papers.item import Figure, HeatMap, Picture, Regions
 
 __all__ = ["picture", "ready", "values"]
 
@@ -28,8 +28,8 @@ def ready() -> None:
         import matplotlib  # noqa: F401
 
 
-def picture(figure: Figure | HeatMap, folder: Path) -> str:
-    """Write <key>.png and <key>.csv into the folder and return the SVG's text."""
+def picture(figure: Picture, folder: Path) -> str:
+    """Write <key>.png and <key>.csv into the folder and return the SVG's text, which leaves the title to the page around it."""
     ready()
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -43,14 +43,20 @@ def picture(figure: Figure | HeatMap, folder: Path) -> str:
     axes = canvas.subplots()
     if isinstance(figure, HeatMap):
         _cells(canvas, axes, figure)
+    elif isinstance(figure, Regions):
+        _regions(axes, figure)
     else:
         _lines(axes, figure)
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
-    canvas.text(0.5, 0.955, figure.title, ha="center", fontsize=11 if len(figure.title) <= 75 else 9.5)  # the whole width, at a fixed place
+    title = canvas.text(
+        0.5, 0.955, figure.title, ha="center", fontsize=11 if len(figure.title) <= 75 else 9.5
+    )  # the whole width, at a fixed place
     surface.draw()  # one drawing a file: savefig would make two
     imsave(folder / f"{figure.key}.png", surface.buffer_rgba(), format="png", dpi=120, pil_kwargs={"compress_level": 2})
     (folder / f"{figure.key}.csv").write_text(values(figure), encoding="utf-8")
+    title.remove()
+    canvas.subplots_adjust(top=0.975)
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": figure.key}):  # the same picture is the same file
         FigureCanvasSVG(canvas).print_svg(text, metadata={"Date": None, "Creator": None})
@@ -81,11 +87,44 @@ def _cells(canvas: Any, axes: Any, figure: HeatMap) -> None:
     across, up = _edges(figure.across, log=figure.log_x), _edges(figure.up, log=figure.log_y)
     shades = axes.pcolormesh(across, up, figure.values, cmap="cividis", shading="flat", rasterized=True)
     canvas.colorbar(shades, ax=axes, label=figure.z)
+    _centres(axes, figure)
+
+
+def _centres(axes: Any, figure: HeatMap | Regions) -> None:
+    """Ticks where the cells' values lie."""
     for axis, centres, log in ((axes.xaxis, figure.across, figure.log_x), (axes.yaxis, figure.up, figure.log_y)):
         if log:
             _log(axis)
         if log and len(centres) <= _FEW_CELLS:
             _ticks(axis, centres, digits=2)
+
+
+def _regions(axes: Any, figure: Regions) -> None:
+    """One colour a name, its letter in every cell, and the legend that says which is which."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    names = [name for name in figure.palette if any(name in row for row in figure.names)]
+    across, up = _edges(figure.across, log=figure.log_x), _edges(figure.up, log=figure.log_y)
+    numbers = [[names.index(name) for name in row] for row in figure.names]
+    colours = ListedColormap([COLOURS[figure.palette.index(name) % len(COLOURS)] for name in names])
+    axes.pcolormesh(across, up, numbers, cmap=colours, vmin=-0.5, vmax=len(names) - 0.5, edgecolors="white", linewidth=1.0)
+    letters = _letters(names)
+    for y, row in zip(figure.up, figure.names, strict=True):
+        for x, name in zip(figure.across, row, strict=True):
+            axes.text(x, y, letters[name], ha="center", va="center", fontsize=11, bbox={"facecolor": "white", "pad": 1.5, "linewidth": 0})
+    _centres(axes, figure)
+    key = [Patch(color=colours(index), label=f"{letters[name]}: {name}") for index, name in enumerate(names)]
+    axes.legend(handles=key, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=min(len(names), 4), frameon=False)
+    axes.figure.subplots_adjust(bottom=0.22)
+
+
+def _letters(names: Sequence[str]) -> dict[str, str]:
+    """The fewest first letters that tell the names apart."""
+    return {
+        name: next(name[:n] for n in range(1, len(name) + 1) if n == len(name) or sum(other.startswith(name[:n]) for other in names) == 1)
+        for name in names
+    }
 
 
 def _log(axis: Any) -> None:
@@ -139,14 +178,19 @@ def _edges(centres: Sequence[float], *, log: bool) -> list[float]:
     return [math.exp(e) for e in edges] if log else edges
 
 
-def values(figure: Figure | HeatMap) -> str:
-    """The figure's numbers as CSV: series, x, y; or x, y, z."""
+def values(figure: Picture) -> str:
+    """The figure's numbers as CSV: series, x, y; or x, y, z, where z may be a name."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if isinstance(figure, HeatMap):
         writer.writerow([figure.x, figure.y, figure.z])
         for up, row in zip(figure.up, figure.values, strict=True):
             writer.writerows([repr(float(across)), repr(float(up)), repr(float(z))] for across, z in zip(figure.across, row, strict=True))
+        return text.getvalue()
+    if isinstance(figure, Regions):
+        writer.writerow([figure.x, figure.y, "name"])
+        for up, names in zip(figure.up, figure.names, strict=True):
+            writer.writerows([repr(float(across)), repr(float(up)), name] for across, name in zip(figure.across, names, strict=True))
         return text.getvalue()
     writer.writerow(["series", figure.x, figure.y])
     for line in figure.series:

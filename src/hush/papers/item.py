@@ -22,6 +22,8 @@ __all__ = [
     "HeatMap",
     "Item",
     "Paper",
+    "Picture",
+    "Regions",
     "Series",
     "claim",
     "compare",
@@ -34,7 +36,10 @@ VERDICTS = (CONFIRMED, CORRECTED, NOT_REPRODUCIBLE)
 
 @dataclass(frozen=True)
 class Comparison:
-    """One published number beside ours. `published` is kept as it was printed; `function` is the hush name that gives ours."""
+    """One published number or statement beside ours. `function` is the hush name that gives ours.
+
+    `published` is a number as it was printed, a formula or condition, or the source's own words in double quotes; never our words.
+    """
 
     what: str
     published: str
@@ -45,11 +50,16 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """Relative difference, ours against the print; NaN where the print is no single number."""
-        printed = _value(self.published)
-        if printed is None or not math.isfinite(self.ours):
+        """Relative difference, ours against the print; NaN where the print is no single number, or 0."""
+        printed = self.printed
+        if printed is None or printed == 0.0 or not math.isfinite(self.ours):
             return math.nan
-        return abs(self.ours - printed) / max(abs(printed), 1e-300)
+        return abs(self.ours - printed) / abs(printed)
+
+    @property
+    def printed(self) -> float | None:
+        """The printed number, None where a statement was printed."""
+        return _value(self.published)
 
 
 def _value(printed: str) -> float | None:
@@ -139,6 +149,26 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
+class Regions:
+    """Which name rules where: names[row][column] at (x[column], y[row]). Names keep their colour by their place in `palette`."""
+
+    key: str
+    title: str
+    x: str
+    y: str
+    across: Sequence[float]
+    up: Sequence[float]
+    names: Sequence[Sequence[str]]
+    palette: Sequence[str]
+    description: str
+    log_x: bool = False
+    log_y: bool = False
+
+
+Picture = Figure | HeatMap | Regions
+
+
+@dataclass(frozen=True)
 class Grid:
     """A table that is no list of comparisons."""
 
@@ -156,7 +186,7 @@ class Item:
     title: str
     text: str
     comparisons: tuple[Comparison, ...] = ()
-    figures: tuple[Figure | HeatMap, ...] = ()
+    figures: tuple[Picture, ...] = ()
     grids: tuple[Grid, ...] = ()
 
     @property

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.papers.draw import picture
-from hush.papers.item import VERDICTS, Comparison, Grid, Item, Paper
+from hush.papers.item import VERDICTS, Comparison, Context, Grid, Item, Paper
 from hush.papers.reference import Reference, reference
 from hush.version import __version__
 
@@ -21,12 +21,12 @@ REPORT = "report.html"
 
 _STYLE = """
 :root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 74rem; margin: 0 auto; padding: 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; width: 100%; font-size: 0.88rem; }
 caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
 th, td { border-bottom: 1px solid #8886; padding: 0.25rem 0.5rem; text-align: left; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
-td.why { min-width: 16rem; }
+tbody th { min-width: 15rem; } td.why { min-width: 16rem; } td.said { text-align: right; min-width: 8rem; max-width: 16rem; }
 .confirmed { color: #007a55; } .corrected { color: #b34700; } .not { color: #a1006b; }
 @media (prefers-color-scheme: dark) { .confirmed { color: #4fd1a5; } .corrected { color: #ffa366; } .not { color: #ff8ad1; } }
 figure { margin: 1rem 0; } img { max-width: 100%; height: auto; background: #fff; }
@@ -35,7 +35,9 @@ figure { margin: 1rem 0; } img { max-width: 100%; height: auto; background: #fff
 """
 
 
-def write(papers: Iterable[tuple[Paper, list[Item]]], folder: Path, *, progress: Callable[[str], None] | None = None) -> Path:
+def write(
+    papers: Iterable[tuple[Paper, list[Item]]], folder: Path, context: Context, *, progress: Callable[[str], None] | None = None
+) -> Path:
     """Write report.html, comparisons.csv and the figures' files into the folder; return the report's path."""
     folder.mkdir(parents=True, exist_ok=True)
     made = list(papers)
@@ -53,33 +55,50 @@ def write(papers: Iterable[tuple[Paper, list[Item]]], folder: Path, *, progress:
     path.write_text(
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>Four papers, reproduced and audited</title><link rel="icon" href="data:,"><style>{_STYLE}</style></head><body><main>'
-        f"<h1>Four papers, reproduced and audited</h1><p>Made by hush {__version__}. Every number can be recomputed with the function "
-        f"named beside it; a link leads to what it is.</p>{''.join(body)}</main></body></html>\n",
+        f"<h1>Four papers, reproduced and audited</h1><p>{_run(context)}</p><p>{_READING}</p>{''.join(body)}</main></body></html>\n",
         encoding="utf-8",
     )
     return path
 
 
+_READING = (
+    "Our number is made with the function named beside it, to which a link leads; where that function reads a stored run, the item says "
+    "so, "
+    "and how to make it anew. What is published is a number as printed, a formula or condition, or, in quotation marks, the source's own "
+    "words. An item has the gravest verdict of its comparisons."
+)
+
+
+def _run(context: Context) -> str:
+    """What kind of run this is."""
+    kind = "a quick run: coarser figures and fewer trials" if context.quick else "a full run"
+    data = "with the data sets" if context.data is not None else "without data sets: items that need them say so"
+    return f"Made by hush {__version__}; {kind}; {data}."
+
+
 def counts(items: Iterable[Item]) -> tuple[int, ...]:
-    """Items, comparisons, and comparisons of each verdict."""
+    """Of one paper: items, comparisons, distinct printed numbers among them, and comparisons of each verdict."""
     listed = list(items)
-    verdicts = [c.verdict for item in listed for c in item.comparisons]
-    return (len(listed), len(verdicts), *(verdicts.count(verdict) for verdict in VERDICTS))
+    made = [c for item in listed for c in item.comparisons]
+    distinct = {c.printed for c in made} - {None}
+    verdicts = [c.verdict for c in made]
+    return (len(listed), len(made), len(distinct), *(verdicts.count(verdict) for verdict in VERDICTS))
 
 
 def _summary(made: list[tuple[Paper, list[Item]]]) -> str:
-    rows = [(paper.title, *counts(items)) for paper, items in made]
-    rows.append(("all", *counts(item for _, items in made for item in items)))
+    counted = [counts(items) for _, items in made]
+    rows = [(paper.title, *line) for (paper, _), line in zip(made, counted, strict=True)]
+    rows.append(("all", *map(sum, zip(*counted, strict=True))))
     links = "".join(f'<li><a href="#{paper.key}">{html.escape(paper.title)}</a></li>' for paper, _ in made)
     links += '<li><a href="#functions">Functions used</a></li>'
-    grid = Grid("Verdicts by paper", ("paper", "items", "comparisons", *VERDICTS), tuple(rows))
+    grid = Grid("Verdicts by paper", ("paper", "items", "comparisons", "distinct printed numbers", *VERDICTS), tuple(rows))
     return f"<nav aria-label='Papers'><ul>{links}</ul></nav>{_grid(grid)}"
 
 
 def _item(item: Item, folder: Path) -> str:
     parts = [f'<article aria-labelledby="{item.key}"><h3 id="{item.key}">{html.escape(item.place)}: {html.escape(item.title)}</h3>']
     if item.verdict:
-        parts.append(f"<p>Verdict: {_verdict(item.verdict)}</p>")
+        parts.append(f"<p>Verdict: {_verdict(item.verdict)}{_shares(item)}</p>")
     parts += [f"<p>{html.escape(part)}</p>" for part in item.text.split("\n\n") if part]
     for figure in item.figures:
         encoded = base64.b64encode(picture(figure, folder).encode()).decode()
@@ -90,6 +109,15 @@ def _item(item: Item, folder: Path) -> str:
     if item.comparisons:
         parts.append(_compared(item))
     return "".join(parts) + "</article>"
+
+
+def _shares(item: Item) -> str:
+    """How many comparisons have which verdict, where they differ."""
+    _, total, _, *verdicts = counts([item])
+    if total in verdicts:
+        return ""
+    some = ", ".join(f"{number} {verdict}" for number, verdict in zip(verdicts, VERDICTS, strict=True) if number)
+    return f", the gravest of its {total} comparisons ({some})"
 
 
 def _verdict(verdict: str) -> str:
@@ -110,9 +138,11 @@ def _table(label: str, inside: str) -> str:
 
 
 def _row(c: Comparison) -> str:
-    numbers = "".join(f'<td class="number">{text}</td>' for text in (html.escape(c.published), _number(c.ours), _number(c.difference)))
+    numbers = "".join(f'<td class="number">{text}</td>' for text in (_number(c.ours), _number(c.difference)))
+    why = f'<td class="why">{html.escape(c.why)}</td>' if c.why else "<td></td>"
     return (
-        f'<tr><th scope="row">{html.escape(c.what)}</th>{numbers}<td>{_verdict(c.verdict)}</td><td class="why">{html.escape(c.why)}</td>'
+        f'<tr><th scope="row">{html.escape(c.what)}</th><td class="said">{html.escape(c.published)}</td>{numbers}'
+        f"<td>{_verdict(c.verdict)}</td>{why}"
         f'<td><a href="#{reference(c.function).anchor}"><code>{_broken(c.function)}</code></a></td></tr>'
     )
 

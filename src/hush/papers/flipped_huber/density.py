@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 
@@ -50,9 +49,27 @@ def _forms() -> tuple[Comparison, ...]:
         ("(10): cdf in the tail, t = -3", "(sqrt(2 pi)/omega) Q(3)", printed.cdf(-3.0, a, g), float(noise.cdf(-3.0)), "cdf"),
         ("(11): variance", "gamma^2 [1 - ...]", printed.variance(a, g), noise.variance, "variance"),
         ("(12): Fisher information", "(1/gamma^2) [1 + ...]", printed.fisher(a, g), noise.fisher_information, "fisher_information"),
-        ("Sec. III-B: moment generating function, s = 0.7", "with P(s), P(-s)", printed.mgf(0.7, a, g), float(noise.mgf(0.7)), "mgf"),
-        ("(23): quantile in the centre, u = 0.9", "logarithm", printed.quantile(0.9, a, g), float(noise.ppf(0.9)), "ppf"),
-        ("(23): quantile in the tail, u = 0.999", "Q^-1", printed.quantile(0.999, a, g), float(noise.ppf(0.999)), "ppf"),
+        (
+            "Sec. III-B: moment generating function, s = 0.7",
+            "(sqrt(2 pi)/omega) [P(s) + P(-s)] e^(gamma^2 s^2/2)",
+            printed.mgf(0.7, a, g),
+            float(noise.mgf(0.7)),
+            "mgf",
+        ),
+        (
+            "(23): quantile in the centre, u = 0.9",
+            "-(gamma^2/alpha) sgn(2u - 1) log(1 - ...)",
+            printed.quantile(0.9, a, g),
+            float(noise.ppf(0.9)),
+            "ppf",
+        ),
+        (
+            "(23): quantile in the tail, u = 0.999",
+            "gamma sgn(2u - 1) Q^-1(...)",
+            printed.quantile(0.999, a, g),
+            float(noise.ppf(0.999)),
+            "ppf",
+        ),
     )
     return tuple(
         claim(
@@ -84,14 +101,14 @@ def _ends() -> tuple[Comparison, ...]:
         ),
         claim(
             "alpha = 0 is the Gaussian: largest difference of the densities",
-            "the same as Gaussian",
+            '"the same as Gaussian"',
             gaussian,
             holds=gaussian < 1e-14,
             function="hush.FlippedHuber.pdf",
         ),
         claim(
             "alpha/gamma = 100 is Laplace noise of scale gamma^2/alpha: largest difference of the densities",
-            "resembles Laplace",
+            '"resembles Laplace density"',
             laplace,
             holds=laplace < 1e-12,
             function="hush.FlippedHuber.pdf",
@@ -138,13 +155,6 @@ def _information() -> tuple[Comparison, ...]:
         compare("normalised Fisher information of Laplace noise", "2", Laplace(1.0).normalised_fisher_information, function=name),
         claim("least over alpha/gamma from 0.01 to 5", "> 1", min(information), holds=min(information) > 1.0, function=name),
         claim("largest over alpha/gamma from 0.01 to 5", "< 2", max(information), holds=max(information) < 2.0, function=name),
-        claim(
-            "Fig. 2: it rises with alpha/gamma; least step of 120",
-            "rises",
-            min(b - a for a, b in pairwise(information)),
-            holds=all(b > a for a, b in pairwise(information)),
-            function=name,
-        ),
         claim(
             "largest variance/gamma^2",
             "<= 1",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hush.learn import Lasso, LogisticRegression
 from hush.papers.flipped_huber.learning_data import NAMES, LearningSet, learning_set
 
-__all__ = ["KINDS", "PUBLISHED", "Row", "row", "table3"]
+__all__ = ["KINDS", "PUBLISHED", "Row", "row", "stored", "stored_run", "table3"]
 
 Array = NDArray[np.float64]
 
@@ -157,6 +157,20 @@ def table3(folder: Path, *, names: tuple[str, ...] = NAMES, splits: int = 2, qui
         parts = [_split(data, number) for number in range(splits)]
         for kind in KINDS:
             yield row(data, key, kind, parts, quick=quick)
+
+
+def stored() -> Path:
+    """The file of the stored run: it lies beside this module, in a wheel too."""
+    return Path(__file__).with_name("table3.jsonl")
+
+
+def stored_run() -> list[dict[str, Any]]:
+    """The rows of a stored run of `table3`, all sets and kinds; `python -m hush.papers.flipped_huber.table3` makes such a run anew.
+
+    >>> len(stored_run()) == len(PUBLISHED) * len(KINDS)
+    True
+    """
+    return [json.loads(text) for text in stored().read_text(encoding="utf-8").splitlines() if text.strip()]
 
 
 def main(arguments: list[str] | None = None) -> int:

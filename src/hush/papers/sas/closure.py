@@ -51,7 +51,7 @@ def _formulas() -> list[Comparison]:
         rows.append(
             claim(
                 f"(14): density at 1 of Y1 + Y2 by convolution, alpha = {alpha:g}",
-                "stable with c = 2^(1/alpha), d = 0",
+                "Y1 + Y2 = 2^(1/alpha) Y",
                 found,
                 holds=math.isclose(found, stated, rel_tol=1e-9),
                 function="hush.Stable.pdf",
@@ -63,7 +63,7 @@ def _formulas() -> list[Comparison]:
         rows.append(
             claim(
                 f"Lemma V.1: scale of one of {n} shares of Stable(1.7, 10)",
-                "strictly stable: gamma n^(-1/alpha)",
+                '"strictly stable"',
                 gamma,
                 holds=math.isclose(gamma, 10.0 * n ** (-1.0 / 1.7), rel_tol=1e-12) and isinstance(made.total, Stable),
                 function="hush.federated.share",
@@ -83,7 +83,7 @@ def closure(context: Context) -> Item:
     rows.append(
         claim(
             f"Lemma V.1: sums of 10 drawn shares against Stable(1.7, 10), {draws} sums: sqrt(n) times the largest gap of the cdf",
-            "the same law",
+            '"strictly stable"',
             score,
             holds=score < 2.7,
             function="hush.federated.Share.draw",
@@ -131,21 +131,21 @@ def _uses(message: float, ratio: float) -> tuple[Comparison, ...]:
     return (
         claim(
             "Sec. VI: epsilon of the sum of 100 shares of Stable(1.7), planned for 1",
-            "purely private while closed under convolution",
+            '"closed under convolution"',
             central,
             holds=math.isclose(central, 1.0, rel_tol=1e-9) and central <= 1.0 + 1e-12,
             function="hush.federated.Share.central",
         ),
         claim(
             "Sec. VI: epsilon of one of those 100 messages by itself",
-            "suited to local privacy",
+            '"such as federated learning"',
             message,
             holds=math.isfinite(message) and math.isinf(split),
             function="hush.federated.Share.local",
         ),
         claim(
             f"Sec. VI: {last} reports of local epsilon = 1: error of the sum, stable over Laplace",
-            "a particularly good choice for local privacy",
+            '"a particularly good choice for applications seeking to implement local differential privacy"',
             ratio,
             holds=ratio < 1.0,
             function="hush.federated.share",

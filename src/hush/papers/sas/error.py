@@ -70,7 +70,7 @@ def _formulas() -> tuple[Comparison, ...]:
         *rows,
         claim(
             "(35): as alpha -> 1; E|Y| at 1.001",
-            "the range (1, 2) is open at 1",
+            "alpha in (1, 2)",
             Stable(1.001, 1.0).mean_abs,
             holds=Stable(1.001, 1.0).mean_abs > 600.0 and math.isinf(Stable(1.0, 1.0).mean_abs),
             function="hush.Stable.mean_abs",
@@ -85,14 +85,14 @@ def _formulas() -> tuple[Comparison, ...]:
         ),
         claim(
             "after (37): (35) at alpha = 2, gamma = 3/sqrt 2",
-            "the Gaussian's, sigma = 3",
+            '"we recover the distortion of the Gaussian mechanism"',
             three,
             holds=math.isclose(three, Gaussian(3.0).mean_abs, rel_tol=1e-13),
             function="hush.Stable.mean_abs",
         ),
         claim(
             "Sec. V: the error is linear in the scale; gamma = 2 over gamma = 1",
-            "linear",
+            '"related linearly"',
             doubled,
             holds=math.isclose(doubled, 2.0, rel_tol=1e-14),
             function="hush.Stable.mean_abs",
@@ -197,7 +197,7 @@ def _ranking() -> tuple[Comparison, ...]:
     return tuple(
         compare(
             f"Sec. I: distortion compared with {name} noise, at epsilon = 1 (stable error over its error)",
-            "no number",
+            "-",
             plan(1.0).mean_abs / _error(family, 1.0, delta),
             function="hush.federated.calibrate_stable",
             why=why + end,

@@ -78,7 +78,7 @@ def _theorem() -> tuple[Comparison, ...]:
     rows = [
         claim(
             f"Theorem IV.4: epsilon at Delta = gamma, alpha = {a:g}",
-            "finite",
+            '"satisfies (5), epsilon -DP"',
             _pure(a, 1.0),
             holds=math.isfinite(_pure(a, 1.0)),
             function="hush.epsilon",
@@ -95,7 +95,7 @@ def _theorem() -> tuple[Comparison, ...]:
         *rows,
         claim(
             "(9) at alpha = 1, Delta = 5 gamma: epsilon in closed form",
-            "the largest log-ratio of densities",
+            "max log(p1(x)/p2(x))",
             closed,
             holds=math.isclose(closed, 2.0 * math.asinh(2.5), rel_tol=1e-12),
             function="hush.epsilon",
@@ -117,14 +117,14 @@ def _theorem() -> tuple[Comparison, ...]:
         ),
         claim(
             "epsilon grows with Delta (Definition 2 takes the largest); least step on Delta/gamma up to 8",
-            "worst at the sensitivity",
+            "Delta = max ||f(D1) - f(D2)||",
             min(float(v.min()) for v in steps.values()),
             holds=all((v > 0.0).all() for v in steps.values()) and largest < 0.0,
             function="hush.epsilon",
         ),
         claim(
             "after Definition 2: epsilon of a count, an unbounded query",
-            "bounded query if and only if bounded sensitivity",
+            '"if and only if a query f is bounded, the sensitivity of f is also bounded"',
             _pure(1.5, 1.0),
             holds=math.isinf(_pure(1.5, 1.0)),  # a query without a bound would have to have none
             function="hush.epsilon",
@@ -209,21 +209,21 @@ def _limits() -> tuple[Comparison, ...]:
         ),
         claim(
             "(32), one coordinate: x times the loss at x = 1e6, alpha = 1.5",
-            "the loss tends to 0, like (1 + alpha) Delta/x",
+            "L(x) -> 0",
             1e6 * far,
             holds=math.isclose(1e6 * far, 2.5, rel_tol=1e-4),
             function="hush.Stable.logpdf",
         ),
         claim(
             "(21): loss at x = 1e6, gamma = 10 over gamma = 1",
-            "the same limit for every gamma",
+            '"indistinguishably asymptotic for distinct choices of gamma"',
             wide / far,
             holds=math.isclose(wide / far, 1.0, rel_tol=1e-4),
             function="hush.Stable.logpdf",
         ),
         claim(
             "(32), two coordinates: loss at x = (1e6, best), alpha = 1.5",
-            "tends to 0 as ||x|| -> infinity",
+            "L(x) -> 0, ||x|| -> infinity",
             stuck,
             holds=abs(stuck) < 1e-3,
             function="hush.Stable.logpdf",
@@ -278,7 +278,7 @@ def _norms() -> tuple[Comparison, ...]:
         rows.append(
             claim(
                 f"(24): epsilon, m = {m}, every coordinate moves by gamma, alpha = 1.5",
-                "m times the largest term",
+                "m max |log(p1/p2)|",
                 ours,
                 holds=math.isclose(ours, m * one, rel_tol=1e-9),
                 function="hush.epsilon",
@@ -288,7 +288,7 @@ def _norms() -> tuple[Comparison, ...]:
         rows.append(
             claim(
                 f"(24): epsilon, m = 20, {norm} norm at most gamma, alpha = 1.5 (exact, even change)",
-                "at most m times the largest term",
+                "<= m max |log(p1/p2)|",
                 even,
                 holds=even <= 20.0 * one and even <= _vector(1.5, 20, norm),
                 function="hush.epsilon",

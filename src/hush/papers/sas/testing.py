@@ -100,21 +100,21 @@ def _bounds() -> tuple[Comparison, ...]:
     rows += [
         claim(
             "Sec. II-B: epsilon from a wanted p + q = 1/2",
-            "use (13) to determine epsilon",
+            '"use (13) to determine epsilon"',
             three,
             holds=math.isclose(hush.error_sum(three), 0.5, rel_tol=1e-12),
             function="hush.epsilon_for_error_sum",
         ),
         claim(
             "Sec. II-B: epsilon << 1 leaves no good test; least p + q at 0.01",
-            "not both low",
+            '"cannot achieve both low false positive and low false negative rates simultaneously"',
             small,
             holds=small > 0.99,
             function="hush.error_sum",
         ),
         claim(
             "Sec. II-A: epsilon = 0 is perfect privacy; least p + q",
-            "no information",
+            '"results in no new information"',
             hush.error_sum(0.0),
             holds=hush.error_sum(0.0) == 1.0,
             function="hush.error_sum",
@@ -130,12 +130,10 @@ def _exact(missed: Rates, stable: Stable) -> tuple[Comparison, ...]:
     curve, cauchy = hush.curve(stable), hush.curve(Stable(1.0, 1.0))
     tight = float(missed["staircase"][1][0])
     return (
-        claim(
-            "(12): least p + e^epsilon q along the stable curve", "at least 1", first, holds=first >= 1.0, function="hush.Curve.tradeoff"
-        ),
+        claim("(12): least p + e^epsilon q along the stable curve", ">= 1", first, holds=first >= 1.0, function="hush.Curve.tradeoff"),
         claim(
             "(12): least e^epsilon p + q along the stable curve",
-            "at least 1",
+            ">= 1",
             second,
             holds=second >= 1.0,
             function="hush.Curve.tradeoff",
@@ -149,14 +147,14 @@ def _exact(missed: Rates, stable: Stable) -> tuple[Comparison, ...]:
         ),
         claim(
             f"(13) for stable noise, alpha = {_AT_ONE:g}, epsilon = 1: exact least p + q",
-            "at least 0.5379",
+            ">= 0.5379",
             curve.least_error_sum,
             holds=curve.least_error_sum >= hush.error_sum(1.0),
             function="hush.Curve.least_error_sum",
         ),
         claim(
             "(13) for Cauchy noise, Delta = gamma: exact least p + q",
-            "at least 2/(1 + e^epsilon)",
+            ">= 2/(1 + e^epsilon)",
             cauchy.least_error_sum,
             holds=cauchy.least_error_sum >= hush.error_sum(cauchy.pure_epsilon)
             and math.isclose(cauchy.least_error_sum, 1.0 - 2.0 / math.pi * math.atan(0.5), rel_tol=1e-10),
@@ -193,14 +191,14 @@ def approximate(context: Context) -> Item:
     rows = [
         claim(
             "Sec. II-A: pure epsilon of the Gaussian mechanism",
-            "fails condition (5)",
+            '"fail to satisfy condition (5)"',
             gaussian,
             holds=math.isinf(gaussian),
             function="hush.epsilon",
         ),
         claim(
             "Definition 7: but it is (1, delta)-private; delta for sigma = sqrt 2",
-            "some delta > 0",
+            "delta > 0",
             at,
             holds=0.0 < at < 1.0,
             function="hush.delta",
@@ -212,7 +210,7 @@ def approximate(context: Context) -> Item:
         rows.append(
             claim(
                 f"(9): delta just below the pure epsilon (0.99 of it), alpha = {alpha:g}",
-                "delta = 0 at epsilon and beyond, not before",
+                "epsilon = max L(x)",
                 below,
                 holds=above == 0.0 < below,
                 function="hush.Curve.delta",

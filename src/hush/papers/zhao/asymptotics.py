@@ -11,7 +11,7 @@ import hush
 from hush.papers.item import Comparison, Context, Figure, Item, Series, claim
 from hush.papers.zhao.amounts import GRID, amount
 
-__all__ = ["half_sum", "theorem3", "theorem7"]
+__all__ = ["half_sum", "theorem3", "theorem7", "theorem7_1"]
 
 _SIGMA = "hush.gaussian.sigma"
 _DELTAS = (1e-2, 1e-4, 1e-6, 1e-9)
@@ -36,7 +36,7 @@ def _limit(
 ) -> Comparison:
     """A limit of 1, tried at two places on the way there; `earlier` is the first, `else_why` the reason where it is another."""
     holds = abs(nearer - 1.0) < min(allowed, abs(near - 1.0)) or abs(nearer - 1.0) < 1e-9
-    return claim(what, "1 (limit)", nearer, holds=holds, function=_SIGMA, why=f"still {near:.6g} at {earlier}" if holds else else_why)
+    return claim(what, "-> 1", nearer, holds=holds, function=_SIGMA, why=f"still {near:.6g} at {earlier}" if holds else else_why)
 
 
 def _at_large(method: str) -> list[Comparison]:
@@ -152,20 +152,23 @@ def theorem3(context: Context) -> Item:
     return Item("zhao-theorem3", "Theorems 2 and 3", "Bounds and limits of the optimum for DP", text, tuple(compared), figures)
 
 
+def theorem7_1(epsilon: float, delta: float) -> float:
+    """pDP-OPT over what Theorem 7 (1) prints for its limit, inverfc(delta)/(epsilon sqrt 2); inverfc by (14a)."""
+    inverse = float(half_sum(amount("mechanism3", 1.0, delta), 1.0, sign=-1))
+    return float(amount("pdp_optimal", epsilon, delta)) * epsilon * math.sqrt(2.0) / inverse
+
+
 def _pdp() -> list[Comparison]:
     """Lemmas 3 to 5, Theorem 7 (1), Remarks 7 and 8."""
-    made = []
-    for delta in (1e-2, 1e-6):
-        inverse = float(half_sum(amount("mechanism3", 1.0, delta), 1.0, sign=-1))  # inverfc(delta), by (14a)
-        near, nearer = (float(amount("pdp_optimal", e, delta)) * e * math.sqrt(2.0) / inverse for e in (1e-2, 1e-6))
-        what = f"Theorem 7 (1): pDP-OPT over inverfc(delta)/(epsilon sqrt 2), delta = {delta:g}, epsilon = 1e-6"
-        made.append(_limit(what, near, nearer, 0.01, "epsilon = 0.01", else_why=_TWICE))
+    near, nearer = (theorem7_1(e, 1e-2) for e in (1e-2, 1e-6))
+    what = "Theorem 7 (1): pDP-OPT over inverfc(delta)/(epsilon sqrt 2), delta = 0.01, epsilon = 1e-6"
+    made = [_limit(what, near, nearer, 0.01, "epsilon = 0.01", else_why=_TWICE)]
     made += [*_at_large("pdp_optimal"), *_at_small_delta("pdp_optimal")]
     grow = float(amount("pdp_optimal", 1e-6, 1e-5) / amount("optimal", 1e-6, 1e-5))
     made.append(
         claim(
             "Remark 7: pDP-OPT over DP-OPT at (1e-6, 1e-5)",
-            "unbounded",
+            "Theta(1/epsilon) -> infinity",
             grow,
             holds=grow > 10.0,
             function=_SIGMA,
@@ -176,7 +179,13 @@ def _pdp() -> list[Comparison]:
     ratio = through[1] / through[0]
     text = "epsilon times the amount for pDP that goes through (0, delta')-DP, at epsilon = 1e-6 over 1e-3, delta = 1e-5"
     made.append(
-        claim(f"Remark 8: {text}", "1 (order 1/epsilon)", ratio, holds=abs(ratio - 1) < 0.01, function="hush.gaussian.epsilon_free_sigma")
+        claim(
+            f"Remark 8: {text}",
+            '"is at the same order as"',
+            ratio,
+            holds=abs(ratio - 1) < 0.01,
+            function="hush.gaussian.epsilon_free_sigma",
+        )
     )
     return [*made, *_lemmas()]
 
@@ -201,8 +210,8 @@ def _lemmas() -> list[Comparison]:
             "<= 1",
             worst3,
             holds=worst3 <= 1.0,
-            function="hush.gaussian.dp_from_pdp",
-            why="",
+            function="hush.gaussian.pdp_delta",
+            why="Both from the noise itself, the DP delta by hush.delta.",
         ),
         claim(
             "Lemma 4: true pDP delta over its bound, largest of up to 75 Gaussian cases",
@@ -221,7 +230,9 @@ def theorem7(context: Context) -> Item:
     text = (
         "Probabilistic privacy asks for the loss itself to be bounded, and its least Gaussian amount grows like 1/epsilon as epsilon "
         "falls, while the one for DP stays bounded. Results (2) and (3) hold; the proof of (2) has a slip (see the appendix below). The "
-        "order 1/epsilon of (1) holds, but its constant, as we read it, is half the true one. The independent errata do not list that; it "
-        "follows from the printed (13a) and the printed limit of d, and the amounts here confirm it to twelve digits."
+        "order 1/epsilon of (1) holds, but its constant is half the true one. It is printed twice, in the theorem and in Appendix L, with "
+        "epsilon sqrt 2 below the bar as in (5), (7b), (9), (13b), (14b) and (15b); this holds for the version as extracted. The "
+        "independent errata do not list it; it follows from the printed (13a) and the printed limit of d, and the amounts here confirm it "
+        "to twelve digits."
     )
     return Item("zhao-theorem7", "Theorem 7, Lemmas 3 and 4", "Limits of the optimum for pDP", text, tuple(_pdp()), figures)
