@@ -23,7 +23,7 @@ from hush.tables.answer import Answer
 from hush.tables.arrow import arrow
 from hush.tables.distributed import write_on_executors
 from hush.tables.magnitude import bounds_from
-from hush.tables.recipe import Recipe, answer_table
+from hush.tables.recipe import Recipe, answer_table, closed_bins
 from hush.tables.spending import Spending
 from hush.version import __version__
 
@@ -197,6 +197,7 @@ def receipt_of(query: Query, spent: Spending, level: float, charged: Any) -> dic
         "bounds": [measure.bounds_text for measure in query.measures if not measure.name.startswith(".")],
         "noise": plain_values(spent.noise),
         "rows_per_unit": {m.name: m.totals[0].high for m in query.measures if m.kind == "count"},
+        "closed_bins": closed_bins(query.measures),
         "why": _used(spent.plan.why),
         "columns": {name: {"moves_by": spent.reach.linf[name], "step": made.step} for name, made in spent.mechanisms.items()},
         "threshold": spent.threshold,
