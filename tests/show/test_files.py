@@ -22,7 +22,7 @@ SOURCE = Path(hush.__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def chart() -> Any:
-    return show.curve({"a </script><b>": hush.Gaussian(4.0), "b": hush.Laplace(1.0)})
+    return show.curve({"a </script><b>": hush.Gaussian(4.0), "<!--<script>": hush.Laplace(1.0)})
 
 
 def test_png_and_svg(chart: Any, tmp_path: Path) -> None:
@@ -45,6 +45,7 @@ def test_the_page_opens_offline_and_is_described(chart: Any, tmp_path: Path) -> 
         label = seen.page.get_attribute("#chart", "aria-label")
         assert "falls from" in label
         assert seen.page.locator("#chart svg text", has_text="a </script><b>").count() >= 1
+        assert seen.page.locator("#chart svg text", has_text="<!--<script>").count() >= 1
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,15 @@ def test_the_page_opens_offline_and_is_described(chart: Any, tmp_path: Path) -> 
 def test_a_bad_path_is_one_sentence(chart: Any, path: Any, words: str) -> None:
     with pytest.raises(hush.InvalidParameter, match=words):
         show.save(chart, path)
+
+
+def test_a_chart_is_never_written_over_a_ledger(chart: Any, tmp_path: Path) -> None:
+    place = tmp_path / "l.svg"
+    hush.Ledger(place, epsilon=1.0, delta=1e-6).close()
+    before = place.read_bytes()
+    with pytest.raises(hush.InvalidParameter, match="is a ledger or another database"):
+        show.save(chart, place)
+    assert place.read_bytes() == before
 
 
 def test_what_is_no_chart_is_refused(tmp_path: Path) -> None:

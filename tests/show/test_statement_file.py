@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def test_the_file_is_left_as_it_was(path: Path) -> None:
     before = state(path.parent)
     made = report(path)
     assert "first" in made.markdown and "Data: visits" in made.markdown
-    assert "hush ledger verify 'a census.ledger'" in made.markdown
+    assert made.title == "Privacy statement: a census.ledger"
     assert state(path.parent) == before
 
 
@@ -97,6 +98,52 @@ def test_a_second_name_and_what_is_no_file_are_refused(path: Path, tmp_path: Pat
     for wrong in ("", "a\0b", b"x"):
         with pytest.raises(hush.InvalidParameter, match=r"ledger must be|subject must be"):
             report(wrong)
+
+
+def test_commands_name_the_file_as_it_was_given_and_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an open ledger and of a receipt, as it can be named where the caller stands."""
+    plan = hush.calibrate(1.0, 1e-6, family="laplace")
+    monkeypatch.chdir(path.parent.parent)
+    given = f"{path.parent.name}/{path.name}"
+    with hush.Ledger(path) as ledger:
+        made = hush.release(3, plan, ledger=ledger)
+        pages = [report(given), report(ledger), made.report()]
+    for page in pages:
+        line = next(line for line in page.markdown.splitlines() if line.startswith("hush ledger verify"))
+        assert line == f"hush ledger verify '{given}'" and main(shlex.split(line)[1:]) == 0
+    (path.parent / "sub").mkdir()
+    monkeypatch.chdir(path.parent / "sub")
+    assert f"hush ledger verify '{path}'" in made.report().markdown and f"hush ledger verify '{path}'" in report(path).markdown
+
+
+@pytest.mark.parametrize("way", ["itself", "a link", "its log", "another"])
+def test_a_statement_is_never_written_over_a_ledger(way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger, out = tmp_path / "b.md", tmp_path / "b.md"
+    hush.Ledger(ledger, epsilon=1.0, delta=1e-6).close()
+    watching = sqlite3.connect(ledger)
+    try:
+        watching.execute("SELECT count(*) FROM entries").fetchone()
+        if way == "a link":
+            out = tmp_path / "link.md"
+            out.symlink_to(ledger)
+        elif way == "its log":
+            out = tmp_path / "log.html"
+            out.symlink_to(f"{ledger}-shm")
+        elif way == "another":
+            out = tmp_path / "c.md"
+            hush.Ledger(out, epsilon=1.0, delta=1e-6).close()
+        before = {place.name: place.read_bytes() for place in tmp_path.iterdir()}
+        assert main(["report", str(ledger), "--out", str(out)]) == 2
+        said = capsys.readouterr().err
+        assert said == f"hush: {out} is a ledger or another database, and would be lost; choose another file.\n"
+        if way != "its log":
+            with pytest.raises(hush.InvalidParameter, match="would be lost"):
+                report(ledger).save(out)
+        assert {place.name: place.read_bytes() for place in tmp_path.iterdir()} == before
+    finally:
+        watching.close()
+    (tmp_path / "old.md").write_text("an older statement")
+    assert main(["report", str(ledger), "--out", str(tmp_path / "old.md")]) == 0  # other files may be written over
 
 
 def test_the_command_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from hush.cli.text import Command, emit
 
@@ -18,7 +19,10 @@ The ledger is only read: no lock is taken, and nothing is written beside it."""
 
 def _report(options: argparse.Namespace) -> None:
     from hush.statement import report
+    from hush.statement.snapshot import spare
 
+    if options.out is not None:
+        spare(Path(options.out), options.file)
     made = report(options.file)
     place = None if options.out is None else made.save(options.out)
     document = dict(made.facts) | ({"statement": str(place)} if place is not None else {})

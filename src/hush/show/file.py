@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from hush.errors import HushError, InvalidParameter, needs, reject
 from hush.show.look import altair
+from hush.statement.snapshot import spare
 
 __all__ = ["ready", "save"]
 
@@ -64,6 +65,7 @@ def ready(path: Any) -> Path:
     with needs("vl-convert", "saving a chart", extra="show"):
         import vl_convert  # noqa: F401
     altair()
+    spare(place)
     return place
 
 
@@ -85,10 +87,10 @@ def _library(version: str | None) -> str:
 def _page(spec: dict[str, Any], library: str) -> str:
     title = spec.get("title", "chart")
     title = title["text"] if isinstance(title, dict) else title
-    # inside a script nothing may look like the end of one
+    # inside a script nothing may look like the end of one, nor like a comment, which would hide the end
     return _PAGE.format(
         title=html.escape(str(title)),
         description=html.escape(str(spec.get("description", ""))),
-        spec=json.dumps(spec).replace("</", "<\\/"),
+        spec=json.dumps(spec).replace("<", "\\u003c"),
         library=library.replace("</script", "<\\/script"),
     )

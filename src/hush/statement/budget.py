@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from hush.errors import HushError
@@ -32,7 +33,7 @@ _POINT = {
 
 
 def of_ledger(ledger: Ledger, command: str) -> Statement:
-    """The statement of everything charged to a ledger; `command` names its file in commands, "" if it has none."""
+    """The statement of everything charged to a ledger; `command` is its file as a command can name it, "" if it has none."""
     log, account = ledger._read()
     rule = _rule(account)
     promise, lines = _promise(account), _lines(account)
@@ -41,14 +42,14 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
         Section("In short", _short(account, promise, rule)),
         Section("What was released", _released(entries, log.source)),
         Section("What is promised", _promised(account, promise, rule)),
-        Section("On what this rests", (Points(_assumptions(account, rule, promise)),)),
+        Section("On what this rests", (Points(_assumptions(account, rule, promise, bool(command))),)),
         Section("What it does not speak of", (Points(caution.NOT_COVERED),)),
         Section("Mechanisms and proofs", mechanisms(account.releases)),
         Section("What remains", remaining(account)),
         Section("How to check this", _checks(command, log.last, lines, account)),
         Section("Origin", (Text(f"Made by hush {__version__} on {now}, from the ledger alone; the ledger was only read."),)),
     )
-    name = command or "a ledger in memory"
+    name = Path(command).name if command else "a ledger in memory"
     facts = {
         "kind": "ledger",
         "hush": __version__,
@@ -120,7 +121,8 @@ def _short(account: Account, promise: Promise | None, rule: str) -> tuple[Block,
 
 
 def _pair(cap: Cap) -> str:
-    return f"(epsilon, delta) = ({at_least(cap.epsilon)}, {at_least(cap.delta)})"
+    """A promise, so rounded up."""
+    return f"(epsilon, delta) = ({at_most(cap.epsilon)}, {at_most(cap.delta)})"
 
 
 def _released(entries: tuple[Entry, ...], source: str | None) -> tuple[Block, ...]:
@@ -153,7 +155,7 @@ def _promised(account: Account, promise: Promise | None, rule: str) -> tuple[Blo
     return (Text(f"All entries together keep {promise.numbers}."), Text(caution.COMPOSED[rule]), whole, Text(promise.sources))
 
 
-def _assumptions(account: Account, rule: str, promise: Promise | None) -> tuple[str, ...]:
+def _assumptions(account: Account, rule: str, promise: Promise | None, kept: bool) -> tuple[str, ...]:
     relation = promise.neighbours if promise is not None else "add-remove"
     return (
         caution.neighbours(relation),
@@ -163,8 +165,8 @@ def _assumptions(account: Account, rule: str, promise: Promise | None) -> tuple[
         "Numbers that move, of a table: the groups in which a unit may count, times the numbers behind one group's answers. A mean "
         "has two, a sum and a count, and groups that are found privately need a count of units. Each is divided by its own bound.",
         caution.ADAPTIVE[rule],
-        "Noise: drawn exactly as stated, on a lattice, after the charge was on disk; a noise may stand for a procedure that is at least as "
-        "private.",
+        f"Noise: drawn exactly as stated, on a lattice, after the charge was {'on disk' if kept else 'made (in memory, not on disk)'}; "
+        "a noise may stand for a procedure that is at least as private.",
     )
 
 
@@ -193,7 +195,9 @@ def remaining(account: Account) -> tuple[Block, ...]:
     text += f" at delta {at_least(cap.delta)}."
     blocks: list[Block] = [Meter(account.share, text)]
     more = f"A further release with a pure epsilon of at most {at_least(left.epsilon)} (less 1 %) still fits"
-    more += f", and failure probabilities of {at_least(left.delta, 3)}" if cap.delta else ""
+    if cap.delta:  # a filter keeps a reserve for failure probabilities; elsewhere both come out of the same room
+        together = "and with it" if isinstance(account, Filter) else "or, instead,"
+        more += f", {together} failure probabilities of {at_least(left.delta, 3)}"
     blocks.append(Text(f"{more}. Composition is not addition: several small releases may fit together where one large one does not."))
     if isinstance(account, Filter):
         blocks.append(Text("Under this ledger's rule the first release pays once for turning divergences into epsilon and delta."))

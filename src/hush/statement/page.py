@@ -13,6 +13,7 @@ from typing import Any
 
 from hush.errors import InvalidParameter, reject
 from hush.ledger.entry import printable
+from hush.statement.snapshot import spare
 
 __all__ = ["Code", "Meter", "Points", "Section", "Statement", "Table", "Text"]
 
@@ -167,10 +168,11 @@ class Statement:
         return f"<article><h3>{_escaped(self.title)}</h3>{self._body('h4')}</article>"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file that ends in .html or .md, and return its path."""
+        """Write the page to a file that ends in .html or .md, and return its path. A ledger is never written over."""
         if not isinstance(path, str | os.PathLike) or Path(os.fspath(path)).suffix.lower() not in (".html", ".md"):
             raise reject("path", path, "a file name that ends in .html or .md", "write 'statement.html'")
         place = Path(path)
+        spare(place)
         try:
             place.write_text(self.html if place.suffix.lower() == ".html" else self.markdown, encoding="utf-8")
         except OSError as failure:

@@ -19,6 +19,7 @@ from hush.sensitivity import Sensitivity
 from hush.statement import caution, check
 from hush.statement.budget import mechanisms, plain_entry, remaining
 from hush.statement.page import Block, Code, Points, Section, Statement, Table, Text
+from hush.statement.snapshot import from_here
 from hush.statement.wording import Promise, at_most
 from hush.version import __version__
 
@@ -310,6 +311,6 @@ def _checks(case: dict[str, Any], lines: str, said: str) -> tuple[Block, ...]:
         )
     charged = case["receipt"]["ledger"]
     if charged is not None and charged.get("ledger") and charged["ledger"] != "a ledger in memory":
-        file = shlex.quote(Path(charged["ledger"]).name)
+        file = shlex.quote(from_here(charged["ledger"]))
         blocks += [Text("The charge, in the ledger:"), Code(f"hush ledger verify {file}\nhush report {file}", "sh")]
     return tuple(blocks)

@@ -18,11 +18,13 @@ from pathlib import Path
 from hush.errors import InvalidParameter, LedgerError, reject
 from hush.ledger import Ledger
 
-__all__ = ["reading"]
+__all__ = ["from_here", "reading", "spare"]
 
 _TRIES = 40
 #: A ledger of so many bytes holds more entries than anybody reads.
 _LARGEST = 1 << 30
+#: How SQLite's files begin: a database, and a write-ahead log of either byte order.
+_STARTS = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 @contextmanager
@@ -50,6 +52,32 @@ def reading(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
                 yield found
         except LedgerError as failure:
             raise LedgerError(str(failure).replace(str(copy), str(given))) from failure
+
+
+def from_here(path: str | os.PathLike[str]) -> str:
+    """A file's full name, or the shorter one that it has in the folder where we stand: both work in a command."""
+    full, here = Path(path), Path.cwd()
+    return str(full.relative_to(here) if full.is_relative_to(here) else full)
+
+
+def spare(place: Path, *ledgers: str | os.PathLike[str]) -> None:
+    """Refuse to write over a ledger: one of these, a file that SQLite keeps beside one of these, or any other SQLite database."""
+    if not place.exists():
+        return
+    companions = (Path(f"{os.path.realpath(one)}{end}") for one in ledgers for end in ("", "-wal", "-shm", "-journal"))
+    if any(other.exists() and place.samefile(other) for other in companions) or _is_database(place):
+        raise InvalidParameter(f"{place} is a ledger or another database, and would be lost; choose another file.")
+
+
+def _is_database(place: Path) -> bool:
+    if not place.is_file():
+        return False
+    try:
+        with place.open("rb") as file:
+            start = file.read(16)
+    except OSError:  # whoever writes to it will say so
+        return False
+    return start.startswith(_STARTS)
 
 
 def _bytes(path: Path) -> tuple[bytes, bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from hush.errors import InvalidParameter, reject
@@ -13,7 +12,7 @@ from hush.ledger import Ledger
 from hush.statement.budget import of_ledger
 from hush.statement.page import Statement
 from hush.statement.receipt import of_receipt
-from hush.statement.snapshot import reading
+from hush.statement.snapshot import from_here, reading
 
 __all__ = ["report"]
 
@@ -35,9 +34,16 @@ def report(subject: Any, *, ledger: Ledger | str | os.PathLike[str] | None = Non
         if ledger is not None:
             raise InvalidParameter("ledger= belongs to the report of a release; the report of a ledger needs no other one.")
         with reading(subject) as found:
-            return of_ledger(found, Path(found.path).name if found.path is not None else "")
+            return of_ledger(found, _named(subject))
     receipt = subject if isinstance(subject, Mapping) else getattr(subject, "receipt", getattr(subject, "receipt_", None))
     if not isinstance(receipt, Mapping):
         raise reject("subject", subject, "a ledger, a release, an answer, a fitted model or a receipt", "write report('census.ledger')")
     with reading(ledger) if ledger is not None else nullcontext() as found:
         return of_receipt(receipt, found)
+
+
+def _named(subject: Ledger | str | os.PathLike[str]) -> str:
+    """The file as a command can name it where the caller stands: a name as it was given; "" for a ledger in memory."""
+    if not isinstance(subject, Ledger):
+        return os.fspath(subject)
+    return "" if subject.path is None else from_here(subject.path)
