@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,11 @@ def test_densities_are_the_densities(plan: hush.Plan) -> None:
     steps = [row for row in rows if row["name"] == "lattice"]
     assert smooth[7]["density"] == float(hush.OSGT(3.0, 6.3).pdf(smooth[7]["x"]))
     assert 0.5 * sum(row["density"] for row in steps) == pytest.approx(1.0, abs=0.02)
+    fine = show.densities(hush.Discrete(hush.Gaussian(3.0), 0.001))
+    rows = values(fine)
+    width = rows[1]["x"] - rows[0]["x"]
+    assert len(rows) <= 2003 and rows[-1]["x"] == -rows[0]["x"] >= 7.7 and "from -7.73 to 7.73" in fine.to_dict()["description"]
+    assert width * sum(row["density"] for row in rows) == pytest.approx(1.0, abs=0.02)
     assert {row["name"] for row in values(show.densities(plan))} >= {"Laplace(scale=0.999998)", "Gaussian(sigma=4.22468)"}
 
 
@@ -113,6 +119,15 @@ def test_ranking_has_every_family_the_limit_and_the_reasons(plan: hush.Plan) -> 
     }
     assert plan.limit is not None
     assert [(row["low"], row["high"]) for row in rows if "low" in row] == [(plan.limit.lower, plan.limit.upper)] * 2
+
+
+def test_the_line_below_which_no_noise_can_be_stands_where_that_is_proved(plan: hush.Plan) -> None:
+    wide = dataclasses.replace(plan)
+    wide.__dict__["limit"] = hush.Bracket(1.0, 1.5)  # of a real limit both ends look alike
+    layers = [layer for layer in show.ranking(wide).to_dict()["layer"] if "low" in layer["data"]["values"][0]]
+    rule = next(layer for layer in layers if layer["mark"]["type"] == "rule")
+    assert rule["data"]["values"][0][rule["encoding"]["x"]["field"].removesuffix(":Q")] == 1.0
+    assert {row["from"] for row in values(show.ranking(wide)) if "from" in row} == {1.0}
 
 
 @pytest.mark.parametrize("mode", ["planned", "interactive"])
@@ -165,7 +180,7 @@ def test_answer_shows_its_groups_by_name() -> None:
     assert set(drawn) == {(m, g) for m in ("n", "days") for g in ("a", "b | <b>")}
     assert drawn["n", "a"]["value"] == answer["n"][0] and drawn["days", "b | <b>"]["high"] == answer["days_high"][1]
     bins = table.aggregate(days=tables.histogram("days", edges=[0, 5, 10])).plan(1.0, 1e-6, family="gaussian").answer(ledger=None)
-    assert {row["name"] for row in values(show.release(bins))} == {"[0, 5)", "[5, 10)"}
+    assert {row["name"] for row in values(show.release(bins))} == {name.partition(" ")[2] for name in bins.names}
 
 
 def test_every_chart_is_described_titled_and_in_colours_that_can_be_told_apart(plan: hush.Plan) -> None:
@@ -216,6 +231,9 @@ def _encodings(spec: Any) -> list[dict[str, Any]]:
         (lambda: show.tradeoff(hush.Gaussian(1.0), epsilon=1.0), "given together"),
         (lambda: show.tradeoff(hush.Gaussian(1.0), epsilon=-1.0, delta=0.1), "epsilon must be"),
         (lambda: show.tradeoff(hush.Gaussian(1.0), points=2), "points must be"),
+        (lambda: show.tradeoff(hush.Gaussian(1.0), points="a"), "points must be a whole number"),
+        (lambda: show.tradeoff(hush.Gaussian(1.0), points=61.5), "points must be a whole number"),
+        (lambda: show.tradeoff(hush.Gaussian(1.0), points=1002), "points must be a whole number from 5 to 1001"),
         (lambda: show.densities(hush.curve(hush.Gaussian(1.0))), "noises must be a noise"),
         (lambda: show.ranking(hush.Gaussian(1.0)), "write hush.calibrate(1.0, 1e-6)"),
         (lambda: show.ledger("nothing.ledger"), "there is no ledger nothing.ledger"),
@@ -225,6 +243,8 @@ def _encodings(spec: Any) -> list[dict[str, Any]]:
             lambda: show.release(hush.release([1.0, 2.0], hush.calibrate(1.0, 1e-6, family="laplace"), ledger=None), names=["a"]),
             "names must be",
         ),
+        (lambda: show.release(hush.release(1.0, hush.calibrate(1.0, 1e-6, family="laplace"), ledger=None), names=5), "names must be"),
+        (lambda: show.release(hush.release(1.0, hush.calibrate(1.0, 1e-6, family="laplace"), ledger=None), names="a"), "names must be"),
     ],
 )
 def test_bad_input_is_one_sentence(call: Any, words: str) -> None:

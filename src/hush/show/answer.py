@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,8 @@ def release(release: Any, *, names: Any = None, level: float = 0.95) -> Any:
 def _of_release(release: Release, names: Any, level: float) -> list[dict[str, Any]]:
     value = np.asarray(release.value).ravel()
     low, high = (np.asarray(end).ravel() for end in release.interval(level))
+    if names is not None and (isinstance(names, str) or not isinstance(names, Iterable)):
+        raise reject("names", names, f"{value.size} different texts, one for each number", "write names=['north', 'south']")
     labels = [str(i + 1) for i in range(value.size)] if names is None else [str(name) for name in names]
     if len(labels) != value.size or len(set(labels)) != len(labels):
         raise reject("names", names, f"{value.size} different texts, one for each number")

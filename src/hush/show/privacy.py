@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, deltas, epsilons, reject
+from hush.errors import InvalidParameter, deltas, epsilons, reject, whole
 from hush.privacy.curve import Curve, OneNumber
 from hush.show.look import INK, PALE, altair, colour, dressed
 from hush.show.subject import budget, curves
@@ -106,7 +106,8 @@ def tradeoff(
     e^epsilon a + b >= 1 - delta and a + e^epsilon b >= 1 - delta (Wasserman and Zhou 2010; Kairouz, Oh and Viswanath 2015, Theorem 2.1).
     """
     found, pair = curves(noises, sensitivity, times), _pair(noises, epsilon, delta)
-    if not 5 <= points <= 1001:
+    points = whole("points", points, 5, "write points=61")
+    if points > 1001:
         raise reject("points", points, "a whole number from 5 to 1001", "write points=61")
     grid = np.unique(np.concatenate([np.linspace(0.0, 1.0, points), np.geomspace(1e-4, 0.1, points // 3)]))
     rows: list[dict[str, Any]] = [

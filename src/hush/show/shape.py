@@ -19,11 +19,14 @@ __all__ = ["densities", "ranking"]
 
 _LOSS = {"variance": "variance", "mae": "mean absolute error", "p95": "95 % of draws are within", "p999": "99.9 % of draws are within"}
 
+#: Points of a lattice that are drawn, on either side.
+_MOST_STEPS = 1000
+
 
 def densities(noises: Any) -> Any:
     """The densities of one noise, several, or a plan's own beside Laplace and Gaussian noise, on one scale.
 
-    A noise on a lattice is drawn as steps, each point's probability spread over its step.
+    A noise on a lattice is drawn as steps, each point's probability spread over its step; of a fine lattice, not every point is drawn.
     """
     found = noises_of(noises)
     reach = max(float(np.asarray(noise.isf(0.005))) for noise in found.values())
@@ -48,8 +51,10 @@ def densities(noises: Any) -> Any:
 def _density(name: str, noise: Noise, reach: float) -> list[dict[str, Any]]:
     lattice = isinstance(noise, Lattice)
     if isinstance(noise, Lattice):
-        most = min(math.ceil(reach / noise.step), 2000)
-        grid = noise.step * np.arange(-most, most + 1)
+        reached = math.ceil(reach / noise.step)
+        apart = math.ceil(reached / _MOST_STEPS)  # of a fine lattice every so many-th point is drawn
+        most = math.ceil(reached / apart)
+        grid = noise.step * (apart * np.arange(-most, most + 1))
         height = np.asarray(noise.pdf(grid)) / noise.step
     else:
         grid = np.linspace(-reach, reach, 401)
@@ -65,7 +70,7 @@ def ranking(plan: Plan) -> Any:
     there = [choice for choice in plan.ranking if choice.noise is not None]
     absent = [choice for choice in plan.ranking if choice.noise is None]
     limit, best = plan.limit, plan.value
-    start = limit.upper if limit is not None else best
+    start = limit.lower if limit is not None else best
     order = [choice.family for choice in plan.ranking]
     rows = [{"family": c.family, "loss": c.loss, "from": start, "text": _label(c, best)} for c in there]
     most = max(c.loss for c in there)
@@ -99,13 +104,13 @@ def ranking(plan: Plan) -> Any:
 
 
 def _limit(alt: Any, limit: Bracket | None) -> list[Any]:
-    """The band between what no noise can reach and what one does reach; drawn as a line too, since it may be very thin."""
+    """The line below which no noise can be, and the band from there to what one does reach, which may be very thin."""
     if limit is None:
         return []
     band = alt.Chart(alt.Data(values=[{"low": limit.lower, "high": limit.upper}]))
     return [
         band.mark_rect(color=COLOURS[2], opacity=0.25).encode(alt.X("low:Q"), alt.X2("high:Q")),
-        band.mark_rule(color=COLOURS[2], strokeWidth=2).encode(alt.X("high:Q")),
+        band.mark_rule(color=COLOURS[2], strokeWidth=2).encode(alt.X("low:Q")),
     ]
 
 
