@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import re
 import shlex
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,10 +18,12 @@ import hush
 from hush.cli import main
 from hush.errors import InvalidParameter
 from hush.show.explorer import finding as finding_room
+from hush.show.explorer import shelf
 from hush.show.explorer.answer import answer, command_line, python_lines
 from hush.show.explorer.example import WARDS, drawn
 from hush.show.explorer.finding import Absence, Finding, best, findings
 from hush.show.explorer.stop import NAMES, START, STOPS, State
+from hush.show.explorer.wording import bound, down, figure, up
 
 STATES = st.builds(
     State,
@@ -120,6 +125,85 @@ def test_the_limit_is_hush_s():
     assert found["ranking"][0]["to_limit"] == pytest.approx(found["ranking"][0]["variance"] / hush.limit(4.0, 1e-3, 10.0).lower, rel=1e-6)
     assert "can have a variance below" in found["limit"]
     assert "not known" in answer(State(4.0, 1e-3, 10.0, 2, 1, ()))["limit"]
+
+
+@pytest.mark.parametrize("delta", STOPS["delta"])
+def test_rounded_bounds_still_hold(delta):
+    """Read back from the page's own words: 95 % errors and odds are never below the library's, the limit is never above it."""
+    for epsilon in STOPS["epsilon"]:
+        state = State(epsilon, delta, 10.0, 1, 1, ())
+        document, chosen = answer(state), best(state)
+        assert number(document["headline"]["mostly"]) >= chosen.noise.isf(0.025)
+        for row, found in zip(document["ranking"], findings(state), strict=True):
+            assert isinstance(found, Absence) or number(row["texts"]["error95"]) >= found.noise.isf(0.025)
+        for crowd in document["crowds"]:
+            assert number(crowd["share_text"]) >= 100.0 * chosen.noise.isf(0.025) / crowd["total"] * (1.0 - 1e-15)
+        assert number(document["odds"]["noise_text"]) >= 100.0 * document["odds"]["noise"] * (1.0 - 1e-15)
+        told = re.search(r"variance below (\S+) under", document["limit"])
+        known = shelf.limit(epsilon, delta, 1)
+        assert told is not None and known is not None
+        assert 0.99 * known.lower < number(told[1]) / 100.0 <= known.lower
+
+
+def number(text: str) -> float:
+    return float(text.rstrip("%\N{NO-BREAK SPACE}").replace(",", ""))
+
+
+@given(st.floats(1e-6, 1e9))
+def test_numbers_are_rounded_the_way_they_say(value):
+    assert number(down(value)) <= value <= number(up(value))
+    assert number(up(value)) - number(down(value)) <= 0.0101 * value
+    assert abs(number(figure(value)) - value) <= 0.00501 * value
+
+
+@pytest.mark.parametrize("share", [0.6180000000001, 0.7310585786300049, 0.5000000000001, 0.9990000000000001])
+def test_a_hair_above_is_rounded_up(share):
+    assert number(bound(share)) >= 100.0 * share
+
+
+def test_a_tie_is_told_where_the_first_is_not_the_least():
+    told = {True: 0, False: 0}
+    for epsilon, delta in itertools.product(STOPS["epsilon"][::3], STOPS["delta"]):
+        document = answer(State(epsilon, delta, 1.0, 1, 1, ()))
+        least = min(row["variance"] for row in document["ranking"] if "variance" in row)
+        tie = document["ranking"][0]["variance"] > least
+        assert ("ties within 0.01 % go to the simpler family" in document["headline"]["tie"]) == tie
+        told[tie] += 1
+    assert min(told.values()) > 0
+
+
+@pytest.mark.parametrize(
+    "state", [START, *(State(e, 1e-6, s, 1, 1, ()) for e, s in ((3.0, 1.0), (8.0, 1.0), (1.0, 5.0), (0.3, 50.0), (0.05, 1000.0)))]
+)
+def test_the_bars_hold_the_truth_95_per_cent_of_the_time(state):
+    """Exactly, for every ward: all lattice points that the noise can fall on, rounded as the table is."""
+    chosen, bar = best(state), drawn(state)["bar"]
+    step = state.sensitivity
+    while step > chosen.standard_error / 16.0 and step > state.sensitivity / 2**30:
+        step /= 2.0
+    step = state.sensitivity if state.sensitivity <= chosen.standard_error / 16.0 else step
+    points = np.arange(-math.ceil(6.0 * bar / step), math.ceil(6.0 * bar / step) + 1)
+    chances = np.asarray(chosen.noise.cdf((points + 0.5) * step)) - np.asarray(chosen.noise.cdf((points - 0.5) * step))
+    for true in WARDS.values():
+        placed = float(round(Fraction(true) / Fraction(step)))
+        errors = np.abs(np.round((placed + points) * step) - true)
+        assert float(chances[errors <= bar].sum()) >= 0.95
+    if state.epsilon == 3.0:
+        assert float(chances[errors <= chosen.error95].sum()) < 0.88  # the noise's own reach is no bar for whole numbers
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (START, "large counts hardly notice, small ones drown."),
+        (State(8.0, 1e-3, 1.0, 1, 1, ()), "even the smallest count hardly notices."),
+        (State(3.0, 1e-6, 1.0, 1, 1, ()), "large counts hardly notice, small ones do."),
+        (State(1.0, 1e-6, 200.0, 1, 1, ()), "even the largest count feels it, and small ones drown."),
+        (State(0.05, 1e-6, 1000.0, 16, 1, ()), "every count here drowns in it."),
+    ],
+)
+def test_the_table_s_words_follow_its_error(state, words):
+    assert f": {words}" in drawn(state)["note"]
 
 
 @pytest.mark.parametrize("state", [START, State(2.0, 0.0, 50.0, 4, 2, ())], ids=lambda s: s.query)

@@ -17,7 +17,7 @@ from hush.show.explorer import Server
 from hush.show.explorer.answer import answer
 from hush.show.explorer.finding import best
 from hush.show.explorer.stop import NAMES, START, STOPS, State
-from hush.show.explorer.wording import bound, figure
+from hush.show.explorer.wording import bound, figure, up
 
 MANY = State(2.0, 1e-5, 10.0, 8, 4, ("gaussian", "laplace", "osgt"))
 PURE = State(0.2, 0.0, 500.0, 1, 1, ())
@@ -70,7 +70,10 @@ def shows(page: Any, state: State) -> None:
     sentence = page.inner_text("#sentence")
     assert f"is {chosen.family} noise" in sentence
     assert f"off by {figure(chosen.standard_error)}," in sentence
-    assert f"by at most {figure(chosen.error95)}." in sentence
+    mostly = re.search(r"by at most ([\d.,]+)\. The chance", sentence)
+    assert mostly is not None
+    error = float(chosen.noise.isf(0.025))
+    assert error <= float(mostly[1].replace(",", "")) <= 1.0101 * error
     assert f"at most {bound(odds)}." in sentence
     rows = answer(state)["ranking"]
     present = [row for row in rows if "reason" not in row]
@@ -98,7 +101,7 @@ def test_sliders_move_by_keyboard_and_mouse_and_the_numbers_are_the_library_s(pa
     state = moved(state, delta=STOPS["delta"][0])
     drawn(page, state)
     shows(page, state)
-    assert page.get_attribute("#delta", "aria-valuetext") == "0, never"
+    assert page.get_attribute("#delta", "aria-valuetext") == "0, none"
     page.focus("#groups")
     page.keyboard.press("End")
     page.focus("#releases")
@@ -139,7 +142,7 @@ def test_moving_fast_ends_at_the_last_place(page):
 @pytest.mark.parametrize("state", [MANY, PURE], ids=["many", "pure"])
 def test_a_link_restores_everything(page, opened, state):
     page.click("#link")
-    page.wait_for_selector("#link >> text=Copied")
+    page.wait_for_selector("#status >> text=The link is copied.", state="attached")
     assert page.evaluate("navigator.clipboard.readText()") == f"{opened[1].address}?{START.query}"
     go(page, opened[1], state)
     shows(page, state)
@@ -200,7 +203,7 @@ def test_copying_works_without_a_clipboard_for_pages(page):
     """An address that is not local has no navigator.clipboard: the old way is taken."""
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); }")
     page.click("#copy-command")
-    page.wait_for_selector("#copy-command >> text=Copied")
+    page.wait_for_selector("#status >> text=The command is copied.", state="attached")
     assert page.evaluate("navigator.clipboard.readText()") == page.inner_text("#command")
 
 
@@ -293,8 +296,11 @@ def test_pictures_are_told_in_words_and_tables_have_heads(page):
     words = [picture.get_attribute("aria-label") for picture in page.locator("svg[role=img]").all()]
     assert len(words) == 3
     chosen = best(START)
-    assert any(f"{chosen.family} within {figure(chosen.error95)}" in text for text in words)
+    assert any(f"{chosen.family} within {up(chosen.error95)}" in text for text in words)
     assert page.locator("svg:not([role=img]):not([aria-hidden=true])").count() == 0
+    assert "ties within 0.01\N{NO-BREAK SPACE}% go to the simpler family" in page.inner_text("table.ranking caption")
+    assert page.inner_text("label[for=delta]") == "Allowance, delta"
+    assert page.locator("text=/failure chance|may fail/i").count() == 0
     assert page.locator("table").count() == page.locator("table caption").count() == 2
     assert page.locator("th:not([scope=col])").count() == 0
     assert page.locator("input[type=range]").count() == len(STOPS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -83,6 +84,50 @@ def test_a_foreign_host_header_is_refused(server, host, status):
     response, body = ask(server, "/answer?" + START.query, host=host)
     assert response.status == status
     assert (b"staircase" in body) == (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("GET http://[/ HTTP/1.1", 400),
+        ("GET / HTTP/1.1 more", 400),
+        ("nonsense", 400),
+        ("GET / HTTP/9.1", 505),
+        (f"GET /{'a' * 70_000} HTTP/1.1", 414),
+    ],
+)
+def test_a_request_that_cannot_be_read_is_answered_like_any_other(server, line, status, capfd):
+    host, port = server.server_address[:2]
+    with socket.create_connection((host, port), timeout=60) as wire:
+        wire.sendall(f"{line}\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        response = http.client.HTTPResponse(wire)
+        response.begin()
+        body = response.read()
+    assert response.status == status
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'self';")
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert response.headers["Connection"] == "close"
+    assert len(body) < 60
+    assert b"<" not in body
+    assert capfd.readouterr().err == ""
+
+
+def test_a_host_in_capitals_gets_its_own_page(monkeypatch):
+    """Browsers send a name back in small letters."""
+    bind = Server.server_bind
+
+    def here(self: Server) -> None:
+        self.server_address = ("127.0.0.1", 0)  # as if the name led here
+        bind(self)
+
+    monkeypatch.setattr(Server, "server_bind", here)
+    with Server("Box.Example", 0) as made:
+        port = made.server_address[1]
+        assert made.address == f"http://box.example:{port}/"
+        assert made.is_own([f"box.example:{port}"])
+        assert made.is_own([f"BOX.example:{port}"])
+        assert not made.is_own([f"other.example:{port}"])
 
 
 @pytest.mark.parametrize("path", ["/../stop.py", "/stop.py", "/shelf.json", "/app.js/../shelf.py", "/%2e%2e/stop.py", "/page.html"])

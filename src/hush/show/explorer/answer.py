@@ -10,23 +10,25 @@ import hush
 from hush.show.explorer import shelf
 from hush.show.explorer.finding import Absence, Finding, best, epsilon_grid, findings
 from hush.show.explorer.stop import State
-from hush.show.explorer.wording import bound, figure, more, per_cent, power, privacy
+from hush.show.explorer.wording import bound, down, figure, more, per_cent, power, privacy, up
 
 __all__ = ["answer", "command_line", "python_lines"]
 
 _POINTS = 160  # of a density, on either side
 _CROWDS = (10, 100, 1000)
+_TIE = "Another noise is less by a hair: ties within 0.01 % go to the simpler family."
 
 
 def answer(state: State) -> dict[str, Any]:
     """The whole page in numbers and sentences; every epsilon and delta is an upper bound of hush for the noise that is shown."""
     chosen, found = best(state), findings(state)
-    shown = [one for one in found if isinstance(one, Finding) and (one is chosen or one.family in state.show)]
+    present = [one for one in found if isinstance(one, Finding)]
+    shown = [one for one in present if one is chosen or one.family in state.show]
     known = _limit(state)
     return {
         "query": state.query,
         "best": {"family": chosen.family, "noise": chosen.words, "delta": chosen.delta},
-        "headline": _headline(state, chosen),
+        "headline": _headline(state, chosen, present),
         "odds": _odds(state, chosen),
         "ranking": [_ranked(one, chosen, known) for one in found],
         "limit": _limit_sentence(chosen, known),
@@ -39,9 +41,10 @@ def answer(state: State) -> dict[str, Any]:
     }
 
 
-def _headline(state: State, chosen: Finding) -> dict[str, str]:
+def _headline(state: State, chosen: Finding, present: list[Finding]) -> dict[str, str]:
     where = "every number" if state.count > 1 else "the number"
-    return {"typical": figure(chosen.standard_error), "mostly": figure(chosen.error95), "where": where}
+    least = chosen.variance <= min(one.variance for one in present)
+    return {"typical": figure(chosen.standard_error), "mostly": up(chosen.error95), "where": where, "tie": "" if least else _TIE}
 
 
 def _odds(state: State, chosen: Finding) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def _ranked(found: Finding | Absence, chosen: Finding, known: hush.Bracket | Non
     ratio = found.variance / chosen.variance
     to_limit = None if known is None else found.variance / float(known.lower)
     numbers = {"standard_error": found.standard_error, "error95": found.error95, "variance": found.variance}
-    texts = {name: figure(value) for name, value in numbers.items()}
+    texts = {name: figure(value) for name, value in numbers.items()} | {"error95": up(found.error95)}
     texts |= {"ratio": "least" if found is chosen else more(ratio), "to_limit": "" if to_limit is None else more(to_limit)}
     named = {"family": found.family, "noise": found.words, "delta": found.delta}
     return {**named, **numbers, "ratio": ratio, "to_limit": to_limit, "texts": texts}
@@ -81,8 +84,8 @@ def _limit_sentence(chosen: Finding, known: hush.Bracket | None) -> str:
         return "For more than one number or release, the least noise that any method could add is not known, so no distance to it is given."
     low = float(known.lower)
     distance = more(chosen.variance / low)
-    reached = "reaches that" if distance == "same" else f"is {distance.lstrip('+')} above that"
-    return f"No noise added to one number can have a variance below {figure(low)} under this promise; {chosen.family} {reached}."
+    reached = "is that to 0.05 %" if distance == "same" else f"is {distance.lstrip('+')} above that"
+    return f"No noise added to one number can have a variance below {down(low)} under this promise; {chosen.family} {reached}."
 
 
 def _densities(chosen: Finding, shown: list[Finding]) -> dict[str, Any]:
@@ -103,7 +106,7 @@ def _short(values: Any) -> list[float]:
 
 def _crowd_note(state: State, chosen: Finding) -> str:
     each = "" if state.sensitivity == 1.0 else f", each adding up to {power(state.sensitivity)}"
-    return f"The same ± {figure(chosen.error95)} hides in a crowd. Beside the total of so many people{each}, it is"
+    return f"The same ± {up(chosen.error95)} hides in a crowd. Beside the total of so many people{each}, it is"
 
 
 def _crowd(state: State, chosen: Finding, people: int) -> dict[str, Any]:

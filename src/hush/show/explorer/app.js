@@ -159,7 +159,7 @@ function showSentence() {
   parts.push(`, and 95\u00a0% of the time by at most ${headline.mostly}. The chance of telling whether you are in the data goes from 50\u00a0% to `);
   parts.push([`at most ${odds.noise_text}`], ".");
   at("sentence").replaceChildren(...parts.map((part) => (Array.isArray(part) ? element("strong", part[0]) : part)));
-  at("odds-note").textContent = odds.note;
+  at("odds-note").textContent = [headline.tie, odds.note].filter((text) => text).join(" ");
   at("brief").textContent = `± ${headline.mostly} · odds at most ${odds.noise_text}`;
 }
 
@@ -246,14 +246,14 @@ function showCrowds() {
 
 function showWards() {
   at("wards-note").textContent = drawing.note;
-  const { rows, error95 } = drawing;
-  const ends = [Math.min(0, ...rows.map((row) => row.noisy - error95)), Math.max(...rows.map((row) => Math.max(row.noisy + error95, row.true)))];
+  const { rows, bar: reach } = drawing;
+  const ends = [Math.min(0, ...rows.map((row) => row.noisy - reach)), Math.max(...rows.map((row) => Math.max(row.noisy + reach, row.true)))];
   const whole = new Intl.NumberFormat("en");
   const lines = rows.map((row) => {
     const line = element("tr");
     const head = element("td", row.ward);
     const picture = element("td", undefined, "picture");
-    picture.append(whisker(row, error95, ends));
+    picture.append(whisker(row, reach, ends));
     line.append(head, element("td", whole.format(row.true), "number"), element("td", whole.format(row.noisy).replace("-", "\u2212"), "number"), picture);
     return line;
   });

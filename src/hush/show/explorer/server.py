@@ -74,7 +74,11 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.server.is_own(self.headers.get_all("Host", [])):
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain; charset=utf-8", "this server answers to its own address only.\n")
             return
-        address = urlsplit(self.path)
+        try:
+            address = urlsplit(self.path)
+        except ValueError:
+            self.send_error(HTTPStatus.BAD_REQUEST)
+            return
         if address.path == "/":
             self._send(HTTPStatus.OK, "text/html; charset=utf-8", page())
         elif address.path in _FILES:
@@ -95,6 +99,13 @@ class _Handler(BaseHTTPRequestHandler):
             document = {"error": str(failure), "field": str(failure).split(" ", 1)[0] if bad else ""}
         self._send(status, "application/json", json.dumps(document))
 
+    def send_error(self, code: int, *_: Any, **__: Any) -> None:
+        """What the standard library refuses by itself: with the same headers as every answer, and as plain text."""
+        self.close_connection = True  # where the next request would begin is not known
+        self.request_version = "HTTP/1.1"  # a first line that cannot be read counts as HTTP/0.9, which has no headers
+        status = HTTPStatus(code)
+        self._send(status, "text/plain; charset=utf-8", f"{status.phrase.lower()}.\n")
+
     def _refuse(self) -> None:
         self.close_connection = True  # whatever body comes with it is not read
         self._send(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "this server only answers GET.\n")
@@ -113,6 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", "GET")
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
@@ -135,7 +148,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, host: str, port: int) -> None:
         if whole("port", port, 0, "write port=0 for a free one") > 65535:
             raise InvalidParameter(f"port must be a whole number from 0 to 65535, got {port}; write port=0 for a free one.")
-        self.host = host
+        self.host = host.lower()  # as browsers send it back
         self.lock, self.closed = threading.Lock(), False
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
-__all__ = ["bound", "chance", "figure", "more", "per_cent", "power", "privacy"]
+from hush.statement.wording import percent
+
+__all__ = ["bound", "chance", "down", "figure", "more", "per_cent", "power", "privacy", "up"]
 
 
 #: The sign stays with its number at the end of a line.
@@ -17,11 +19,31 @@ def figure(value: float) -> str:
     >>> figure(1.3849), figure(24.13), figure(1234567.0), figure(0.001234)
     ('1.38', '24.1', '1,230,000', '0.00123')
     """
-    if value == 0.0:
-        return "0"
-    places = 2 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
-    return f"{rounded:,.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
+    return _digits(value, 3, ROUND_HALF_EVEN)
+
+
+def up(value: float) -> str:
+    """The same, never below the number: for what stays within it.
+
+    >>> up(2.7101), up(2.71), up(999.5), up(0.0)
+    ('2.72', '2.71', '1,000', '0')
+    """
+    return _digits(value, 3, ROUND_CEILING)
+
+
+def down(value: float) -> str:
+    """The same, never above the number: for what stays beyond it.
+
+    >>> down(2.7199), down(2.71), down(9999.0)
+    ('2.71', '2.71', '9,990')
+    """
+    return _digits(value, 3, ROUND_FLOOR)
+
+
+def _digits(value: float, digits: int, way: str) -> str:
+    """So many digits of a number's shortest decimals, rounded this way."""
+    made = Context(prec=digits, rounding=way).create_decimal(Decimal(repr(float(value))))
+    return f"{made:,.{max(0, digits - 1 - made.adjusted())}f}" if made else "0"
 
 
 def power(value: float) -> str:
@@ -40,33 +62,26 @@ def bound(share: float) -> str:
     >>> [bound(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.6180001, 0.5, 0.99987)]
     ['61.9 %', '50 %', '99.99 %']
     """
-    for digits in (1, 2, 3, 4):
-        shown = math.ceil(share * 100.0 * 10**digits - 1e-9) / 10**digits
-        if shown < 100.0 - 10.0**-digits / 2:
-            return f"{shown:g}{_PER_CENT}"
-    return f"100{_PER_CENT}"
+    return percent(share).replace(" %", _PER_CENT)
 
 
 def chance(delta: float) -> str:
     """A small probability as it is spoken.
 
     >>> chance(1e-06), chance(0.0)
-    ('1e-6, one in 1,000,000', '0, never')
+    ('1e-6, one in 1,000,000', '0, none')
     """
-    return f"{power(delta)}, one in {round(1.0 / delta):,}" if delta > 0.0 else "0, never"
+    return f"{power(delta)}, one in {round(1.0 / delta):,}" if delta > 0.0 else "0, none"
 
 
 def per_cent(share: float) -> str:
-    """A share as a percentage to two digits.
+    """A share as a percentage to two digits, never below it.
 
     >>> [per_cent(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.2713, 0.00302, 13.4)]
-    ['27 %', '0.3 %', '1,300 %']
+    ['28 %', '0.31 %', '1,400 %']
     """
-    value = 100.0 * share
-    places = 1 - math.floor(math.log10(value)) if value > 0.0 else 0
-    rounded = round(value, places)
-    text = f"{rounded:,.{places}f}".rstrip("0").rstrip(".") if places > 0 else f"{rounded:,.0f}"
-    return text + _PER_CENT
+    text = _digits(100.0 * share, 2, ROUND_CEILING)
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + _PER_CENT
 
 
 def more(ratio: float) -> str:
