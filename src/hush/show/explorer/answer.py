@@ -84,7 +84,7 @@ def _limit_sentence(chosen: Finding, known: hush.Bracket | None) -> str:
         return "For more than one number or release, the least noise that any method could add is not known, so no distance to it is given."
     low = float(known.lower)
     distance = more(chosen.variance / low)
-    reached = "is that to 0.05 %" if distance == "same" else f"is {distance.lstrip('+')} above that"
+    reached = "is within 0.05 % of that limit" if distance == "same" else f"is {distance.lstrip('+')} above that"
     return f"No noise added to one number can have a variance below {down(low)} under this promise; {chosen.family} {reached}."
 
 

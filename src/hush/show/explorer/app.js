@@ -159,7 +159,7 @@ function showSentence() {
   parts.push(`, and 95\u00a0% of the time by at most ${headline.mostly}. The chance of telling whether you are in the data goes from 50\u00a0% to `);
   parts.push([`at most ${odds.noise_text}`], ".");
   at("sentence").replaceChildren(...parts.map((part) => (Array.isArray(part) ? element("strong", part[0]) : part)));
-  at("odds-note").textContent = [headline.tie, odds.note].filter((text) => text).join(" ");
+  at("odds-note").textContent = [odds.note, headline.tie].filter((text) => text).join(" ");
   at("brief").textContent = `± ${headline.mostly} · odds at most ${odds.noise_text}`;
 }
 
