@@ -59,6 +59,14 @@ def test_known_values_lie_inside_a_narrow_bracket(epsilon: float, delta: float, 
         assert bracket.width <= 0.004 * known
 
 
+@pytest.mark.parametrize("delta", [1e-8, 1e-10])
+def test_steep_programmes_are_solved(delta: float) -> None:
+    """HiGHS gives up on this programme at delta = 1e-7; a lower end from the coarse lattice would be 4 % below the upper."""
+    bracket = limit(6.0, delta)
+    assert bracket.upper <= 1.003 * bracket.lower
+    assert bracket.contains(Staircase(6.0).variance)
+
+
 def test_issue_value() -> None:
     bracket = limit(0.3, 1e-6)
     assert bracket.contains(22.128)
