@@ -103,7 +103,7 @@ def reject(name: str, value: object, allowed: str, instead: str = "") -> Invalid
     if len(shown) > 60:
         shown = shown[:57] + "..."
     ending = f"; {instead}" if instead else ""
-    return InvalidParameter(f"{name} must be {allowed}, got {shown}{ending}.")
+    return InvalidParameter(f"{name} must be {allowed}, got {shown}{ending}{'?' if instead.startswith('did you mean') else '.'}")
 
 
 def called_like(example: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:

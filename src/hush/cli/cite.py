@@ -10,7 +10,7 @@ from hush.cli.text import Command, emit
 __all__ = ["register"]
 
 _EXAMPLES = """examples:
-  hush cite                      hush itself and every paper that it rests on
+  hush cite                      hush itself and every paper that its privacy rests on
   hush cite flipped_huber        what one family rests on
   hush cite >> references.bib"""
 
