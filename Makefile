@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-export HUSH_DATA ?= $(wildcard ../shared/data)
-export HUSH_ORACLE ?= $(wildcard ../shared/oracle)
+export HUSH_DATA ?= $(abspath $(wildcard ../shared/data))
+export HUSH_ORACLE ?= $(abspath $(wildcard ../shared/oracle))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lint check bench docs papers clean

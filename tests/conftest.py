@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 
 HERE = Path(__file__).resolve().parent
 if str(HERE) not in sys.path:
@@ -21,6 +23,9 @@ QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, phases=FOUND_IS_ENOUGH, suppress_health_check=QUIET)
 settings.register_profile("shrink", deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+# hypothesis also tries numbers it reads in whatever of ours happens to be imported, which differs from worker to worker: without them a pass stays a pass
+with contextlib.suppress(AttributeError):
+    providers._get_local_constants = lambda: providers._local_constants
 
 #: tests that stand on something dear (a report, a site, a Java machine) go to one worker, which makes it once
 TOGETHER = {"papers": r"tests/papers/", "site": r"tests/test_site\.py", "spark": r"tests/engines/(.*pyspark|test_sources\.py)"}
