@@ -23,7 +23,8 @@ QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, phases=FOUND_IS_ENOUGH, suppress_health_check=QUIET)
 settings.register_profile("shrink", deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
-# hypothesis also tries numbers it reads in whatever of ours happens to be imported, which differs from worker to worker: without them a pass stays a pass
+# hypothesis also tries numbers it finds in those of our modules that happen to be imported, which differ from worker to worker; without
+# them a pass stays a pass
 with contextlib.suppress(AttributeError):
     providers._get_local_constants = lambda: providers._local_constants
 
