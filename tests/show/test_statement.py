@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -159,38 +158,6 @@ def test_an_adaptive_ledger_promises_its_cap_whatever_was_spent() -> None:
 def test_an_empty_ledger_says_so() -> None:
     made = report(_empty())
     assert "Nothing was released from this ledger" in made.markdown and made.lines == "" and made.facts["promise"] is None
-
-
-def test_the_cap_is_promised_rounded_up_and_what_is_left_rounded_down() -> None:
-    """Seven digits: a promise of (1.23456, 1e-06) would be more than the ledger keeps."""
-    ledger = hush.Ledger(None, epsilon=1.23456789, delta=1.0000009e-6)
-    ledger.spend((hush.Gaussian(9.0), 1.0))
-    for made in (report(ledger), report(hush.Ledger(None, epsilon=1.23456789, delta=1.0000009e-6))):
-        text = made.markdown.replace("\\", "")
-        assert "all of it together stays within (epsilon, delta) = (1.23457, 1.00001e-06)" in text
-        assert "of 1.23456 at delta 1e-06." in text
-    assert "allows (epsilon, delta) = (1.23457, 1.00001e-06) in all" in text
-
-
-@pytest.mark.parametrize(("mode", "word"), [("planned", "or, instead,"), ("interactive", "and with it")])
-def test_what_remains_is_true_of_each_rule(mode: str, word: str) -> None:
-    """A pure epsilon and a failure probability fit together only where a filter keeps a reserve; else each fits alone."""
-
-    def spent() -> hush.Ledger:
-        ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6, mode=mode)
-        ledger.spend((hush.Gaussian(12.0), 1.0))
-        return ledger
-
-    found = re.search(
-        rf"pure epsilon of at most (\S+) \(less 1 %\) still fits, {word} failure probabilities of (\S+)\. Comp", report(spent()).markdown
-    )
-    assert found is not None
-    epsilon, delta = 0.99 * float(found[1]), float(found[2])
-    spent().spend((hush.Laplace(1.0 / epsilon), 1.0))
-    spent().spend((hush.Laplace(1e9), 1.0), extra_delta=0.999 * delta)
-    with contextlib.nullcontext() if mode == "interactive" else pytest.raises(hush.BudgetExceeded):
-        spent().spend((hush.Laplace(1.0 / epsilon), 1.0), extra_delta=delta)
-    assert "failure probabilities of" not in report(_pure()).markdown.split("What remains")[1].split("How to check")[0]
 
 
 def test_a_ledger_in_memory_is_not_said_to_be_on_disk(tmp_path: Path) -> None:

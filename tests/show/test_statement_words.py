@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 
@@ -85,3 +86,37 @@ def test_where_the_number_of_numbers_comes_from() -> None:
     assert "moves at most 12 numbers, 4 in each group: a mean takes two" in text and "take a count of units" in text
     whole = report(ledger).markdown
     assert "at most 12 numbers" in whole and "times the numbers behind one group's answers" in whole
+
+
+def test_the_cap_is_promised_rounded_up_and_what_is_left_rounded_down() -> None:
+    """Seven digits: a promise of (1.23456, 1e-06) would be more than the ledger keeps."""
+    ledger = hush.Ledger(None, epsilon=1.23456789, delta=1.0000009e-6)
+    ledger.spend((hush.Gaussian(9.0), 1.0))
+    for made in (report(ledger), report(hush.Ledger(None, epsilon=1.23456789, delta=1.0000009e-6))):
+        text = made.markdown.replace("\\", "")
+        assert "all of it together stays within (epsilon, delta) = (1.23457, 1.00001e-06)" in text
+        assert "of 1.23456 at delta 1e-06." in text
+    assert "allows (epsilon, delta) = (1.23457, 1.00001e-06) in all" in text
+
+
+@pytest.mark.parametrize(("mode", "word"), [("planned", "or, instead,"), ("interactive", "and with it")])
+def test_what_remains_is_true_of_each_rule(mode: str, word: str) -> None:
+    """A pure epsilon and a failure probability fit together only where a filter keeps a reserve; else each fits alone."""
+
+    def spent() -> hush.Ledger:
+        ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6, mode=mode)
+        ledger.spend((hush.Gaussian(12.0), 1.0))
+        return ledger
+
+    found = re.search(
+        rf"pure epsilon of at most (\S+) \(less 1 %\) still fits, {word} failure probabilities of (\S+)\. Comp", report(spent()).markdown
+    )
+    assert found is not None
+    epsilon, delta = 0.99 * float(found[1]), float(found[2])
+    spent().spend((hush.Laplace(1.0 / epsilon), 1.0))
+    spent().spend((hush.Laplace(1e9), 1.0), extra_delta=0.999 * delta)
+    with contextlib.nullcontext() if mode == "interactive" else pytest.raises(hush.BudgetExceeded):
+        spent().spend((hush.Laplace(1.0 / epsilon), 1.0), extra_delta=delta)
+    pure = hush.Ledger(None, epsilon=2.0, delta=0.0)
+    pure.spend((hush.Laplace(9.0), 1.0, 7))
+    assert "failure probabilities of" not in report(pure).markdown.split("What remains")[1].split("How to check")[0]
