@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import itertools
 import math
 import numbers
 import re
@@ -14,12 +13,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from printed import ROOT, agrees, rows, shown
 
 import hush
 from hush.cli import main
 from hush.noise.catalogue import EVERY
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 #: shares of Laplace noise are told of in docs/maths/federated.md; every other noise has a page of its own
 SHARES = ("gamma_difference", "polya_difference")
@@ -42,13 +41,6 @@ def _printed(line: str) -> str | None:
     return found[1] if mark and found else None
 
 
-def _agrees(value: float, printed: str) -> bool:
-    """Is the value the printed number, to the digits printed?"""
-    mantissa, _, power = printed.partition("e")
-    half = 0.5 * 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
-    return abs(value - float(printed)) <= half * (1.0 + 1e-9)
-
-
 def _run(block: str, page: Path, scope: dict[str, object]) -> int:
     """Run a block, statement by statement; how many expressions have a comment that says their number (each must be right)."""
     lines, compared = block.splitlines(), 0
@@ -61,7 +53,7 @@ def _run(block: str, page: Path, scope: dict[str, object]) -> int:
         value = eval(compile(ast.Expression(statement.value), page.name, "eval"), scope)
         printed = _printed(lines[(statement.end_lineno or 1) - 1])
         if printed is not None and isinstance(value, numbers.Real):
-            assert _agrees(float(value), printed), f"{page.name} prints {printed}, the code gives {value}"
+            assert agrees(float(value), printed), f"{page.name} prints {printed}, the code gives {value}"
             compared += 1
     return compared
 
@@ -131,22 +123,10 @@ def test_every_noise_has_a_page_with_its_density_and_a_number_two_ways(page: Pat
     assert re.search(r"^    \S.*", text, flags=re.MULTILINE), f"{page.name} has no formula"
 
 
-def _rows(page: str, header: str) -> list[list[str]]:
-    """The cells of the table whose header line starts so."""
-    lines = (ROOT / "docs" / page).read_text().splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith(header))
-    body = itertools.takewhile(lambda line: line.startswith("|"), lines[at + 2 :])
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in body]
-
-
-def _shown(value: float, printed: str) -> None:
-    assert _agrees(value, printed), f"the page prints {printed}, hush gives {value}"
-
-
 def test_the_table_of_odds_is_the_formula_rounded_up() -> None:
-    rows = _rows("choose_epsilon.md", "| epsilon | from 50 %")
-    assert len(rows) == 8
-    for epsilon, *cells in rows:
+    table = rows("choose_epsilon.md", "| epsilon | from 50 %")
+    assert len(table) == 8
+    for epsilon, *cells in table:
         for first, cell in zip((0.5, 0.1, 0.01), cells, strict=True):
             odds = first / (1.0 - first) * math.exp(float(epsilon))
             over = float(cell.removesuffix(" %")) - 100.0 * odds / (1.0 + odds)
@@ -155,51 +135,51 @@ def test_the_table_of_odds_is_the_formula_rounded_up() -> None:
 
 
 def test_the_table_of_deltas_is_what_hush_gives() -> None:
-    for delta, one, laplace, twenty in _rows("choose_epsilon.md", "| delta | Gaussian, one number"):
-        _shown(hush.gaussian.sigma(1.0, float(delta)), one)
-        _shown(math.sqrt(hush.calibrate(1.0, float(delta), family="laplace").variance), laplace)
-        _shown(hush.gaussian.sigma(1.0, float(delta), math.sqrt(20.0)), twenty)
+    for delta, one, laplace, twenty in rows("choose_epsilon.md", "| delta | Gaussian, one number"):
+        shown(hush.gaussian.sigma(1.0, float(delta)), one)
+        shown(math.sqrt(hush.calibrate(1.0, float(delta), family="laplace").variance), laplace)
+        shown(hush.gaussian.sigma(1.0, float(delta), math.sqrt(20.0)), twenty)
 
 
-def _check_choices(rows: list[list[str]], *, ranked: bool) -> None:
-    for count, epsilon, delta, best, variance, laplace, gaussian in rows:
+def _check_choices(table: list[list[str]], *, ranked: bool) -> None:
+    for count, epsilon, delta, best, variance, laplace, gaussian in table:
         asked = float(epsilon), float(delta), hush.Sensitivity(linf=1.0, l0=int(count))
         plan = hush.calibrate(*asked, family=None if ranked else best)
         assert plan.family == best
-        _shown(plan.variance, variance)
-        _shown(hush.calibrate(*asked, family="laplace").variance, laplace)
+        shown(plan.variance, variance)
+        shown(hush.calibrate(*asked, family="laplace").variance, laplace)
         if gaussian != "-":
-            _shown(hush.calibrate(*asked, family="gaussian").variance, gaussian)
+            shown(hush.calibrate(*asked, family="gaussian").variance, gaussian)
 
 
 def test_the_table_of_noises_is_what_hush_gives() -> None:
-    rows = _rows("choose_noise.md", "| numbers a person moves | epsilon")
-    assert len(rows) == 12
-    _check_choices([row for row in rows if int(row[0]) < 8], ranked=False)
+    table = rows("choose_noise.md", "| numbers a person moves | epsilon")
+    assert len(table) == 12
+    _check_choices([row for row in table if int(row[0]) < 8], ranked=False)
 
 
 @pytest.mark.exhaustive
 def test_the_table_of_noises_names_the_best_of_all() -> None:
-    _check_choices(_rows("choose_noise.md", "| numbers a person moves | epsilon"), ranked=True)
-    for count, best, variance, gaussian, skellam in _rows("choose_noise.md", "| numbers a person moves | best"):
+    _check_choices(rows("choose_noise.md", "| numbers a person moves | epsilon"), ranked=True)
+    for count, best, variance, gaussian, skellam in rows("choose_noise.md", "| numbers a person moves | best"):
         plan = hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=int(count)), step=1.0)
         found = {choice.family: choice.variance for choice in plan.ranking}
         assert plan.family == best
-        _shown(plan.variance, variance)
-        _shown(found["gaussian"], gaussian)
-        _shown(found["skellam"], skellam)
+        shown(plan.variance, variance)
+        shown(found["gaussian"], gaussian)
+        shown(found["skellam"], skellam)
 
 
 def test_the_table_of_the_limit_is_what_hush_gives() -> None:
     families = ("staircase", "truncated_laplace", "flipped_huber", "laplace", "gaussian")
-    rows = _rows("maths/limit.md", "| eps | delta | limit")
-    assert len(rows) == 6
-    for cells in rows:
+    table = rows("maths/limit.md", "| eps | delta | limit")
+    assert len(table) == 6
+    for cells in table:
         epsilon, delta = float(cells[0]), float(cells[1])
         least = hush.limit(epsilon, delta).upper
-        _shown(least, cells[2])
+        shown(least, cells[2])
         for family, ratio in zip(families, cells[3:], strict=True):
-            _shown(hush.calibrate(epsilon, delta, family=family).variance / least, ratio)
+            shown(hush.calibrate(epsilon, delta, family=family).variance / least, ratio)
 
 
 def _commands(page: Path) -> list[list[str]]:
