@@ -20,10 +20,6 @@ def _prose(page: str) -> str:
     return " ".join((ROOT / "docs" / "maths" / page).read_text().split())
 
 
-#: Stops of the explorer whose kept bracket is older than the programme's present one; they are bracketed afresh.
-_AFRESH = {(6.0, 1e-10), (6.0, 1e-8)}
-
-
 def test_the_page_of_the_limit_says_how_wide_its_brackets_are() -> None:
     """Over every stop of the explorer; the staircase of delta = 0 is measured against the lower end, which is proved."""
     text = _prose("limit.md")
@@ -33,7 +29,7 @@ def test_the_page_of_the_limit_says_how_wide_its_brackets_are() -> None:
     assert len(stops) == 91
     for epsilon, delta in stops:
         kept = shelf.limit(epsilon, delta, 1)
-        bracket = hush.limit(epsilon, delta) if (epsilon, delta) in _AFRESH or kept is None else kept
+        bracket = hush.limit(epsilon, delta) if kept is None else kept
         assert bracket.upper <= (1.0 + width / 100.0) * bracket.lower, (epsilon, delta)
         if delta == 1e-6 and epsilon >= epsilon_from:
             assert hush.Staircase(epsilon).variance <= (1.0 + above / 100.0) * bracket.lower
