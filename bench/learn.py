@@ -65,7 +65,10 @@ def _measured(rows: int, passes: int, rounds: int) -> Iterator[Line]:
 
 
 def measure(quick: bool) -> Iterator[Line]:
+    from sklearn import linear_model  # noqa: F401  (threads of libraries that are loaded later would not be limited)
     from threadpoolctl import threadpool_limits
+
+    import hush.learn  # noqa: F401
 
     with threadpool_limits(limits=1):
         yield from _measured(2000, 3, 1) if quick else _measured(200_000, 20, 5)
