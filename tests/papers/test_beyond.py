@@ -12,7 +12,7 @@ import pytest
 from papers import pins
 
 import hush
-from hush.papers.beyond import FULL, PAPER, QUICK, gain, plan, to_limit
+from hush.papers.beyond import FULL, PAPER, QUICK, _regions, gain, plan, to_limit
 from hush.papers.draw import COLOURS, picture, values
 from hush.papers.item import CONFIRMED, HeatMap, Regions
 from hush.sensitivity import Sensitivity
@@ -105,6 +105,14 @@ def test_the_winners_are_drawn_as_a_map(items, tmp_path):
         for name in {name for row in figure.names for name in row}:
             assert f": {name} -->" in svg and COLOURS[figure.palette.index(name)].lower() in svg
         assert values(figure).count("\n") == 1 + sum(map(len, figure.names))
+
+
+def test_the_optimum_over_all_noises_has_its_colour(tmp_path):
+    """It wins where delta is large, as in the full report; a quick one has no such pair."""
+    assert max(FULL[1][1]) == 0.05
+    figure = _regions(1, (5.0,), (0.05,))
+    assert figure.names == [["optimal"]] and figure.palette.index("optimal") < len(COLOURS)
+    assert ": optimal -->" in picture(figure, tmp_path)
 
 
 def test_figures_can_be_read(items):

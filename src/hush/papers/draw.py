@@ -16,7 +16,7 @@ from hush.papers.item import Figure, HeatMap, Picture, Regions
 __all__ = ["picture", "ready", "values"]
 
 #: Okabe and Ito's eight colours, and marks so that lines also differ without colour.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#F0E442")  # the last is for areas only
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: fewer points than this are drawn large; at most so many cells of a map have their own tick
 _FEW_POINTS, _FEW_CELLS = 20, 9
