@@ -23,5 +23,5 @@ def rows(page: str, header: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in body]
 
 
-def shown(value: float, printed: str) -> None:
+def assert_shown(value: float, printed: str) -> None:
     assert agrees(value, printed), f"the page prints {printed}, hush gives {value}"

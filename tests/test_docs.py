@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from printed import ROOT, agrees, rows, shown
+from printed import ROOT, agrees, assert_shown, rows
 
 import hush
 from hush.cli import main
@@ -136,9 +136,9 @@ def test_the_table_of_odds_is_the_formula_rounded_up() -> None:
 
 def test_the_table_of_deltas_is_what_hush_gives() -> None:
     for delta, one, laplace, twenty in rows("choose_epsilon.md", "| delta | Gaussian, one number"):
-        shown(hush.gaussian.sigma(1.0, float(delta)), one)
-        shown(math.sqrt(hush.calibrate(1.0, float(delta), family="laplace").variance), laplace)
-        shown(hush.gaussian.sigma(1.0, float(delta), math.sqrt(20.0)), twenty)
+        assert_shown(hush.gaussian.sigma(1.0, float(delta)), one)
+        assert_shown(math.sqrt(hush.calibrate(1.0, float(delta), family="laplace").variance), laplace)
+        assert_shown(hush.gaussian.sigma(1.0, float(delta), math.sqrt(20.0)), twenty)
 
 
 def _check_choices(table: list[list[str]], *, ranked: bool) -> None:
@@ -146,10 +146,10 @@ def _check_choices(table: list[list[str]], *, ranked: bool) -> None:
         asked = float(epsilon), float(delta), hush.Sensitivity(linf=1.0, l0=int(count))
         plan = hush.calibrate(*asked, family=None if ranked else best)
         assert plan.family == best
-        shown(plan.variance, variance)
-        shown(hush.calibrate(*asked, family="laplace").variance, laplace)
+        assert_shown(plan.variance, variance)
+        assert_shown(hush.calibrate(*asked, family="laplace").variance, laplace)
         if gaussian != "-":
-            shown(hush.calibrate(*asked, family="gaussian").variance, gaussian)
+            assert_shown(hush.calibrate(*asked, family="gaussian").variance, gaussian)
 
 
 def test_the_table_of_noises_is_what_hush_gives() -> None:
@@ -165,9 +165,9 @@ def test_the_table_of_noises_names_the_best_of_all() -> None:
         plan = hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=int(count)), step=1.0)
         found = {choice.family: choice.variance for choice in plan.ranking}
         assert plan.family == best
-        shown(plan.variance, variance)
-        shown(found["gaussian"], gaussian)
-        shown(found["skellam"], skellam)
+        assert_shown(plan.variance, variance)
+        assert_shown(found["gaussian"], gaussian)
+        assert_shown(found["skellam"], skellam)
 
 
 def test_the_table_of_the_limit_is_what_hush_gives() -> None:
@@ -177,9 +177,9 @@ def test_the_table_of_the_limit_is_what_hush_gives() -> None:
     for cells in table:
         epsilon, delta = float(cells[0]), float(cells[1])
         least = hush.limit(epsilon, delta).upper
-        shown(least, cells[2])
+        assert_shown(least, cells[2])
         for family, ratio in zip(families, cells[3:], strict=True):
-            shown(hush.calibrate(epsilon, delta, family=family).variance / least, ratio)
+            assert_shown(hush.calibrate(epsilon, delta, family=family).variance / least, ratio)
 
 
 def _commands(page: Path) -> list[list[str]]:

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from printed import ROOT, rows, shown
+from printed import ROOT, assert_shown, rows
 
 import hush
 from hush.show.explorer import shelf
@@ -132,7 +132,7 @@ def test_the_numbers_in_the_prose_of_the_maths_are_what_hush_gives(claim: str) -
     assert words in _prose(f"{page}.md")
     printed = re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", words)
     for value, number in zip(values(), printed, strict=True):
-        shown(value, number)
+        assert_shown(value, number)
 
 
 def test_which_noise_wins_for_how_many_numbers() -> None:
@@ -193,7 +193,7 @@ def test_the_table_of_shares_is_what_hush_gives() -> None:
     table = rows("maths/federated.md", "| target | mean absolute error")
     assert len(table) == 6
     for name, error, *cells in table:
-        shown(_target(name).mean_abs, error)
+        assert_shown(_target(name).mean_abs, error)
         pure = "pure" in cells[0]
         for parties, cell in zip((10, 100, 1000, 10**6), cells, strict=True):
             local = hush.federated.share(_target(name), parties).local()
@@ -201,7 +201,7 @@ def test_the_table_of_shares_is_what_hush_gives() -> None:
             if cell == "none":
                 assert math.isinf(found)
             else:
-                shown(found, cell.split()[0])
+                assert_shown(found, cell.split()[0])
 
 
 @pytest.mark.exhaustive
@@ -212,6 +212,6 @@ def test_the_table_of_rounded_shares_is_what_hush_gives() -> None:
     for parties, step, scale, delta, epsilon in table:
         share = hush.federated.share(target, int(parties)).noise
         curve = hush.curve(hush.federated.RoundedSum(share, int(parties), float(step)), 1.0)
-        shown(share.gamma / float(step), scale)
-        shown(curve.delta_upper(0.9), delta)
-        shown(curve.epsilon_upper(1e-6), epsilon)
+        assert_shown(share.gamma / float(step), scale)
+        assert_shown(curve.delta_upper(0.9), delta)
+        assert_shown(curve.epsilon_upper(1e-6), epsilon)

@@ -47,7 +47,7 @@ def test_the_shelf_s_gaussians_are_the_optimal_ones():
     assert kept == pytest.approx(np.sqrt(count) * hush.gaussian.sigma(epsilon, delta), rel=4e-8)
 
 
-def same(entry: object, stop: tuple[float, float, int]) -> None:
+def assert_as_calibrated(entry: object, stop: tuple[float, float, int]) -> None:
     """A shelf's row beside the calibration it stands for."""
     row = prepare.calibrated(*stop)
     found = shelf.row(*stop)
@@ -64,13 +64,13 @@ def same(entry: object, stop: tuple[float, float, int]) -> None:
 
 @pytest.mark.parametrize("stop", [(1.0, 1e-6, 1), (4.0, 1e-3, 1), (0.5, 0.0, 16)])
 def test_calibrating_again_gives_the_shelf(stop):
-    same(shelf._entry(*stop), stop)
+    assert_as_calibrated(shelf._entry(*stop), stop)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("stop", [(0.1, 1e-10, 1), (1.0, 1e-6, 2), (2.0, 1e-5, 16), (0.3, 1e-3, 64), (8.0, 1e-8, 256), (0.1, 1e-6, 8)])
 def test_calibrating_again_gives_the_shelf_for_many_releases_too(stop):
-    same(shelf._entry(*stop), stop)
+    assert_as_calibrated(shelf._entry(*stop), stop)
 
 
 def test_the_maker_goes_on_where_it_ended_and_packs_only_a_whole_table(tmp_path, monkeypatch):

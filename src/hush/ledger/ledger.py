@@ -219,7 +219,8 @@ class Ledger:
                         log, known = lines.bind(connection, log, text), text
                 self._known = log, account
         if known != text:
-            raise InvalidParameter(f"{self._file} protects {known!r}, not {text!r}; every data set needs a ledger of its own.")
+            same = "if this is the same data under another name or unit, open it by the name it had"
+            raise InvalidParameter(f"{self._file} protects {known!r}, not {text!r}; every data set needs a ledger of its own; {same}.")
 
     def verify(self) -> None:
         """Read everything again: SQLite's integrity check, tables and triggers, every hash, and the composition of all entries."""

@@ -106,11 +106,7 @@ class Answer:
         rows, unit = self.receipt.get("rows_per_unit", {}), self.receipt["guarantee"]["unit"]
         where = " and group" if len(self._shown_columns) > len(self.names) else ""
         counted = {name: f" (at most {most} row{'s' * (most > 1)} per {unit}{where})" for name, most in rows.items()}
-        return [self._label(name) + counted.get(name, "") for name in self._shown_columns]
-
-    def _label(self, name: str) -> str:
-        """A column's name, with the right end of a bin that holds it."""
-        return f"{name[:-1]}]" if name in self.receipt.get("closed_bins", ()) else name
+        return [name + counted.get(name, "") for name in self._shown_columns]
 
     def _chart(self) -> list[str]:
         """Bars of the first column, where there are several to compare and something to draw."""
@@ -133,13 +129,13 @@ class Answer:
 
     def __repr__(self) -> str:
         chart = self._chart()
-        lines = text_table(self._heads(), self._rows(_SHOWN), chart, heading=self._label(self.names[0]) if chart else "")
+        lines = text_table(self._heads(), self._rows(_SHOWN), chart, heading=self.names[0] if chart else "")
         if len(self) > _SHOWN:
             lines.append(f"... and {len(self) - _SHOWN} more group{'s' * (len(self) > _SHOWN + 1)}")
         if self._nothing:
             lines.append(self._nothing)
         if chart:
-            lines.append(f"(bars of {self._label(self.names[0])}: {LEGEND})")
+            lines.append(f"(bars of {self.names[0]}: {LEGEND})")
         return "\n".join([*lines, "", self.summary()])
 
     def _repr_html_(self) -> str:

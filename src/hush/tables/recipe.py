@@ -19,19 +19,16 @@ from hush.tables.uncertainty import interval
 if TYPE_CHECKING:
     from hush.tables.query import Query
 
-__all__ = ["Recipe", "answer_table", "closed_bins", "output_names", "plain_names"]
+__all__ = ["Recipe", "answer_table", "output_names", "plain_names"]
 
 Array = NDArray[np.float64]
 
 
 def output_names(measure: Prepared) -> list[str]:
     """The answer's columns of an aggregate, without their ends."""
-    return [measure.name] if measure.kind != "histogram" else [f"{measure.name} {_bin(label)}" for label in measure.labels]
-
-
-def closed_bins(measures: Iterable[Prepared]) -> list[str]:
-    """The columns of bins that hold their right end: the last of each histogram by edges."""
-    return [output_names(m)[-1] for m in measures if m.kind == "histogram" and isinstance(m.labels[-1], tuple)]
+    if measure.kind != "histogram":
+        return [measure.name]
+    return [f"{measure.name} {_bin(label, closed=label is measure.labels[-1])}" for label in measure.labels]
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
@@ -83,8 +80,9 @@ def _columns_of(measure: Prepared, value: Array, low: Array, high: Array) -> lis
     return [(name, value[:, i], low[:, i], high[:, i]) for i, name in enumerate(names)]
 
 
-def _bin(label: Any) -> str:
-    return f"[{label[0]}, {label[1]})" if isinstance(label, tuple) else str(label)
+def _bin(label: Any, *, closed: bool) -> str:
+    """A category, or a bin by its edges; the last one holds its right end."""
+    return f"[{label[0]}, {label[1]}{']' if closed else ')'}" if isinstance(label, tuple) else str(label)
 
 
 def _gone(rows: Any, value: Any) -> Any:

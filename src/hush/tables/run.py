@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, NotCertified
+from hush.errors import NotCertified
 from hush.noise.catalogue import plain_values
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow
 from hush.tables.distributed import write_on_executors
 from hush.tables.magnitude import bounds_from
-from hush.tables.recipe import Recipe, answer_table, closed_bins
+from hush.tables.recipe import Recipe, answer_table
 from hush.tables.spending import Spending
 from hush.version import __version__
 
@@ -105,18 +105,9 @@ class Request:
     def _prepare(self) -> None:
         """Everything that can fail without the data does so here."""
         if self.ledger is not None:
-            self._bind(self.ledger)
+            self.ledger.bind(self.query.table.fingerprint)
         for made in self.spent.mechanisms.values():
             made.prepare()
-
-    def _bind(self, ledger: Ledger) -> None:
-        try:
-            ledger.bind(self.query.table.fingerprint)
-        except InvalidParameter as failure:
-            if ledger.source in (None, self.query.table.fingerprint):
-                raise
-            same = "if this is the same data under another name or unit, open it by the name it had"
-            raise InvalidParameter(f"{str(failure).rstrip('.')}; {same}.") from failure
 
     def _exact(self, query: Query) -> Any:
         return query.aggregates(**self.options).to_arrow()
@@ -197,7 +188,6 @@ def receipt_of(query: Query, spent: Spending, level: float, charged: Any) -> dic
         "bounds": [measure.bounds_text for measure in query.measures if not measure.name.startswith(".")],
         "noise": plain_values(spent.noise),
         "rows_per_unit": {m.name: m.totals[0].high for m in query.measures if m.kind == "count"},
-        "closed_bins": closed_bins(query.measures),
         "why": _used(spent.plan.why),
         "columns": {name: {"moves_by": spent.reach.linf[name], "step": made.step} for name, made in spent.mechanisms.items()},
         "threshold": spent.threshold,
