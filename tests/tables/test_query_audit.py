@@ -212,11 +212,11 @@ def test_rows_that_are_not_limited_are_caught(monkeypatch):
 
 
 def test_a_threshold_that_is_too_low_is_caught():
-    """A group shown from one noisy unit on gives its only member away half the time."""
+    """A group shown from one noisy unit on gives its only member away half the time: no epsilon holds, and the audit shows 6 or so."""
     made = Noisy.of(lambda t: private(t, 5, n=count_units()), 1.0, 0.05, key_share=0.5)
     made.spent.__dict__["threshold"] = 1.0
     found = made.audit()
-    assert found.violated and "never" in found.why, found.why
+    assert found.violated and found.epsilon_lower > 4.0, found.why
 
 
 # -- everything, for each output ---------------------------------------------------------------------------------------------------
