@@ -12,7 +12,7 @@ import pytest
 import hush
 from hush import Ledger, Sensitivity, compose
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
-from hush.learn import LogisticRegression, PrivateSearchCV, Ridge
+from hush.learn import LogisticRegression, PrivateSearchCV, Ridge, scaling
 from hush.learn import model as room
 from hush.learn.budget import allot
 from hush.learn.descent import updates_wish
@@ -173,7 +173,7 @@ def test_ranges_that_cannot_be_used_are_refused_in_plain_words(bounds, words):
 
 def test_one_target_has_one_pair():
     with pytest.raises(InvalidParameter, match=r"one pair \(low, high\), got"):
-        room.span_of("target_bounds", [(0, 1)] * 3, 1)
+        scaling.span_of("target_bounds", [(0, 1)] * 3, 1)
 
 
 @pytest.mark.parametrize("ends", [(0.0, 2.1e-100), (-1e100, 1e100), (0.0, 1e100)])

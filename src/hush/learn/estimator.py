@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, non_negative, positive, within
 from hush.learn import label
-from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin, span_of
+from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin
 from hush.learn.objective import LOGISTIC, SQUARED
+from hush.learn.scaling import span_of
 from hush.learn.training import Plan, Request
 
 __all__ = ["ElasticNet", "Lasso", "LogisticRegression", "Ridge"]
@@ -44,7 +45,9 @@ class _Regression(RegressorMixin, LinearModel):
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         rows, target = super()._checked(X, y, y_numeric=True, **options)
         if target.dtype.kind not in "biuf":
-            raise InvalidParameter(f"y must hold numbers, got values of type {target.dtype}; a date or a duration needs a unit of its own.")
+            raise InvalidParameter(
+                f"y must hold numbers, got values of the kind {label.kind_of(target)}; a date or a duration needs a unit of its own."
+            )
         return rows, target
 
     def _asked(self, rows: int) -> Request:
@@ -100,8 +103,10 @@ class Ridge(_Regression):
 class LogisticRegression(ClassifierMixin, LinearModel):
     """Least C sum of log-losses + l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2, privately, for two classes.
 
-    classes: the two labels, public knowledge. None means 0 and 1, or False and True if y is boolean; "private" finds them for 5 % of
-    epsilon and 10 % of delta, which needs many rows of each.
+    classes: the two labels, public knowledge. None means 0 and 1, or False and True if y is an array of booleans; "private" finds them
+    for 5 % of epsilon and 10 % of delta, which needs many rows of each. A label that is found is a number, a text, bytes or None; rows
+    with anything else (NaN in a list, a list, an object of a class) count as rows of neither class. The kind of an array y (booleans,
+    whole numbers, numbers, text, bytes, objects) is public; a list is taken label by label.
 
     >>> import numpy as np, hush.learn
     >>> rng = np.random.default_rng()
@@ -126,6 +131,9 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         with self._whole_or_not_at_all():
             return self._fitted(*self._checked(X, y))
 
+    def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
+        return super()._checked(X, label.as_labels(y), **options)
+
     def _asked(self, rows: int) -> Request:
         weight, ratio = 1.0 / (positive("C", self.C) * rows), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
         find = label.to_be_found(self.classes)
@@ -140,7 +148,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             nonlocal known
             if known is None:
                 known = label.found(labels, made.labels, self.entropy)
-            return label.where(labels, known[1])
+            return label.where(labels, known[1], same_type=request.find_labels)
 
         self._learn(rows, target, request)
         self.classes_: Any = known

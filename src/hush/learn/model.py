@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, needs, reject, whole
 from hush.learn.progress import reporter
 from hush.learn.receipt import guarantee, of_chain, receipt
-from hush.learn.scaling import Span
+from hush.learn.scaling import span_of
 from hush.learn.training import Fit, Plan, Request, pay, plan, train
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
@@ -43,7 +42,6 @@ __all__ = [
     "get_tags",
     "ledger_of",
     "sharing_clone",
-    "span_of",
 ]
 
 Array = NDArray[np.float64]
@@ -53,7 +51,6 @@ _SETTINGS = (
     *("epsilon", "delta", "fit_intercept", "penalise", "solver", "noise", "accounting", "scaling", "scaling_share", "winsorise"),
     *("passes", "step", "clip"),
 )
-_LARGEST_BOUND, _LEAST_HALF = 1e100, 1e-100  # beyond them products of squares overflow, or vanish
 _MOST_DRAWS = 5_000_000
 
 
@@ -140,8 +137,16 @@ class LinearModel(BaseEstimator, ABC):
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         fresh = not (self.warm_start and hasattr(self, "coef_"))  # a warm start needs the columns that it had
-        rows, target = validate_data(self, X, y, reset=fresh, dtype=np.float64, accept_sparse=False, ensure_min_samples=2, **options)
-        return rows, target
+        settings = {"reset": fresh, "dtype": np.float64, "accept_sparse": False, "ensure_min_samples": 2} | options
+        try:
+            rows, target = validate_data(self, X, y, **settings)
+        except ValueError as failure:
+            words = _without_values(str(failure))
+            if words is None:
+                raise
+        else:
+            return rows, target
+        raise InvalidParameter(words)  # here, so that the first error and its text are not carried along
 
     @contextlib.contextmanager
     def _whole_or_not_at_all(self) -> Iterator[None]:
@@ -214,6 +219,15 @@ class LinearModel(BaseEstimator, ABC):
         return tags
 
 
+def _without_values(text: str) -> str | None:
+    """Our words for those errors of numpy and scikit-learn that quote values of the data; None for all others."""
+    if text.startswith("Complex data not supported"):  # scikit-learn prints the array
+        return "Complex data not supported: X, and the target of a regression, must hold real numbers."
+    if text.startswith("could not convert string"):  # numpy prints the text
+        return "X, and the target of a regression, must hold numbers; a text that is no number is among them."
+    return None
+
+
 def _known_passes(made: Plan) -> int | None:
     """How many passes there will be; None without noise, where the descent ends when nothing moves."""
     if made.setting.solver == "statistics":
@@ -253,43 +267,6 @@ def entropy_of(given: Any) -> Entropy | None:
         raise Unsupported("learning draws from secure entropy only; a test entropy can be undone by whoever knows its number.")
     found: Entropy = given
     return found
-
-
-def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
-    """Public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
-    hint = f"write {name}=(0.0, 100.0), or one (low, high) pair per column"
-    if bounds is None:
-        raise InvalidParameter(f"{name} must be declared: which values are possible is public knowledge, not read off the data; {hint}.")
-    if isinstance(bounds, dict):
-        if names is None or set(bounds) != set(names):
-            raise reject(name, bounds, "a mapping with exactly the columns of X, which must then have names", hint)
-        bounds = [bounds[column] for column in names]
-    pairs = _numbers(name, bounds, hint)
-    if pairs.shape == (2,):
-        pairs = np.tile(pairs, (width, 1))
-    if pairs.shape != (width, 2):
-        raise reject(name, bounds, "one pair (low, high)" + (f", or {width} pairs" if width > 1 else ""), hint)
-    low, high = pairs.T
-    if not (np.abs(pairs) <= _LARGEST_BOUND).all():
-        raise reject(name, bounds, f"pairs of finite numbers from {-_LARGEST_BOUND:g} to {_LARGEST_BOUND:g}", hint)
-    if not (low < high).all():
-        raise reject(name, bounds, "pairs of finite numbers with low below high", hint)
-    if not (0.5 * high - 0.5 * low >= _LEAST_HALF).all():
-        raise reject(name, bounds, f"pairs at least {2.0 * _LEAST_HALF:g} apart", "use a smaller unit")
-    if not (high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))).all():
-        raise reject(name, bounds, "pairs whose distance is at least 1e-9 of their size", "subtract a public number from the column")
-    return Span(low.copy(), high.copy())
-
-
-def _numbers(name: str, bounds: Any, hint: str) -> Array:
-    """An array of what are numbers already: texts are not read as numbers."""
-    try:
-        given = np.asarray(bounds)
-        if given.dtype.kind not in "iuf" and not all(isinstance(value, numbers.Real) for value in given.ravel().tolist()):
-            raise TypeError
-        return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as failure:
-        raise reject(name, bounds, "pairs of numbers", hint) from failure
 
 
 def _convergence(fit: Fit) -> dict[str, Any]:

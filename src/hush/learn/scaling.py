@@ -9,22 +9,26 @@ d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1 it 
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import InvalidParameter, reject
 from hush.learn.budget import Part, Wish
 from hush.sampling.entropy import Entropy
 from hush.sensitivity import Sensitivity
 
-__all__ = ["SCALINGS", "Scaling", "Span", "moments_wish", "private_scaling"]
+__all__ = ["SCALINGS", "Scaling", "Span", "moments_wish", "private_scaling", "span_of"]
 
 Array = NDArray[np.float64]
 
 SCALINGS = ("private", "public", "paper")
 _GRAIN = 2.0**20  # G: steps in half a range
+_LARGEST_BOUND, _LEAST_HALF = 1e100, 1e-100  # beyond them products of squares overflow, or vanish
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,43 @@ class Span:
 
     def joined(self, other: Span) -> Span:
         return Span(np.concatenate([self.low, other.low]), np.concatenate([self.high, other.high]))
+
+
+def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
+    """Public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
+    hint = f"write {name}=(0.0, 100.0), or one (low, high) pair per column"
+    if bounds is None:
+        raise InvalidParameter(f"{name} must be declared: which values are possible is public knowledge, not read off the data; {hint}.")
+    if isinstance(bounds, dict):
+        if names is None or set(bounds) != set(names):
+            raise reject(name, bounds, "a mapping with exactly the columns of X, which must then have names", hint)
+        bounds = [bounds[column] for column in names]
+    pairs = _numbers(name, bounds, hint)
+    if pairs.shape == (2,):
+        pairs = np.tile(pairs, (width, 1))
+    if pairs.shape != (width, 2):
+        raise reject(name, bounds, "one pair (low, high)" + (f", or {width} pairs" if width > 1 else ""), hint)
+    low, high = pairs.T
+    if not (np.abs(pairs) <= _LARGEST_BOUND).all():
+        raise reject(name, bounds, f"pairs of finite numbers from {-_LARGEST_BOUND:g} to {_LARGEST_BOUND:g}", hint)
+    if not (low < high).all():
+        raise reject(name, bounds, "pairs of finite numbers with low below high", hint)
+    if not (0.5 * high - 0.5 * low >= _LEAST_HALF).all():
+        raise reject(name, bounds, f"pairs at least {2.0 * _LEAST_HALF:g} apart", "use a smaller unit")
+    if not (high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))).all():
+        raise reject(name, bounds, "pairs whose distance is at least 1e-9 of their size", "subtract a public number from the column")
+    return Span(low.copy(), high.copy())
+
+
+def _numbers(name: str, bounds: Any, hint: str) -> Array:
+    """An array of what are numbers already: texts are not read as numbers."""
+    try:
+        given = np.asarray(bounds)
+        if given.dtype.kind not in "iuf" and not all(isinstance(value, numbers.Real) for value in given.ravel().tolist()):
+            raise TypeError
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise reject(name, bounds, "pairs of numbers", hint) from failure
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ from hush.learn.model import (
     get_tags,
     ledger_of,
     sharing_clone,
-    span_of,
 )
 from hush.learn.progress import announce, level
 from hush.learn.receipt import NEIGHBOURS, Guarantee
+from hush.learn.scaling import span_of
 from hush.learn.selection import Charges, Runs, any_of, largest_base, run_divergence, split
 from hush.learn.training import plan
 from hush.ledger import Ledger
@@ -332,8 +332,8 @@ def _score_mechanism(model: LinearModel, epsilon: float, delta: float) -> Mechan
 def _noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechanism, entropy: Entropy | None) -> float:
     """Accuracy, or minus the mean squared error, from a noisy whole number; errors are limited to a quarter of the target's range."""
     if isinstance(model, LogisticRegression):
-        guesses = model.classes_[(model._linear(rows) > 0.0).astype(int)]
-        total, unit = int(np.sum(guesses != target)), 1.0
+        second = label.where(target, model.classes_[1]) > 0.0
+        total, unit = int(np.sum((model._linear(rows) > 0.0) != second)), 1.0
     else:
         span = span_of("target_bounds", model.target_bounds, 1)
         low, high = float(span.low[0]), float(span.high[0])
