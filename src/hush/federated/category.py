@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, one_of, reject
 from hush.federated.stable import one_budget
+from hush.noise.figure import at_least
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 
 __all__ = ["Answers", "answers", "chances"]
@@ -114,7 +115,9 @@ def _odds(epsilon: float) -> Fraction:
         return Fraction(_MOST_ODDS)
     above = math.expm1(epsilon) * _UNIT * (1.0 - 1e-14)
     if above < 1.0:
-        raise InvalidParameter(f"epsilon must be at least {1.0 / _UNIT:.3g} here, got {epsilon:g}; such answers would tell nothing.")
+        raise InvalidParameter(
+            f"epsilon must be at least {at_least(1.0 / _UNIT, 3)} here, got {epsilon:g}; such answers would tell nothing."
+        )
     return 1 + Fraction(math.floor(above), _UNIT)
 
 

@@ -13,6 +13,7 @@ from hush.errors import as_float, reject, whole
 from hush.federated.share import Share, share
 from hush.federated.stable import one_delta
 from hush.noise.contract import Noise
+from hush.noise.figure import at_least
 from hush.sampling.entropy import Entropy
 
 __all__ = ["Dropout", "DropoutTable", "dropout"]
@@ -57,7 +58,7 @@ class DropoutTable:
         ]
         for row in self.rows:
             plan = f"for {row.honest} of {self.parties}"
-            true = f"{row.true_epsilon:.4g}" + ("" if row.kept else " !")
+            true = at_least(row.true_epsilon, 4) + ("" if row.kept else " !")
             lines.append(
                 f"{100 * row.gone:>4.0f}% {plan:>14} {row.answering:>9} {row.epsilon:>9.4g} {true:>12} "
                 f"{row.error:>12.4g} {row.measured:>9.4g}"

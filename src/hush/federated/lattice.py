@@ -184,8 +184,9 @@ class RoundedSum(Noise):
         shift = positive("shift", shift)
         n = round(shift / self.step)
         if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
+            enough = math.ceil(Fraction(shift) / Fraction(self.step)) * self.step  # up, never to the nearest
             raise Unsupported(
-                f"answers on a lattice of step {self.step:g} move by whole steps; write sensitivity={max(n, 1) * self.step:g}."
+                f"answers on a lattice of step {self.step!r} move by whole steps, not by {shift!r}; write sensitivity={enough!r}."
             )
         return n
 

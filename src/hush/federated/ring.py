@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, as_float, deltas, positive, whole
 from hush.federated.lattice import beyond, saturated
 from hush.federated.share import Share, numbers
+from hush.noise.figure import at_least
 from hush.noise.lattice import Lattice
 from hush.numerics.bracket import Bracket
 from hush.privacy.curve import Curve
@@ -83,7 +84,7 @@ class Ring:
     def __str__(self) -> str:
         return (
             f"{self.share.parties} messages modulo 2^{self.bits} in steps of {self.step:g}: values up to {self.bound} steps together, "
-            f"overflow with probability at most {self.overflow:.3g}, charged to delta"
+            f"overflow with probability at most {at_least(self.overflow, 3)}, charged to delta"
         )
 
 
@@ -104,7 +105,7 @@ def ring(share: Share, *, bound: int, overflow: float, step: float | None = None
     law = share.noise
     if isinstance(law, Lattice):
         if step is not None and positive("step", step) != law.step:
-            raise Unsupported(f"{law} lives on its own lattice; write step={law.step:g} or leave step out.")
+            raise Unsupported(f"{law} lives on its own lattice; write step={law.step!r} or leave step out.")
         step = law.step
     if step is None:
         raise InvalidParameter("step must be given for noise that is rounded to a lattice; write step=0.1.")

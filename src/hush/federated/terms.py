@@ -66,7 +66,7 @@ class Terms:
         one_of("neighbours", self.neighbours, ("add-remove", "replace"))
         positive("clip", self.clip, "write clip=1.0")
         if math.frexp(positive("step", self.step))[0] != 0.5:  # so that the clip is a whole number of steps, or not, exactly
-            raise reject("step", self.step, "a power of two", f"write step={math.ldexp(1.0, math.frexp(self.step)[1] - 1):g}")
+            raise reject("step", self.step, "a power of two", f"write step={math.ldexp(1.0, math.frexp(self.step)[1] - 1)!r}")
 
     # -- privacy -----------------------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -137,9 +138,10 @@ class Lattice(Noise):
         shift = positive("shift", shift)
         n = round(shift / self.step)
         if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
-            lower = max(n, 1) * self.step
+            # up, never to the nearest: answers that are rounded to the lattice may move by the next whole number of steps
+            enough = math.ceil(Fraction(shift) / Fraction(self.step)) * self.step
             raise Unsupported(
-                f"answers on a lattice of step {self.step:g} move by whole steps, not by {shift:g}; write sensitivity={lower:g}."
+                f"answers on a lattice of step {self.step!r} move by whole steps, not by {shift!r}; write sensitivity={enough!r}."
             )
         return n
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive, within
+from hush.noise.figure import at_least
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
 
 __all__ = ["Staircase", "least_mean_abs_gamma", "least_variance_gamma"]
@@ -186,7 +187,9 @@ def _pieces(noise: Staircase, shift: float) -> Pieces:
     if part >= 1.0:
         whole, part = whole + 1, 0.0
     if 4 * (whole + 2) > MOST_PIECES:
-        raise Unsupported(f"a shift of {shift:g} spans too many periods of {unit:g}; use Laplace({unit / noise.epsilon:g}) instead.")
+        raise Unsupported(
+            f"a shift of {shift:g} spans too many periods of {unit:g}; use Laplace({at_least(unit / noise.epsilon)}) instead."
+        )
     whole = round((shift - math.fmod(shift, unit)) / unit)
     edges, mine, other = noise._outer(whole, part)
     inner_edges, inner_mine, inner_other = noise._inner(whole, part)

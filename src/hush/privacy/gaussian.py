@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, erfinv, ndtr, ndtri, ndtri_exp
 
 from hush.errors import InvalidParameter, NotCertified, Unsupported, budgets, called_like, deltas, one_of, positives, reject
+from hush.noise.figure import at_least
 from hush.noise.gaussian import Gaussian
 from hush.numerics.bracket import Bracket, unwrap
 from hush.numerics.mills import drop, mills
@@ -237,11 +238,11 @@ def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) 
     needed = float(_needed(budget, target, reach))
     private = true <= target
     if private:
-        verdict = f"private: sigma = {amount:g} gives delta = {true:.6g} at epsilon = {budget:g}, at most {target:g} as claimed"
-        verdict += f"; sigma = {needed:.6g} would do." if amount > needed * (1.0 + 1e-9) else "."
+        verdict = f"private: sigma = {amount:g} gives delta = {at_least(true)} at epsilon = {budget:g}, at most {target:g} as claimed"
+        verdict += f"; sigma = {at_least(needed)} would do." if amount > needed * (1.0 + 1e-9) else "."
     else:
-        verdict = f"NOT private: sigma = {amount:g} gives delta = {true:.6g} at epsilon = {budget:g}, not {target:g}; "
-        verdict += f"sigma = {needed:.6g} is needed."
+        verdict = f"NOT private: sigma = {amount:g} gives delta = {at_least(true)} at epsilon = {budget:g}, not {target:g}; "
+        verdict += f"sigma = {at_least(needed)} is needed."
     tail = float(pdp_delta(budget, amount, reach)) if budget > 0.0 else 1.0
     return Check(budget, target, amount, reach, private, true, tail, needed, verdict)
 

@@ -135,7 +135,7 @@ def _by_theorem(noise: Noise, bound: Sensitivity, times: int) -> tuple[Any, int]
         return OneNumber(noise, bound.l1), k * times
     name = type(noise).__name__
     if isinstance(noise, Laplace | Stable | OSGT | FlippedHuber) and k is None:
-        known = f"l2={bound.l2:g}" if bound.l2 is not None else f"l1={bound.l1:g}"
+        known = f"l2={bound.l2!r}" if bound.l2 is not None else f"l1={bound.l1!r}"
         raise Unsupported(f"{name} under {known} needs the number of coordinates; write Sensitivity({known}, l0=K), or linf with l0.")
     raise Unsupported(f"no theorem covers {name} under an l1 or l2 ball; write Sensitivity(linf=..., l0=...), or use Gaussian(sigma).")
 
