@@ -49,12 +49,12 @@ def test_families_without_a_theorem_are_refused(name: str, ball: str) -> None:
 @pytest.mark.parametrize(
     ("noise", "bound", "call"),
     [
-        (hush.Laplace(1.0), hush.Sensitivity(l2=1.0), r"Sensitivity\(l2=1, l0=K\)"),
-        (hush.Stable(1.5, 1.0), hush.Sensitivity(l2=1.0), r"Sensitivity\(l2=1, l0=K\)"),
-        (hush.OSGT(3.0, 6.0), hush.Sensitivity(l2=1.0), r"Sensitivity\(l2=1, l0=K\)"),
-        (hush.OSGT(3.0, 6.0), hush.Sensitivity(l1=1.0), r"Sensitivity\(l1=1, l0=K\)"),
-        (hush.FlippedHuber(3.0, 6.0), hush.Sensitivity(l2=1.0), r"Sensitivity\(l2=1, l0=K\)"),
-        (hush.FlippedHuber(3.0, 6.0), hush.Sensitivity(l1=1.0), r"Sensitivity\(l1=1, l0=K\)"),
+        (hush.Laplace(1.0), hush.Sensitivity(l2=1.0), r"Sensitivity\(l2=1.0, l0=K\)"),
+        (hush.Stable(1.5, 1.0), hush.Sensitivity(l2=1.0), r"Sensitivity\(l2=1.0, l0=K\)"),
+        (hush.OSGT(3.0, 6.0), hush.Sensitivity(l2=1.0), r"Sensitivity\(l2=1.0, l0=K\)"),
+        (hush.OSGT(3.0, 6.0), hush.Sensitivity(l1=1.0), r"Sensitivity\(l1=1.0, l0=K\)"),
+        (hush.FlippedHuber(3.0, 6.0), hush.Sensitivity(l2=1.0), r"Sensitivity\(l2=1.0, l0=K\)"),
+        (hush.FlippedHuber(3.0, 6.0), hush.Sensitivity(l1=1.0), r"Sensitivity\(l1=1.0, l0=K\)"),
     ],
 )
 def test_a_missing_number_of_coordinates_is_asked_for(noise: hush.Noise, bound: hush.Sensitivity, call: str) -> None:

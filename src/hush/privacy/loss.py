@@ -212,8 +212,8 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
         squeeze = min(squeeze, 1.0)
         low = np.asarray(truth(grid / squeeze).lower) * squeeze
         rest = float(np.asarray(truth(np.array([_FAR])).lower)[0]) * squeeze * (1.0 - 1e-12)
-        masses = _side(np.maximum(low - max(rest, low[-1]), 0.0), step) * (1.0 - 1e-13)
-        if not _lies_below(_curve_of(masses, rest, step), np.asarray(curve.lower), step):
+        masses = _masses_below(np.maximum(low - max(rest, low[-1]), 0.0), step)
+        if not _lies_below(_curve_of(masses, rest, step), curve, step):
             return None
         sides.append(masses)
         infinite = rest if not backward else infinite
@@ -221,16 +221,43 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
     return found if found.masses[-found.first] > 1e-300 else None
 
 
-def _lies_below(chords: Array, truth: Array, step: float) -> bool:
-    """Is the piecewise-linear curve (linear in e^e) below every convex curve through the points `truth`?"""
-    if (chords > truth).any():
+def _masses_below(values: Array, step: float) -> Array:
+    """Masses of a curve through these values, or below them where they are not convex.
+
+    Lower ends of brackets need not be convex: where a curve ends they may fall to 0 from one point to the next. Masses below
+    zero, raised to zero, would then lift the whole curve; the largest convex curve below the values is taken instead.
+    """
+    masses = _side(values, step) * (1.0 - 1e-13)
+    if (_curve_of(masses, 0.0, step) > values * (1.0 + 1e-9)).any():
+        masses = _side(_convex_minorant(values, step), step) * (1.0 - 1e-13)
+    return masses
+
+
+def _convex_minorant(values: Array, step: float) -> Array:
+    """The largest curve at or below the values that is convex in e^e: the lower hull of the points."""
+    x = np.expm1(np.arange(values.size) * step)
+    corners: list[int] = []
+    for i in range(values.size):
+        while len(corners) > 1:
+            a, b = corners[-2:]
+            if (values[b] - values[a]) * (x[i] - x[a]) < (values[i] - values[a]) * (x[b] - x[a]):
+                break
+            corners.pop()
+        corners.append(i)
+    return np.asarray(np.interp(x, x[corners], values[corners]))
+
+
+def _lies_below(chords: Array, truth: Bracket, step: float) -> bool:
+    """Is the piecewise-linear curve (linear in e^e) below every falling convex curve that lies within `truth` at the grid points?"""
+    least, most = np.asarray(truth.lower), np.asarray(truth.upper)
+    if (chords > least).any():
         return False
-    # in a cell, with u = (e^e - e^(e_j))/(e^(e_(j+1)) - e^(e_j)): neighbouring chords continued from the left and from the right
+    # In a cell, with u = (e^e - e^(e_j))/(e^(e_(j+1)) - e^(e_j)): a convex curve lies above the line from the highest point that it may
+    # have one place before the cell through the lowest one where the cell begins, and above the same line from the other side.
     grow = math.exp(step)
-    fall = truth[:-1] - truth[1:]
-    left = np.append(np.inf, fall[:-1] * grow)  # fall per cell continued from the cell before
-    right = np.append(fall[1:] / grow, 0.0)
-    start, end = truth[:-1], truth[1:]
+    left = np.append(np.inf, (most[:-2] - least[1:-1]) * grow)
+    right = np.append(np.maximum(least[1:-1] - most[2:], 0.0) / grow, 0.0)
+    start, end = least[:-1], least[1:]
     # lines: start - left u and end + right (1 - u); they meet at
     with np.errstate(invalid="ignore", divide="ignore"):
         u = np.where(np.isinf(left), 0.0, (start - end - right) / (left - right))
