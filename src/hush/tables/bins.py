@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from hush.errors import InvalidParameter
-from hush.tables.expression import constant, ibis
+from hush.tables.expression import compared, constant, ibis
 from hush.tables.quantise import EPOCH, as_number
 
 __all__ = ["category_index", "checked_categories", "checked_edges", "checked_value", "edge_index", "place"]
@@ -94,6 +94,7 @@ def checked_categories(name: str, categories: tuple[Any, ...], kind: Any, most: 
 
 def category_index(column: Any, values: tuple[Any, ...]) -> Any:
     """The place of each row's value in the list."""
-    kind = column.type()
-    branches = [(column == ibis().literal(value, type=kind), ibis().literal(i, type="int64")) for i, value in enumerate(values)]
+    kind, column = column.type(), compared(column)
+    listed = [compared(ibis().literal(value, type=kind)) for value in values]
+    branches = [(column == value, ibis().literal(i, type="int64")) for i, value in enumerate(listed)]
     return ibis().cases(*branches, else_=ibis().null("int64"))

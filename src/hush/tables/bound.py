@@ -16,8 +16,10 @@ the sum for a group moves by one entry of T(u).
   Histograms: `keep_rows` leaves at most r rows of (u, group); each adds 1 to one bin.
   Rows with a null unit belong to nobody and are dropped: they influence nothing. (An error would reveal that there is such a row.)   QED
 
-Two rows have the same unit if the engine finds their units equal. Nothing above asks anything of the hash: its evenness matters for
-accuracy only, for which groups and rows of a heavy unit are kept.
+Two rows have the same unit if the engine finds their units equal. The engine compares text by its bytes
+(`expression.by_bytes`), whatever collation a column has: a group of several spellings would be shown by the spelling
+of one unit. Nothing above asks anything of the hash: its evenness matters for accuracy only, for which groups and rows
+of a heavy unit are kept.
 """
 
 from __future__ import annotations

@@ -9,11 +9,27 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported
 
-__all__ = ["as_int64", "as_text", "bind", "constant", "ibis", "must_be_rowwise", "must_have", "operations", "translation_error"]
+__all__ = [
+    "as_int64",
+    "as_text",
+    "bind",
+    "by_bytes",
+    "compared",
+    "constant",
+    "ibis",
+    "must_be_rowwise",
+    "must_have",
+    "operations",
+    "translation_error",
+]
+
+#: The collation of each engine that compares text byte by byte, by the engine's name in Ibis.
+BINARY = {"duckdb": "binary", "pyspark": "UTF8_BINARY"}
 
 #: Relations whose rows are each made from one row of the source. Sorting changes no row; a union that keeps duplicates adds rows.
 ROWWISE_RELATIONS = (
@@ -76,6 +92,46 @@ def as_int64(column: Any) -> Any:
 def as_text(column: Any) -> Any:
     """A cast that is written out: Ibis takes an enumeration for text, but DuckDB orders it by when its values were first seen."""
     return operations().Cast(column, ibis().dtype("string")).to_expr()
+
+
+def by_bytes(column: Any) -> Any:
+    """Text that the engine compares, groups and sorts byte by byte, whatever collation the column or the session has.
+
+    A collation such as NOCASE makes one group of several spellings and shows one of them: the spelling of one person.
+    Both sides of a comparison need this, because DuckDB and Spark refuse to compare text of two collations.
+    """
+    return text_by_bytes()(as_text(column)).to_expr()
+
+
+def compared(column: Any) -> Any:
+    """A column as it must be before values are compared: text by its bytes, other types as they are."""
+    return by_bytes(column) if column.type().is_string() else column
+
+
+@cache
+def text_by_bytes() -> Any:
+    """The operation behind `by_bytes`. Ibis has none for a collation, so its compilers learn this one here.
+
+    Ibis looks for a compiler's method by the operation's name. In a user's expression `must_be_rowwise` refuses this
+    operation, as it refuses any that it does not know.
+    """
+    from ibis.backends.sql.compilers.base import SQLGlotCompiler
+
+    class TextByBytes(operations().Unary):  # type: ignore[misc]  # a class of Ibis, which has no types
+        dtype = ibis().dtype("string")
+
+    SQLGlotCompiler.visit_TextByBytes = collated
+    return TextByBytes
+
+
+def collated(compiler: Any, operation: Any, *, arg: Any) -> Any:
+    """`arg COLLATE "binary"` in the words of the compiler's engine; an engine that is not in BINARY is refused."""
+    import sqlglot
+
+    name = compiler.dialect.__name__.lower()
+    if name not in BINARY:
+        raise translation_error()(f"hush does not know the collation of {name!r} that compares bytes.")
+    return sqlglot.expressions.Collate(this=arg, expression=sqlglot.to_identifier(BINARY[name], quoted=True))
 
 
 def must_have(columns: Iterable[str], name: object, role: str) -> str:

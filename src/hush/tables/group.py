@@ -16,7 +16,7 @@ from typing import Any
 from hush.errors import InvalidParameter, whole
 from hush.tables.arrow import key_table
 from hush.tables.bins import checked_value
-from hush.tables.expression import ibis, must_have
+from hush.tables.expression import compared, ibis, must_have
 
 __all__ = ["Grouping", "grouped", "ungrouped"]
 
@@ -65,7 +65,7 @@ class Grouping:
             columns[f"key{i}"] = (kind, [STAND_IN[kind] if value is None else value for value in values])
             conditions.append((f"key{i}", column))
         listed = ibis().memtable(key_table(columns))
-        joined = rows.join(listed, [column == listed[name] for name, column in conditions])
+        joined = rows.join(listed, [compared(column) == compared(listed[name]) for name, column in conditions])
         kept = [name for name in rows.columns if not name.startswith("k")]
         return joined.select(*kept, g0=joined["place"])
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hush.tables.bound import clamped, keep_groups, keep_pairs, keep_rows
-from hush.tables.expression import as_int64, as_text, ibis
+from hush.tables.expression import as_int64, compared, ibis
 from hush.tables.group import Grouping
 from hush.tables.keyed import Keyed
 from hush.tables.measure import Prepared
@@ -80,10 +80,9 @@ def shared_values(measures: tuple[Prepared, ...]) -> tuple[list[Slot], dict[str,
 
 
 def whole_rows(relation: Any, unit: str, grouping: Grouping, values: dict[str, Any]) -> Any:
-    """Rows with a unit, of the groups asked for, as whole numbers."""
-    columns = [relation[name] for name in grouping.names]
-    raw = {f"k{i}": as_text(column) if column.type().is_string() else column for i, column in enumerate(columns)}
-    rows = relation.select(u=relation[unit], **raw, **values)
+    """Rows with a unit, of the groups asked for, as whole numbers. From here on text is compared by its bytes."""
+    raw = {f"k{i}": compared(relation[name]) for i, name in enumerate(grouping.names)}
+    rows = relation.select(u=compared(relation[unit]), **raw, **values)
     rows = rows.filter(rows["u"].notnull())
     if grouping.keys is None:
         return rows.rename({f"g{i}": f"k{i}" for i in range(len(raw))})
