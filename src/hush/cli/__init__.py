@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
@@ -75,19 +77,27 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command: 0 for success (or what the command returns), 2 for a request that cannot be met, with one sentence on stderr."""
+    """Run one command: 0 for success (or what the command returns), 2 for a request that cannot be met, 130 after
+    Ctrl-C. What went wrong is one sentence on stderr.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     if not given:
         parser().print_help()
         return 0
     options = parser().parse_args(given)
+    entries = 0
     try:
+        entries = _entries(options)
         return int(options.action(options) or 0)
     except HushError as failure:
         print(f"hush: {failure}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("hush: stopped; nothing was released.", file=sys.stderr)
+        charged = _entries(options) > entries
+        charge = f", but the ledger {options.ledger} was charged, and the charge stands" if charged else ""
+        print(f"hush: stopped; nothing was released{charge}.", file=sys.stderr)
+        if arguments is None:
+            _end_engines()
         return 130
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away: say nothing more
@@ -96,3 +106,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hush: {said.rstrip('.')}.", file=sys.stderr)
         return 2
     return 0
+
+
+def _entries(options: argparse.Namespace) -> int:
+    """How many releases the ledger of a command holds; 0 where there is no ledger, or none that can be read."""
+    if getattr(options, "ledger", None):
+        with contextlib.suppress(HushError, OSError), ledger.opened(options.ledger) as book:
+            return len(book.entries)
+    return 0
+
+
+def _end_engines() -> None:
+    """End the process at once if an engine has not stopped, as DuckDB while it finds the types of a CSV file.
+
+    On the usual way out Python would take away objects that the engine still uses.
+    """
+    from hush.tables.interrupt import still_working
+
+    if still_working():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)

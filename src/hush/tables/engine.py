@@ -1,20 +1,23 @@
 """The engines: one table. Each says how an Ibis expression becomes a stream of Arrow batches.
 
-Adding one that Ibis speaks to (PostgreSQL, BigQuery, Snowflake) is one line in ENGINES: `Engine("postgres", ibis_batches)`, and the tests
-of `tests/engines` show whether it agrees to the bit.
+Adding one that Ibis speaks to (PostgreSQL, BigQuery, Snowflake) is one line in ENGINES, such as
+`Engine("postgres", ibis_batches)`, and one in `expression.BINARY`: the collation that compares bytes. The tests of
+`tests/engines` show whether it agrees to the bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from hush.errors import HushError, Unsupported
 from hush.tables.expression import operations, translation_error
-from hush.tables.spark import must_be_ansi, spark_batches
+from hush.tables.interrupt import interruptible
+from hush.tables.spark import must_be_ansi, spark_batches, was_cancelled
 
-__all__ = ["ENGINES", "WITHHELD", "Engine", "Source", "engine_of", "memory_tables"]
+__all__ = ["ENGINES", "WITHHELD", "Engine", "Source", "duckdb_stopped", "engine_of", "memory_tables"]
 
 #: All that is said when an engine fails: its own message may quote a row, and nothing has been charged for showing one.
 WITHHELD = (
@@ -40,45 +43,59 @@ class Source:
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine as Ibis names it, how it streams, its own hash function if it takes any number of arguments, and what to check first."""
+    """An engine as Ibis names it, how it streams, its own hash function if it takes any number of arguments, what to
+    check first, and which of its errors say that somebody stopped the query.
+    """
 
     name: str
     stream: Callable[[Source, Any, int], Iterator[Any]]
     hash: str | None = None
     check: Callable[[Any], None] = lambda backend: None
+    stopped: Callable[[Exception], bool] = lambda failure: False
 
     def batches(self, source: Source, relation: Any, size: int) -> Iterator[Any]:
-        """The rows of an expression as Arrow batches. A failure of the engine becomes one constant sentence.
+        """The rows of an expression as Arrow batches. A failure of the engine becomes one constant sentence. A query
+        that somebody stopped becomes a KeyboardInterrupt.
 
-        It is raised after the handler has ended, so that the engine's message is not even kept as its context, where a crash reporter
-        would find it. Errors of translation pass: Ibis makes them from the expression before any data are read.
+        Both are raised after the handler has ended, so that the engine's message is not even kept as their context,
+        where a crash reporter would find it. Errors of translation pass: Ibis makes them from the expression before any
+        data are read.
         """
-        stopped = False
         try:
             yield from self.stream(source, relation, size)
+            return
         except (HushError, translation_error()):
             raise
-        except Exception:
-            stopped = True
+        except Exception as failure:
+            stopped = self.stopped(failure)
         if stopped:
-            raise HushError(WITHHELD) from None
+            raise KeyboardInterrupt
+        raise HushError(WITHHELD)
 
 
 def duckdb_batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
     """Through DuckDB's own Arrow reader: Ibis 12 asks DuckDB 2 for one that is gone.
 
-    An open result blocks its connection, so on a connection of ours each query has a cursor. A user's connection is used as it is,
-    because a cursor sees neither its temporary views nor its registered frames; it is free again once the batches are drained.
+    An open result blocks its connection, so on a connection of ours each query has a cursor. A user's connection is
+    used as it is, because a cursor sees neither its temporary views nor its registered frames. It is free again once
+    the batches are drained or the query is stopped.
     """
-    connection = source.backend.con.cursor() if source.owned else source.backend.con
+    query = source.backend.compile(relation)
     tables = {**source.frames, **memory_tables(relation)} if source.owned else memory_tables(relation)
+    connection = source.backend.con.cursor() if source.owned else source.backend.con
+    rows = partial(duckdb_rows, connection, query, tables, size, ours=source.owned)
+    yield from interruptible(rows, connection.interrupt)
+
+
+def duckdb_rows(connection: Any, query: str, tables: Mapping[str, Any], size: int, *, ours: bool) -> Iterator[Any]:
+    """The Arrow batches of a query. At the end its tables are unregistered, and a connection of ours is closed."""
     reader = None
     try:
-        if source.owned:
+        if ours:
             connection.execute("SET TimeZone = 'UTC'")
         for name, table in tables.items():
             connection.register(name, table)
-        answer = connection.sql(source.backend.compile(relation))
+        answer = connection.sql(query)
         reader = answer.to_arrow_reader(size) if hasattr(answer, "to_arrow_reader") else answer.fetch_arrow_reader(size)
         yield from reader
     finally:
@@ -86,8 +103,15 @@ def duckdb_batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
             reader.close()
         for name in tables:
             connection.unregister(name)
-        if source.owned:
+        if ours:
             connection.close()
+
+
+def duckdb_stopped(failure: Exception) -> bool:
+    """Did somebody interrupt the query?"""
+    import duckdb
+
+    return isinstance(failure, duckdb.InterruptException)
 
 
 def ibis_batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
@@ -108,8 +132,8 @@ def stream_spark(source: Source, relation: Any, size: int) -> Iterator[Any]:
 ENGINES = {
     engine.name: engine
     for engine in (
-        Engine("duckdb", duckdb_batches, hash="hash"),
-        Engine("pyspark", stream_spark, hash="xxhash64", check=must_be_ansi),
+        Engine("duckdb", duckdb_batches, hash="hash", stopped=duckdb_stopped),
+        Engine("pyspark", stream_spark, hash="xxhash64", check=must_be_ansi, stopped=was_cancelled),
     )
 }
 

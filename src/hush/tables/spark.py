@@ -15,6 +15,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -25,13 +26,27 @@ from typing import Any
 from hush.errors import InvalidParameter, MissingExtra, Unsupported, needs
 from hush.tables.arrow import batch_of
 from hush.tables.expression import ibis
+from hush.tables.interrupt import in_thread, interruptible
 
-__all__ = ["Java", "connect", "find_java", "is_session", "must_be_ansi", "read_file", "spark_batches", "view_of", "write_in_batches"]
+__all__ = [
+    "Java",
+    "connect",
+    "find_java",
+    "is_session",
+    "must_be_ansi",
+    "read_file",
+    "spark_batches",
+    "view_of",
+    "was_cancelled",
+    "write_in_batches",
+]
 
 log = logging.getLogger("hush.tables")
 
 #: Our own sessions: small, silent, and loud about integer overflow.
 SETTINGS = {"spark.ui.enabled": "false", "spark.sql.ansi.enabled": "true", "spark.ui.showConsoleProgress": "false"}
+#: How Spark's messages begin when a job (Spark Connect: an operation) was cancelled.
+CANCELLED = ("[SPARK_JOB_CANCELLED]", "[OPERATION_CANCELED]")
 TYPES = {"int64": "bigint", "string": "string", "bool": "boolean", "date32[day]": "date"}
 
 
@@ -131,28 +146,96 @@ def view_of(backend: Any, frame: Any) -> Any:
 
 def spark_batches(backend: Any, relation: Any, tables: dict[str, Any], size: int) -> Iterator[Any]:
     """The rows of an Ibis expression as Arrow batches; the driver holds one partition at a time."""
-    session = session_of(backend)
+    session, query, schema = session_of(backend), backend.compile(relation), relation.schema().to_pyarrow()
+    tag = Tag(session)
+
+    def produce() -> Iterator[Any]:
+        with tag.on_jobs(), views(session, tables):
+            rows = session.sql(query).toLocalIterator(prefetchPartitions=True)
+            while chunk := list(islice(rows, size)):
+                yield batch_of(chunk, schema)
+
+    yield from interruptible(produce, tag.cancel, inherit=settings_of_thread(session))
+
+
+@contextmanager
+def views(session: Any, tables: dict[str, Any]) -> Iterator[None]:
+    """Arrow tables as temporary views, for as long as the query runs."""
     try:
         for name, table in tables.items():
             schema = ", ".join(f"`{column.name}` {TYPES[str(column.type)]}" for column in table.schema)
             session.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema).createOrReplaceTempView(name)
-        schema = relation.schema().to_pyarrow()
-        rows = session.sql(backend.compile(relation)).toLocalIterator(prefetchPartitions=True)
-        while chunk := list(islice(rows, size)):
-            yield batch_of(chunk, schema)
+        yield
     finally:
         for name in tables:
             session.catalog.dropTempView(name)
 
 
+class Tag:
+    """A tag for the jobs of one query, so that these can be cancelled and no others."""
+
+    def __init__(self, session: Any) -> None:
+        self.name = f"hush-{uuid.uuid4().hex}"
+        context = getattr(session, "_sc", None)
+        if context is None:  # Spark Connect, where a session tags operations instead of jobs
+            self.add, self.remove, self.interrupt = session.addTag, session.removeTag, session.interruptTag
+        else:
+            self.add, self.remove, self.interrupt = context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
+
+    @contextmanager
+    def on_jobs(self) -> Iterator[None]:
+        """Jobs that this thread starts carry the tag."""
+        self.add(self.name)
+        try:
+            yield
+        finally:
+            self.remove(self.name)
+
+    def cancel(self) -> None:
+        """Cancel the jobs that carry the tag, from any thread."""
+        self.interrupt(self.name)
+
+
+def settings_of_thread(session: Any) -> Any:
+    """How a thread of ours gets what Spark keeps by thread: the caller's scheduler pool, job group and tags."""
+    from pyspark.util import inheritable_thread_target
+
+    wrapper = inheritable_thread_target(session)
+    # where all threads share one in Java, Spark gives the session back
+    return wrapper if wrapper is not session else lambda work: work
+
+
+def was_cancelled(failure: Exception) -> bool:
+    """Did somebody cancel the job? Only the start of the message is looked at: the rest may quote the data."""
+    java = getattr(failure, "java_exception", None)
+    return str(failure if java is None else java.getMessage()).startswith(CANCELLED)
+
+
 def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], numbers: list[str], path: str) -> None:
     """An Ibis expression through `work` (Arrow batches in, Arrow batches out) on the executors, written as Parquet."""
+    session, query, tag = session_of(backend), backend.compile(relation), Tag(session_of(backend))
+
+    def write() -> None:
+        with tag.on_jobs():
+            write_parquet(session, query, work, keys, numbers, path)
+
+    cancelled = False
+    try:
+        in_thread(write, tag.cancel, inherit=settings_of_thread(session))
+    except Exception as failure:
+        if not (cancelled := was_cancelled(failure)):
+            raise
+    if cancelled:
+        raise KeyboardInterrupt
+
+
+def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers: list[str], path: str) -> None:
+    """The same with a query that is written out."""
     from pyspark.sql.types import DoubleType, StructField, StructType
 
-    session = session_of(backend)
     if "PYSPARK_PYTHON" not in os.environ and getattr(session, "_sc", None) is not None and session._sc.master.startswith("local"):
         session._sc.pythonExec = sys.executable  # workers on this machine need the packages that this Python has
-    frame = session.sql(backend.compile(relation))
+    frame = session.sql(query)
     held = [StructField(name, field.dataType) for name, field in zip(keys, frame.schema.fields, strict=False)]
     schema = StructType(held + [StructField(name, DoubleType()) for name in numbers])
     shown = frame.mapInArrow(work, schema)
