@@ -17,7 +17,7 @@ import pytest
 from tables.compare import found
 
 import hush.tables
-from hush.errors import InvalidParameter
+from hush.errors import HushError, InvalidParameter
 from hush.tables import count, mean, sum_, table
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
@@ -152,6 +152,51 @@ def test_fingerprints(frame, folder):
     assert len({t.fingerprint, table(folder / "visits.csv", unit="who").fingerprint, table(frame, unit="who").fingerprint}) == 3
     assert table(folder / "visits.parquet", unit="ward").fingerprint != t.fingerprint
     assert t.engine == "duckdb"
+
+
+def test_duckdb_relations(frame, expected):
+    """A query of DuckDB's own Python package, run once: also one that joins, and one of the default connection."""
+    connection = duckdb.connect()
+    connection.register("visits", frame)
+    connection.execute("CREATE TABLE names AS SELECT DISTINCT ward AS place, ward FROM visits")
+    joined = connection.sql("SELECT v.who, n.ward, v.cost FROM visits v JOIN names n ON v.ward = n.place")
+    for relation in (connection.sql("SELECT * FROM visits"), connection.table("visits"), joined, duckdb.from_arrow(frame)):
+        t = table(relation, unit="who")
+        assert asked(t) == expected
+        assert t.fingerprint == table(frame, unit="who").fingerprint
+    connection.close()
+    assert asked(t) == expected, "it is held in memory"
+
+
+def test_a_duckdb_relation_that_fails_says_nothing_of_the_data():
+    relation = duckdb.sql("SELECT range AS who, CAST('Jane Doe' || range AS INT) AS x FROM range(3)")
+    with pytest.raises(HushError, match="message is withheld") as caught:
+        table(relation, unit="who")
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+def test_every_source_fits_into_a_ledger(tmp_path):
+    """Many columns, a long path, a long name of a table: the ledger takes at most 1000 characters. Short names stay as they are."""
+    wide = {"id": np.arange(3)} | {f"some_measurement_number_{i}": np.arange(3) for i in range(60)}
+    other = pa.table(wide).rename_columns([*list(wide)[:-1], "another"])
+    deep = tmp_path.joinpath(*["a_folder_with_a_name_of_some_length" * 6] * 5)
+    deep.mkdir(parents=True)
+    pyarrow.parquet.write_table(pa.table(wide), deep / "visits.parquet")
+    backend = ibis.duckdb.connect()
+    backend.con.register("t" * 2000, pa.table(wide))
+    sources = [pa.table(wide), other, deep / "visits.parquet", str(deep / "*.parquet"), backend.table("t" * 2000)]
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+        connection.execute(f'CREATE TABLE "{"u" * 2000}" AS SELECT 1 AS id')
+    tables = [table(source, unit="id") for source in (*sources, tmp_path / "a.duckdb")]
+    for t in tables:
+        plan = t.aggregate(n=count()).plan(1.0, 0.0, family="laplace")
+        plan.answer(ledger=hush.Ledger(None, epsilon=3.0, delta=1e-5))
+        assert len(t.fingerprint) < 500 and "SHA-256" in t.fingerprint
+    assert len({t.fingerprint for t in tables}) == len(tables), "two of them have one name"
+    assert tables[0].fingerprint == table(pa.table(wide).to_pandas(), unit="id").fingerprint
+    assert tables[0].fingerprint.startswith("a frame of id, some_measurement_number_0, ") and "61 columns" in tables[0].fingerprint
+    fits = pa.table({"id": [1], "c" * 880: [1]})
+    assert table(fits, unit="id").fingerprint == f"a frame of id, {'c' * 880}, unit id"
 
 
 def test_odd_names_and_ids():

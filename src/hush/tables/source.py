@@ -1,29 +1,44 @@
-"""Opening a source of rows: a file, a frame, an Ibis table or a Spark frame."""
+"""Opening a source of rows: a file, a frame, a DuckDB relation, an Ibis table or a Spark frame."""
 
 from __future__ import annotations
 
 import glob
+import hashlib
 import uuid
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hush.errors import InvalidParameter, nearest
+from hush.errors import HushError, InvalidParameter, nearest
 from hush.tables import spark
 from hush.tables.arrow import as_arrow
-from hush.tables.engine import Source, engine_of
+from hush.tables.engine import WITHHELD, Source, duckdb_stopped, engine_of
 from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
+from hush.tables.interrupt import in_thread
 
 __all__ = ["open_source"]
 
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
 DATABASE = (".duckdb", ".ddb", ".db")
 FRAMES = ("pandas", "polars", "pyarrow")
+#: Characters of a source's name. A ledger takes 1000, and the name of the unit follows.
+LONGEST_LABEL = 900
+#: Characters of a longer name that are kept as they are.
+KEPT_OF_LABEL = 300
 
 
 def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> Source:
-    """Rows from wherever they are. `name` is the table in a DuckDB file; `engine` is "duckdb", "spark", a Spark session or "sc://host:port"."""
+    """Rows from wherever they are. `name` is the table in a DuckDB file; `engine` is "duckdb", "spark", a Spark session
+    or "sc://host:port".
+
+    A DuckDB relation, such as `duckdb.sql("SELECT ... FROM visits JOIN patients USING (id)")`, is run once, here, and
+    its rows are held in memory as Arrow. Like a frame, it is known to ledgers by its columns. Ctrl-C ends the wait for
+    it; DuckDB itself goes on, because a relation does not tell its connection.
+    """
+    if is_duckdb_relation(source):
+        source = rows_of(source)
     family = type(source).__module__.partition(".")[0]
     if name is not None and not (isinstance(source, str | Path) and str(source).endswith(DATABASE)):
         raise InvalidParameter(f"name chooses a table of a DuckDB file, got name={name!r} with another source; leave it out.")
@@ -41,19 +56,46 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
     if isinstance(source, str | Path):
         return from_file(str(source), name)
     raise InvalidParameter(
-        f"source must be a file, a pandas, polars or Arrow frame, an Ibis table or a Spark frame, got {type(source).__name__}; "
+        "source must be a file, a pandas, polars or Arrow frame, a DuckDB relation, an Ibis table or a Spark frame, "
+        f"got {type(source).__name__}; "
         "write table('visits.parquet', unit='patient_id')."
     )
 
 
+def is_duckdb_relation(thing: Any) -> bool:
+    """Is it a relation of DuckDB's own Python package, without loading that to find out?"""
+    return type(thing).__name__ == "DuckDBPyRelation"
+
+
+def rows_of(relation: Any) -> Any:
+    """The rows of a DuckDB relation as an Arrow table. If DuckDB fails, its message is withheld: it may quote a row."""
+    stopped = False
+    try:
+        return in_thread(lambda: as_arrow(relation.to_arrow_table()))
+    except Exception as failure:
+        stopped = duckdb_stopped(failure)
+    if stopped:
+        raise KeyboardInterrupt
+    raise HushError(WITHHELD)
+
+
 def described(columns: Iterable[str]) -> str:
     """A frame in memory has no name: its columns stand for it."""
-    return f"a frame of {', '.join(map(str, columns))}"
+    names = list(map(str, columns))
+    return short(f"a frame of {', '.join(names)}", f"{len(names)} columns")
 
 
 def file_label(path: str) -> str:
     """A file by its full path; an address as it is."""
-    return path if "://" in path else f"file {Path(path).absolute()}"
+    return short(path if "://" in path else f"file {Path(path).absolute()}", f"{len(path)} characters")
+
+
+def short(label: str, size: str) -> str:
+    """A label that a ledger can hold: a long one becomes its beginning, its size, and a hash of all of it."""
+    if len(label) <= LONGEST_LABEL:
+        return label
+    digest = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{label[:KEPT_OF_LABEL]}... ({size}, SHA-256 {digest})"
 
 
 def checked(source: Source) -> Source:
@@ -67,7 +109,7 @@ def from_ibis(table: Any) -> Source:
         raise InvalidParameter(f"source must be an Ibis table, got an Ibis {type(table).__name__}.")
     must_be_rowwise(table, "source")
     names = sorted(str(node.name) for node in table.op().find(operations().PhysicalTable))
-    return checked(Source(table, table.get_backend(), f"table {', '.join(names)}"))
+    return checked(Source(table, table.get_backend(), short(f"table {', '.join(names)}", f"{len(names)} tables")))
 
 
 def own_connection() -> Any:
@@ -100,10 +142,9 @@ def from_file(path: str, name: str | None) -> Source:
     # All rows decide a CSV file's types, so that no row fails to fit them later: the schema is public by declaration, types included.
     reader = f"read_parquet('{quoted}')" if form == "parquet" else f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)"
     trouble = ""
-    try:
-        backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}")  # not temporary: cursors must see it
-        relation = relation_of(backend, view)
-        if form != "parquet" and is_empty(backend, view, relation.columns):
+    try:  # in a thread, because DuckDB reads all of a CSV file before it looks for an interruption
+        relation, empty = in_thread(partial(made_view, backend, view, reader), backend.con.interrupt)
+        if form != "parquet" and empty:
             trouble = "is empty; a file of this kind starts with a line of column names"
     except Exception as failure:
         trouble = why_unreadable(failure, form)
@@ -124,11 +165,15 @@ def why_unreadable(failure: Exception, form: str) -> str:
     return f"cannot be read as {what}: {reason}"
 
 
-def is_empty(backend: Any, view: str, columns: Iterable[str]) -> bool:
-    """Is it a CSV file with nothing in it, not even names? DuckDB makes up one column for it."""
-    if tuple(columns) != ("column0",):
-        return False
-    return not backend.con.sql(f"SELECT 1 FROM {view} WHERE column0 IS NOT NULL LIMIT 1").fetchall()
+def made_view(backend: Any, view: str, reader: str) -> tuple[Any, bool]:
+    """A view of a file as an Ibis relation, and whether it is a CSV file with nothing in it, not even names: DuckDB
+    makes up one column for that.
+    """
+    backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}")  # not temporary: cursors must see it
+    relation = relation_of(backend, view)
+    if tuple(relation.columns) != ("column0",):
+        return relation, False
+    return relation, not backend.con.sql(f"SELECT 1 FROM {view} WHERE column0 IS NOT NULL LIMIT 1").fetchall()
 
 
 def from_database(backend: Any, path: str, name: str | None) -> Source:
@@ -148,7 +193,8 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     view = f"hush_{uuid.uuid4().hex}"
     quoted = chosen.replace('"', '""')
     backend.con.execute(f'CREATE VIEW {view} AS SELECT * FROM source."{quoted}"')
-    return Source(relation_of(backend, view), backend, f"{file_label(path)}, table {chosen}", owned=True)
+    label = short(f"{file_label(path)}, table {chosen}", f"{len(chosen)} characters of a table's name")
+    return Source(relation_of(backend, view), backend, label, owned=True)
 
 
 def missing(path: str) -> InvalidParameter:
