@@ -200,6 +200,15 @@ def within(name: str, value: Any, low: float, high: float, instead: str = "") ->
     return number
 
 
+def must_be_level(level: Any, most: float = 1.0) -> float:
+    """The level of an interval: above 0 and below 1, or at most `most`."""
+    allowed = "a number between 0 and 1" if most >= 1.0 else f"a number above 0 and at most {most:.10g}"
+    number = as_float("level", level, allowed, "write level=0.95")
+    if not 0.0 < number < 1.0 or number > most:
+        raise reject("level", level, allowed, "write level=0.95")
+    return number
+
+
 def whole(name: str, value: Any, least: int = 1, instead: str = "") -> int:
     """An integer, at least `least`."""
     allowed = f"a whole number, {least} or greater"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hush.calibrate import Plan
 from hush.denoise import james_stein, soft_threshold
-from hush.errors import InvalidParameter, Unsupported, as_float, called_like, one_of
+from hush.errors import InvalidParameter, Unsupported, called_like, must_be_level, one_of
 from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import from_plain_values, in_words, plain_values
@@ -56,9 +56,7 @@ class Error:
 
     def half_width(self, level: float) -> float:
         """The w with P(|released - true| <= w) >= level."""
-        level = as_float("level", level, "a number between 0 and 1", "write level=0.95")
-        if not 0.0 < level < 1.0:
-            raise InvalidParameter(f"level must be a number between 0 and 1, got {level:g}; write level=0.95.")
+        level = must_be_level(level)
         law = law_of(self.noise, self.step)
         return (law.steps_beyond((1.0 - level) * (1.0 - 1e-12)) + (0.5 if self.rounded else 0.0)) * self.step
 

@@ -16,7 +16,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-STEPS, GUARD = 2**20, 2**22  # for max_rows = 2^40
+STEPS, FINE = 2**20, 2**20  # steps in a bound and fine steps in a step, for max_rows = 2^40
+FURTHEST_ROW = 2**62
 MASK = 2**32 - 1
 EPOCH = datetime.date(1970, 1, 1)
 Row = dict[str, Any]
@@ -66,10 +67,15 @@ def finest(size: float, steps: int, largest: float = 0.0) -> Fraction:
     return max(scale for scale in scales if scale <= limit)
 
 
-def steps_of(x: float, scale: Fraction) -> int | float:
-    """x in steps, rounded half up; infinities stay."""
-    y = x * float(scale) if scale >= 1 else x / float(1 / scale)
+def steps_of(x: float, scale: Fraction, parts: int) -> int | float:
+    """x in steps of which `parts` make a step of the grid, rounded half up; infinities stay."""
+    y = (x * float(scale) if scale >= 1 else x / float(1 / scale)) * parts
     return y if math.isinf(y) else math.floor(y + 0.5)
+
+
+def parts_of(scale: Fraction, largest: float) -> int:
+    """Fine steps in a step: 2^20, or as many as leave the largest number below 2^60 of them."""
+    return min(FINE, 2 ** (60 - math.ceil(scale * Fraction(largest)).bit_length()))
 
 
 def number(x: Any) -> float | None:
@@ -109,9 +115,10 @@ class Told:
                 "Sum": (max(abs(low), abs(high)), STEPS - 1),
                 "Quantile": (high - low, getattr(measure, "bins", 0) - 2),
             }.get(self.kind, ((high - low) / 2, STEPS - 1))
-            scale = finest(size, steps, 0.0 if self.kind == "Sum" else max(abs(low), abs(high)))
-            self.scale = scale
-            self.low, self.high = int(steps_of(low, scale)), int(steps_of(high, scale))
+            largest = 0.0 if self.kind == "Sum" else max(abs(low), abs(high))
+            self.scale = finest(size, steps, largest)
+            self.parts = 1 if self.kind == "Quantile" else parts_of(self.scale, max(size, largest))
+            self.low, self.high = (int(steps_of(end, self.scale, self.parts)) for end in (low, high))
             self.middle = (self.low + self.high) // 2
             self.reach = self.high - self.middle
 
@@ -131,12 +138,12 @@ class Told:
         if self.kind == "Histogram":
             return place_of(x, [number(edge) for edge in self.measure.edges])  # type: ignore[misc]
         if self.kind == "Sum" and self.rows is None:
-            return clip(steps_of(x, self.scale), -GUARD, GUARD)
-        inside = clip(steps_of(x, self.scale), self.low, self.high)
+            return clip(steps_of(x, self.scale, self.parts), -FURTHEST_ROW, FURTHEST_ROW)
+        inside = clip(steps_of(x, self.scale, self.parts), self.low, self.high)
         return inside - {"Sum": 0, "Quantile": self.low}.get(self.kind, self.middle)
 
     def totals(self, values: list[int], rows: int) -> dict[str, int]:
-        """From the kept values of one (unit, group), and its number of rows."""
+        """From the kept values of one (unit, group), and its number of rows; in fine steps."""
         if self.kind == "Count":
             return {self.name: min(rows, self.rows)}
         if self.kind == "CountUnits":
@@ -148,13 +155,21 @@ class Told:
             return {self.name: clip(sum(values), *bounds) if values else 0}
         result = {f"{self.name}.sum": sum(values), f"{self.name}.count": len(values)}
         if self.kind == "Variance":
-            shift = max(0, 2 * self.reach.bit_length() - STEPS.bit_length())
+            fine = self.parts.bit_length() - 1
+            shift = max(0, 2 * (-(-self.reach // self.parts)).bit_length() - STEPS.bit_length())
+            shift += (shift + fine) % 2
 
             def square(c: int) -> int:
-                return (c * c + ((1 << shift) >> 1)) >> shift
+                return math.floor(Fraction(c * c, 2 ** (shift + fine)) + Fraction(1, 2))
 
-            result[f"{self.name}.square"] = sum(square(c) - square(self.reach) // 2 for c in values)
+            middle = square(self.reach) // 2 // self.parts * self.parts
+            result[f"{self.name}.square"] = sum(square(c) - middle for c in values)
         return result
+
+    def rounded(self, column: str, total: int) -> int:
+        """A group's total, from fine steps to whole ones."""
+        fine = self.kind in ("Sum", "Mean", "Variance") and not column.endswith(".count")
+        return math.floor(Fraction(total, self.parts) + Fraction(1, 2)) if fine else total
 
     def columns(self) -> list[str]:
         if self.kind == "Histogram":
@@ -210,7 +225,8 @@ def aggregates(
             for measure in told:
                 for column, total in measure.totals(chosen(measure, theirs[key], hashed("rows", who, key)), len(theirs[key])).items():
                     entry[column] += total
-    return result
+    owners = {column: measure for measure in told for column in measure.columns()}
+    return {key: {column: owners[column].rounded(column, total) for column, total in entry.items()} for key, entry in result.items()}
 
 
 def chosen(measure: Told, rows: list[Row], hashed: int) -> list[int]:

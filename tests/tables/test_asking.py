@@ -164,7 +164,7 @@ def test_bars_have_a_heading(marks):
         people=tables.count_units(), m=tables.mean("mark", low=0, high=100)
     )
     text = repr(plan.plan(5.0, 1e-6, family="gaussian").answer(ledger=None))
-    assert re.match(r"class +people +m +people\n", text) and "(bars of people: # up to the value" in text
+    assert re.match(r"class +people +m +people\n", text) and "(bars of people: # up to the published value, [ ] its noise interval)" in text
     assert "bars of" not in repr(marks.aggregate(people=tables.count_units()).plan(5.0, 1e-6, family="gaussian").answer(ledger=None))
 
 

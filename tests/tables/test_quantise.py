@@ -47,12 +47,13 @@ def test_short_decimals_are_exact(high, digits):
 
 
 def test_sums_fit_64_bits():
-    """rows * guard < 2^63 for every public limit, with at least a thousand steps to the bound."""
-    for rows in (1, 1000, 10**6, 2**31, 2**40, 2**50):
+    """Totals in steps, what is left in fine steps, one unit's rows in fine steps, and a row's place: all below 2^63, for every public limit."""
+    for rows in (1, 1000, 10**6, 2**31, 2**40, 2**40 + 1, 2**50 - 1, 2**50):
         limits = Limits(rows)
-        assert limits.rows * limits.guard <= 2**62
-        assert limits.guard == 4 * limits.steps
-        assert limits.steps >= 1000
+        assert limits.rows * limits.steps <= 2**60
+        assert (limits.rows << limits.fine) + (1 << limits.fine) < 2**63
+        assert limits.rows_per_unit * (limits.steps << limits.fine) <= 2**62 and limits.rows_per_unit * limits.rows <= 2**62
+        assert limits.steps >= 1000 and limits.rows_per_unit >= 1000
     for rows in (0, -1, 2**50 + 1, 1.5, "many"):
         with pytest.raises(InvalidParameter):
             Limits(rows)  # type: ignore[arg-type]

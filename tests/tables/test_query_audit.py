@@ -28,6 +28,7 @@ pytest.importorskip("ibis")
 import hush.tables.plan as engine_plan  # noqa: E402
 from hush import tables  # noqa: E402
 from hush.tables import Query, count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
+from hush.tables.expression import as_int64  # noqa: E402
 from hush.tables.run import noisy_columns  # noqa: E402
 
 SALT = b"sixteen bytes or more"
@@ -197,7 +198,7 @@ def test_half_the_noise_is_caught(kind):
 
 
 def test_a_total_that_is_not_clamped_is_caught(monkeypatch):
-    monkeypatch.setattr(engine_plan, "clamped", lambda column, low, high: column)
+    monkeypatch.setattr(engine_plan, "clamped", lambda column, low, high: as_int64(column))
     assert Noisy.of(KINDS["sum of a unit's total"], 1.0, 0.0).audit().violated
 
 

@@ -22,6 +22,7 @@ from tables import reference
 import hush.tables
 from hush.tables import bound, count, count_units, histogram, mean, plan, quantile, sum_, variance
 from hush.tables.engine import memory_tables
+from hush.tables.expression import as_int64
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
 
@@ -229,18 +230,22 @@ def heavy(xs: list[float], groups: list[str | None], unit: int = 1) -> list[dict
     ],
 )
 def test_the_bound_is_reached(bench, name, xs):
-    """Some table moves every part of every aggregate by exactly its bound, in as many groups: no smaller sensitivity would be true."""
+    """Some table moves every part of every aggregate by its bound, in as many groups: no smaller sensitivity would be true.
+
+    A sum of squares is bounded by a number that is no whole number of steps: alone in its group it is rounded to the nearest one."""
+    rounding = 1 if name == "v" else 0
     shape = Shape(("g",), "private", 2, (name,))
     reach = bench.query_of(shape).sensitivity
     after = bench.run(shape, SALTS[0], heavy(xs, ["a", "b", "é"]))
     assert len(after) == reach.groups == 2
     for part in reach.parts:
         for columns in after.values():
-            assert max(abs(columns[column]) for column in part.columns) == part.linf
+            reached = max(abs(columns[column]) for column in part.columns)
+            assert part.linf - rounding <= reached <= part.linf
 
 
 def no_clamp(total: Any, low: int, high: int) -> Any:
-    return ibis.coalesce(total, 0)
+    return as_int64(ibis.coalesce(total, 0))
 
 
 def all_groups(rows: Any, keys: list[str], groups: int, keyed: Any, *, public: bool) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from dataclasses import replace
 from datetime import date
@@ -179,12 +178,15 @@ def _planned(options: argparse.Namespace) -> Any:
         query = table.aggregate(**measures)
     _progress("finding the least noise" + ("" if options.family else " (--family gaussian is quick)"))
     try:
-        return query.plan(options.epsilon, 0.0 if options.pure else options.delta, family=options.family)
+        delta = 0.0 if options.pure else options.delta
+        return query.plan(options.epsilon, delta, family=options.family, limits_share=options.limits_share)
     finally:
         _progress("")
 
 
 def _answer(options: argparse.Namespace) -> None:
+    from hush.tables.destination import must_be_writable
+
     plan = _planned(options)
     if options.plan:
         _warn_of_delta(options)
@@ -201,17 +203,17 @@ def _answer(options: argparse.Namespace) -> None:
         ready(options.plot)  # before anything is spent
         if stream:
             raise InvalidParameter("--plot draws an answer that is held in memory; leave it out where Spark writes the file.")
-    if options.out and "://" not in options.out:
-        _must_be_writable(options.out)
+    if options.out:
+        must_be_writable(options.out, role="--out", folder=stream and options.keys == "private")
     ledger = opened(options.ledger) if options.ledger else None
     _warn_of_delta(options)
     if ledger is None:
         print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
     try:
         if stream:
-            receipt = plan.write(options.out, ledger=ledger, label=options.label, progress=_progress)
+            receipt = plan.write(options.out, ledger=ledger, label=options.label, level=options.level, progress=_progress)
         else:
-            made = plan.answer(ledger=ledger, label=options.label, progress=_progress)
+            made = plan.answer(ledger=ledger, label=options.label, level=options.level, progress=_progress)
     finally:
         if ledger is not None:
             ledger.close()
@@ -228,15 +230,6 @@ def _warn_of_delta(options: argparse.Namespace) -> None:
             f"delta {options.delta:g} is large: of N people up to N x {options.delta:g} may be exposed outright; take a delta far below 1/N"
         )
         print(f"hush: warning: {text}.", file=sys.stderr)
-
-
-def _must_be_writable(out: str) -> None:
-    """Before anything is spent: an answer that cannot be written would be paid for all the same."""
-    folder = Path(out).absolute().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InvalidParameter(f"--out {out} cannot be written: {folder} is no folder that may be written to; nothing was spent.")
-    if Path(out).is_dir() or (Path(out).exists() and not os.access(out, os.W_OK)):
-        raise InvalidParameter(f"--out {out} cannot be written: choose another name; nothing was spent.")
 
 
 def _progress(text: str) -> None:
@@ -319,6 +312,16 @@ def register(command: Command) -> None:
     answer.add_argument("--delta", type=number, metavar="D")
     answer.add_argument("--pure", action="store_true", help="delta = 0")
     answer.add_argument("--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick to calibrate")
+    answer.add_argument(
+        "--level", type=number, default=0.95, metavar="L", help="how often intervals hold the answer without noise (default 0.95)"
+    )
+    answer.add_argument(
+        "--limits-share",
+        type=number,
+        default=0.03,
+        metavar="S",
+        help="part of the budget that measures what the limits leave out (default 0.03; 0 switches it off)",
+    )
     answer.add_argument("--ledger", metavar="FILE", help="charge this ledger (see `hush ledger new`)")
     answer.add_argument("--label", default="", metavar="TEXT", help="what the ledger's entry is called")
     answer.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")

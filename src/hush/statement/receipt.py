@@ -20,7 +20,7 @@ from hush.statement import caution, check
 from hush.statement.budget import mechanisms, plain_entry, remaining
 from hush.statement.page import Block, Code, Points, Section, Statement, Table, Text
 from hush.statement.snapshot import from_here
-from hush.statement.wording import Promise, at_most
+from hush.statement.wording import Promise, at_most, left_out_lines
 from hush.version import __version__
 
 __all__ = ["of_receipt"]
@@ -125,18 +125,14 @@ def _release(receipt: Mapping[str, Any]) -> dict[str, Any]:
 
 def _answer(receipt: Mapping[str, Any]) -> dict[str, Any]:
     given = receipt["guarantee"]
-    linf = given.get("linf")
-    parts: list[Part] = []
-    if linf is not None and "bounds_found" not in receipt:
-        bound = Sensitivity(linf=tuple(linf) if isinstance(linf, list | tuple) else linf, l0=given["l0"])
-        parts = [(from_plain_values(receipt["noise"]), bound, 1)]
     rows = [
         ("data", receipt["source"]),
         ("query", "; ".join(receipt["bounds"])),
         ("groups", str(receipt.get("groups", "written to a file"))),
         ("made", f"{receipt['time']} by hush {receipt['hush']}, engine {receipt['engine']}"),
         ("ledger", _charged(receipt)),
-        ("intervals", f"hold the true answer of the counted rows with probability {receipt['level']:g}"),
+        ("intervals", f"hold the answer without noise with probability {receipt['level']:g}" + _not_covered(receipt)),
+        *(("left out by the limits", line) for line in left_out_lines(receipt)),
         ("noise", f"{from_plain_values(receipt['noise'])}, scaled to each column's bound"),
     ]
     unit = given["unit"]
@@ -155,7 +151,9 @@ def _answer(receipt: Mapping[str, Any]) -> dict[str, Any]:
             f"{at_most(receipt['key_delta'], 3)} of delta pays for that."
         )
     if "bounds_found" in receipt:
-        notes.append("Bounds were found privately; the pair has their share, and the ledger's entry has their mechanism.")
+        notes.append("Bounds were found privately, from a part of the budget.")
+    if "left_out" in receipt:
+        notes.append("What the limits left out was measured privately, from a part of the budget.")
     return {
         "kind": "answer",
         "title": f"one answer about {receipt['source']}",
@@ -164,11 +162,31 @@ def _answer(receipt: Mapping[str, Any]) -> dict[str, Any]:
         "neighbours": "add-remove",
         "released": rows,
         "assumptions": notes,
-        "parts": parts,
+        "parts": _answer_parts(receipt),
         "extra": receipt["key_delta"],
         "seen": "this answer",
         "times": 1,
     }
+
+
+def _not_covered(receipt: Mapping[str, Any]) -> str:
+    """What intervals do not know."""
+    return "; they do not cover what the limits do: " + "; ".join(receipt["limits"]) if receipt.get("limits") else ""
+
+
+def _answer_parts(receipt: Mapping[str, Any]) -> list[Part]:
+    """The mechanisms of an answer; of receipts written before the parts were listed, the one that they name."""
+    given = receipt["guarantee"]
+    listed = receipt.get("parts")
+    if listed is None:
+        known = given.get("linf") is not None and "bounds_found" not in receipt
+        listed = [{"noise": receipt["noise"], "linf": given["linf"], "l0": given["l0"]}] if known else []
+    return [(from_plain_values(part["noise"]), _bound(part["linf"], part["l0"]), 1) for part in listed]
+
+
+def _bound(linf: Any, l0: int | None) -> Sensitivity:
+    """A box; bounds that differ are a list, one for each coordinate."""
+    return Sensitivity(linf=tuple(linf) if isinstance(linf, list | tuple) else linf, l0=l0)
 
 
 def _fit(receipt: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
 
 from hush.privacy.curve import Curve, error_sum
 from hush.privacy.gaussian import pdp_from_dp
 
-__all__ = ["Promise", "at_least", "at_most", "percent"]
+__all__ = ["Promise", "at_least", "at_most", "left_out_lines", "percent"]
 
 #: The odds may move by e^epsilon times this much, at the price of a slightly larger exception: see `Promise.exception`.
 _SLACK = 1.1
@@ -164,3 +166,11 @@ _QUESTION = {
         "everybody else's data",
     ),
 }
+
+
+def left_out_lines(receipt: Mapping[str, Any]) -> list[str]:
+    """What the limits left out, one sentence each."""
+    found = receipt.get("left_out")
+    if found is None:
+        return []
+    return [f"{share['share']:.1%} [{share['low']:.1%}, {share['high']:.1%}] {share['what']}" for share in found["shares"]]

@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, needs
+from hush.ledger.entry import printable
+from hush.statement.wording import left_out_lines
+from hush.tables.arrow import arrow
 from hush.tables.chart import LEGEND, bars, fact_lines, text_table
 
 if TYPE_CHECKING:
@@ -24,13 +27,16 @@ __all__ = ["Answer", "facts_of", "summary_of"]
 
 Array = NDArray[np.float64]
 _SHOWN = 20
+_FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Private statistics of groups: an Arrow table of keys, values and 95 % bounds (`name_low`, `name_high`), and a receipt.
+    """Private statistics of groups: an Arrow table of keys, values and ends of noise intervals (`name_low`,
+    `name_high`), and a receipt.
 
-    `released` holds the noisy integer columns behind the values, in case another function of them is wanted: it costs no more privacy.
+    `released` holds the noisy integer columns behind the values, in case another function of them is wanted: it costs
+    no more privacy.
     """
 
     table: Any
@@ -71,13 +77,27 @@ class Answer:
         pyarrow.parquet.write_table(self.table.replace_schema_metadata({"hush": json.dumps(dict(self.receipt))}), str(path))
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the answer as a CSV file."""
+        """Write the answer as a CSV file.
+
+        Text comes from the data. Control characters in it are escaped, and text that a spreadsheet would read as a
+        formula gets a ' before it.
+        """
         import pyarrow.csv
 
-        pyarrow.csv.write_csv(self.table, str(path))
+        pyarrow.csv.write_csv(_for_spreadsheets(self.table), str(path))
+
+    @property
+    def left_out(self) -> Mapping[str, Any] | None:
+        """What the limits left out, measured privately: shares with intervals; None where it was switched off or no
+        limit can bite.
+        """
+        found: Mapping[str, Any] | None = self.receipt.get("left_out")
+        return found
 
     def report(self, *, ledger: Ledger | str | os.PathLike[str] | None = None) -> Statement:
-        """A page for a data protection officer; with the ledger that was charged (or its file) also what remains. See hush.statement."""
+        """A page for a data protection officer; with the ledger that was charged (or its file) also what remains. See
+        hush.statement.
+        """
         from hush.statement import report
 
         return report(self, ledger=ledger)
@@ -91,9 +111,10 @@ class Answer:
             values = shown.column(name).to_pylist()
             if name in self.names:
                 low, high = shown.column(f"{name}_low").to_pylist(), shown.column(f"{name}_high").to_pylist()
-                columns.append([f"{_plain(v)} [{_plain(a)}, {_plain(b)}]" for v, a, b in zip(values, low, high, strict=True)])
+                cells = zip(values, low, high, strict=True)
+                columns.append(["unknown" if v is None else f"{_plain(v)} [{_plain(a)}, {_plain(b)}]" for v, a, b in cells])
             else:
-                columns.append(["" if v is None else str(v) for v in values])
+                columns.append(["" if v is None else printable(str(v)) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
 
     @property
@@ -102,11 +123,13 @@ class Answer:
         return [name for name in self.table.column_names if name not in ends]
 
     def _heads(self) -> list[str]:
-        """The columns' names; that of a count says how many rows of a unit it counts, which may be fewer than there are."""
+        """The columns' names; that of a count says how many rows of a unit it counts, which may be fewer than there
+        are.
+        """
         rows, unit = self.receipt.get("rows_per_unit", {}), self.receipt["guarantee"]["unit"]
         where = " and group" if len(self._shown_columns) > len(self.names) else ""
         counted = {name: f" (at most {most} row{'s' * (most > 1)} per {unit}{where})" for name, most in rows.items()}
-        return [name + counted.get(name, "") for name in self._shown_columns]
+        return [printable(name) + counted.get(name, "") for name in self._shown_columns]
 
     def _chart(self) -> list[str]:
         """Bars of the first column, where there are several to compare and something to draw."""
@@ -157,13 +180,36 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     pair, unit, groups = f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})", guarantee["unit"], guarantee["groups_per_unit"]
     facts = [("guarantee", f"(epsilon, delta) = {pair} for each {unit}, added or removed")]
     if receipt.get("filters"):
-        facts.append(("rows", "only where " + ", and ".join(receipt["filters"])))
+        facts.append(("rows", "only where " + ", and ".join(printable(text) for text in receipt["filters"])))
     facts.append(("bounds", f"at most {groups} group{'s' * (groups > 1)} of one {unit}; {'; '.join(receipt['bounds'])}"))
     if receipt["threshold"] is not None:
         facts.append(("keys", f"found privately: shown from {receipt['threshold']:.6g} noisy units on"))
+    facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{_covered(receipt)}"))
+    facts += [("left out", line) for line in left_out_lines(receipt)]
     facts.append(("noise", f"{receipt['why'].rstrip('.')}; scaled to each column's bound."))
     facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))
     return facts
+
+
+def _covered(receipt: Mapping[str, Any]) -> str:
+    """What intervals hold, and what they do not."""
+    limits = receipt.get("limits", [])
+    return ", noise only" + "".join(f"; {words}" for words in limits)
+
+
+def _for_spreadsheets(table: Any) -> Any:
+    """The table with text that no spreadsheet runs and no terminal obeys, in its cells and in its heads."""
+    pa = arrow()
+    for i, field_ in enumerate(table.schema):
+        if pa.types.is_string(field_.type) or pa.types.is_large_string(field_.type):
+            cells = [None if text is None else _harmless(text) for text in table.column(i).to_pylist()]
+            table = table.set_column(i, field_.name, pa.array(cells, field_.type))
+    return table.rename_columns([_harmless(name) for name in table.column_names])
+
+
+def _harmless(text: str) -> str:
+    plain = printable(text)
+    return f"'{plain}" if plain.lstrip()[:1] in _FORMULA else plain
 
 
 def _plain(value: float) -> str:

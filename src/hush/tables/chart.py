@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 __all__ = ["LEGEND", "bars", "fact_lines", "text_table", "wrapped"]
 
-LEGEND = "# up to the value, [ ] around what is likely true"
+LEGEND = "# up to the published value, [ ] its noise interval"
 
 _WIDTH = 32
 
 
 def bars(values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> list[str]:
-    """A bar for each value, # up to it, with [ ] around what is likely true."""
+    """A bar for each value, # up to it, with [ ] at the ends of its interval."""
     finite = high[np.isfinite(high)]
     most = max(float(finite.max(initial=0.0)), 1e-300)
     lines = []
     for value, a, b in zip(values, low, high, strict=True):
         line = ["#" if i < value / most * _WIDTH else " " for i in range(_WIDTH + 1)]
-        for mark, at in (("[", a), ("]", b)):
+        for mark, at in (("[", a), ("]", b)) if np.isfinite(value) else ():
             line[int(np.clip(at / most * _WIDTH, 0, _WIDTH))] = mark
         lines.append("".join(line).rstrip())
     return lines

@@ -1,9 +1,10 @@
 """Noise where the groups are: on Spark's executors, for groups found privately, which may be too many for the driver.
 
-A task may run twice (a retry, a speculative copy, a frame computed again), and fresh noise each time would be a second release. So the
-bits of a group's noise are a function of a secret of this release and of the group's own key: every repetition gives the same noise. The
-answers are written by the executors, never collected, and the secret is forgotten with the call that wrote them. (Intervals of means are
-found by fresh draws, which a repetition may find a little differently: they are made of released numbers and give nothing away.)
+A task may run twice (a retry, a speculative copy, a frame computed again), and fresh noise each time would be a
+second release. So the bits of a group's noise are a function of a secret of this release and of the group's own key:
+every repetition gives the same noise. The answers are written by the executors, never collected, and the secret is
+forgotten with the call that wrote them. Intervals are functions of a group's own released numbers and of constants
+that the driver makes once and sends along.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def group_names(keys: list[Any], secret: bytes) -> NDArray[np.uint64]:
 def noise_by_name(column: NDArray[np.int64], made: Mechanism, names: NDArray[np.uint64], secret: bytes) -> NDArray[np.float64]:
     """A column with its noise, each cell's bits by its group's name; the secret is the column's own."""
     steps = made.noisy_from(NamedBits(secret, names), made.on_lattice(column))
-    return np.asarray(made.value_of(steps), dtype=np.float64)
+    return steps.astype(np.float64) * made.step
 
 
 def _secrets(secret: bytes, columns: list[str]) -> dict[str, bytes]:

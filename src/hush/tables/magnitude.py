@@ -1,19 +1,24 @@
 """Bounds found privately: the range of a column from a noisy histogram of its magnitudes.
 
-One row of each unit is counted in a bin between powers of two, on either side of zero; noise is added; bins that rise above the noise are
-kept, and the range that holds all but half a percent of them at either end is taken, rounded outwards to powers of two. The histogram is
-one more release, paid from the same budget, and charged together with the answer it serves: the noise of the answer, measured in
-its bounds, does not depend on which bounds come out.
+One row of each unit is counted in a bin, on either side of zero. Bins are between powers of two from 2^-40 to 2^64,
+between every fourth power out to 2^-104 and 2^128, and coarser out to 2^-936 and 2^960. Dates are counted by year from
+1900 to 2100, by decade or century outside. Noise is added; bins that rise above the noise are kept, and the range that
+holds all but half a percent of them at either end is taken, rounded outwards to the bins' edges. Where no bin rises
+above the noise, or values lie beyond 2^960, no range is found: the answer is then unknown, and says so.
+
+The histogram is one more release, paid from the same budget, and charged together with the answer it serves: the
+noise of the answer, measured in its bounds, does not depend on which bounds come out.
 """
 
 from __future__ import annotations
 
+import datetime
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter
 from hush.release import Error
 from hush.tables.aggregate import histogram
 from hush.tables.expression import bind
@@ -23,47 +28,66 @@ from hush.tables.spending import Spending
 if TYPE_CHECKING:
     from hush.tables.query import Query, Table
 
-__all__ = ["SHARE", "bounds_from", "searching"]
+__all__ = ["SHARE", "bounds_from", "searching", "stand_in"]
 
 #: The part of the budget that finding bounds takes.
 SHARE = 0.1
 
-_POWERS = [2.0**k for k in range(-20, 41)]
-EDGES = [-power for power in reversed(_POWERS)] + [0.0] + _POWERS
+_EXPONENTS = [*range(-936, -104, 64), *range(-104, -40, 4), *range(-40, 64), *range(64, 128, 4), *range(128, 961, 64)]
+_POWERS = [2.0**k for k in _EXPONENTS]
+_LARGEST = sys.float_info.max
+NUMBERS = [-_LARGEST, *(-power for power in reversed(_POWERS)), 0.0, *_POWERS, _LARGEST]
+_YEARS = [1, *range(100, 1800, 100), *range(1800, 1900, 10), *range(1900, 2100), *range(2100, 2200, 10), *range(2200, 10_000, 100)]
+DATES = [*(datetime.date(year, 1, 1) for year in _YEARS), datetime.date.max]
 _LEFT_OUT = 0.005  # of the rows, at either end
-_CLEAR = 1.0 - 1e-4  # a bin counts if it is above all but this share of pure noise
+_CLEAR = 1.0 - 1e-5  # a bin counts if it is above all but this share of pure noise
 
 
 def searching(table: Table, measures: Mapping[str, Measure]) -> Query | None:
     """The query for magnitudes of the columns whose bounds are to be found; None if all bounds are declared."""
-    wanted = {name: histogram(measure.column, edges=EDGES) for name, measure in measures.items() if measure.wants_bounds}
-    for name in wanted:
-        if bind(table.relation, measures[name].column, f"the column of {name!r}").type().is_date():
-            raise InvalidParameter(
-                f"the bounds of dates must be declared: write low=datetime.date(2024, 1, 1) and such a high for {name!r}."
-            )
+    wanted = {
+        name: histogram(measure.column, edges=DATES if _is_date(table, name, measure) else NUMBERS)
+        for name, measure in measures.items()
+        if measure.wants_bounds
+    }
     return table.aggregate(**wanted) if wanted else None
 
 
-def bounds_from(query: Query, spent: Spending, released: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """The range of each column, from its noisy histogram."""
+def _is_date(table: Table, name: str, measure: Measure) -> bool:
+    return bool(bind(table.relation, measure.column, f"the column of {name!r}").type().is_date())
+
+
+def stand_in(table: Table, name: str, measure: Measure) -> tuple[Any, Any]:
+    """Bounds of range 1 for a query whose bounds are not found yet."""
+    if _is_date(table, name, measure):
+        return datetime.date(1970, 1, 1), datetime.date(1970, 1, 2)
+    return 0.0, 1.0
+
+
+def bounds_from(query: Query, spent: Spending, released: Mapping[str, Any]) -> dict[str, tuple[Any, Any] | None]:
+    """The range of each column, from its noisy histogram; None where nothing rises above the noise."""
     found = {}
     for measure in query.measures:
         counts = measure.answer(released)[0]
         made = spent.mechanisms[measure.bin_columns[0]]
         noise = Error(made.noise, made.step, rounded=False).half_width(_CLEAR)
-        found[measure.name] = _range(np.where(counts > noise, counts, 0.0))
+        edges = [first for first, _ in measure.labels] + [measure.labels[-1][1]]
+        found[measure.name] = _range(np.where(counts > noise, counts, 0.0), edges)
     return found
 
 
-def _range(counts: Any) -> tuple[float, float]:
+def _range(counts: Any, edges: list[Any]) -> tuple[Any, Any] | None:
     total = counts.sum()
     if total <= 0.0:
-        return 0.0, 1.0  # nothing rose above the noise: any range will do
+        return None
     running = np.cumsum(counts)
     first = int(np.argmax(running > _LEFT_OUT * total))
     last = int(np.argmax(running >= (1.0 - _LEFT_OUT) * total))
-    low, high = EDGES[first], EDGES[last + 1]
+    low, high = edges[first], edges[last + 1]
+    if isinstance(low, datetime.date):
+        return low, high
+    if low == -_LARGEST or high == _LARGEST:
+        return None  # beyond 2^960 no bound is accepted
     if 0.0 < low <= high / 8.0:
         low = 0.0
     if 0.0 > high >= low / 8.0:

@@ -1,47 +1,64 @@
-"""What each aggregate is made of: whole-number totals of each (unit, group), their clamps, and the way back to an answer.
+"""What each aggregate is made of: whole-number totals of each (unit, group), their clamps, and the way back to an
+answer.
 
 Neighbours add or remove all rows of one unit. An aggregate states, from its declared bounds alone:
-- the row's value as a whole number of grid steps (`hush.tables.quantise`), if it has one;
+- the row's value as a whole number of fine grid steps (`hush.tables.quantise`), if it has one;
 - `rows`: how many rows of a unit count in a group, where the bounds are per row;
-- totals: each a sum over the unit's rows in the group, clamped to [low, high], so it moves by at most linf = max(|low|, |high|);
+- totals: each a sum over the unit's rows in the group, clamped to [low, high] fine steps and added up over units; the
+  group's sum is then rounded to whole steps, which one unit moves by at most linf = max(|low|, |high|), rounded up to
+  whole steps (the proof is in `hush.tables.bound`);
 - bins: counts of rows, where at most `rows` rows of a unit fall;
 - `answer`: numbers back from (noised) columns. That is post-processing: it looks at released numbers only.
 
-Means and variances sum the distance from the middle of [low, high], which halves their sensitivity; the count gives the middle back.
+Means and variances sum the distance from the middle of [low, high], which halves their sensitivity; the count gives
+the middle back.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hush.errors import InvalidParameter
+from hush.tables.estimate import Estimate
 from hush.tables.quantise import Grid, Limits, as_bound, quantised
 from hush.tables.reach import Part
 
-__all__ = ["Measure", "Prepared", "Total", "per_row", "range_of", "resolved", "row_limit", "told", "value_kind"]
-
-Array = NDArray[np.float64]
-Released = Mapping[str, Any]
+__all__ = ["Limit", "Measure", "PerRow", "Prepared", "Total", "per_row", "range_of", "resolved", "row_limit", "told", "value_kind"]
 
 
 @dataclass(frozen=True)
 class Total:
-    """One integer column: what `sum_over` makes of a unit's rows in a group, clamped to [low, high]."""
+    """One integer column: what `sum_over` makes of a unit's rows in a group, clamped to [low, high] fine steps,
+    2^fine to a step.
+    """
 
     name: str
     low: int
     high: int
     sum_over: Callable[[Any, Any], Any]  # (rows, value column) -> an aggregate
+    fine: int = 0
 
     @property
     def linf(self) -> int:
-        return max(abs(self.low), abs(self.high))
+        """The most one unit moves the column, in steps."""
+        return max(-(-abs(end) >> self.fine) for end in (self.low, self.high))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What the limits of an aggregate can leave out of the rows, as columns of the table that are true or false.
+
+    `valued`: does the row have a value? `outside`: does that value lie outside the bounds, and is it clipped or
+    dropped (`fate`) for it? None where no bound is per row. `bounds` is how the bounds are said.
+    """
+
+    valued: Any
+    outside: Any = None
+    fate: str = "clipped"
+    bounds: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,13 +67,14 @@ class Prepared:
 
     name: str
     kind: str
-    answer: Callable[[Released], Array]
+    answer: Estimate
     value: Any = None  # an int64 column of the table, null where a row has no value
     rows: int | None = None  # at most this many rows per (unit, group); None: all of them
     totals: tuple[Total, ...] = ()
     bins: int = 0
     labels: tuple[Any, ...] = ()  # of the bins
     bounds_text: str = ""  # the declared bounds, for people
+    limit: Limit | None = None  # None: no limit of this aggregate's own leaves anything out
 
     @property
     def bin_columns(self) -> tuple[str, ...]:
@@ -94,9 +112,10 @@ class Measure(ABC):
 
 
 def row_limit(name: str, rows: int, limits: Limits) -> int:
-    """rows_per_unit, small enough that a row's place times it stays in int64."""
-    if rows > limits.guard:
-        raise InvalidParameter(f"rows_per_unit of {name!r} must be at most {limits.guard} for a table of {limits.rows} rows, got {rows}.")
+    """rows_per_unit, small enough that the sum of a unit's rows stays in int64."""
+    most = limits.rows_per_unit
+    if rows > most:
+        raise InvalidParameter(f"rows_per_unit of {name!r} must be at most {most} for a table of {limits.rows} rows, got {rows}.")
     return rows
 
 
@@ -141,7 +160,7 @@ def range_of(name: str, low: Any, high: Any, kind: Any) -> tuple[float, float]:
 
 
 def resolved(name: str, grid: Grid, first: float, last: float) -> tuple[int, int]:
-    """The bounds in grid steps."""
+    """The bounds in fine grid steps."""
     low, high = grid.index(first), grid.index(last)
     if low >= high:
         raise InvalidParameter(f"low and high of {name!r} are closer together than numbers of their size can be told apart; widen them.")
@@ -150,7 +169,9 @@ def resolved(name: str, grid: Grid, first: float, last: float) -> tuple[int, int
 
 @dataclass(frozen=True)
 class PerRow:
-    """A value in [low, high] counted from the middle: column = quantised - middle, in [-reach, reach] grid steps."""
+    """A value in [low, high] counted from the middle: column = quantised - middle, in [-reach, reach], all in fine
+    grid steps.
+    """
 
     column: Any
     grid: Grid
@@ -158,16 +179,21 @@ class PerRow:
     reach: int
     bounds: tuple[float, float]
 
-    def back(self, total: Any, count: Any) -> Array:
-        """The mean, from a sum of distances from the middle and a count; inside the declared bounds."""
-        mean = self.grid.value(self.middle + np.asarray(total, np.float64) / np.maximum(np.asarray(count, np.float64), 1.0))
-        return np.clip(mean, *self.bounds)
+    @property
+    def origin(self) -> float:
+        """The middle in steps."""
+        return self.middle / (1 << self.grid.fine)
+
+    @property
+    def furthest(self) -> float:
+        """How far a value can be from the middle, in steps."""
+        return self.reach / (1 << self.grid.fine)
 
 
 def per_row(name: str, column: Any, low: Any, high: Any, limits: Limits, *, dates: bool) -> PerRow:
-    """A row's value in steps from the middle of its range."""
+    """A row's value in fine steps from the middle of its range."""
     first, last = range_of(name, low, high, value_kind(name, column, dates=dates))
-    grid = Grid.over((last - first) / 2, limits.steps - 1, largest=max(abs(first), abs(last)))
+    grid = Grid.over((last - first) / 2, limits.steps - 1, largest=max(abs(first), abs(last)), fine=limits.fine)
     bottom, top = resolved(name, grid, first, last)
     middle = (bottom + top) // 2
     return PerRow(quantised(column, grid, bottom, top) - middle, grid, middle, top - middle, (first, last))

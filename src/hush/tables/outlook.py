@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import HushError, called_like, whole
+from hush.errors import HushError, InvalidParameter, called_like, must_be_level, whole
 from hush.ledger.refusal import must_be_ledger
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
+from hush.tables.left_out import limits_in_words
 from hush.tables.measure import Prepared
+from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.reach import Reach
 from hush.tables.run import Request
-from hush.tables.spending import Spending, spending
+from hush.tables.spending import Shares, Spending, spending
 from hush.tables.uncertainty import interval
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["QueryPlan"]
 
 _KEYS = 5  # of a public list, as many are shown
+_QUICK = ("laplace", "gaussian", "asinh")  # families that calibrate fast
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,8 @@ class QueryPlan:
     query: Query
     spent: Spending
     options: Mapping[str, Any]
-    #: the part of the budget that finds bounds, if any are to be found
-    for_bounds: Spending | None = None
+    #: the whole budget, and what of it goes to finding bounds and to measuring what the limits leave out
+    shares: Shares
 
     @property
     def why(self) -> str:
@@ -47,7 +50,9 @@ class QueryPlan:
         return self.spent.plan.why
 
     def errors(self, rows: int = 1000) -> dict[str, float]:
-        """Half the width of each answer's 95 % interval, for a group in which `rows` rows count (means depend on it, counts do not)."""
+        """Half the width of each answer's 95 % noise interval, for a group in which `rows` rows count (means depend
+        on it, counts do not).
+        """
         rows = whole("rows", rows, 1, "write errors(rows=1000)")
         return {measure.name: self._error(measure, rows) for measure in self.query.measures if not measure.name.startswith(".")}
 
@@ -62,7 +67,10 @@ class QueryPlan:
         return float(np.max(high - low)) / 2.0
 
     def what_if(self) -> list[dict[str, Any]]:
-        """How all errors would change with groups_per_unit, as multiples of the present ones."""
+        """How all errors would change with groups_per_unit, as multiples of the present ones. With the family that
+        was asked for; where none was, with the best of a few that are quick to calibrate, so another may be a little
+        better still.
+        """
         reach, now = self.spent.reach, self.spent.plan.variance
         rows = []
         for groups in sorted({max(1, reach.groups // 2), reach.groups, reach.groups * 2, reach.groups * 4}):
@@ -72,14 +80,12 @@ class QueryPlan:
         return rows
 
     def _spending(self, reach: Reach) -> Spending | None:
-        if reach == self.spent.reach:
-            return self.spent
-        spent = self.spent
+        spent, asked = self.spent, self.shares.family
+        if reach == spent.reach:
+            return spent
         share = spent.key_delta / spent.delta if spent.units is not None else 0.1
         found = []
-        for family in dict.fromkeys(
-            (spent.plan.family, "gaussian", "asinh")
-        ):  # quick, and the best of them is never far from the best of all
+        for family in (asked,) if asked is not None else dict.fromkeys((spent.plan.family, *_QUICK)):
             try:
                 found.append(
                     spending(
@@ -99,7 +105,12 @@ class QueryPlan:
 
     def _request(self, ledger: Ledger | None, label: str, level: float, progress: Callable[[str], None]) -> Request:
         must_be_ledger(ledger)
-        return Request(self.query, self.spent, self.options, self.for_bounds, ledger, label, level, progress)
+        level = must_be_level(level, MOST_LEVEL)
+        if not isinstance(label, str):
+            raise InvalidParameter(f"label must be text, got {label!r}; write label='patients by ward'.")
+        if not callable(progress):
+            raise InvalidParameter(f"progress must be a function of a text, got {progress!r}; leave it out, or write progress=print.")
+        return Request(self.query, self.spent, self.options, self.shares, ledger, label, level, progress)
 
     @called_like("answer(ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(
@@ -118,8 +129,10 @@ class QueryPlan:
         level: float = 0.95,
         progress: Callable[[str], None] = lambda text: None,
     ) -> dict[str, Any]:
-        """The answer to a Parquet file, never whole in memory; on Spark private groups get their noise on the executors, and the file is
-        a folder. Returns the receipt. The charge comes first here: a failure on the way wastes it."""
+        """The answer to a Parquet file, never whole in memory; on Spark private groups get their noise on the
+        executors, and the file is a folder. Returns the receipt. The charge comes first here: a failure on the way
+        wastes it.
+        """
         return self._request(ledger, label, level, progress).write(path)
 
     def __repr__(self) -> str:
@@ -127,9 +140,8 @@ class QueryPlan:
 
     def described(self, *, rows: int = 1000) -> str:
         """The plan in words and tables, with errors for a group in which `rows` rows count."""
-        spent, extra, query = self.spent, self.for_bounds, self.query
-        epsilon, delta = spent.epsilon + (extra.epsilon if extra else 0.0), spent.delta + (extra.delta if extra else 0.0)
-        pair = f"(epsilon, delta) = ({epsilon:.6g}, {delta:.6g})"
+        spent, shares, query = self.spent, self.shares, self.query
+        pair = f"(epsilon, delta) = ({shares.epsilon:.6g}, {shares.delta:.6g})"
         lines = [f"{pair} for each {query.table.unit}, at most {spent.reach.groups} group{'s' * (spent.reach.groups > 1)}"]
         lines += wrapped(self.why)
         if query.table.filters:
@@ -148,6 +160,10 @@ class QueryPlan:
             if measure.name in errors
         ]
         lines += ["", *text_table(["answer", f"95 % error, group of {rows} rows", "bounds"], table, [])]
+        lines += ["", *wrapped("errors are of noise only" + "".join(f"; {words}" for words in limits_in_words(query)))]
+        if shares.limits is not None:
+            part = shares.limits.epsilon / shares.epsilon
+            lines += wrapped(f"{part:.2g} of the budget measures how much the limits leave out (limits_share=0 switches it off)")
         if spent.threshold is not None:
             failure = f"(failure {spent.key_delta:.3g}, part of delta)"
             lines += ["", f"private keys: a group is shown from {spent.threshold:.4g} noisy units on {failure}"]

@@ -1,17 +1,22 @@
 """From a row's value to a whole number of steps.
 
-Only integers are ever summed, so a sum does not depend on the order of rows, on threads or on the engine, and its sensitivity is what it
-says. The step is chosen from the declared bounds alone: one over 1, 2 or 5 times a power of ten, so that whole numbers (and prices, and
-other short decimals) fall on it exactly as long as the bounds leave room.
+Only integers are ever summed, so a sum does not depend on the order of rows, on threads or on the engine, and its
+sensitivity is what it says. The step is chosen from the declared bounds alone: one over 1, 2 or 5 times a power of
+ten, so that whole numbers (and prices, and other short decimals) fall on it exactly as long as the bounds leave room.
+
+Two resolutions. Rows are rounded to fine steps, 2^20 of them to a step (2^40 to the bound), and added up as such;
+only the total of a group is rounded to whole steps, once. So rounding moves a sum by half a step and 2^-41 of the
+bound per row: far below the noise.
 
 Rules for a value, the same on every engine:
 - null and NaN: the row has no value; it adds nothing to this aggregate, and takes no place among the unit's rows;
 - infinities and anything else out of range: moved to the nearer bound;
-- dates count as days since 1970-01-01, booleans as 0 and 1; integers and decimals are read as float64 (a decimal of more than 15 digits
-  may differ in the last bit between engines; that is a function of its row all the same).
+- dates count as days since 1970-01-01, booleans as 0 and 1; integers and decimals are read as float64 (a decimal of
+  more than 15 digits may differ in the last bit between engines; that is a function of its row all the same).
 
-Why it is exact: y = x * scale (or x / scale) is one IEEE operation. y is then clipped to [low, high], two whole numbers, while still a
-float; so floor(y + 0.5) is a whole number in [low, high], whatever x was, and the cast to int64 cannot overflow, round or fail.
+Why it is exact: y = x * scale (or x / scale) is one IEEE operation, and multiplying by a power of two is exact. y is
+then clipped to [low, high], two whole numbers, while still a float; so floor(y + 0.5) is a whole number in [low,
+high], whatever x was, and the cast to int64 cannot overflow, round or fail.
 """
 
 from __future__ import annotations
@@ -25,27 +30,37 @@ from typing import Any
 from hush.errors import InvalidParameter, as_float, whole
 from hush.tables.expression import as_int64, constant, ibis
 
-__all__ = ["Grid", "Limits", "as_bound", "as_number", "quantised"]
+__all__ = ["FURTHEST_ROW", "Grid", "Limits", "as_bound", "as_number", "outside", "quantised", "wide_sum"]
 
 EPOCH = datetime.date(1970, 1, 1)
 #: Beyond this a float64 no longer resolves half a step.
 FINEST = 2**51
 
 
+#: A single row of a total that is bounded as a whole counts up to this many fine steps: about 4e6 times 1e6 times the bound.
+FURTHEST_ROW = 2**62
+#: Fine steps in a step, as a power of two.
+FINE = 20
+
+
 @dataclass(frozen=True)
 class Limits:
     """What keeps every sum inside int64: a public upper limit on the number of rows.
 
-    Each row adds at most `guard` to any sum, and a sum has at most `rows` terms, so |sum| <= rows * guard <= 2^62. A declared bound is at
-    most `steps` = guard / 4. Nothing here is measured on the data: an overflow that depends on data would itself be a leak.
+    A bound is at most `steps` steps, and a group's total has at most `rows` terms: |total| <= rows * steps <= 2^60. A
+    step has 2^fine fine steps; what is left of totals after whole steps are taken out adds up to at most rows *
+    2^fine <= 2^62, and the rows of one unit to rows_per_unit * steps * 2^fine <= 2^62; a row's place times
+    rows_per_unit is at most 2^62 too. Nothing here is measured on the data: an overflow that depends on data would
+    itself be a leak.
 
     >>> Limits(2**40)
-    Limits(rows=1099511627776, steps=1048576, guard=4194304)
+    Limits(rows=1099511627776, steps=1048576, fine=20, rows_per_unit=4194304)
     """
 
     rows: int
     steps: int = 0
-    guard: int = 0
+    fine: int = 0
+    rows_per_unit: int = 0
 
     def __post_init__(self) -> None:
         rows = whole("max_rows", self.rows, 1, "write max_rows=2**40")
@@ -53,26 +68,29 @@ class Limits:
             raise InvalidParameter(
                 f"max_rows must be at most 2**50, got {rows}; sums of more rows do not fit 64 bits with a useful resolution."
             )
-        steps = min(2**60 // rows, 2**30)  # a finer grid than 2^-30 of the bound buys nothing
+        steps = min(2**60 // rows, 2**20)  # half of 2^-20 of the bound is far below any noise
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "steps", steps)
-        object.__setattr__(self, "guard", 4 * steps)
+        object.__setattr__(self, "fine", min(FINE, 62 - (rows - 1).bit_length()))
+        object.__setattr__(self, "rows_per_unit", 2**62 // max(steps << self.fine, rows))
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Whole multiples of a step: `scale` steps to 1, or (`coarse`) one step to `scale`.
+    """Whole multiples of a step: `scale` steps to 1, or (`coarse`) one step to `scale`. Rows are rounded to 2^fine
+    parts of a step.
 
     >>> grid = Grid.over(500.0, 2**20)
     >>> grid, grid.index(19.99), grid.value(39980)
-    (Grid(scale=2000.0, coarse=False), 39980, 19.99)
+    (Grid(scale=2000.0, coarse=False, fine=0), 39980, 19.99)
     """
 
     scale: float
     coarse: bool
+    fine: int = 0
 
     @classmethod
-    def over(cls, size: float, steps: int, largest: float = 0.0) -> Grid:
+    def over(cls, size: float, steps: int, largest: float = 0.0, fine: int = 0) -> Grid:
         """The finest grid with at most `steps` steps in `size`, that still resolves numbers as large as `largest`."""
         limit = Fraction(steps) / Fraction(size)
         if largest > 0.0:
@@ -81,33 +99,46 @@ class Grid:
         candidates = [Fraction(digit) * Fraction(10) ** k for k in range(power - 1, power + 2) for digit in (1, 2, 5)]
         scale = max(c for c in candidates if c <= limit)
         coarse = scale < 1
-        return cls(float(1 / scale if coarse else scale), coarse)
+        whole_steps = math.ceil(scale * Fraction(max(largest, size)))
+        return cls(float(1 / scale if coarse else scale), coarse, min(fine, 60 - whole_steps.bit_length()))
 
     @property
     def step(self) -> float:
         return self.scale if self.coarse else 1.0 / self.scale
 
     def scaled(self, x: Any) -> Any:
-        """x in steps, not yet rounded: one IEEE operation, on a float or on a column."""
-        scale = self.scale if isinstance(x, float) else constant(self.scale)
-        return x / scale if self.coarse else x * scale
+        """x in fine steps, not yet rounded, on a float or on a column."""
+        scale, parts = self.scale, float(1 << self.fine)
+        if not isinstance(x, float):
+            scale, parts = constant(scale), constant(parts)
+        steps = x / scale if self.coarse else x * scale
+        return steps * parts if self.fine else steps
 
     def index(self, x: float) -> int:
-        """The step nearest to x, as the engines compute it."""
+        """The fine step nearest to x, as the engines compute it."""
         return math.floor(self.scaled(float(x)) + 0.5)
 
     def value(self, index: Any) -> Any:
         """The number at a step."""
         return index * self.scale if self.coarse else index / self.scale
 
+    def whole_steps(self, low: int, high: int) -> tuple[int, int]:
+        """The steps around an interval of fine steps."""
+        return low >> self.fine, -(-high >> self.fine)
+
 
 def quantised(column: Any, grid: Grid, low: int, high: int) -> Any:
-    """The column as int64 steps clipped to [low, high]; null where the row has no value."""
+    """The column as int64 fine steps clipped to [low, high]; null where the row has no value."""
     x, missing = as_number(column)
     inside = ibis().greatest(ibis().least(grid.scaled(x), constant(high)), constant(low))
     steps = as_int64((inside + constant(0.5)).floor())
     # the guard stands around the clip: least(NaN, high) and least(NULL, high) are both `high`
     return ibis().cases((missing, ibis().null("int64")), else_=steps)
+
+
+def wide_sum(column: Any) -> Any:
+    """The sum of an int64 column in 38 decimal digits: 2^50 rows of 2^62 have 34."""
+    return column.cast("decimal(28, 0)").sum()
 
 
 def as_number(column: Any) -> tuple[Any, Any]:
@@ -120,6 +151,15 @@ def as_number(column: Any) -> tuple[Any, Any]:
     number = column.cast("float64")
     missing = column.isnull()
     return number, missing | number.isnan() if kind.is_floating() else missing
+
+
+def outside(column: Any, low: float, high: float) -> tuple[Any, Any]:
+    """Which rows have a value, and which have one outside [low, high]; never null."""
+    x, missing = as_number(column)
+    never = ibis().literal(False)
+    below = x < constant(low) if math.isfinite(low) else never
+    above = x > constant(high) if math.isfinite(high) else never
+    return ~missing, ibis().coalesce(~missing & (below | above), never)
 
 
 def as_bound(name: str, value: Any, kind: Any, instead: str) -> float:

@@ -1,4 +1,5 @@
-"""Describing a query: a table with its unit, rows to keep, columns to compute, groups, aggregates. Nothing runs until `aggregates()`.
+"""Describing a query: a table with its unit, rows to keep, columns to compute, groups, aggregates. Nothing runs until
+`aggregates()`.
 
 Every description is immutable, checked when it is made, and fully determines the sensitivity.
 """
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter, called_like, one_of
+from hush.errors import InvalidParameter, budgets, called_like, deltas, one_of, within
 from hush.tables.aggregate import CountUnits
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, filled, named, named_schema, whole_table
@@ -18,7 +19,9 @@ from hush.tables.engine import Source, engine_of
 from hush.tables.expression import bind, first_line, must_be_rowwise, must_have
 from hush.tables.group import Grouping, grouped, ungrouped
 from hush.tables.keyed import HASHES, Keyed, fresh_salt
-from hush.tables.magnitude import SHARE, searching
+from hush.tables.left_out import SHARE as LIMITS_SHARE
+from hush.tables.left_out import left_out
+from hush.tables.magnitude import SHARE, searching, stand_in
 from hush.tables.measure import Measure, Prepared, Total
 from hush.tables.outlook import QueryPlan
 from hush.tables.plan import ORDERS, integer_aggregates
@@ -26,7 +29,7 @@ from hush.tables.quantise import Limits
 from hush.tables.reach import Reach
 from hush.tables.recipe import output_names, plain_names
 from hush.tables.source import open_source
-from hush.tables.spending import spending
+from hush.tables.spending import Shares, quick_spending, spending
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -42,10 +45,11 @@ BATCH = 65_536
 def table(source: Any, *, unit: str, name: str | None = None, engine: Any = "duckdb", max_rows: int = 2**40) -> Table:
     """A table whose rows belong to units: the people (or things) to be protected.
 
-    `source` is a CSV, Parquet (file, glob, folder) or DuckDB file (`name` chooses its table), a pandas, polars or Arrow frame, an Ibis
-    table, or a Spark frame. `engine` is "duckdb", "spark", a Spark session or "sc://host:port". `max_rows` is a public upper limit on the
-    number of rows: it fixes the resolution of sums, finer for smaller tables. The schema is public; what lies behind a view or a Spark
-    frame is taken as the data, and neighbours differ in the rows of one unit of it. Rows with a null unit belong to nobody and are dropped.
+    `source` is a CSV, Parquet (file, glob, folder) or DuckDB file (`name` chooses its table), a pandas, polars or
+    Arrow frame, an Ibis table, or a Spark frame. `engine` is "duckdb", "spark", a Spark session or "sc://host:port".
+    `max_rows` is a public upper limit on the number of rows: it fixes the resolution of sums, finer for smaller
+    tables. The schema is public; what lies behind a view or a Spark frame is taken as the data, and neighbours differ
+    in the rows of one unit of it. Rows with a null unit belong to nobody and are dropped.
     """
     opened = open_source(source, name=name, engine=engine)
     must_have(opened.relation.columns, unit, "unit")
@@ -81,7 +85,9 @@ class Table:
 
     @property
     def fingerprint(self) -> str:
-        """What data this is, for a ledger: the source's name and the unit, nothing of the data. The same before and after filters."""
+        """What data this is, for a ledger: the source's name and the unit, nothing of the data. The same before and
+        after filters.
+        """
         return f"{self.source.label}, unit {self.unit}"
 
     def __getitem__(self, name: str) -> Any:
@@ -131,8 +137,9 @@ class Table:
 
     @called_like("group_by('ward', keys='private', groups_per_unit=3)")
     def group_by(self, *names: str, keys: Any, groups_per_unit: int) -> GroupedTable:
-        """Groups by the values of columns. `keys` is the public list of groups to answer for (values; tuples for several columns; or a
-        mapping of columns to values, all combinations), or "private". `groups_per_unit` is the most groups a unit may count in.
+        """Groups by the values of columns. `keys` is the public list of groups to answer for (values; tuples for
+        several columns; or a mapping of columns to values, all combinations), or "private". `groups_per_unit` is the
+        most groups a unit may count in.
         """
         return GroupedTable(self, grouped(self.relation, self.unit, names, keys, groups_per_unit))
 
@@ -164,7 +171,8 @@ class GroupedTable:
             if "." in name or not name.strip():
                 raise InvalidParameter(f"the aggregate's name {name!r} must not be empty or hold a dot, which marks inner columns.")
         search = searching(self.table, aggregates)
-        prepared = self._prepared({name: m.with_bounds(0.0, 1.0) if m.wants_bounds else m for name, m in aggregates.items()})
+        open_bounds = {name: stand_in(self.table, name, m) for name, m in aggregates.items() if m.wants_bounds}
+        prepared = self._prepared({name: m.with_bounds(*open_bounds[name]) if m.wants_bounds else m for name, m in aggregates.items()})
         _check_names(self.grouping.names, prepared.measures)
         return replace(prepared, search=search, declared=tuple(aggregates.items()))
 
@@ -180,7 +188,9 @@ class GroupedTable:
 
 @dataclass(frozen=True)
 class Query:
-    """Aggregates over groups of a table, and how far one unit can move them. `threshold` is the column of units per private group."""
+    """Aggregates over groups of a table, and how far one unit can move them. `threshold` is the column of units per
+    private group.
+    """
 
     table: Table
     grouping: Grouping
@@ -189,11 +199,21 @@ class Query:
     #: the query that finds bounds, and the aggregates as they were declared; until it is run, those bounds stand at [0, 1]
     search: Query | None = None
     declared: tuple[tuple[str, Measure], ...] = ()
+    #: aggregates whose bounds could not be found: their answers are unknown
+    unknown: frozenset[str] = frozenset()
 
-    def with_bounds(self, bounds: Mapping[str, tuple[float, float]]) -> Query:
-        """The same query with the bounds that were found."""
-        known = {name: m.with_bounds(*bounds[name]) if name in bounds else m for name, m in self.declared}
-        return GroupedTable(self.table, self.grouping)._prepared(known)
+    def with_bounds(self, bounds: Mapping[str, tuple[Any, Any] | None]) -> Query:
+        """The same query with the bounds that were found. Where none were, the aggregate runs with a stand-in and its
+        answer is unknown.
+        """
+        stand_ins = {name: bounds[name] or stand_in(self.table, name, m) for name, m in self.declared if name in bounds}
+        known = {name: m.with_bounds(*stand_ins[name]) if name in bounds else m for name, m in self.declared}
+        made = GroupedTable(self.table, self.grouping)._prepared(known)
+        unknown = frozenset(name for name, ends in bounds.items() if ends is None)
+        measures = [
+            replace(m, limit=None, bounds_text=f"{m.name}: unknown, no range was found") if m.name in unknown else m for m in made.measures
+        ]
+        return replace(made, measures=tuple(measures), unknown=unknown)
 
     @property
     def sensitivity(self) -> Reach:
@@ -202,7 +222,9 @@ class Query:
 
     @property
     def shared(self) -> dict[str, str]:
-        """Columns that are another one under a second name: a mean and a variance of the same rows add up the same distances and rows."""
+        """Columns that are another one under a second name: a mean and a variance of the same rows add up the same
+        distances and rows.
+        """
         seen: list[tuple[Prepared, Total]] = []
         found = {}
         for measure in self.measures:
@@ -225,26 +247,33 @@ class Query:
         weights: Mapping[str, float] | None = None,
         family: str | None = None,
         key_share: float = 0.1,
+        limits_share: float = LIMITS_SHARE,
         hash: str = "portable",
         first: str = "rank",
     ) -> QueryPlan:
         """The least noise for this budget, and the error to expect of each answer, before anything is spent.
 
-        `weights` makes the error of an aggregate that many times smaller at the cost of the others; `family` names a noise instead of
-        the best; `key_share` of delta pays for private keys. `hash` and `first` are as in `aggregates`.
+        `weights` makes the error of an aggregate that many times smaller at the cost of the others; `family` names a
+        noise instead of the best; `key_share` of delta pays for private keys; `limits_share` of the budget measures
+        what the limits leave out (0 switches that off). `hash` and `first` are as in `aggregates`.
         """
         options = {"hash": hash, "first": first}
-        chosen: dict[str, Any] = {
-            "weights": weights,
-            "family": family,
-            "units": self.threshold,
-            "key_share": key_share,
-            "shared": self.shared,
-        }
-        if self.search is None:
-            return QueryPlan(self, spending(self.sensitivity, epsilon, delta, **chosen), options)
-        for_bounds = spending(self.search.sensitivity, SHARE * epsilon, SHARE * delta)
-        return QueryPlan(self, spending(self.sensitivity, (1.0 - SHARE) * epsilon, (1.0 - SHARE) * delta, **chosen), options, for_bounds)
+        share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
+        total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+        measured = left_out(self) if share > 0.0 else None
+        for_limits = quick_spending(measured.query.sensitivity, *(share * part for part in total)) if measured else None
+        for_bounds = spending(self.search.sensitivity, *(SHARE * part for part in total)) if self.search else None
+        rest = (1.0 - (share if for_limits else 0.0) - (SHARE if for_bounds else 0.0)) * (1.0 - 1e-15)  # the parts never add up to more
+        spent = spending(
+            self.sensitivity,
+            *(rest * part for part in total),
+            weights=weights,
+            family=family,
+            units=self.threshold,
+            key_share=key_share,
+            shared=self.shared,
+        )
+        return QueryPlan(self, spent, options, Shares(*total, family, for_bounds, for_limits))
 
     @called_like("answer(epsilon=1.0, delta=1e-6, ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
@@ -254,8 +283,9 @@ class Query:
     def aggregates(self, *, salt: bytes | None = None, hash: str = "portable", first: str = "rank") -> Aggregates:
         """The exact integer aggregates. They are not private: noise must be added before anyone sees them.
 
-        `salt` is drawn afresh unless given; a given one makes the choice of kept groups and rows repeatable. `hash` is "portable" (the same
-        choice on every engine) or "native" (faster). `first` is "rank", or "aggregate" where units have many rows in a group.
+        `salt` is drawn afresh unless given; a given one makes the choice of kept groups and rows repeatable. `hash`
+        is "portable" (the same choice on every engine) or "native" (faster). `first` is "rank", or "aggregate" where
+        units have many rows in a group.
         """
         one_of("hash", hash, HASHES)
         one_of("first", first, ORDERS)

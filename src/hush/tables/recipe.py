@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.mechanism import Mechanism
 from hush.tables.arrow import arrow
+from hush.tables.estimate import Ends
 from hush.tables.measure import Prepared
 from hush.tables.spending import Spending
-from hush.tables.uncertainty import interval
 
 if TYPE_CHECKING:
     from hush.tables.query import Query
@@ -41,14 +40,16 @@ class Recipe:
     """How released columns become answers: everything an executor needs, and nothing of the table."""
 
     measures: tuple[Prepared, ...]
-    mechanisms: Mapping[str, Mechanism]
-    level: float
+    #: for each aggregate its interval, as a function of released columns; made once, from public constants
+    ends: tuple[Ends, ...]
+    #: aggregates whose bounds were not found: their answers are null
+    unknown: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, query: Query, spent: Spending, level: float) -> Recipe:
         shown = [measure for measure in query.measures if not measure.name.startswith(".")]  # a dot: counted for the threshold only
-        bare = tuple(replace(m, value=None, totals=tuple(replace(t, sum_over=_gone) for t in m.totals)) for m in shown)
-        return cls(bare, spent.mechanisms, level)
+        bare = tuple(replace(m, value=None, limit=None, totals=tuple(replace(t, sum_over=_gone) for t in m.totals)) for m in shown)
+        return cls(bare, tuple(m.answer.ends(spent.mechanisms, level) for m in bare), query.unknown)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,13 +64,14 @@ def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
     if keys.num_rows == 0 and keys.schema.names:  # no group is shown: the same columns, empty
         blank = [f"{name}{end}" for name in recipe.names for end in ("", "_low", "_high")]
         return pa.table(columns | {name: pa.array([], pa.float64()) for name in blank})
-    for measure in recipe.measures:
+    for measure, interval in zip(recipe.measures, recipe.ends, strict=True):
         value = measure.answer(released)
-        low, high = interval(measure, released, recipe.mechanisms, recipe.level)
+        low, high = interval(released)
         for name, *ends in _columns_of(measure, value, low, high):
             for ending, end in zip(("", "_low", "_high"), ends, strict=True):
-                columns[f"{name}{ending}"] = pa.array(np.asarray(end, dtype=np.float64))
-    return pa.table(columns)
+                plain = np.asarray(end, dtype=np.float64)
+                columns[f"{name}{ending}"] = pa.nulls(plain.size, pa.float64()) if measure.name in recipe.unknown else pa.array(plain)
+    return pa.table(columns).combine_chunks()  # in one piece: where the engine's batches ended would tell of groups that are not shown
 
 
 def _columns_of(measure: Prepared, value: Array, low: Array, high: Array) -> list[tuple[str, Array, Array, Array]]:

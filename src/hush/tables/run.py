@@ -1,16 +1,17 @@
 """Asking: run the query in its engine, charge the ledger, add exact noise, turn it into answers.
 
-In memory the engine's work comes first, so that a failure there spends nothing. A result too large for that is streamed to a file: then the
-charge comes first, and a failure wastes it.
+In memory the engine's work comes first, so that a failure there spends nothing. A result too large for that is
+streamed to a file: then the charge comes first, and a failure wastes it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,12 @@ from hush.errors import NotCertified
 from hush.noise.catalogue import plain_values
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow
+from hush.tables.destination import must_be_writable
 from hush.tables.distributed import write_on_executors
+from hush.tables.left_out import LeftOut, left_out, limits_in_words
 from hush.tables.magnitude import bounds_from
 from hush.tables.recipe import Recipe, answer_table
-from hush.tables.spending import Spending
+from hush.tables.spending import Shares, Spending
 from hush.version import __version__
 
 if TYPE_CHECKING:
@@ -36,15 +39,24 @@ __all__ = ["Request", "noisy_columns"]
 _ROW_GROUP = 65_536  # shown groups in a row group of a file
 
 
-def noisy_columns(columns: Mapping[str, Any], spent: Spending) -> dict[str, NDArray[Any]]:
-    """Integer columns with their noise, in grid steps."""
-    out: dict[str, NDArray[Any]] = {}
+def noisy_columns(columns: Mapping[str, Any], spent: Spending) -> dict[str, NDArray[np.float64]]:
+    """Integer columns with their noise, in grid steps. Always float64: a type that depends on how large the numbers
+    are would tell of hidden ones.
+    """
+    alike: dict[int, list[str]] = {}
     for name, made in spent.mechanisms.items():
-        if name in spent.shared:
-            out[name] = out[spent.shared[name]]
-            continue
-        out[name] = made.value_of(made.noisy(made.on_lattice(np.asarray(columns[name], dtype=np.int64))))
-    return out
+        if name not in spent.shared:
+            alike.setdefault(id(made), []).append(name)
+    out: dict[str, NDArray[np.float64]] = {}
+    for names in alike.values():  # columns of one law are drawn for in one call
+        made = spent.mechanisms[names[0]]
+        steps = made.noisy(made.on_lattice(np.stack([np.asarray(columns[name], dtype=np.int64) for name in names])))
+        out |= dict(zip(names, steps.astype(np.float64) * made.step, strict=True))
+    return {name: out[spent.shared.get(name, name)] for name in spent.mechanisms}
+
+
+def _columns_of(table: Any, names: Iterable[str]) -> dict[str, Any]:
+    return {name: table.column(name).to_numpy(zero_copy_only=False) for name in names}
 
 
 def _silent(text: str) -> None:
@@ -58,7 +70,7 @@ class Request:
     query: Query
     spent: Spending
     options: Mapping[str, Any]
-    for_bounds: Spending | None = None
+    shares: Shares
     ledger: Ledger | None = None
     label: str = ""
     level: float = 0.95
@@ -69,35 +81,39 @@ class Request:
         self._prepare()
         self.progress("aggregating in the engine")
         exact = self._exact(self.query.search or self.query)
+        beside = self._exact_limits() if self.query.search is None else None
         charged = self._charge()
         settled, found = self, None
         if self.query.search is not None:
             settled, found = self._bounded(exact)
-            exact = settled._exact(settled.query)
+            exact, beside = settled._exact(settled.query), settled._exact_limits()
         self.progress("drawing noise")
         keys, released = settled._noisy(exact)
-        self.progress("finding intervals")
         recipe = Recipe.of(settled.query, settled.spent, self.level)
         noisy = arrow().table({name: arrow().array(column) for name, column in released.items()})
-        receipt = settled._receipt(charged, found) | {"groups": keys.num_rows}
+        receipt = settled._receipt(charged, found, beside) | {"groups": keys.num_rows}
         return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names)
 
     def write(self, path: str | os.PathLike[str]) -> dict[str, Any]:
         """To a Parquet file (a folder of them on Spark), a batch of groups at a time; returns the receipt."""
+        on_executors = self.query.table.engine == "pyspark" and self.query.grouping.keys is None
+        must_be_writable(path, folder=on_executors)
         self._prepare()
         self.progress("charging the ledger")
         magnitudes = self._exact(self.query.search) if self.query.search is not None else None
-        charged = self._charge()
-        settled, found = (self, None) if magnitudes is None else self._bounded(magnitudes)
-        self.progress("aggregating, adding noise and writing")
-        receipt = settled._receipt(charged, found)
-        recipe = Recipe.of(settled.query, settled.spent, self.level)
-        aggregates = settled.query.aggregates(**self.options)
-        if self.query.table.engine == "pyspark" and self.query.grouping.keys is None:
-            write_on_executors(aggregates, settled.spent, recipe, str(path))
-            Path(path, "_hush_receipt.json").write_text(json.dumps(receipt))
-        else:
-            settled._stream(aggregates, recipe, Path(path), receipt)
+        with nullcontext() if on_executors else _part_of(Path(path)) as part:
+            charged = self._charge()
+            settled, found = (self, None) if magnitudes is None else self._bounded(magnitudes)
+            self.progress("aggregating, adding noise and writing")
+            receipt = settled._receipt(charged, found, settled._exact_limits())
+            recipe = Recipe.of(settled.query, settled.spent, self.level)
+            aggregates = settled.query.aggregates(**self.options)
+            if part is None:
+                write_on_executors(aggregates, settled.spent, recipe, str(path))
+                Path(path, "_hush_receipt.json").write_text(json.dumps(receipt))
+            else:
+                settled._stream(aggregates, recipe, part, receipt)
+                os.replace(part, path)
         return receipt
 
     # -- steps ---------------------------------------------------------------------------------------------------------
@@ -106,70 +122,112 @@ class Request:
         """Everything that can fail without the data does so here."""
         if self.ledger is not None:
             self.ledger.bind(self.query.table.fingerprint)
-        for made in self.spent.mechanisms.values():
-            made.prepare()
+        for spent in (self.spent, self.shares.bounds, self.shares.limits):
+            for made in spent.mechanisms.values() if spent else ():
+                made.prepare()
+        if self.query.search is None:
+            Recipe.of(self.query, self.spent, self.level)
 
     def _exact(self, query: Query) -> Any:
         return query.aggregates(**self.options).to_arrow()
 
+    def _exact_limits(self) -> tuple[LeftOut, Any] | None:
+        """What the limits leave out, exactly; not private yet."""
+        asked = left_out(self.query) if self.shares.limits is not None else None
+        return None if asked is None else (asked, self._exact(asked.query))
+
     def _charge(self) -> dict[str, Any] | None:
         if self.ledger is None:
             return None
-        parts = [*self.spent.parts, *(self.for_bounds.parts if self.for_bounds else [])]
-        # one calibration keeps the pair asked for; of two parts the sum does, but their composition on a grid may say a little more
-        asked = {"epsilon": self.spent.epsilon, "delta": self.spent.delta} if self.for_bounds is None else {}
+        parts = [part for spent in (self.spent, self.shares.bounds, self.shares.limits) if spent for part in spent.parts]
+        # parts keep the pair asked for, because it is the sum of theirs; their composition on a grid may say a little more than that
+        asked = {"epsilon": self.shares.epsilon, "delta": self.shares.delta} if self.shares.bounds is None else {}
         entry = self.ledger.spend(parts, label=self.label, extra_delta=self.spent.key_delta, **asked)
         name = str(self.ledger.path) if self.ledger.path is not None else "a ledger in memory"
         return {"ledger": name, "number": entry.number, "label": self.label}
 
-    def _bounded(self, magnitudes: Any) -> tuple[Request, dict[str, tuple[float, float]]]:
+    def _bounded(self, magnitudes: Any) -> tuple[Request, dict[str, tuple[Any, Any] | None]]:
         """The same request with the bounds that the noisy magnitudes give."""
-        assert self.query.search is not None and self.for_bounds is not None
-        noisy = noisy_columns({name: magnitudes.column(name).to_numpy() for name in self.for_bounds.mechanisms}, self.for_bounds)
-        found = bounds_from(self.query.search, self.for_bounds, noisy)
+        search, spent = self.query.search, self.shares.bounds
+        assert search is not None and spent is not None
+        found = bounds_from(search, spent, noisy_columns(_columns_of(magnitudes, spent.mechanisms), spent))
         query = self.query.with_bounds(found)
         if query.sensitivity.l0 > self.spent.reach.l0:
             raise NotCertified("the bounds found would let a unit reach further than was charged for; nothing was released.")
         return replace(self, query=query, spent=replace(self.spent, reach=query.sensitivity)), found
 
-    def _noisy(self, exact: Any) -> tuple[Any, dict[str, NDArray[Any]]]:
+    def _noisy(self, exact: Any) -> tuple[Any, dict[str, NDArray[np.float64]]]:
         """Keys and noisy columns of the groups to show."""
         spent, columns = self.spent, exact.schema.names
         keys = exact.select([name for name in self.query.grouping.names if name in columns])
-        released = noisy_columns({name: exact.column(name).to_numpy(zero_copy_only=False) for name in spent.mechanisms}, spent)
+        released = noisy_columns(_columns_of(exact, spent.mechanisms), spent)
         if spent.threshold is None or spent.units is None:
             return keys, released
         shown = np.flatnonzero(released[spent.units] >= spent.threshold)
         return keys.take(arrow().array(shown)), {name: column[shown] for name, column in released.items()}
 
-    def _stream(self, aggregates: Aggregates, recipe: Recipe, path: Path, receipt: dict[str, Any]) -> None:
-        """Batch by batch into a file that appears when it is whole. Row groups hold shown groups only, a fixed number each: where the
-        engine's batches began and ended would tell of groups that are not shown."""
+    def _stream(self, aggregates: Aggregates, recipe: Recipe, part: Path, receipt: dict[str, Any]) -> None:
+        """Batch by batch into a file. Row groups hold shown groups only, a fixed number each: where the engine's
+        batches began and ended would tell of groups that are not shown.
+        """
         import pyarrow.parquet
 
-        note = {"hush": json.dumps(receipt)}
-        part, held = path.with_name(path.name + ".part"), self._answers(recipe, aggregates.empty())
+        note, held = {"hush": json.dumps(receipt)}, self._answers(recipe, aggregates.empty())
         with pyarrow.parquet.ParquetWriter(part, held.schema.with_metadata(note)) as writer:
             for batch in aggregates.batches():
                 held = arrow().concat_tables([held, self._answers(recipe, arrow().Table.from_batches([batch]))])
                 while held.num_rows >= _ROW_GROUP:
-                    writer.write_table(held.slice(0, _ROW_GROUP).replace_schema_metadata(note))
+                    writer.write_table(held.slice(0, _ROW_GROUP).combine_chunks().replace_schema_metadata(note))
                     held = held.slice(_ROW_GROUP)
-            writer.write_table(held.replace_schema_metadata(note))
-        os.replace(part, path)
+            writer.write_table(held.combine_chunks().replace_schema_metadata(note))
 
     def _answers(self, recipe: Recipe, exact: Any) -> Any:
         return answer_table(recipe, *self._noisy(exact))
 
-    def _receipt(self, charged: Any, found: Mapping[str, tuple[float, float]] | None) -> dict[str, Any]:
-        receipt = receipt_of(self.query, self.spent, self.level, charged)
-        if found is not None and self.for_bounds is not None:
-            total = {"epsilon": self.spent.epsilon + self.for_bounds.epsilon, "delta": self.spent.delta + self.for_bounds.delta}
-            receipt |= {"bounds_found": {name: list(ends) for name, ends in found.items()}, "guarantee": receipt["guarantee"] | total}
+    def _receipt(self, charged: Any, found: Mapping[str, Any] | None, beside: tuple[LeftOut, Any] | None) -> dict[str, Any]:
+        receipt = receipt_of(self.query, self.spent, self.shares, self.level, charged)
+        if found is not None:
+            receipt["bounds_found"] = {name: None if ends is None else [_plain_end(end) for end in ends] for name, ends in found.items()}
+        if beside is not None and self.shares.limits is not None:
+            asked, exact = beside
+            spent = replace(self.shares.limits, reach=asked.query.sensitivity)
+            released = noisy_columns(_columns_of(exact, spent.mechanisms), spent)
+            receipt["left_out"] = asked.told(released, spent.mechanisms, self.level)
         return receipt
 
 
-def receipt_of(query: Query, spent: Spending, level: float, charged: Any) -> dict[str, Any]:
+@contextmanager
+def _part_of(path: Path) -> Iterator[Path]:
+    """A file beside the one to be written, made before anything is spent and gone if the work fails."""
+    part = path.with_name(path.name + ".part")
+    part.touch()
+    try:
+        yield part
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _plain_end(end: Any) -> Any:
+    """A bound as JSON has it."""
+    return end.isoformat() if isinstance(end, date) else end
+
+
+def _part(what: str, spent: Spending) -> dict[str, Any]:
+    """One part of the budget: what it buys, and the noise that it pays for."""
+    bound = spent.plan.sensitivity
+    return {
+        "what": what,
+        "epsilon": spent.epsilon,
+        "delta": spent.delta,
+        "noise": plain_values(spent.noise),
+        "linf": bound.linf,
+        "l0": bound.l0,
+    }
+
+
+def receipt_of(query: Query, spent: Spending, shares: Shares, level: float, charged: Any) -> dict[str, Any]:
+    """What was promised, how, when and where it was charged. Nothing in it depends on the data but what was released."""
+    parts = (("answers", spent), ("bounds", shares.bounds), ("limits", shares.limits))
     return {
         "hush": __version__,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -177,8 +235,8 @@ def receipt_of(query: Query, spent: Spending, level: float, charged: Any) -> dic
         "engine": query.table.engine,
         "filters": list(query.table.filters),
         "guarantee": {
-            "epsilon": spent.epsilon,
-            "delta": spent.delta,
+            "epsilon": shares.epsilon,
+            "delta": shares.delta,
             "neighbours": "add-remove",
             "unit": query.table.unit,
             "groups_per_unit": spent.reach.groups,
@@ -187,7 +245,9 @@ def receipt_of(query: Query, spent: Spending, level: float, charged: Any) -> dic
         },
         "bounds": [measure.bounds_text for measure in query.measures if not measure.name.startswith(".")],
         "noise": plain_values(spent.noise),
-        "rows_per_unit": {m.name: m.totals[0].high for m in query.measures if m.kind == "count"},
+        "parts": [_part(what, part) for what, part in parts if part is not None],
+        "rows_per_unit": {m.name: m.rows for m in query.measures if m.kind == "count"},
+        "limits": limits_in_words(query),
         "why": _used(spent.plan.why),
         "columns": {name: {"moves_by": spent.reach.linf[name], "step": made.step} for name, made in spent.mechanisms.items()},
         "threshold": spent.threshold,

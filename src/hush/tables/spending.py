@@ -1,12 +1,14 @@
-"""How a query's budget becomes noise: one calibration for all columns, a threshold for private keys, and the errors to expect.
+"""How a query's budget becomes noise: one calibration for all columns, a threshold for private keys, and the errors
+to expect.
 
-Every integer column is divided by its own bound, so that one unit moves at most l0 cells of the table by at most 1 each; the least noise
-for that box is calibrated once and scaled back column by column. `weights` moves accuracy between aggregates: a weight w makes a column's
-noise w times smaller and its cells w times wider in the box.
+Every integer column is divided by its own bound, so that one unit moves at most l0 cells of the table by at most 1
+each; the least noise for that box is calibrated once and scaled back column by column. `weights` moves accuracy
+between aggregates: a weight w makes a column's noise w times smaller and its cells w times wider in the box.
 
-Keys found privately. A group is shown only if its noisy number of units reaches a threshold. Groups that are there because of one unit
-alone hold one unit, and there are at most groups_per_unit = g of them; so with probability at least 1 - g P(1 + noise >= threshold) none
-of them is shown, and the rest of the answer is the noise mechanism on groups that both neighbours have. The failure is charged to delta.
+Keys found privately. A group is shown only if its noisy number of units reaches a threshold. Groups that are there
+because of one unit alone hold one unit, and there are at most groups_per_unit = g of them; so with probability at
+least 1 - g P(1 + noise >= threshold) none of them is shown, and the rest of the answer is the noise mechanism on
+groups that both neighbours have. The failure is charged to delta.
 """
 
 from __future__ import annotations
@@ -29,14 +31,16 @@ from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
 from hush.tables.reach import Reach
 
-__all__ = ["Spending", "spending"]
+__all__ = ["Shares", "Spending", "quick_spending", "spending"]
 
 _SAFE = 1.0 + 1e-12  # covers the rounding of a scaled parameter
 
 
 @lru_cache(maxsize=256)
 def _least_noise(epsilon: float, delta: float, bound: Sensitivity, family: str | None, whole_steps: bool) -> Plan:
-    """The calibrated box; where every column moves by 1 and Laplace is near the best, its lattice version is a little better still."""
+    """The calibrated box; where every column moves by 1 and Laplace is near the best, its lattice version is a little
+    better still.
+    """
     plan = calibrate(epsilon, delta, bound, family=family)
     if not whole_steps or family not in (None, "laplace"):
         return plan
@@ -73,10 +77,9 @@ class Spending:
         """Every column's own noise, on a lattice that holds the whole numbers."""
         made: dict[str, Mechanism] = {}
         for part in self.reach.parts:
-            weight = self.weights.get(part.aggregate, 1.0)
+            own = _scaled(self.noise, part.linf / self.weights.get(part.aggregate, 1.0), part.linf)
             for column in part.columns:
-                first = self.shared.get(column, column)
-                made[column] = made[first] if first in made else _scaled(self.noise, part.linf / weight, part.linf)
+                made[column] = made.get(self.shared.get(column, column), own)
         return made
 
     @cached_property
@@ -96,6 +99,19 @@ class Spending:
     def parts(self) -> list[tuple[Noise, Sensitivity, int]]:
         """What a ledger is charged."""
         return [(self.noise, self.plan.sensitivity, 1)]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The budget asked for, the family asked for, and what of the budget goes to side questions: bounds to be found,
+    what limits leave out.
+    """
+
+    epsilon: float
+    delta: float
+    family: str | None = None
+    bounds: Spending | None = None
+    limits: Spending | None = None
 
 
 def _scaled(noise: Noise, factor: float, bound: int) -> Mechanism:
@@ -119,8 +135,9 @@ def spending(
     key_share: float = 0.1,
     shared: Mapping[str, str] | None = None,
 ) -> Spending:
-    """The least noise for all columns together; `key_share` of delta pays for keys found privately. A column that is another one under
-    a second name (`shared`) is released once, and counts once."""
+    """The least noise for all columns together; `key_share` of delta pays for keys found privately. A column that is
+    another one under a second name (`shared`) is released once, and counts once.
+    """
     budget, share = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
     key_share = within("key_share", key_share, 0.001, 0.999, "write key_share=0.1")
     if units is not None and share == 0.0:
@@ -135,6 +152,14 @@ def spending(
     whole_steps = all(part.linf == 1 for part in reach.parts) and bound.linf == 1.0
     plan = _least_noise(budget, share - key_delta, bound, family, whole_steps)
     return Spending(budget, share, reach, given, plan, key_delta, units, twice)
+
+
+def quick_spending(reach: Reach, epsilon: float, delta: float) -> Spending:
+    """The better of Laplace and Gaussian noise: for side questions, which must not take longer to calibrate than the
+    question itself.
+    """
+    families = ("laplace", "gaussian") if delta > 0.0 else ("laplace",)
+    return min((spending(reach, epsilon, delta, family=family) for family in families), key=lambda made: made.plan.variance)
 
 
 def _box(reach: Reach, weights: Mapping[str, float]) -> Sensitivity:
