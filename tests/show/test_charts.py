@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 import numpy as np
@@ -251,3 +252,17 @@ def test_bad_input_is_one_sentence(call: Any, words: str) -> None:
     with pytest.raises(hush.HushError) as caught:
         call()
     assert words in str(caught.value) and str(caught.value).endswith(".") and "\n" not in str(caught.value)
+
+
+def test_intervals_are_called_what_they_are():
+    """A bar holds the number before the noise, not the truth before limits and clipping; its ends are rounded outwards."""
+    made = hush.release([3.0, 1234.5678], hush.calibrate(1.0, 1e-6, family="laplace"), ledger=None)
+    drawn = show.release(made, level=0.9)
+    said = json.dumps(drawn.to_dict())
+    assert "90 % noise intervals" in said and "do not cover what limits or clipping took away" in said
+    assert "hold the true value" not in said
+    low, high = made.interval(0.9)
+    rows = [row for row in values(drawn) if "interval" in row]
+    for row, least, most in zip(rows, low, high, strict=True):
+        shown = [float(end) for end in row["interval"].split(" to ")]
+        assert shown[0] <= least and most <= shown[1]

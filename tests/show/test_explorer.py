@@ -22,7 +22,7 @@ from hush.show.explorer import shelf
 from hush.show.explorer.answer import answer, command_line, python_lines
 from hush.show.explorer.example import WARDS, drawn
 from hush.show.explorer.finding import Absence, Finding, best, findings
-from hush.show.explorer.stop import NAMES, START, STOPS, State
+from hush.show.explorer.stop import COUNTS, NAMES, START, STOPS, State
 from hush.show.explorer.wording import bound, down, figure, up
 
 STATES = st.builds(
@@ -159,6 +159,29 @@ def test_numbers_are_rounded_the_way_they_say(value):
 @pytest.mark.parametrize("share", [0.6180000000001, 0.7310585786300049, 0.5000000000001, 0.9990000000000001])
 def test_a_hair_above_is_rounded_up(share):
     assert number(bound(share)) >= 100.0 * share
+
+
+def test_half_of_the_errors_are_never_said_to_be_larger_than_most_of_them():
+    """At every stop of the sliders, for the noise that leads there; a standard error passes the 95 % bound where epsilon is large."""
+    passed = 0
+    for epsilon, delta, count in itertools.product(STOPS["epsilon"], STOPS["delta"], COUNTS):
+        noise = next(unit for _, unit in shelf.row(epsilon, delta, count) if not isinstance(unit, str))
+        half, mostly = (float(value) for value in np.asarray(noise.isf(np.array([0.25, 0.025]))))
+        assert float(noise.sf(half * (1.0 + 1e-9))) <= 0.25 and float(noise.sf(mostly * (1.0 + 1e-9))) <= 0.025
+        passed += math.sqrt(noise.variance) > mostly
+        for sensitivity in STOPS["sensitivity"]:
+            assert 0.0 < number(up(sensitivity * half)) <= number(up(sensitivity * mostly))
+    assert passed > 0
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-3])
+def test_the_headline_says_the_median_and_the_95_per_cent_bound(epsilon, delta):
+    state = State(epsilon, delta, 5.0, 1, 1, ())
+    said, noise = answer(state)["headline"], best(state).noise
+    half, mostly = number(said["half"]), number(said["mostly"])
+    assert half <= mostly
+    assert noise.isf(0.25) <= half <= 1.0101 * noise.isf(0.25) and noise.isf(0.025) <= mostly <= 1.0101 * noise.isf(0.025)
 
 
 def test_a_tie_is_told_where_the_first_is_not_the_least():

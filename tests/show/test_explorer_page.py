@@ -17,7 +17,7 @@ from hush.show.explorer import Server
 from hush.show.explorer.answer import answer
 from hush.show.explorer.finding import best
 from hush.show.explorer.stop import NAMES, START, STOPS, State
-from hush.show.explorer.wording import bound, figure, up
+from hush.show.explorer.wording import bound, up
 
 MANY = State(2.0, 1e-5, 10.0, 8, 4, ("gaussian", "laplace", "osgt"))
 PURE = State(0.2, 0.0, 500.0, 1, 1, ())
@@ -69,8 +69,9 @@ def shows(page: Any, state: State) -> None:
     odds = min((1.0 + given) / 2.0, 1.0 - hush.error_sum(state.epsilon, state.delta) / 2.0)
     sentence = page.inner_text("#sentence")
     assert f"is {chosen.family} noise" in sentence
-    assert f"off by {figure(chosen.standard_error)}," in sentence
-    mostly = re.search(r"by at most ([\d.,]+)\. The chance", sentence)
+    half = re.search(r"off by at most ([\d.,]+) half of the time", sentence)
+    mostly = re.search(r"by at most ([\d.,]+) 95\s% of the time\. The chance", sentence)
+    assert half is not None and half[1] == up(float(chosen.noise.isf(0.25)))
     assert mostly is not None
     error = float(chosen.noise.isf(0.025))
     assert error <= float(mostly[1].replace(",", "")) <= 1.0101 * error

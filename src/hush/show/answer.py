@@ -11,6 +11,7 @@ import numpy as np
 from hush.errors import InvalidParameter, reject
 from hush.ledger import Ledger
 from hush.ledger.entry import printable
+from hush.noise.figure import at_least, at_most
 from hush.release import Release
 from hush.show.look import COLOURS, INK, altair, dressed
 from hush.statement.snapshot import reading
@@ -59,7 +60,7 @@ def ledger(ledger: Ledger | str | os.PathLike[str]) -> Any:
     name = "ledger in memory" if found.path is None else found.path.name
     text = (
         f"Step chart of the epsilon spent and left after each of {len(entries)} entries of a ledger of {cap}. "
-        f"Spent at the end: {account.spent.epsilon:.4g}; left: {account.left.epsilon:.4g}."
+        f"Spent at the end: {at_least(account.spent.epsilon, 4)}; left: {at_most(account.left.epsilon, 4)}."
     )
     chart = alt.layer(*layers).properties(width=520, height=300)
     return dressed(chart, "What was spent, and what is left", text, subtitle=f"{name}: {cap}")
@@ -88,7 +89,7 @@ def release(release: Any, *, names: Any = None, level: float = 0.95) -> Any:
     wide = 420 if len(measures) == 1 else 260
     panels = [_panel(alt, [row for row in rows if row["measure"] == name], name, wide=wide) for name in measures]
     chart = panels[0] if len(panels) == 1 else alt.concat(*panels, columns=2, spacing=32)
-    under = f"dots: what was released; bars: hold the true value with {100.0 * share:g} % probability"
+    under = f"dots: what was released; bars: {100.0 * share:g} % noise intervals, which do not cover what limits or clipping took away"
     under += f"; {left_out} more rows are not shown" if left_out > 0 else ""
     return dressed(chart, "Released values", _release_text(rows, share), subtitle=under)
 
@@ -123,7 +124,8 @@ def _of_answer(answer: Any) -> list[dict[str, Any]]:
 def _row(measure: str, name: str, value: Any, low: Any, high: Any) -> dict[str, Any]:
     """An end that is open has no place on an axis: it is drawn as the value itself, and told in the tip."""
     shown, known = printable(name, 40), [None if v is None or not np.isfinite(v) else float(v) for v in (value, low, high)]
-    text = " to ".join("open" if end is None else f"{end:.5g}" for end in known[1:])
+    low_text, high_text = ("open" if end is None else way(end, 5) for end, way in zip(known[1:], (at_most, at_least), strict=True))
+    text = f"{low_text} to {high_text}"
     ends = [known[0] if end is None else end for end in known[1:]]
     said = "" if known[0] is None else f"{known[0]:.5g}  ({text})"
     return {"measure": measure, "name": shown, "value": known[0], "low": ends[0], "high": ends[1], "interval": text, "text": said}
@@ -144,4 +146,7 @@ def _panel(alt: Any, rows: list[dict[str, Any]], name: str, *, wide: int) -> Any
 def _release_text(rows: list[dict[str, Any]], level: float) -> str:
     some = "; ".join(f"{r['name']}, {r['measure']}: {r['value']:.4g} ({r['interval']})" for r in rows[:12] if r["value"] is not None)
     more = f"; and {len(rows) - 12} more" if len(rows) > 12 else ""
-    return f"Dots with intervals that hold the true value with probability {level:g}. {some}{more}."
+    return (
+        f"Dots with {100.0 * level:g} % noise intervals: each holds the number before the noise with this probability. They do not cover "
+        f"what limits or clipping took away before. {some}{more}."
+    )

@@ -44,7 +44,7 @@ def answer(state: State) -> dict[str, Any]:
 def _headline(state: State, chosen: Finding, present: list[Finding]) -> dict[str, str]:
     where = "every number" if state.count > 1 else "the number"
     least = chosen.variance <= min(one.variance for one in present)
-    return {"typical": figure(chosen.standard_error), "mostly": up(chosen.error95), "where": where, "tie": "" if least else _TIE}
+    return {"half": up(chosen.median_error), "mostly": up(chosen.error95), "where": where, "tie": "" if least else _TIE}
 
 
 def _odds(state: State, chosen: Finding) -> dict[str, Any]:

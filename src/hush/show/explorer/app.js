@@ -155,12 +155,12 @@ function show(found) {
 
 function showSentence() {
   const { headline, odds, best } = answer;
-  const parts = ["The least noise for this promise is ", [best.family], ` noise: ${headline.where} is typically off by `, [headline.typical]];
-  parts.push(`, and 95\u00a0% of the time by at most ${headline.mostly}. The chance of telling whether you are in the data goes from 50\u00a0% to `);
+  const parts = ["The least noise for this promise is ", [best.family], ` noise: ${headline.where} is off by at most `, [headline.half]];
+  parts.push(` half of the time, and by at most ${headline.mostly} 95\u00a0% of the time. The chance of telling whether you are in the data goes from 50\u00a0% to `);
   parts.push([`at most ${odds.noise_text}`], ".");
   at("sentence").replaceChildren(...parts.map((part) => (Array.isArray(part) ? element("strong", part[0]) : part)));
   at("odds-note").textContent = [odds.note, headline.tie].filter((text) => text).join(" ");
-  at("brief").textContent = `± ${headline.mostly} · odds at most ${odds.noise_text}`;
+  at("brief").textContent = `± ${headline.mostly} · told apart at most ${odds.noise_text}`;
 }
 
 // Always the same chips in the same places; only what can be ticked changes.

@@ -60,12 +60,17 @@ class Finding:
 
     @cached_property
     def _reaches(self) -> Array:
-        return np.asarray(self.noise.isf(np.array([0.025, 0.001])))
+        return np.asarray(self.noise.isf(np.array([0.025, 0.001, 0.25])))
 
     @property
     def error95(self) -> float:
         """Half the width of the interval that holds the noise 95 % of the time."""
         return float(self._reaches[0])
+
+    @property
+    def median_error(self) -> float:
+        """Half of all errors are at most this: what is typical of any noise. A standard error is not: rare large errors decide it."""
+        return float(self._reaches[2])
 
     @property
     def reach(self) -> float:
