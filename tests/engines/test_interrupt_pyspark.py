@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -15,6 +16,7 @@ import pytest
 import hush.tables
 from hush.tables import count
 from hush.tables.interrupt import still_working
+from hush.tables.spark import was_cancelled
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -25,9 +27,11 @@ HANG = 60  # seconds
 
 
 @pytest.fixture
-def endless(spark) -> hush.tables.Table:
+def endless(spark) -> Iterator[hush.tables.Table]:
     """10^12 rows, each of a unit of its own."""
-    return hush.tables.table(spark.sql("SELECT id AS who, CAST(id % 10 AS STRING) AS ward FROM range(1000000000000)"), unit="who")
+    query = "SELECT id AS who, CAST(id % 10 AS STRING) AS ward FROM range(1000000000000)"
+    yield hush.tables.table(spark.sql(query), unit="who")
+    gc.collect()  # Spark's client leaves sockets to the garbage collector, which warns: here, where that is ignored
 
 
 def active(spark: Any) -> list[int]:
@@ -82,6 +86,30 @@ def test_a_job_that_somebody_cancels(spark, endless):
     assert caught.value.__cause__ is None and caught.value.__context__ is None
     must_be_idle(spark)
     assert not still_working()
+
+
+def test_a_cancelled_job_behind_other_errors():
+    """Whoever waited for the job raises an error of their own, with the cancelled job as its cause."""
+
+    class Java:
+        def __init__(self, message: str | None, cause: Java | None = None) -> None:
+            self.message, self.cause = message, cause
+
+        def getMessage(self) -> str | None:
+            return self.message
+
+        def getCause(self) -> Java | None:
+            return self.cause
+
+    def failure(java: Java) -> Exception:
+        made = RuntimeError("An error occurred while calling o1.getResult.")
+        made.java_exception = java  # type: ignore[attr-defined]
+        return made
+
+    cancelled = Java("[SPARK_JOB_CANCELLED] Job 4 cancelled")
+    assert was_cancelled(failure(Java("Exception thrown in awaitResult: ", Java(None, cancelled))))
+    assert not was_cancelled(failure(Java("[CAST_INVALID_INPUT] The value '[SPARK_JOB_CANCELLED]' is none")))
+    assert not was_cancelled(ValueError("anything"))
 
 
 def test_writing_on_the_executors(spark, endless, tmp_path):

@@ -206,9 +206,15 @@ def settings_of_thread(session: Any) -> Any:
 
 
 def was_cancelled(failure: Exception) -> bool:
-    """Did somebody cancel the job? Only the start of the message is looked at: the rest may quote the data."""
+    """Did somebody cancel the job? Only the start of each message is looked at: the rest may quote the data."""
     java = getattr(failure, "java_exception", None)
-    return str(failure if java is None else java.getMessage()).startswith(CANCELLED)
+    if java is None:
+        return str(failure).startswith(CANCELLED)
+    while java is not None:  # a cancelled job may stand behind errors of those who waited for it
+        if str(java.getMessage()).startswith(CANCELLED):
+            return True
+        java = java.getCause()
+    return False
 
 
 def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], numbers: list[str], path: str) -> None:
