@@ -6,8 +6,10 @@ they were drawn from at random.
     method     error of the mean                                   law used for the interval
     average    the average of n draws                              stable: exact, scale gamma n^(1/alpha - 1) (SaS paper, Lemma V.1);
                                                                    others: their n-fold convolution on a grid, rounded outwards
-    bounded    the average of n bounded numbers (unbiased.py)      normal with the largest variance that any values can give, plus the
-                                                                   bias; below 50 reports Chebyshev's inequality
+    bounded    the average of n bounded numbers (unbiased.py)      normal with the largest variance that any values can give, corrected
+                                                                   for the largest skewness and kurtosis (Cornish and Fisher 1937) and
+                                                                   for the lattice, plus the bias; below 50 reports, or where the
+                                                                   correction is large, Bernstein's or Chebyshev's inequality
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammaln, ndtri
+from scipy.special import betainc, gammaln, ndtri, stdtrit
 
 from hush.errors import HushError, InvalidParameter, Unsupported, as_float, one_of, reject
 from hush.federated.category import Answers
 from hush.federated.local import STEPS, Reports
-from hush.federated.unbiased import bounded
+from hush.federated.unbiased import Bounded, bounded
 from hush.noise.contract import Noise
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
@@ -34,7 +36,7 @@ __all__ = ["Estimate", "Histogram", "half_width", "histogram", "mean", "methods"
 
 METHODS = ("average", "bounded")
 _FEW = 50  # below this many reports the normal law is not relied on
-_NORMAL = 200.0  # a variance of a tally from which on the normal law is relied on
+_NORMAL = 1000.0  # a variance of a tally from which on the normal law is relied on
 _MANY = 100_000  # above, the convolution is normal to a part in a thousand at any level met here
 _PER_DEVIATION = 8  # grid points of a convolution in one standard deviation
 
@@ -65,12 +67,13 @@ def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled
     stable noise, less of it for Laplace), or "auto", the narrower one.
 
     Guarantees: the interval holds the mean of those who reported (sampled=True: of the population they are a random sample of) with
-    probability at least `level`; up to normal approximation for "bounded" from 50 reports on, and for sampled=True.
+    probability at least `level`. For "bounded" from 50 reports on this rests on a corrected normal law, checked against exact
+    convolutions at levels from 0.5 to 0.9999; for sampled=True on Student's t law.
 
     >>> from hush.federated import local
     >>> guess = mean(local([40.0] * 2000, 1.0, 0, 100, noise="laplace"))
     >>> guess.method, round(guess.half_width, 2)
-    ('bounded', 5.17)
+    ('bounded', 5.21)
     """
     if not isinstance(reports, Reports) or reports.count == 0:
         raise InvalidParameter("reports must be what local() returned, for at least one person; write mean(local(values, 1.0, 0, 100)).")
@@ -110,7 +113,7 @@ def half_width(noise: Noise, count: int, *, level: float, method: str) -> float:
     if method == "average":
         return _average_width(noise.plain(), count, sure) + rounding
     g = bounded(noise.plain())
-    return _deviations(sure, count) * math.sqrt(g.variance / count) + g.bias + g.slope * rounding
+    return _bounded_width(g, count, sure) + g.bias + g.slope * rounding
 
 
 def as_level(level: Any) -> float:
@@ -121,11 +124,18 @@ def as_level(level: Any) -> float:
     return sure
 
 
-def _deviations(level: float, count: int) -> float:
-    """Standard deviations to either side that hold `level`."""
-    if count < _FEW:
-        return 1.0 / math.sqrt(1.0 - level)  # Chebyshev
-    return float(-ndtri(0.5 * (1.0 - level)))
+def _bounded_width(g: Bounded, count: int, level: float) -> float:
+    """The w with P(|mean of `count` bounded numbers - theirs| <= w) >= level."""
+    miss, deviation = 1.0 - level, math.sqrt(g.variance / count)
+    log, reach = math.log(2.0 / miss), (g.most + 1.0) / 3.0
+    bernstein = (log * reach + math.sqrt((log * reach) ** 2 + 2.0 * count * g.variance * log)) / count
+    proved = min(deviation / math.sqrt(miss), bernstein)  # Chebyshev
+    z = float(-ndtri(0.5 * miss))
+    skewness, kurtosis = g.third / (g.variance**1.5 * math.sqrt(count)), g.fourth / (g.variance**2 * count)
+    more = (z * z + 1.0) / 6.0 * skewness + (z**3 + 3.0 * z) / 24.0 * kurtosis
+    if count < _FEW or more > 0.25 * z:
+        return proved
+    return min((z + more) * deviation + g.wobble(count), proved)
 
 
 def _sampled(numbers: NDArray[np.float64], noise: Noise, method: str, level: float) -> float:
@@ -136,7 +146,12 @@ def _sampled(numbers: NDArray[np.float64], noise: Noise, method: str, level: flo
             f"sampled=True needs at least {_FEW} reports, got {numbers.size}; the interval of those who reported needs none."
         )
     extra = bounded(noise.plain()).bias if method == "bounded" else 0.0
-    return _deviations(level, numbers.size) * float(numbers.std(ddof=1)) / math.sqrt(numbers.size) + extra + 4.0 / STEPS
+    deviation = float(numbers.std(ddof=1))
+    t = float(-stdtrit(numbers.size - 1, 0.5 * (1.0 - level)))
+    skewness = abs(float(np.mean((numbers - numbers.mean()) ** 3))) / deviation**3 if deviation > 0.0 else 0.0
+    # numbers of few reports are skewed together with their deviation (Johnson 1978)
+    wide = t + (2.0 * t * t + 1.0) / 6.0 * skewness / math.sqrt(numbers.size)
+    return wide * deviation / math.sqrt(numbers.size) + extra + 4.0 / STEPS
 
 
 @lru_cache(maxsize=4096)
@@ -191,25 +206,35 @@ def histogram(answers: Answers, *, level: float = 0.95) -> Histogram:
     """How many people are in each category, from their locally private answers: (tally - n stray)/(keep - stray).
 
     Guarantees: each interval holds its count with probability at least `level` where few strays are expected (the tails of the two
-    binomial laws, summed), with about that much elsewhere (a score interval with continuity correction: it inverts the normal test with the
-    variance of the count in question); counts are of those who answered.
+    binomial laws, summed). Elsewhere a score interval inverts the normal test with the variance of the count in question, with a
+    continuity correction and one for skewness, checked against exact tails at levels from 0.5 to 0.9999. Counts are of those who answered.
     """
     if not isinstance(answers, Answers) or answers.count == 0:
         raise InvalidParameter("answers must be what answers() returned, for at least one person.")
     sure = as_level(level)
-    z = float(-ndtri(0.5 * (1.0 - sure)))
     n, p, q = answers.count, float(answers.keep), float(answers.stray)
     tally = answers.tallies.astype(np.float64)
-    low, high = (np.clip(_ends(tally + half, n, p, q, z)[end], 0.0, n) for end, half in ((0, -0.5), (1, 0.5)))
-    for place in np.flatnonzero(low * p * (1.0 - p) + (n - low) * q * (1.0 - q) < _NORMAL):
-        low[place], high[place] = _exact_ends(int(tally[place]), n, p, q, 0.5 * (1.0 - sure))
+    low, high = _count_ends(tally, n, p, q, sure)
     value = (tally - n * q) / (p - q)
     return Histogram(
         answers.categories, tuple(value.tolist()), tuple(low.tolist()), tuple(high.tolist()), sure, answers.method, answers.why
     )
 
 
-def _ends(tally: NDArray[np.float64], n: int, p: float, q: float, z: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _count_ends(tally: NDArray[np.float64], n: int, p: float, q: float, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Intervals of counts: by the score, its z raised by what the skewness of a tally can take, or by the tails where tallies are small."""
+    z: Any = float(-ndtri(0.5 * (1.0 - level)))
+    for _ in range(2):  # the first pass tells the variance, the second uses it
+        low, high = (np.clip(_ends(tally + half, n, p, q, z)[end], 0.0, n) for end, half in ((0, -0.5), (1, 0.5)))
+        least = np.minimum(*(c * p * (1.0 - p) + (n - c) * q * (1.0 - q) for c in (low, high)))
+        if np.ndim(z) == 0:
+            z = z + (z * z + 1.0) / 6.0 * max(abs(1.0 - 2.0 * p), abs(1.0 - 2.0 * q)) / np.sqrt(np.maximum(least, 1.0))
+    for place in np.flatnonzero(least < _NORMAL):
+        low[place], high[place] = _exact_ends(int(tally[place]), n, p, q, 0.5 * (1.0 - level))
+    return low, high
+
+
+def _ends(tally: NDArray[np.float64], n: int, p: float, q: float, z: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The counts c where (tally - n q - c (p - q))^2 = z^2 (c p (1 - p) + (n - c) q (1 - q)).
 
     No such c: fewer reports than even an empty category explains, and 0 is the nearest count.

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammainc
 
 from hush.errors import Unsupported
 from hush.noise.contract import Noise
@@ -39,7 +40,10 @@ _GRID = 201  # values of x at which mean and variance are looked at
 
 @dataclass(frozen=True)
 class Bounded:
-    """g for one noise: its worst bias and variance over x in [0, 1], the largest |g|, and its slope (what a lattice step can cost)."""
+    """g for one noise: its worst bias and variance over x in [0, 1], the largest |g|, and its slope (what a lattice step can cost).
+
+    `third` and `fourth` are the largest third and fourth cumulants over x, in absolute value: how far a sum of few g is from normal.
+    """
 
     noise: Noise
     places: tuple[float, ...]  # x_i; none for the clamp
@@ -48,6 +52,38 @@ class Bounded:
     variance: float
     most: float
     slope: float
+    third: float
+    fourth: float
+
+    def wobble(self, count: int) -> float:
+        """How far a mean of `count` numbers can be off the normal law by being on a lattice: half of its step, as far as it is one.
+
+        Wide Laplace noise sends most reports beyond the range: g then has two values, 1 + 2b apart, and the range is halfway. How
+        much of a lattice is left in a sum is the characteristic function at its frequency, to the power of the count; e^(-1/b) is
+        4 times the product of the chances of both ends, which is small where narrow noise reaches one end only.
+        """
+        if self.places:
+            return 0.0
+        b = self._scale
+        steps = ((1.0 + 2.0 * b) / k * left**count for k, left in enumerate(self._left, 1))
+        return 0.5 * math.exp(-1.0 / b) / count * math.fsum(steps)
+
+    @property
+    def _scale(self) -> float:
+        assert isinstance(self.noise, Laplace)
+        return self.noise.scale
+
+    @cached_property
+    def _left(self) -> tuple[float, ...]:
+        """The largest |characteristic function| of g over x, at the frequencies of lattices of one and of half of 1 + 2b."""
+        b, x = self._scale, np.linspace(0.0, 1.0, _GRID)
+
+        def side(reach: Array, way: complex) -> NDArray[np.complex128]:
+            fall = np.exp((way - 1.0 / b) * reach)
+            return np.asarray(0.5 * (1.0 - fall) / (1.0 - way * b) + 0.5 * fall * np.exp(way * b))
+
+        turns = (2.0j * math.pi * k / (1.0 + 2.0 * b) for k in (1, 2))
+        return tuple(min(float(np.abs(side(1.0 - x, turn) + side(x, -turn)).max()) * (1.0 + 1e-6), 1.0) for turn in turns)
 
     def __call__(self, y: Array) -> Array:
         """g at reports in units of the range."""
@@ -90,14 +126,19 @@ def _clamped(noise: Laplace) -> Bounded:
     """The variance in closed form at a grid of x; the largest of them."""
     b, x = noise.scale, np.linspace(0.0, 1.0, _GRID)
 
-    def side(reach: Array) -> Array:
-        """The part of one side: z^2 up to the end of the range, (reach + b)^2 beyond it."""
-        fall = np.exp(-reach / b)
-        inside = b * b - fall * (0.5 * reach**2 + b * reach + b * b)
-        return inside + 0.5 * fall * (reach + b) ** 2
+    def moment(power: int) -> Array:
+        """E (g - x)^power: on either side |z|^power up to the end of the range, (reach + b)^power beyond it."""
+        above, below = (
+            0.5 * b**power * math.factorial(power) * gammainc(power + 1.0, reach / b) + 0.5 * np.exp(-reach / b) * (reach + b) ** power
+            for reach in (1.0 - x, x)
+        )
+        return np.asarray(above + (-1.0) ** power * below)
 
-    worst = float((side(x) + side(1.0 - x)).max()) * (1.0 + 1e-4)  # between the points of the grid
-    return Bounded(noise, (), (), 0.0, worst, 1.0 + b, 4.0)  # a jump of b where the density is at most 1/(2b), at either end
+    square = moment(2)
+    worst = float(square.max()) * (1.0 + 1e-4)  # between the points of the grid
+    third, fourth = float(np.abs(moment(3)).max()), float(np.abs(moment(4) - 3.0 * square**2).max())
+    # the slope: a jump of b where the density is at most 1/(2b), at either end
+    return Bounded(noise, (), (), 0.0, worst, 1.0 + b, 4.0, 1.01 * third, 1.01 * fourth)
 
 
 def _barankin(noise: Stable) -> Bounded:
@@ -116,7 +157,9 @@ def _barankin(noise: Stable) -> Bounded:
         weights = np.linalg.lstsq(ratio @ at_places.T, places, rcond=1e-14)[0]
         g = weights @ ratio
         mean = density @ g
-        spread = float((density @ (g * g) - mean**2).max()) * (1.0 + 1e-4)
+        apart = g[None, :] - mean[:, None]
+        square, third, fourth = (np.einsum("xy,xy->x", density, apart**power) for power in (2, 3, 4))
+        spread = float(square.max()) * (1.0 + 1e-4)
         bias = 1.01 * float(np.abs(mean - x).max()) + 1e-8
         found = Bounded(
             noise,
@@ -126,6 +169,8 @@ def _barankin(noise: Stable) -> Bounded:
             spread,
             float(np.abs(g).max()) + 0.5,
             1.1 * float(np.abs(np.diff(g) / np.diff(y)).max()),
+            1.01 * float(np.abs(third).max()),
+            1.01 * float(np.abs(fourth - 3.0 * square**2).max()),
         )
         if best is None or bias < best.bias:
             best = found
