@@ -113,6 +113,6 @@ def test_a_bad_plot_of_an_answer_spends_nothing(tmp_path: Path, capsys: pytest.C
     with hush.Ledger(ledger) as found:
         assert found.entries == ()
     assert main([*ask, "--plot", str(tmp_path / "x.svg")]) == 0
-    assert "95 % probability" in (tmp_path / "x.svg").read_text()
+    assert "95 % noise intervals" in (tmp_path / "x.svg").read_text()
     with hush.Ledger(ledger) as found:
         assert len(found.entries) == 1
