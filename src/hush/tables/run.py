@@ -40,19 +40,19 @@ _ROW_GROUP = 65_536  # shown groups in a row group of a file
 
 
 def noisy_columns(columns: Mapping[str, Any], spent: Spending) -> dict[str, NDArray[np.float64]]:
-    """Integer columns with their noise, in grid steps. Always float64: a type that depends on how large the numbers
+    """Those integer columns that the noise is for, with it, in grid steps. Always float64: a type that depends on how large the numbers
     are would tell of hidden ones.
     """
     alike: dict[int, list[str]] = {}
     for name, made in spent.mechanisms.items():
-        if name not in spent.shared:
+        if name in columns and name not in spent.shared:
             alike.setdefault(id(made), []).append(name)
     out: dict[str, NDArray[np.float64]] = {}
     for names in alike.values():  # columns of one law are drawn for in one call
         made = spent.mechanisms[names[0]]
         steps = made.noisy(made.on_lattice(np.stack([np.asarray(columns[name], dtype=np.int64) for name in names])))
         out |= dict(zip(names, steps.astype(np.float64) * made.step, strict=True))
-    return {name: out[spent.shared.get(name, name)] for name in spent.mechanisms}
+    return {name: out[spent.shared.get(name, name)] for name in spent.mechanisms if name in columns}
 
 
 def _columns_of(table: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -189,9 +189,8 @@ class Request:
         if found is not None:
             receipt["bounds_found"] = {name: None if ends is None else [_plain_end(end) for end in ends] for name, ends in found.items()}
         if beside is not None and self.shares.limits is not None:
-            asked, exact = beside
-            spent = replace(self.shares.limits, reach=asked.query.sensitivity)
-            released = noisy_columns(_columns_of(exact, spent.mechanisms), spent)
+            (asked, exact), spent = beside, self.shares.limits
+            released = noisy_columns(_columns_of(exact, asked.query.sensitivity.columns), spent)
             receipt["left_out"] = asked.told(released, spent.mechanisms, self.level)
         return receipt
 
