@@ -47,7 +47,7 @@ def test_short_decimals_are_exact(high, digits):
 
 
 def test_sums_fit_64_bits():
-    """Totals in steps, what is left in fine steps, one unit's rows in fine steps, and a row's place: all below 2^63, for every public limit."""
+    """Totals in steps, the rest in fine steps, one unit's rows in fine steps, a row's place: all below 2^63, for every public limit."""
     for rows in (1, 1000, 10**6, 2**31, 2**40, 2**40 + 1, 2**50 - 1, 2**50):
         limits = Limits(rows)
         assert limits.rows * limits.steps <= 2**60

@@ -13,11 +13,12 @@ from typing import Any
 
 from hush.errors import InvalidParameter, called_like, whole, within
 from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
-from hush.tables.estimate import BinCounts, MeanOf, Scaled, VarianceOf
+from hush.tables.estimate import BinCounts, MeanOf, Scaled
 from hush.tables.expression import bind, ibis
 from hush.tables.measure import Limit, Measure, PerRow, Prepared, Total, per_row, range_of, resolved, row_limit, told, value_kind
 from hush.tables.quantiles import Quantiles
 from hush.tables.quantise import FURTHEST_ROW, Grid, Limits, outside, quantised, wide_sum
+from hush.tables.spread import VarianceOf
 
 __all__ = ["count", "count_units", "histogram", "mean", "quantile", "sum_", "variance"]
 

@@ -1,18 +1,17 @@
-"""Answers and intervals of sums, counts, means and variances, from released columns.
+"""Answers and intervals of sums, counts, histograms and means, from released columns (variances:
+`hush.tables.spread`).
 
 Every class here says how released numbers become an answer (`__call__`) and what the interval of that answer is
 (`ends`). `ends` is given the mechanisms and a level, both public, and returns a function of one group's released
 numbers. It draws nothing, and the numbers of one group decide its interval alone: which other groups are answered
 with it, and in what order, cannot show.
 
-A count or a sum has the interval of its own noise. For means and variances a test is inverted: the interval holds
+A count or a sum has the interval of its own noise. For means a test is inverted: the interval holds
 every value that the test does not rule out, so it holds the truth at least as often as its level says, however large
 the noise is.
 
 - A mean m of rows that count from the middle of their range: total - m count is noise X - m Y alone, whose law is
   known. The interval is the set of m with |total - m count| <= w(m), where P(|X - m Y| <= w(m)) = level.
-- A variance v with mean m: squares - 2 m total + (m^2 - v) count is noise alone. m is not known, so nine tenths of 1
-  - level go to this test and one tenth to an interval of m; the test must not rule v out at some m of that interval.
 
 Only +, -, *, / and comparisons are used on released numbers: they give the same bits for a group wherever it stands
 in an array.
@@ -32,17 +31,16 @@ from hush.release import Error
 from hush.tables.noise_sum import Term, half_widths
 from hush.tables.quantise import Grid
 
-__all__ = ["BinCounts", "Ends", "Estimate", "MeanOf", "Scaled", "VarianceOf", "numbers"]
+__all__ = ["BinCounts", "Ends", "Estimate", "MeanOf", "Scaled", "between", "in_blocks", "last_accepted", "numbers"]
 
 Array = NDArray[np.float64]
 Released = Mapping[str, Any]
 #: Released columns of groups in, lower and upper ends out.
 Ends = Callable[[Released], tuple[Array, Array]]
 
-_CELLS = 64  # of |mean|, and of the variance, between which half widths are interpolated
-_FINE_CELLS = 8  # in a unit of each ratio of factors, for variances
+CELLS = 64  # of |mean| (or of a variance) between which half widths are interpolated
 _BLOCK = 8192  # groups at a time; a bound on memory that does not show in any number
-_ROUNDED = 0.5  # a group's total is rounded to whole steps
+ROUNDED = 0.5  # a group's total is rounded to whole steps
 
 
 class Estimate(Protocol):
@@ -83,7 +81,7 @@ class Scaled:
         return column if self.grid is None else np.asarray(self.grid.value(column))
 
     def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
-        width = half_width(mechanisms[self.name], level) + (0.0 if self.grid is None else _ROUNDED)
+        width = half_width(mechanisms[self.name], level) + (0.0 if self.grid is None else ROUNDED)
         return _Around(self, width)
 
 
@@ -143,9 +141,9 @@ class MeanOf:
     def widths(self, mechanisms: Mapping[str, Mechanism], level: float) -> Array:
         """w(m) for m = 0, furthest/64, ..., furthest."""
         made = mechanisms[self.total]
-        means = np.linspace(0.0, self.furthest, _CELLS + 1)
+        means = np.linspace(0.0, self.furthest, CELLS + 1)
         terms = [[Term.of(made, 1.0), Term.of(mechanisms[self.count], float(m))] for m in means]
-        return np.maximum.accumulate(half_widths(terms, level)) + _ROUNDED
+        return np.maximum.accumulate(half_widths(terms, level)) + ROUNDED
 
     def distances(self, released: Released, widths: Array) -> tuple[Array, Array]:
         """The least and the largest mean, as distances from the middle, that the test does not rule out.
@@ -158,11 +156,11 @@ class MeanOf:
         return -self._largest(-total, count, widths), self._largest(total, count, widths)
 
     def _largest(self, total: Array, count: Array, widths: Array) -> Array:
-        means = np.linspace(-self.furthest, self.furthest, 2 * _CELLS + 1)
+        means = np.linspace(-self.furthest, self.furthest, 2 * CELLS + 1)
         around = np.concatenate([widths[:0:-1], widths])
         start = np.clip(total / np.where(count > 0.0, count, 1.0), -self.furthest, self.furthest)
         gaps = means * count[:, None] - total[:, None] - around
-        return _last_accepted(start, -_between(start, means, around), means, gaps)
+        return last_accepted(start, -between(start, means, around), means, gaps)
 
 
 @dataclass(frozen=True)
@@ -175,10 +173,10 @@ class _MeanEnds:
             value, (low, high) = self.mean(part), self.mean.distances(part, self.widths)
             return np.minimum(self.mean.value(low), value), np.maximum(self.mean.value(high), value)
 
-        return _in_blocks(block, {name: released[name] for name in (self.mean.total, self.mean.count)})
+        return in_blocks(block, {name: released[name] for name in (self.mean.total, self.mean.count)})
 
 
-def _between(x: Array, nodes: Array, values: Array) -> Array:
+def between(x: Array, nodes: Array, values: Array) -> Array:
     """Values at x, linear between equally spaced nodes; one row of values for all x, or one for each."""
     cell = nodes[1] - nodes[0]
     place = np.clip(((x - nodes[0]) / cell).astype(np.int64), 0, nodes.size - 2)
@@ -187,7 +185,7 @@ def _between(x: Array, nodes: Array, values: Array) -> Array:
     return left + (x - nodes[place]) / cell * (table[rows, place + 1] - left)
 
 
-def _last_accepted(start: Array, start_gap: Array, nodes: Array, gaps: Array) -> Array:
+def last_accepted(start: Array, start_gap: Array, nodes: Array, gaps: Array) -> Array:
     """The largest x at which a gap, linear between nodes (and from `start` to the next), is at most 0. At `start` it
     is.
     """
@@ -204,114 +202,8 @@ def _last_accepted(start: Array, start_gap: Array, nodes: Array, gaps: Array) ->
     return np.where(after >= nodes.size, nodes[-1], crossing)
 
 
-def _in_blocks(work: Ends, released: Released) -> tuple[Array, Array]:
+def in_blocks(work: Ends, released: Released) -> tuple[Array, Array]:
     """A function of each group's own numbers, a block of groups at a time."""
     size = next(iter(released.values())).shape[0]
     parts = [work({n: numbers(v)[i : i + _BLOCK] for n, v in released.items()}) for i in range(0, max(size, 1), _BLOCK)]
     return np.concatenate([low for low, _ in parts]), np.concatenate([high for _, high in parts])
-
-
-# -- variances -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class VarianceOf:
-    """From sums of c, of c^2 and a count, c the distance from the middle in steps. c^2 is counted in `unit` squared
-    steps, from `middle` of them.
-    """
-
-    mean: MeanOf
-    square: str
-    unit: float
-    middle: float
-
-    @property
-    def widest(self) -> float:
-        """The largest variance of values inside the bounds."""
-        low, high = self.mean.bounds
-        return ((high - low) / 2) ** 2
-
-    def __call__(self, released: Released) -> Array:
-        total, squares, number = (numbers(released[name]) for name in (self.mean.total, self.square, self.mean.count))
-        number = np.maximum(number, 1.0)
-        spread = (self.middle + squares / number) * self.unit - (total / number) * (total / number)
-        return np.clip(spread * self.mean.grid.step * self.mean.grid.step, 0.0, self.widest)
-
-    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
-        missed = 1.0 - level
-        means = self.mean.widths(mechanisms, 1.0 - 0.1 * missed)
-        return _VarianceEnds(self, means, *self._table(mechanisms, 1.0 - 0.9 * missed))
-
-    def _table(self, mechanisms: Mapping[str, Mechanism], level: float) -> tuple[Array, float, float]:
-        """Half widths of Z - b X + c Y (noise of squares, total and count) over a grid of b and c, and one cell of
-        each.
-        """
-        most_b = 2.0 * self.mean.furthest / self.unit
-        most_c = self.middle + self.mean.furthest**2 / self.unit
-        b = np.linspace(0.0, most_b, 4 * _FINE_CELLS + 1)
-        c = np.linspace(0.0, most_c, 3 * _FINE_CELLS + 1)
-        made = [mechanisms[name] for name in (self.square, self.mean.total, self.mean.count)]
-        terms = [[Term.of(made[0], 1.0), Term.of(made[1], float(i)), Term.of(made[2], float(j))] for i in b for j in c]
-        widths = half_widths(terms, level).reshape(b.size, c.size)
-        widths = np.maximum.accumulate(np.maximum.accumulate(widths, axis=0), axis=1) + _ROUNDED * (1.0 + b[:, None])
-        return widths, float(b[1]), float(c[1])
-
-
-@dataclass(frozen=True)
-class _VarianceEnds:
-    variance: VarianceOf
-    means: Array
-    table: Array
-    cell_b: float
-    cell_c: float
-
-    def __call__(self, released: Released) -> tuple[Array, Array]:
-        names = (self.variance.mean.total, self.variance.square, self.variance.mean.count)
-        return _in_blocks(self._block, {name: released[name] for name in names})
-
-    def _block(self, released: Released) -> tuple[Array, Array]:
-        """The tested statistic, divided by the count, is q(m) - v with q(m) = squares/count - 2 m total/count + m^2,
-        in squared steps.
-        """
-        of, mean = self.variance, self.variance.mean
-        low, high = mean.distances(released, self.means)
-        count = np.maximum(numbers(released[mean.count]), 0.0)
-        safe = np.where(count > 0.0, count, 1.0)
-        middle = numbers(released[mean.total]) / safe
-        seen = (of.middle + numbers(released[of.square]) / safe) * of.unit - middle * middle
-        nearest = np.clip(middle, low, high) - middle
-        furthest = np.maximum(np.abs(low - middle), np.abs(high - middle))
-        most = mean.furthest * mean.furthest
-        least_seen = np.clip(seen + nearest * nearest, 0.0, most)
-        most_seen = np.clip(seen + furthest * furthest, 0.0, most)
-        nodes = np.linspace(0.0, most, _CELLS + 1)
-        widths = self._widths(low, high, nodes)
-        upper = self._end(most_seen, count, nodes, widths)
-        lower = most - self._end(most - least_seen, count, nodes, widths[:, ::-1])
-        step, value = mean.grid.step, of(released)
-        ends = (np.clip(end * step * step, 0.0, of.widest) for end in (lower, upper))
-        return np.minimum(next(ends), value), np.maximum(next(ends), value)
-
-    def _end(self, start: Array, count: Array, nodes: Array, widths: Array) -> Array:
-        """The largest v with count (v - start) <= width(v)."""
-        gaps = count[:, None] * (nodes - start[:, None]) - widths
-        return _last_accepted(start, -_between(start, nodes, widths), nodes, gaps)
-
-    def _widths(self, low: Array, high: Array, nodes: Array) -> Array:
-        """Half widths in squared steps at each variance, the widest over the means in [low, high]."""
-        of = self.variance
-        largest = np.maximum(np.abs(low), np.abs(high))
-        squares = largest * largest
-        least = np.where((low <= 0.0) & (high >= 0.0), 0.0, np.minimum(low * low, high * high))
-        c = np.maximum(np.abs(of.middle + (squares[:, None] - nodes) / of.unit), np.abs(of.middle + (least[:, None] - nodes) / of.unit))
-        return of.unit * self._interpolated(2.0 * largest / of.unit, c)
-
-    def _interpolated(self, b: Array, c: Array) -> Array:
-        """The table between its nodes, in both directions."""
-        at_b, at_c = b[:, None] / self.cell_b, c / self.cell_c
-        i = np.minimum(at_b.astype(np.int64), self.table.shape[0] - 2)
-        j = np.minimum(at_c.astype(np.int64), self.table.shape[1] - 2)
-        along_b, along_c = at_b - i, at_c - j
-        lower = self.table[i, j] + along_c * (self.table[i, j + 1] - self.table[i, j])
-        upper = self.table[i + 1, j] + along_c * (self.table[i + 1, j + 1] - self.table[i + 1, j])
-        return lower + along_b * (upper - lower)

@@ -1,0 +1,127 @@
+"""The variance of a group and its interval, from released sums of squares, of distances and of rows.
+
+With mean m, squares - 2 m total + (m^2 - v) count is noise alone at the true variance v, and its law is known. m is
+not known, so nine tenths of 1 - level go to this test and one tenth to an interval of m; a v is kept if the test does
+not rule it out at some m of that interval. So the interval holds the truth at least as often as its level says; where
+the noise is large it is wider than it would need to be.
+
+As in `hush.tables.estimate`, nothing is drawn, and only +, -, *, / and comparisons are used on released numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hush.mechanism import Mechanism
+from hush.tables.estimate import CELLS, ROUNDED, Array, Ends, MeanOf, Released, between, in_blocks, last_accepted, numbers
+from hush.tables.noise_sum import Term, half_widths
+
+__all__ = ["VarianceOf"]
+
+_FINE_CELLS = 8  # of the table of half widths, in a unit of each ratio of factors
+
+
+@dataclass(frozen=True)
+class VarianceOf:
+    """From sums of c, of c^2 and a count, c the distance from the middle in steps. c^2 is counted in `unit` squared
+    steps, from `middle` of them.
+    """
+
+    mean: MeanOf
+    square: str
+    unit: float
+    middle: float
+
+    @property
+    def widest(self) -> float:
+        """The largest variance of values inside the bounds."""
+        low, high = self.mean.bounds
+        return ((high - low) / 2) ** 2
+
+    def __call__(self, released: Released) -> Array:
+        total, squares, number = (numbers(released[name]) for name in (self.mean.total, self.square, self.mean.count))
+        number = np.maximum(number, 1.0)
+        spread = (self.middle + squares / number) * self.unit - (total / number) * (total / number)
+        return np.clip(spread * self.mean.grid.step * self.mean.grid.step, 0.0, self.widest)
+
+    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
+        missed = 1.0 - level
+        means = self.mean.widths(mechanisms, 1.0 - 0.1 * missed)
+        return _VarianceEnds(self, means, *self._table(mechanisms, 1.0 - 0.9 * missed))
+
+    def _table(self, mechanisms: Mapping[str, Mechanism], level: float) -> tuple[Array, float, float]:
+        """Half widths of Z - b X + c Y (noise of squares, total and count) over a grid of b and c, and one cell of
+        each.
+        """
+        most_b = 2.0 * self.mean.furthest / self.unit
+        most_c = self.middle + self.mean.furthest**2 / self.unit
+        b = np.linspace(0.0, most_b, 4 * _FINE_CELLS + 1)
+        c = np.linspace(0.0, most_c, 3 * _FINE_CELLS + 1)
+        made = [mechanisms[name] for name in (self.square, self.mean.total, self.mean.count)]
+        terms = [[Term.of(made[0], 1.0), Term.of(made[1], float(i)), Term.of(made[2], float(j))] for i in b for j in c]
+        widths = half_widths(terms, level).reshape(b.size, c.size)
+        widths = np.maximum.accumulate(np.maximum.accumulate(widths, axis=0), axis=1) + ROUNDED * (1.0 + b[:, None])
+        return widths, float(b[1]), float(c[1])
+
+
+@dataclass(frozen=True)
+class _VarianceEnds:
+    variance: VarianceOf
+    means: Array
+    table: Array
+    cell_b: float
+    cell_c: float
+
+    def __call__(self, released: Released) -> tuple[Array, Array]:
+        names = (self.variance.mean.total, self.variance.square, self.variance.mean.count)
+        return in_blocks(self._block, {name: released[name] for name in names})
+
+    def _block(self, released: Released) -> tuple[Array, Array]:
+        """The tested statistic, divided by the count, is q(m) - v with q(m) = squares/count - 2 m total/count + m^2,
+        in squared steps.
+        """
+        of, mean = self.variance, self.variance.mean
+        low, high = mean.distances(released, self.means)
+        count = np.maximum(numbers(released[mean.count]), 0.0)
+        safe = np.where(count > 0.0, count, 1.0)
+        middle = numbers(released[mean.total]) / safe
+        seen = (of.middle + numbers(released[of.square]) / safe) * of.unit - middle * middle
+        nearest = np.clip(middle, low, high) - middle
+        furthest = np.maximum(np.abs(low - middle), np.abs(high - middle))
+        most = mean.furthest * mean.furthest
+        least_seen = np.clip(seen + nearest * nearest, 0.0, most)
+        most_seen = np.clip(seen + furthest * furthest, 0.0, most)
+        nodes = np.linspace(0.0, most, CELLS + 1)
+        widths = self._widths(low, high, nodes)
+        upper = self._end(most_seen, count, nodes, widths)
+        lower = most - self._end(most - least_seen, count, nodes, widths[:, ::-1])
+        step, value = mean.grid.step, of(released)
+        ends = (np.clip(end * step * step, 0.0, of.widest) for end in (lower, upper))
+        return np.minimum(next(ends), value), np.maximum(next(ends), value)
+
+    def _end(self, start: Array, count: Array, nodes: Array, widths: Array) -> Array:
+        """The largest v with count (v - start) <= width(v)."""
+        gaps = count[:, None] * (nodes - start[:, None]) - widths
+        return last_accepted(start, -between(start, nodes, widths), nodes, gaps)
+
+    def _widths(self, low: Array, high: Array, nodes: Array) -> Array:
+        """Half widths in squared steps at each variance, the widest over the means in [low, high]."""
+        of = self.variance
+        largest = np.maximum(np.abs(low), np.abs(high))
+        squares = largest * largest
+        least = np.where((low <= 0.0) & (high >= 0.0), 0.0, np.minimum(low * low, high * high))
+        c = np.maximum(np.abs(of.middle + (squares[:, None] - nodes) / of.unit), np.abs(of.middle + (least[:, None] - nodes) / of.unit))
+        return of.unit * self._interpolated(2.0 * largest / of.unit, c)
+
+    def _interpolated(self, b: Array, c: Array) -> Array:
+        """The table between its nodes, in both directions."""
+        at_b, at_c = b[:, None] / self.cell_b, c / self.cell_c
+        i = np.minimum(at_b.astype(np.int64), self.table.shape[0] - 2)
+        j = np.minimum(at_c.astype(np.int64), self.table.shape[1] - 2)
+        along_b, along_c = at_b - i, at_c - j
+        lower = self.table[i, j] + along_c * (self.table[i, j + 1] - self.table[i, j])
+        upper = self.table[i + 1, j] + along_c * (self.table[i + 1, j + 1] - self.table[i + 1, j])
+        return lower + along_b * (upper - lower)
