@@ -110,7 +110,7 @@ class Mechanism:
         object.__setattr__(self, "step", positive("step", self.step, "write step=1.0"))
         whole("coordinates", self.coordinates)
         if isinstance(self.noise, Lattice) and self.noise.step != self.step:
-            raise Unsupported(f"{self.noise} lives on its own lattice; write step={self.noise.step:g}.")
+            raise Unsupported(f"{self.noise} lives on its own lattice; write step={self.noise.step!r}.")
         linf = self.sensitivity.linf
         if isinstance(linf, tuple) and len(linf) != self.coordinates:
             raise InvalidParameter(f"the sensitivity lists {len(linf)} coordinates, but {self.coordinates} values are released.")

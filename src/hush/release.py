@@ -23,6 +23,7 @@ from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import from_plain_values, in_words, plain_values
 from hush.noise.contract import Noise
+from hush.numerics.figure import rounded_up
 from hush.sampling.entropy import Entropy, must_be_entropy
 from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
@@ -168,7 +169,7 @@ class Release:
         entry = self.receipt["ledger"]
         noise = from_plain_values(made["noise"])
         return [
-            ("95 % error", f"+-{self.error.half_width95:.6g}, standard deviation {self.error.standard_deviation:.6g}"),
+            ("95 % error", f"+-{rounded_up(self.error.half_width95)}, standard deviation {self.error.standard_deviation:.6g}"),
             ("guarantee", f"(epsilon, delta) = {pair}{times}, {relation}, {_described(guarantee['sensitivity'])}"),
             ("noise", f"{in_words(noise)} on the lattice of step {made['step']:.6g}"),
             ("afterwards", ", ".join(self.receipt["post_processing"]) or "nothing"),

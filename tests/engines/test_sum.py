@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pytest
 from tables.compare import assert_exact
 
 from hush.tables import sum_
@@ -30,3 +32,22 @@ def test_clipped_rows(engine, visits, rows):
 def test_extreme_bounds(engine, visits, rows):
     measures = {f"s{i}": sum_("cost", low=-scale, high=3 * scale) for i, scale in enumerate((1e-200, 1e-7, 1e7, 1e200))}
     assert_exact(visits, rows, [], None, 1, measures)
+
+
+def test_rows_of_both_signs_far_beyond_the_bound(engine):
+    """Deposits and withdrawals up to four million times the bound: only the person's total is clipped."""
+    people = 50
+    rows = {"u": [], "x": []}
+    for u in range(people):
+        for x in (1e6 + u, -1e6, 3e7, -3e7, 0.25):
+            rows["u"].append(u)
+            rows["x"].append(x)
+    table = engine.table(pa.table(rows), unit="u")
+    wide, narrow = sum(u + 0.25 for u in range(people)), sum(min(u + 0.25, 10.0) for u in range(people))
+    for bounds, expected in (((-100, 100), wide), ((0, 10), narrow)):
+        query = table.aggregate(s=sum_("x", low=bounds[0], high=bounds[1]))
+        exact = query.aggregates().to_arrow().column("s").to_numpy()
+        assert query.measures[0].answer({"s": exact})[0] == pytest.approx(expected, abs=1e-3)
+    huge = engine.table(pa.table({"u": [1, 1, 2, 2], "x": [1e300, -1e300, 1e300, 1e300]}), unit="u")
+    query = huge.aggregate(s=sum_("x", low=-7, high=7))
+    assert query.measures[0].answer({"s": query.aggregates().to_arrow().column("s").to_numpy()})[0] == 7.0

@@ -14,7 +14,7 @@ from hush import Discrete, Laplace, Sensitivity, Skellam, Stable, Staircase, Uns
 from hush.federated.lattice import RoundedSum
 from hush.learn.receipt import Guarantee
 from hush.mechanism import Mechanism
-from hush.noise.figure import at_least, at_most
+from hush.numerics.figure import rounded_down, rounded_up
 
 NUMBER = r"([0-9.]+(?:e[-+]?[0-9]+)?)"
 LAWS = {
@@ -44,11 +44,11 @@ def test_a_sensitivity_between_lattice_points_is_raised_to_the_next(law, step, s
 @pytest.mark.parametrize("value", [0.1, 1.0000001, 0.35009612, 2e-7, 123456.5, 9.999999, 5e-324, 1e300, 1.0 / 3.0])
 @pytest.mark.parametrize("digits", [1, 3, 6])
 def test_figures_are_on_their_side(value, digits):
-    above, below = float(at_least(value, digits)), float(at_most(value, digits))
+    above, below = float(rounded_up(value, digits)), float(rounded_down(value, digits))
     assert below <= value <= above
     assert above - below <= 10.0 ** (1 - digits) * value * 1.01 or value < 1e-300
-    assert len(Decimal(at_least(value, digits)).normalize().as_tuple().digits) <= digits
-    assert at_least(math.inf) == "inf"
+    assert len(Decimal(rounded_up(value, digits)).normalize().as_tuple().digits) <= digits
+    assert rounded_up(math.inf) == "infinite"
 
 
 def test_the_sigma_of_a_verdict_is_private():

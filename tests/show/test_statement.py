@@ -15,8 +15,9 @@ import pytest
 
 import hush
 from hush.noise.catalogue import EVERY
+from hush.numerics.figure import rounded_down, rounded_up
 from hush.statement import Statement, report
-from hush.statement.wording import Promise, at_least, at_most, percent
+from hush.statement.wording import Promise, percent
 
 
 def printed(lines: str) -> float:
@@ -209,9 +210,9 @@ def test_a_failure_probability_counts_in_the_chance() -> None:
 
 def test_numbers_round_to_the_safe_side() -> None:
     for value in np.random.default_rng(3).uniform(0.0, 3.0, 200):
-        assert float(at_least(value)) <= value <= float(at_most(value))
+        assert float(rounded_down(value)) <= value <= float(rounded_up(value))
         assert float(percent(value / 3.0).split()[0]) / 100.0 >= value / 3.0 - 1e-15
-    assert at_most(math.inf) == "infinite" and at_most(0.0) == "0" and percent(1.0 - 1e-9) == "99.9999999 %"
+    assert rounded_up(math.inf) == "infinite" and rounded_up(0.0) == "0" and percent(1.0 - 1e-9) == "99.9999999 %"
     assert "treat the answers as if they had no noise" in Promise(300.0, 1e-6).words("this")[0]
 
 

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 from tables.compare import SALT, found
 
+import hush
 import hush.tables
+from hush import tables
 from hush.tables import count, count_units, histogram, mean, quantile, sum_, table
 from hush.tables.engine import memory_tables
 
@@ -98,3 +100,61 @@ def test_batches_stream_in_order(rows):
     assert [batch["g"].to_pylist() for batch in public.batches(size=3)] == [[7, 3, 999], [5]]
     assert public.to_arrow()["n"].to_pylist()[2] == 0
     assert all(str(public.to_arrow().schema.field(name).type) == "int64" for name in public.columns)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "laplace"])
+@pytest.mark.parametrize("limits_share", [0.0, 0.03])
+def test_what_if_is_what_another_plan_says(family, limits_share):
+    """Errors and thresholds of the table are those of plans made with that many groups and the family asked for."""
+    visits = tables.table(tables.sample("visits", 2000), unit="patient_id")
+
+    def planned(groups: int):
+        query = visits.group_by("ward", keys="private", groups_per_unit=groups).aggregate(people=tables.count_units())
+        return query.plan(1.0, 1e-6, family=family, limits_share=limits_share)
+
+    now = planned(2)
+    rows = now.what_if()
+    assert [row["groups_per_unit"] for row in rows] == [1, 2, 4, 8]
+    for row in rows:
+        other = planned(row["groups_per_unit"])
+        assert row["threshold"] == other.spent.threshold
+        assert row["error"] == pytest.approx(np.sqrt(other.spent.plan.variance / now.spent.plan.variance), rel=1e-9)
+
+
+def test_small_values_under_a_wide_bound_are_not_rounded_away():
+    """A million people with 400 each and a bound of 1e9: steps of the grid are 1000, and the sum is right all the same."""
+    people = tables.table(pa.table({"id": np.arange(1_000_000), "x": np.full(1_000_000, 400.0)}), unit="id")
+    query = people.aggregate(
+        total=tables.sum_("x", low=0, high=1e9),
+        rows=tables.sum_("x", low=0, high=1e9, rows_per_unit=1),
+        m=tables.mean("x", low=0, high=1e9),
+        v=tables.variance("x", low=0, high=1e9),
+    )
+    found = query.aggregates().to_arrow()
+    exact = {name: found.column(name).to_numpy() for name in found.column_names}
+    answers = {measure.name: float(measure.answer(exact)[0]) for measure in query.measures}
+    assert answers["total"] == pytest.approx(4e8, abs=1000) and answers["rows"] == pytest.approx(4e8, abs=1000)
+    assert answers["m"] == pytest.approx(400.0, abs=0.01)
+    assert answers["v"] <= 2.5e17 * 1e-9  # one step of a billion in the widest variance
+
+
+@pytest.mark.parametrize("place", ["no/such/folder/a.parquet", "", "folder"])
+def test_a_place_that_cannot_be_written_is_refused_before_the_charge(place, tmp_path):
+    (tmp_path / "folder").mkdir()
+    plan = tables.table(tables.sample("visits", 500), unit="patient_id").aggregate(n=tables.count_units()).plan(1.0, 1e-6, family="laplace")
+    book = hush.Ledger(None, epsilon=5.0, delta=1e-5)
+    with pytest.raises(hush.InvalidParameter, match=r"cannot be written|must be the name of a file"):
+        plan.write(tmp_path / place if place else "", ledger=book)
+    assert not book.entries
+
+
+def test_a_failure_leaves_no_half_file(tmp_path, monkeypatch):
+    plan = tables.table(tables.sample("visits", 500), unit="patient_id").aggregate(n=tables.count_units()).plan(1.0, 1e-6, family="laplace")
+
+    def stopped(self, *rest):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hush.tables.run.Request._stream", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        plan.write(tmp_path / "a.parquet", ledger=None)
+    assert not list(tmp_path.iterdir())

@@ -84,16 +84,20 @@ def _labels(values: Any, classes: str | None) -> tuple[Any, Any]:
     """The labels, and the classes in their type."""
     import numpy as np
 
-    if classes == "private" and str(values.type) in ("float", "double", "halffloat"):
+    floats = str(values.type) in ("float", "double", "halffloat")
+    if classes == "private" and floats:
         raise InvalidParameter(
             f"--classes private finds labels, and a target of type {values.type} holds measurements; write --classes a,b."
         )
-    labels = np.asarray(values.to_pylist())
-    if labels.dtype.kind == "b":  # a file's yes and no, read as booleans: there are no others to declare
-        return labels, None
+    labels = np.empty(
+        len(values), dtype=np.float64 if floats else object
+    )  # the file's type, or label by label: never one chosen from the data
+    labels[:] = values.to_pylist()
+    if str(values.type) == "bool":  # a file's yes and no, read as booleans: there are no others to declare
+        return labels.astype(bool) if not values.null_count else labels, None
     if classes is None or classes == "private":
         return labels, classes
-    return labels.astype(str), tuple(classes.split(","))
+    return np.array([str(label) for label in labels], dtype=object), tuple(classes.split(","))
 
 
 def _learn(options: argparse.Namespace) -> None:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, one_of, reject
 from hush.federated.stable import one_budget
-from hush.noise.figure import at_least
+from hush.numerics.figure import rounded_up
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 
 __all__ = ["Answers", "answers", "chances"]
@@ -116,7 +116,7 @@ def _odds(epsilon: float) -> Fraction:
     above = math.expm1(epsilon) * _UNIT * (1.0 - 1e-14)
     if above < 1.0:
         raise InvalidParameter(
-            f"epsilon must be at least {at_least(1.0 / _UNIT, 3)} here, got {epsilon:g}; such answers would tell nothing."
+            f"epsilon must be at least {rounded_up(1.0 / _UNIT, 3)} here, got {epsilon:g}; such answers would tell nothing."
         )
     return 1 + Fraction(math.floor(above), _UNIT)
 

@@ -13,7 +13,7 @@ from hush.errors import as_float, reject, whole
 from hush.federated.share import Share, share
 from hush.federated.stable import one_delta
 from hush.noise.contract import Noise
-from hush.noise.figure import at_least
+from hush.numerics.figure import rounded_up
 from hush.sampling.entropy import Entropy
 
 __all__ = ["Dropout", "DropoutTable", "dropout"]
@@ -58,7 +58,7 @@ class DropoutTable:
         ]
         for row in self.rows:
             plan = f"for {row.honest} of {self.parties}"
-            true = at_least(row.true_epsilon, 4) + ("" if row.kept else " !")
+            true = rounded_up(row.true_epsilon, 4) + ("" if row.kept else " !")
             lines.append(
                 f"{100 * row.gone:>4.0f}% {plan:>14} {row.answering:>9} {row.epsilon:>9.4g} {true:>12} "
                 f"{row.error:>12.4g} {row.measured:>9.4g}"

@@ -22,7 +22,7 @@ from hush.federated.unbiased import bounded
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import FAMILIES, in_words
 from hush.noise.contract import Noise
-from hush.noise.figure import at_least
+from hush.numerics.figure import rounded_up
 from hush.privacy.vector import curve
 from hush.sampling.entropy import Entropy
 from hush.sensitivity import Sensitivity
@@ -79,7 +79,7 @@ class Reports:
         return self.low + self.width * self.places
 
     def __str__(self) -> str:
-        pair = f"epsilon = {at_least(self.epsilon)}" + (f", delta = {at_least(self.delta)}" if self.delta else "")
+        pair = f"epsilon = {rounded_up(self.epsilon)}" + (f", delta = {rounded_up(self.delta)}" if self.delta else "")
         return (
             f"{self.count} reports of values in [{self.low:g}, {self.high:g}], {in_words(self.noise)} in units of the range; "
             f"{pair} for each person, whoever sees a report"

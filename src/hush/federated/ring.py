@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, as_float, deltas, positive, whole
 from hush.federated.lattice import beyond, saturated
 from hush.federated.share import Share, numbers
-from hush.noise.figure import at_least
 from hush.noise.lattice import Lattice
 from hush.numerics.bracket import Bracket
+from hush.numerics.figure import rounded_up
 from hush.privacy.curve import Curve
 from hush.sampling.entropy import Entropy
 
@@ -84,7 +84,7 @@ class Ring:
     def __str__(self) -> str:
         return (
             f"{self.share.parties} messages modulo 2^{self.bits} in steps of {self.step:g}: values up to {self.bound} steps together, "
-            f"overflow with probability at most {at_least(self.overflow, 3)}, charged to delta"
+            f"overflow with probability at most {rounded_up(self.overflow, 3)}, charged to delta"
         )
 
 

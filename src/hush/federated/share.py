@@ -15,7 +15,7 @@ from hush.federated.divide import power
 from hush.federated.lattice import rounded_sum_curve
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Noise
-from hush.noise.figure import at_least
+from hush.numerics.figure import rounded_up
 from hush.privacy.curve import Curve
 from hush.privacy.vector import curve
 from hush.sampling.entropy import Entropy
@@ -101,10 +101,12 @@ def _total_in_words(made: Share) -> str:
 def _in_words(made: Curve) -> str:
     """The pure epsilon, or the one at a small delta; plainly so where it promises nothing."""
     if math.isfinite(made.pure_epsilon):
-        return f"pure epsilon {at_least(made.pure_epsilon, 4)}"
+        return f"pure epsilon {rounded_up(made.pure_epsilon, 4)}"
     found = float(np.asarray(made.epsilon_upper(1e-6)))
     return (
-        f"epsilon {at_least(found, 4)} at delta 1e-6, no pure epsilon" if math.isfinite(found) else "none worth stating, even at delta 1e-6"
+        f"epsilon {rounded_up(found, 4)} at delta 1e-6, no pure epsilon"
+        if math.isfinite(found)
+        else "none worth stating, even at delta 1e-6"
     )
 
 

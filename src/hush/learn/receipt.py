@@ -20,7 +20,7 @@ from hush.learn.rows import grain
 from hush.learn.training import Fit, Plan
 from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
-from hush.noise.figure import at_least
+from hush.numerics.figure import rounded_up
 from hush.privacy.vector import compose
 from hush.version import __version__
 
@@ -49,9 +49,8 @@ class Guarantee:
         if not self.holds:
             return f"no privacy guarantee: {self.reason}"
         of = f" of {self.covers}" if self.covers else ""
-        return (
-            f"(epsilon = {at_least(self.epsilon)}, delta = {at_least(self.delta)})-differential privacy{of}; neighbours: {self.neighbours}"
-        )
+        pair = f"(epsilon = {rounded_up(self.epsilon)}, delta = {rounded_up(self.delta)})"
+        return f"{pair}-differential privacy{of}; neighbours: {self.neighbours}"
 
 
 NEIGHBOURS = "one row exchanged for any other; the number of rows is public"

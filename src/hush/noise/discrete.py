@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Noise
-from hush.noise.figure import at_least
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.log_concave import LogConcave
+from hush.numerics.figure import rounded_up
 from hush.numerics.twofold import Twofold
 
 __all__ = ["Discrete"]
@@ -46,7 +46,9 @@ class Discrete(Lattice):
         object.__setattr__(self, "step", positive("step", self.step, "write Discrete(Gaussian(2.0), step=1.0)"))
         if self.noise.isf(1e-300) / self.step > MOST_POINTS:
             least = self.noise.isf(1e-300) / MOST_POINTS
-            raise Unsupported(f"a lattice of step {self.step:g} is too fine for {self.noise}; use a step of at least {at_least(least, 3)}.")
+            raise Unsupported(
+                f"a lattice of step {self.step:g} is too fine for {self.noise}; use a step of at least {rounded_up(least, 3)}."
+            )
 
     # -- the table: points 0, 1, 2, ... of the half line ---------------------------------------------------------------
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified, Unsupported, positive
-from hush.noise.figure import at_least
 from hush.noise.lattice import MOST_POINTS, Lattice
+from hush.numerics.figure import rounded_up
 from hush.numerics.quadrature import gauss
 
 __all__ = ["PolyaDifference"]
@@ -62,7 +62,7 @@ class PolyaDifference(Lattice):
         if self._points > MOST_POINTS:
             least = self.scale * 800.0 / MOST_POINTS
             raise Unsupported(
-                f"a lattice of step {self.step:g} is too fine for scale {self.scale:g}; use a step of at least {at_least(least, 3)}."
+                f"a lattice of step {self.step:g} is too fine for scale {self.scale:g}; use a step of at least {rounded_up(least, 3)}."
             )
 
     @property

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Region
-from hush.noise.figure import at_least, at_most
 from hush.noise.lattice import MOST_POINTS, Lattice
+from hush.numerics.figure import rounded_down, rounded_up
 
 __all__ = ["Skellam"]
 
@@ -51,7 +51,7 @@ class Skellam(Lattice):
         if self.sigma / self.step < 1e-150 or self._reach(800.0) > MOST_POINTS:
             raise Unsupported(
                 f"a lattice of step {self.step:g} does not suit Skellam noise of sigma {self.sigma:g}: "
-                f"use a step from {at_least(self.sigma * 40.0 / MOST_POINTS, 3)} to {at_most(self.sigma * 1e150, 3)}."
+                f"use a step from {rounded_up(self.sigma * 40.0 / MOST_POINTS, 3)} to {rounded_down(self.sigma * 1e150, 3)}."
             )
 
     @property

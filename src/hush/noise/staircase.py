@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive, within
-from hush.noise.figure import at_least
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
+from hush.numerics.figure import rounded_up
 
 __all__ = ["Staircase", "least_mean_abs_gamma", "least_variance_gamma"]
 
@@ -188,7 +188,7 @@ def _pieces(noise: Staircase, shift: float) -> Pieces:
         whole, part = whole + 1, 0.0
     if 4 * (whole + 2) > MOST_PIECES:
         raise Unsupported(
-            f"a shift of {shift:g} spans too many periods of {unit:g}; use Laplace({at_least(unit / noise.epsilon)}) instead."
+            f"a shift of {shift:g} spans too many periods of {unit:g}; use Laplace({rounded_up(unit / noise.epsilon)}) instead."
         )
     whole = round((shift - math.fmod(shift, unit)) / unit)
     edges, mine, other = noise._outer(whole, part)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, erfinv, ndtr, ndtri, ndtri_exp
 
 from hush.errors import InvalidParameter, NotCertified, Unsupported, budgets, called_like, deltas, one_of, positives, reject
-from hush.noise.figure import at_least
 from hush.noise.gaussian import Gaussian
 from hush.numerics.bracket import Bracket, unwrap
+from hush.numerics.figure import rounded_up
 from hush.numerics.mills import drop, mills
 from hush.numerics.root import safe_root
 from hush.numerics.twofold import Twofold
@@ -238,11 +238,11 @@ def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) 
     needed = float(_needed(budget, target, reach))
     private = true <= target
     if private:
-        verdict = f"private: sigma = {amount:g} gives delta = {at_least(true)} at epsilon = {budget:g}, at most {target:g} as claimed"
-        verdict += f"; sigma = {at_least(needed)} would do." if amount > needed * (1.0 + 1e-9) else "."
+        verdict = f"private: sigma = {amount:g} gives delta = {rounded_up(true)} at epsilon = {budget:g}, at most {target:g} as claimed"
+        verdict += f"; sigma = {rounded_up(needed)} would do." if amount > needed * (1.0 + 1e-9) else "."
     else:
-        verdict = f"NOT private: sigma = {amount:g} gives delta = {at_least(true)} at epsilon = {budget:g}, not {target:g}; "
-        verdict += f"sigma = {at_least(needed)} is needed."
+        verdict = f"NOT private: sigma = {amount:g} gives delta = {rounded_up(true)} at epsilon = {budget:g}, not {target:g}; "
+        verdict += f"sigma = {rounded_up(needed)} is needed."
     tail = float(pdp_delta(budget, amount, reach)) if budget > 0.0 else 1.0
     return Check(budget, target, amount, reach, private, true, tail, needed, verdict)
 

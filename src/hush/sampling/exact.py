@@ -118,5 +118,5 @@ def _lattice(noise: Noise, step: float | None) -> float:
     if not isinstance(noise, Lattice):
         return positive("step", 1.0 if step is None else step, "write step=1.0")
     if step is not None and positive("step", step) != noise.step:
-        raise Unsupported(f"{noise} lives on its own lattice; write step={noise.step:g} or leave step out.")
+        raise Unsupported(f"{noise} lives on its own lattice; write step={noise.step!r} or leave step out.")
     return noise.step

@@ -11,7 +11,7 @@ import numpy as np
 from hush.errors import InvalidParameter, reject
 from hush.ledger import Ledger
 from hush.ledger.entry import printable
-from hush.noise.figure import at_least, at_most
+from hush.numerics.figure import rounded_down, rounded_up
 from hush.release import Release
 from hush.show.look import COLOURS, INK, altair, dressed
 from hush.statement.snapshot import reading
@@ -60,7 +60,7 @@ def ledger(ledger: Ledger | str | os.PathLike[str]) -> Any:
     name = "ledger in memory" if found.path is None else found.path.name
     text = (
         f"Step chart of the epsilon spent and left after each of {len(entries)} entries of a ledger of {cap}. "
-        f"Spent at the end: {at_least(account.spent.epsilon, 4)}; left: {at_most(account.left.epsilon, 4)}."
+        f"Spent at the end: {rounded_up(account.spent.epsilon, 4)}; left: {rounded_down(account.left.epsilon, 4)}."
     )
     chart = alt.layer(*layers).properties(width=520, height=300)
     return dressed(chart, "What was spent, and what is left", text, subtitle=f"{name}: {cap}")
@@ -124,7 +124,7 @@ def _of_answer(answer: Any) -> list[dict[str, Any]]:
 def _row(measure: str, name: str, value: Any, low: Any, high: Any) -> dict[str, Any]:
     """An end that is open has no place on an axis: it is drawn as the value itself, and told in the tip."""
     shown, known = printable(name, 40), [None if v is None or not np.isfinite(v) else float(v) for v in (value, low, high)]
-    low_text, high_text = ("open" if end is None else way(end, 5) for end, way in zip(known[1:], (at_most, at_least), strict=True))
+    low_text, high_text = ("open" if end is None else way(end, 5) for end, way in zip(known[1:], (rounded_down, rounded_up), strict=True))
     text = f"{low_text} to {high_text}"
     ends = [known[0] if end is None else end for end in known[1:]]
     said = "" if known[0] is None else f"{known[0]:.5g}  ({text})"

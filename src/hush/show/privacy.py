@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hush.errors import InvalidParameter, deltas, epsilons, reject, whole
-from hush.noise.figure import at_least, at_most
+from hush.numerics.figure import rounded_down, rounded_up
 from hush.privacy.curve import Curve, OneNumber
 from hush.show.look import INK, PALE, altair, colour, dressed
 from hush.show.subject import budget, curves
@@ -93,7 +93,7 @@ def _curve_text(rows: list[dict[str, Any]], found: dict[str, Curve], times: int)
     for name in found:
         own = [row for row in rows if row["name"] == name]
         if own:
-            first, last = (f"{at_least(row['delta'], 3)} at epsilon {row['epsilon']:.3g}" for row in (own[0], own[-1]))
+            first, last = (f"{rounded_up(row['delta'], 3)} at epsilon {row['epsilon']:.3g}" for row in (own[0], own[-1]))
             ends.append(f"{name} falls from {first} to {last}")
     return f"{text}. {'; '.join(ends)}."
 
@@ -132,7 +132,8 @@ def tradeoff(
     said = f"dashed: what ({pair[0]:g}, {pair[1]:g}) promises; " if pair else ""
     some = [row for row in rows if row["alarm"] == grid[np.argmin(np.abs(grid - 0.05))]]
     text = "Line chart of the least miss rate of any attacker against its false alarms. " + "; ".join(
-        f"{row['name']}: at {100.0 * row['alarm']:.1f} % false alarms at least {at_most(100.0 * row['miss'], 3)} % misses" for row in some
+        f"{row['name']}: at {100.0 * row['alarm']:.1f} % false alarms at least {rounded_down(100.0 * row['miss'], 3)} % misses"
+        for row in some
     )
     chart = alt.layer(*layers).properties(width=380, height=380)
     return dressed(chart, "What an attacker cannot do better than", f"{text}.", subtitle=f"{said}dotted: guessing blindly")

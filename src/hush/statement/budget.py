@@ -14,11 +14,12 @@ from hush.ledger.account import Account, Planned, Pure, round_down, round_up
 from hush.ledger.entry import Part
 from hush.ledger.filter import Filter
 from hush.noise.catalogue import plain_values
+from hush.numerics.figure import rounded_down, rounded_up
 from hush.privacy.subsampling import Subsampled
 from hush.sensitivity import Sensitivity
 from hush.statement import caution, check, proof
 from hush.statement.page import Block, Code, Meter, Points, Section, Statement, Table, Text
-from hush.statement.wording import Promise, at_least, at_most
+from hush.statement.wording import Promise
 from hush.version import __version__
 
 __all__ = ["mechanisms", "of_ledger", "remaining"]
@@ -122,7 +123,7 @@ def _short(account: Account, promise: Promise | None, rule: str) -> tuple[Block,
 
 def _pair(cap: Cap) -> str:
     """A promise, so rounded up."""
-    return f"(epsilon, delta) = ({at_most(cap.epsilon)}, {at_most(cap.delta)})"
+    return f"(epsilon, delta) = ({rounded_up(cap.epsilon)}, {rounded_up(cap.delta)})"
 
 
 def _released(entries: tuple[Entry, ...], source: str | None) -> tuple[Block, ...]:
@@ -140,11 +141,11 @@ def _released(entries: tuple[Entry, ...], source: str | None) -> tuple[Block, ..
 def _noises(entry: Entry) -> str:
     parts = [proof.named(part[0]) + (f" x {part[-1]}" if part[-1] > 1 else "") for part in entry.parts]
     shown = ", ".join(parts[:6]) + (f", and {len(parts) - 6} more" if len(parts) > 6 else "")
-    return shown + (f"; failure probability {at_most(entry.extra_delta, 3)}" if entry.extra_delta else "")
+    return shown + (f"; failure probability {rounded_up(entry.extra_delta, 3)}" if entry.extra_delta else "")
 
 
 def _claimed(entry: Entry) -> str:
-    return "not recorded" if entry.epsilon is None or entry.delta is None else f"({at_most(entry.epsilon)}, {at_most(entry.delta)})"
+    return "not recorded" if entry.epsilon is None or entry.delta is None else f"({rounded_up(entry.epsilon)}, {rounded_up(entry.delta)})"
 
 
 def _promised(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
@@ -191,13 +192,13 @@ def mechanisms(releases: list[Part]) -> tuple[Block, ...]:
 def remaining(account: Account) -> tuple[Block, ...]:
     """What is spent and what is left."""
     cap, spent, left = account.cap, account.spent, account.left
-    text = f"{100.0 * account.share:.1f} % of the budget is spent: epsilon {at_most(spent.epsilon)} of {at_least(cap.epsilon)}"
-    text += f" at delta {at_least(cap.delta)}."
+    text = f"{100.0 * account.share:.1f} % of the budget is spent: epsilon {rounded_up(spent.epsilon)} of {rounded_down(cap.epsilon)}"
+    text += f" at delta {rounded_down(cap.delta)}."
     blocks: list[Block] = [Meter(account.share, text)]
-    more = f"A further release with a pure epsilon of at most {at_least(left.epsilon)} (less 1 %) still fits"
+    more = f"A further release with a pure epsilon of at most {rounded_down(left.epsilon)} (less 1 %) still fits"
     if cap.delta:  # a filter keeps a reserve for failure probabilities; elsewhere both come out of the same room
         together = "and with it" if isinstance(account, Filter) else "or, instead,"
-        more += f", {together} failure probabilities of {at_least(left.delta, 3)}"
+        more += f", {together} failure probabilities of {rounded_down(left.delta, 3)}"
     blocks.append(Text(f"{more}. Composition is not addition: several small releases may fit together where one large one does not."))
     if isinstance(account, Filter):
         blocks.append(Text("Under this ledger's rule the first release pays once for turning divergences into epsilon and delta."))

@@ -14,13 +14,14 @@ from hush.ledger import Cap, Entry, Ledger
 from hush.ledger.account import Pure
 from hush.ledger.entry import Part
 from hush.noise.catalogue import from_plain_values
+from hush.numerics.figure import rounded_up
 from hush.privacy.vector import compose
 from hush.sensitivity import Sensitivity
 from hush.statement import caution, check
 from hush.statement.budget import mechanisms, plain_entry, remaining
 from hush.statement.page import Block, Code, Points, Section, Statement, Table, Text
 from hush.statement.snapshot import from_here
-from hush.statement.wording import Promise, at_most, left_out_lines
+from hush.statement.wording import Promise, left_out_lines
 from hush.version import __version__
 
 __all__ = ["of_receipt"]
@@ -95,7 +96,7 @@ def _release(receipt: Mapping[str, Any]) -> dict[str, Any]:
         ("answer", "one number" if not receipt["shape"] else f"{size} numbers"),
         ("made", f"{receipt['time']} by hush {receipt['hush']}"),
         ("ledger", _charged(receipt)),
-        ("error", f"within {receipt['error']['half_width95']:.6g} of the truth with 95 % probability, for each number"),
+        ("error", f"noise and rounding move each number by at most {rounded_up(receipt['error']['half_width95'])} with 95 % probability"),
         ("standard deviation", "infinite" if deviation is None else f"{deviation:.6g}"),
         ("lattice", f"multiples of {made['step']:.6g}" + (", to which values were rounded" if made["rounded"] else "")),
         ("afterwards", ", ".join(receipt["post_processing"]) or "nothing"),
@@ -148,7 +149,7 @@ def _answer(receipt: Mapping[str, Any]) -> dict[str, Any]:
     if receipt["threshold"] is not None:
         notes.append(
             f"Groups were found privately: shown from {receipt['threshold']:.6g} noisy units on; "
-            f"{at_most(receipt['key_delta'], 3)} of delta pays for that."
+            f"{rounded_up(receipt['key_delta'], 3)} of delta pays for that."
         )
     if "bounds_found" in receipt:
         notes.append("Bounds were found privately, from a part of the budget.")

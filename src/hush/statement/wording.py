@@ -5,40 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
+from hush.numerics.figure import rounded_up
 from hush.privacy.curve import Curve, error_sum
 from hush.privacy.gaussian import pdp_from_dp
 
-__all__ = ["Promise", "at_least", "at_most", "left_out_lines", "percent"]
+__all__ = ["Promise", "left_out_lines", "percent"]
 
 #: The odds may move by e^epsilon times this much, at the price of a slightly larger exception: see `Promise.exception`.
 _SLACK = 1.1
 #: Beyond this the odds are no bound worth a sentence.
 _LARGEST = 100.0
-
-
-def at_most(value: float, digits: int = 6) -> str:
-    """A number as text, rounded up to so many digits.
-
-    >>> at_most(0.12345611), at_most(1e-6), at_most(2.0)
-    ('0.123457', '1e-06', '2')
-    """
-    return _rounded(value, digits, ROUND_CEILING)
-
-
-def at_least(value: float, digits: int = 6) -> str:
-    """A number as text, rounded down."""
-    return _rounded(value, digits, ROUND_FLOOR)
-
-
-def _rounded(value: float, digits: int, way: str) -> str:
-    """A float's shortest decimals are what somebody wrote; they are kept where they are short enough, and rounded from where not."""
-    if not math.isfinite(value):
-        return "infinite"
-    made = Context(prec=digits, rounding=way).create_decimal(Decimal(repr(float(value))))
-    return f"{float(made):.{digits}g}"
 
 
 def percent(share: float) -> str:
@@ -110,9 +89,9 @@ class Promise:
         if self.epsilon <= _LARGEST:
             text = (
                 f"Whoever sees {seen}, and even knows {known}, can move the odds {question[0]} by at most a factor of "
-                f"{at_most(self.factor, 3)}, up or down"
+                f"{rounded_up(self.factor, 3)}, up or down"
             )
-            but = f", except with probability at most {at_most(self.exception, 3)}" if self.delta > 0.0 else ""
+            but = f", except with probability at most {rounded_up(self.exception, 3)}" if self.delta > 0.0 else ""
             sentences.append(f"{text}{but}.")
         else:
             sentences.append("An epsilon this large bounds nothing that matters: treat the answers as if they had no noise.")
@@ -123,7 +102,7 @@ class Promise:
         """Why other numbers are told of the same answers; `point` says why this pair. Nothing where there are no others."""
         reasons = []
         if self.delta > 0.0:
-            pair = f"({at_most(self.epsilon)}, {at_most(self.delta)})"
+            pair = f"({rounded_up(self.epsilon)}, {rounded_up(self.delta)})"
             reasons.append(f"Privacy is a curve, the larger the delta the smaller the epsilon: this page takes its point {pair}, {point}.")
             if self.epsilon <= _LARGEST:
                 reasons.append(
@@ -139,7 +118,7 @@ class Promise:
     def numbers(self) -> str:
         """The pair, in the usual words."""
         kind = "pure differential privacy" if self.delta == 0.0 else "differential privacy"
-        return f"(epsilon, delta) = ({at_most(self.epsilon)}, {at_most(self.delta)})-{kind}"
+        return f"(epsilon, delta) = ({rounded_up(self.epsilon)}, {rounded_up(self.delta)})-{kind}"
 
     @property
     def facts(self) -> dict[str, float | str]:

@@ -234,8 +234,9 @@ def count_units() -> Measure:
 
 @called_like("sum_('cost', low=0, high=20000)")
 def sum_(column: Any, *, low: Any, high: Any, rows_per_unit: int | None = None) -> Measure:
-    """The sum of a column: a unit's total in a group is clipped to [low, high], or with rows_per_unit each of at most
-    that many rows is.
+    """The sum of a column: a unit's total in a group is clipped to [low, high]. With rows_per_unit, at most so many
+    rows are used and each is clipped instead. A total may have rows of either sign; a single row counts up to four
+    million times the larger bound.
     """
     rows = None if rows_per_unit is None else whole("rows_per_unit", rows_per_unit, 1, "leave it out to bound a unit's total")
     return Sum(column, low, high, rows)

@@ -27,7 +27,7 @@ __all__ = ["Answer", "facts_of", "summary_of"]
 
 Array = NDArray[np.float64]
 _SHOWN = 20
-_FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # how formulas begin in a spreadsheet, full-width too
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,17 +10,15 @@ the public keys), or of the rows of one unit: both windows are partitioned by th
 unit's own values and the salt, and the first grouping is by (unit, group). Hence the table of (unit, group) totals of
 D is the disjoint union over units w of T(w), where T(w) depends on the rows of w and the salt only: other units
 decide nothing about which rows of w are kept. So D and D' have the same such table but for T(u).
-  Groups: kept rows have dense_rank < groups among the distinct (hash, group) of the unit, so they have at most
-  `groups` distinct groups.
-Ties of the hash are told apart by the group itself, which is part of the order.
-  Totals: each entry of T(u) is clamped to [low, high] fine steps, or 0 where the unit has no value there. The entries
-  of a group are
-added up, so the sum A moves by one entry t of T(u). The sum is then rounded to whole steps of p = 2^fine fine steps,
-r(A) = floor(A/p + 1/2). r never falls, and r(A + k p) = r(A) + k for whole k; so with t between p floor(low/p) and p
-ceil(high/p), r(A + t) - r(A) lies between those two whole numbers. (Engines add up A as whole steps and the rest,
-each of which fits 64 bits: A = p C + F, r(A) = C + floor(F/p + 1/2).)
-  Histograms: `keep_rows` leaves at most r rows of (u, group); each adds 1 to one bin.
-  Rows with a null unit belong to nobody and are dropped: they influence nothing. (An error would reveal that there is
+- Groups: kept rows have dense_rank < groups among the distinct (hash, group) of the unit, so they have at most
+  `groups` distinct groups. Ties of the hash are told apart by the group itself, which is part of the order.
+- Totals: each entry of T(u) is clamped to [low, high] fine steps, or 0 where the unit has no value there. The entries
+  of a group are added up, so their sum A moves by one entry t of T(u). The sum is then rounded to whole steps of
+  p = 2^fine fine steps: r(A) = floor(A/p + 1/2). r never falls, and r(A + k p) = r(A) + k for whole k. t lies between
+  p floor(low/p) and p ceil(high/p), so r(A + t) - r(A) lies between these two whole numbers. (Engines add up whole
+  steps C and the rest F apart, so that both fit 64 bits: A = p C + F and r(A) = C + floor(F/p + 1/2).)
+- Histograms: `keep_rows` leaves at most r rows of (u, group); each adds 1 to one bin.
+- Rows with a null unit belong to nobody and are dropped: they influence nothing. (An error would reveal that there is
   such a row.)   QED
 
 Two rows have the same unit if the engine finds their units equal. The engine compares text by its bytes

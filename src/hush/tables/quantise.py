@@ -37,7 +37,7 @@ EPOCH = datetime.date(1970, 1, 1)
 FINEST = 2**51
 
 
-#: A single row of a total that is bounded as a whole counts up to this many fine steps: about 4e6 times 1e6 times the bound.
+#: A single row of a total that is bounded as a whole counts up to this many fine steps: four million times the bound or more.
 FURTHEST_ROW = 2**62
 #: Fine steps in a step, as a power of two.
 FINE = 20
