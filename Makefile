@@ -28,7 +28,7 @@ demo: $(VENV)/core ## private answers over a sample table: values, error bars, c
 	$(BIN)/hush sample visits --rows 100000 --out build/visits.parquet
 	@rm -f build/visits.ledger build/visits.ledger-*
 	$(BIN)/hush ledger new build/visits.ledger --epsilon 3 --delta 1e-5
-	$(BIN)/hush answer build/visits.parquet --unit patient_id --by ward --count-units --mean stay_days:0:30 --groups-per-unit 3 \
+	$(BIN)/hush answer build/visits.parquet --unit patient_id --by ward --count-units --mean stay_days:0:30 --groups-per-unit 8 \
 		--keys private --epsilon 1 --delta 1e-6 --ledger build/visits.ledger --label "patients by ward"
 	$(BIN)/hush ledger show build/visits.ledger
 

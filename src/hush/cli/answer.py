@@ -19,7 +19,7 @@ __all__ = ["register"]
 _EXAMPLES = {
     "answer": """examples:
   hush sample visits --out visits.parquet
-  hush answer visits.parquet --unit patient_id --by ward --keys private --groups-per-unit 3 --count --mean stay_days:0:30 \\
+  hush answer visits.parquet --unit patient_id --by ward --keys private --groups-per-unit 8 --count --mean stay_days:0:30 \\
       --epsilon 1 --delta 1e-6
   hush answer visits.parquet --unit patient_id --count-units --sum cost:0:20000 --where "age>=65" --epsilon 0.5 --pure
   hush answer visits.parquet --unit patient_id --quantile cost:0.5:0:20000 --epsilon 1 --delta 1e-6 --plan
@@ -289,7 +289,7 @@ def register(command: Command) -> None:
     """Add both commands."""
     answer = command("answer", _answer, "private statistics of a table, with error bars and a receipt", _EXAMPLES["answer"])
     answer.add_argument("source", help="a Parquet, CSV or DuckDB file, a folder or a glob of files")
-    answer.add_argument("--unit", required=True, metavar="COLUMN", help="the column that says whose each row is")
+    answer.add_argument("--unit", required=True, metavar="COLUMN", help="the column that identifies the person each row belongs to")
     answer.add_argument("--table", metavar="NAME", help="the table of a DuckDB file")
     answer.add_argument("--by", metavar="COLUMNS", help="columns to group by, a comma list")
     answer.add_argument("--keys", metavar="LIST", help='the groups to answer for, a comma list ("a, b" in quotes is one), or private')
@@ -297,7 +297,7 @@ def register(command: Command) -> None:
     answer.add_argument(
         "--where", action="append", default=[], metavar="TEXT", help="keep rows with, for example, age>=18; one comparison, repeatable"
     )
-    at_most = "rows, at most ROWS per unit and group (1 unless said, so each unit counts once in a group)"
+    at_most = "count rows, at most ROWS per person in each group (default 1)"
     answer.add_argument("--count", type=int, nargs="?", const=1, metavar="ROWS", help=at_most)
     answer.add_argument("--count-units", action="store_true", help="units")
     for flag, form, more in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -152,4 +152,12 @@ def left_out_lines(receipt: Mapping[str, Any]) -> list[str]:
     found = receipt.get("left_out")
     if found is None:
         return []
-    return [f"{share['share']:.1%} [{share['low']:.1%}, {share['high']:.1%}] {share['what']}" for share in found["shares"]]
+    return [
+        f"{_tenth(share['share'], round)} % [{_tenth(share['low'], math.floor)}, {_tenth(share['high'], math.ceil)}] {share['what']}"
+        for share in found["shares"]
+    ]
+
+
+def _tenth(share: float, way: Callable[[float], int]) -> str:
+    """A share in per cent, to a tenth; ends of intervals are rounded outwards."""
+    return f"{way(1000.0 * share) / 10.0:g}"

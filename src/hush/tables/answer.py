@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
+from hush.numerics.figure import rounded_down, rounded_up
 from hush.statement.wording import left_out_lines
 from hush.tables.arrow import arrow
 from hush.tables.chart import LEGEND, bars, fact_lines, text_table
@@ -112,7 +114,7 @@ class Answer:
             if name in self.names:
                 low, high = shown.column(f"{name}_low").to_pylist(), shown.column(f"{name}_high").to_pylist()
                 cells = zip(values, low, high, strict=True)
-                columns.append(["unknown" if v is None else f"{_plain(v)} [{_plain(a)}, {_plain(b)}]" for v, a, b in cells])
+                columns.append(["unknown" if v is None else f"{_plain(v)} [{_below(a)}, {_above(b)}]" for v, a, b in cells])
             else:
                 columns.append(["" if v is None else printable(str(v)) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
@@ -213,7 +215,15 @@ def _harmless(text: str) -> str:
 
 
 def _plain(value: float) -> str:
-    """A number for the eye: whole from a hundred on, four digits below."""
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4g}"
+    """A number for the eye: whole from a hundred on, four digits below and where it is huge."""
+    return f"{value:,.0f}" if 100.0 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def _below(value: float) -> str:
+    """The same for the lower end of an interval, rounded down."""
+    return f"{math.floor(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_down(value, 4)
+
+
+def _above(value: float) -> str:
+    """The same for the upper end, rounded up."""
+    return f"{math.ceil(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_up(value, 4)

@@ -163,7 +163,7 @@ class QueryPlan:
         lines += ["", *wrapped("errors are of noise only" + "".join(f"; {words}" for words in limits_in_words(query)))]
         if shares.limits is not None:
             part = shares.limits.epsilon / shares.epsilon
-            lines += wrapped(f"{part:.2g} of the budget measures how much the limits leave out (limits_share=0 switches it off)")
+            lines += wrapped(f"{100.0 * part:.2g} % of the budget measures how much the limits leave out (limits_share=0 switches it off)")
         if spent.threshold is not None:
             failure = f"(failure {spent.key_delta:.3g}, part of delta)"
             lines += ["", f"private keys: a group is shown from {spent.threshold:.4g} noisy units on {failure}"]

@@ -45,11 +45,11 @@ BATCH = 65_536
 def table(source: Any, *, unit: str, name: str | None = None, engine: Any = "duckdb", max_rows: int = 2**40) -> Table:
     """A table whose rows belong to units: the people (or things) to be protected.
 
-    `source` is a CSV, Parquet (file, glob, folder) or DuckDB file (`name` chooses its table), a pandas, polars or
-    Arrow frame, an Ibis table, or a Spark frame. `engine` is "duckdb", "spark", a Spark session or "sc://host:port".
-    `max_rows` is a public upper limit on the number of rows: it fixes the resolution of sums, finer for smaller
-    tables. The schema is public; what lies behind a view or a Spark frame is taken as the data, and neighbours differ
-    in the rows of one unit of it. Rows with a null unit belong to nobody and are dropped.
+    `source` is a CSV, Parquet (file, glob, folder) or DuckDB file (`name` chooses its table), a pandas, polars or Arrow
+    frame, a DuckDB relation, an Ibis table, or a Spark frame. `engine` is "duckdb", "spark", a Spark session or
+    "sc://host:port". `max_rows` is a public upper limit on the number of rows: beyond 2^40 sums are kept at a coarser
+    resolution. The schema is public; what lies behind a view or a Spark frame is taken as the data, and neighbours
+    differ in the rows of one unit of it. Rows with a null unit belong to nobody and are dropped.
     """
     opened = open_source(source, name=name, engine=engine)
     must_have(opened.relation.columns, unit, "unit")
