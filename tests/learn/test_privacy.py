@@ -215,3 +215,13 @@ def test_bits_come_from_the_entropy_that_was_given():
 
     fitted(Ridge, X, y, solver="cd", entropy=Watched())
     assert len(begun) == 2  # one call for the scaling, one for all updates
+
+
+def test_rows_of_neither_class_count_half_for_each():
+    """Labels that are none, where the second class would be: they do not become the first class."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1.0, 1.0, (6000, 1))
+    labels = [float("nan") if x > 0.5 else "b" if x > 0.0 else "a" for x in X[:, 0]]
+    model = hush.learn.LogisticRegression(epsilon=50.0, delta=1e-6, bounds=(-1, 1), classes="private").fit(X, labels)
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.coef_[0, 0] > 1.8  # about 2.7; as rows of the first class they made it 1.1

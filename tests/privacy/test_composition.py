@@ -372,3 +372,13 @@ def test_bad_lists_are_refused(releases: list[object]) -> None:
 def test_bad_times_are_refused(times: object) -> None:
     with pytest.raises(hush.InvalidParameter):
         hush.curve(hush.Laplace(1.0), times=times)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("noise", [hush.FlippedHuber(5.34, 1.82), hush.OSGT(2.0, 1.5), hush.TruncatedLaplace(1.0, 9.0)], ids=repr)
+def test_beside_a_pure_part_basic_composition_is_a_bound(noise):
+    """(e1, 0) beside (e2, d2) is (e1 + e2, d2): composing on a grid must not say more."""
+    pure = hush.Laplace(30.0)
+    for epsilon in (0.4, 1.0, 2.0, 3.0):
+        alone = float(hush.delta(noise, epsilon))
+        together = float(hush.compose([(noise, 1.0, 1), (pure, 1.0, 2)]).delta_upper(epsilon + 2.0 / 30.0 * (1.0 + 1e-12)))
+        assert together <= alone * (1.0 + 1e-9)

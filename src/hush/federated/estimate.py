@@ -247,6 +247,7 @@ def _ends(tally: NDArray[np.float64], n: int, p: float, q: float, z: Any) -> tup
     return np.where(square < 0.0, 0.0, low), np.where(square < 0.0, 0.0, high)
 
 
+@lru_cache(maxsize=65_536)
 def _exact_ends(tally: int, n: int, p: float, q: float, beyond: float) -> tuple[float, float]:
     """The least and the largest count c that a tally does not speak against: P(T >= tally) and P(T <= tally) above `beyond`.
 

@@ -105,7 +105,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     classes: the two labels, public knowledge. None means 0 and 1, or False and True if y is an array of booleans; "private" finds them
     for 5 % of epsilon and 10 % of delta, which needs many rows of each. A label that is found is a number, a text, bytes or None; rows
-    with anything else (NaN in a list, a list, an object of a class) count as rows of neither class. The kind of an array y (booleans,
+    with anything else (NaN in a list, a list, an object of a class) count half for each class. The kind of an array y (booleans,
     whole numbers, numbers, text, bytes, objects) is public; a list is taken label by label.
 
     >>> import numpy as np, hush.learn
@@ -148,7 +148,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             nonlocal known
             if known is None:
                 known = label.found(labels, made.labels, self.entropy)
-            return label.where(labels, known[1], same_type=request.find_labels)
+            first, second = (label.where(labels, one, same_type=request.find_labels) for one in known)
+            return 0.5 + 0.5 * (second - first)  # 0, 1, or one half for a row of neither class
 
         self._learn(rows, target, request)
         self.classes_: Any = known

@@ -91,6 +91,8 @@ def as_labels(y: Any) -> Any:
     kind = getattr(dtype, "kind", "O")
     # T is numpy's text of variable width; pandas has numbers that may be missing, which scikit-learn would turn into floats
     by_label = kind in "OT" or (kind in _NUMBERS and not isinstance(dtype, np.dtype))
+    if kind == "f" and isinstance(dtype, np.dtype):
+        return np.asarray(y, dtype=np.float64)  # as they are counted: wider floats would be rounded in one place and compared in another
     if y is None or isinstance(y, str | bytes) or not by_label:
         return y
     given = np.asarray(y, dtype=object)

@@ -218,6 +218,17 @@ class Ledger:
                     if known is None:
                         log, known = lines.bind(connection, log, text), text
                 self._known = log, account
+        self._must_be(known, text)
+
+    def must_protect(self, source: str) -> None:
+        """Refuse data that this ledger could not be bound to, without binding it."""
+        text = text_of("source", source)
+        with self._exclusive():
+            known = self._read()[0].source
+        if known is not None:
+            self._must_be(known, text)
+
+    def _must_be(self, known: str, text: str) -> None:
         if known != text:
             same = "if this is the same data under another name or unit, open it by the name it had"
             raise InvalidParameter(f"{self._file} protects {known!r}, not {text!r}; every data set needs a ledger of its own; {same}.")

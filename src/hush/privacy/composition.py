@@ -1,10 +1,11 @@
 """Composition: losses add, so their distributions convolve.
 
-Every distribution is tilted first, p_j e^(t e_j)/M(t), with t at the saddle point: the tilted sum is centred where delta is decided, and
-round-off, 1e-16 of the *tilted* mass, is 1e-16 of delta instead of 1e-16 of 1. The convolution is a product of discrete Fourier transforms
-on a window around the tilted mean; what may wrap round it is bounded by Chernoff. Composed laws are smooth, so few frequencies of the
-product are not negligible, and on those delta is a sum in closed form (a geometric series for each); only where many are left, the law
-itself is transformed back. Round-off, neglected frequencies, wrap-around and the mass at infinity are added to the upper end.
+Every distribution is tilted first, p_j e^(t e_j)/M(t), with t at the saddle point: the tilted sum is centred where
+delta is decided, and round-off, 1e-16 of the *tilted* mass, is 1e-16 of delta instead of 1e-16 of 1. The convolution
+is a product of discrete Fourier transforms on a window around the tilted mean; what may wrap round it is bounded by
+Chernoff. Composed laws are smooth, so few frequencies of the product are not negligible, and on those delta is a sum
+in closed form (a geometric series for each); only where many are left, the law itself is transformed back. Round-off,
+neglected frequencies, wrap-around and the mass at infinity are added to the upper end.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ class _Sum:
         return math.fsum(times * part.log_mgf(tilt) for part, times in self.parts)
 
     def tilt_for(self, epsilon: float) -> float:
-        """The saddle point: the tilt whose mean is epsilon (0 if the mean is above it already); near it is near enough."""
+        """The saddle point: the tilt whose mean is epsilon (0 if the mean is above it already); near it is near
+        enough.
+        """
         top = sum(times * part.losses[-1] for part, times in self.parts)
         epsilon = min(epsilon, top * (1.0 - 1e-9))
         low, high, tilt = 0.0, math.inf, 0.0
@@ -84,8 +87,10 @@ class _Sum:
         return tilt
 
     def tilt_for_delta(self, delta: float) -> float:
-        """The tilt t at which M(t) e^(-t mean)/(1 + t) has come down to delta: Chernoff's bound at its own mean, and a little less, because
-        losses count by how far they pass epsilon (without it, losses that end in an atom would never get there)."""
+        """The tilt t at which M(t) e^(-t mean)/(1 + t) has come down to delta: Chernoff's bound at its own mean, and
+        a little less, because losses count by how far they pass epsilon (without it, losses that end in an atom would
+        never get there).
+        """
         target = math.log(delta)
         variance = self.moments(0.0)[2]
         tilt, low, high = math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf
@@ -124,7 +129,9 @@ class _Sum:
         return Dense(*known, rounding * 2.0 * float(size.mean()), np.maximum(circle, 0.0))
 
     def _spectrum(self, tilt: float, length: int) -> Spectrum:
-        """The transform of the tilted sum; short parts are convolved with each other first, at the length that they need."""
+        """The transform of the tilted sum; short parts are convolved with each other first, at the length that they
+        need.
+        """
         spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
         waiting: list[Array] = []
         with np.errstate(under="ignore"):
@@ -264,23 +271,35 @@ class Composed(Curve):
         if epsilon >= self._pure:
             return 0.0
         found = max(self._upper(total, epsilon) for total in self._above) * self._inflation
-        return min(found, self._nearly_pure(epsilon), 1.0)
+        return min(found, self._beside_pure(epsilon), 1.0)
 
-    def _nearly_pure(self, epsilon: float) -> float:
-        """Close to the pure epsilon of several parts, whose grids cannot all be aligned, basic composition is sharper: one part takes what
-        the pure epsilons of the others leave."""
-        if len(self.parts) == 1 or not 0.9 * self._pure < epsilon < self._pure or len(self.parts) > 8:
+    def _beside_pure(self, epsilon: float) -> float:
+        """Basic composition: one part takes what the pure epsilons of the others leave. It is sharper than a grid, to
+        which not all losses can be aligned, close to the pure epsilon of all parts, and where one part that is not
+        pure stands beside pure ones.
+        """
+        close = 0.9 * self._pure < epsilon < self._pure
+        if len(self.parts) == 1 or len(self.parts) > 8 or not (close or math.isinf(self._pure)):
             return 1.0
         bounds = []
-        for pair, times in self.parts:
-            left = epsilon - (self._pure - times * pair.pure_epsilon) * (1.0 + 1e-14)
+        for i, (pair, times) in enumerate(self.parts):
+            others = math.fsum(n * other.pure_epsilon for j, (other, n) in enumerate(self.parts) if j != i)
+            left = epsilon - others * (1.0 + 1e-14)
             if left > 0.0:
-                alone = self._cache.setdefault((pair, times), Composed(((pair, times),), self.relative))
-                bounds.append(alone._one(left, lower=False))
+                bounds.append(self._alone(pair, times, left))
         return min(bounds, default=1.0)
 
+    def _alone(self, pair: Any, times: int, epsilon: float) -> float:
+        """The delta of one part, from its own curve where it is released once."""
+        if times == 1 and isinstance(pair, Curve):
+            return float(pair.delta_upper(epsilon))
+        alone: Composed = self._cache.setdefault((pair, times), Composed(((pair, times),), self.relative))
+        return alone._one(epsilon, lower=False)
+
     def _upper(self, total: _Sum, epsilon: float) -> float:
-        """From the tilt that fits, or from a weaker one where so strong a tilt leaves only round-off: every tilt's answer is a bound."""
+        """From the tilt that fits, or from a weaker one where so strong a tilt leaves only round-off: every tilt's
+        answer is a bound.
+        """
         tilt = total.tilt_for(epsilon)
         for _ in range(6):
             found = float(self._law(total, tilt).delta(epsilon).upper)
@@ -290,7 +309,9 @@ class Composed(Curve):
         return found
 
     def _law(self, total: _Sum, tilt: float) -> Law:
-        """The composed law under a tilt from a ladder, so that nearby questions share it and the same question always gets the same."""
+        """The composed law under a tilt from a ladder, so that nearby questions share it and the same question always
+        gets the same.
+        """
         rung = math.exp(round(math.log(tilt) * 2.0) / 2.0) if tilt > 0.0 else 0.0
         made = self._cache.setdefault(id(total), {})
         if rung not in made:
@@ -354,7 +375,9 @@ class Composed(Curve):
         return float(value.upper) * self._inflation <= delta
 
     def _bisected(self, total: _Sum, delta: float, *, lower: bool) -> float:
-        """The same by halves, a tilt of its own at every point: for laws so lopsided that one tilt does not show the crossing."""
+        """The same by halves, a tilt of its own at every point: for laws so lopsided that one tilt does not show the
+        crossing.
+        """
         low, high = 0.0, min(self._pure, total.step * sum(times * (part.first + part.masses.size) for part, times in total.parts))
         safe = 0.0 if lower else math.inf
         for _ in range(64):

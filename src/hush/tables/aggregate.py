@@ -130,6 +130,10 @@ class Variance(Bounded):
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         column = bind(relation, self.column, f"the column of {name!r}")
         row, rows = per_row(name, column, self.low, self.high, limits, dates=False), row_limit(name, self.rows_per_unit, limits)
+        if not 1e-140 < row.bounds[1] - row.bounds[0] < 1e140:
+            raise InvalidParameter(
+                f"low and high of {name!r} are too far apart or too close for their square; divide the column by a constant."
+            )
         fine = row.grid.fine
         reach = -(-row.reach >> fine)
         shift = max(0, 2 * reach.bit_length() - limits.steps.bit_length())

@@ -23,5 +23,5 @@ def must_be_writable(out: str | os.PathLike[str], *, role: str = "path", folder:
         raise InvalidParameter(f"{role} {text} cannot be written: {parent} is no folder that may be written to; nothing was spent.")
     if folder and path.exists():
         raise InvalidParameter(f"{role} {text} exists already, and Spark writes a new folder; choose another name; nothing was spent.")
-    if path.is_dir() or (path.exists() and not os.access(path, os.W_OK)):
+    if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
         raise InvalidParameter(f"{role} {text} cannot be written: choose another name; nothing was spent.")

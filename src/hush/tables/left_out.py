@@ -122,7 +122,9 @@ def _limited(query: Query) -> Iterator[tuple[int, Prepared]]:
     for i, measure in enumerate(query.measures):
         if measure.limit is None or measure.name.startswith("."):
             continue
-        if measure.name in open_bounds or not any(_same(measure, other) for other in seen):
+        if measure.name in open_bounds:  # never merged: once its bounds are found it may be like another one, or not
+            yield i, measure
+        elif not any(_same(measure, other) for other in seen):
             seen.append(measure)
             yield i, measure
 

@@ -1,10 +1,10 @@
 """Bounds found privately: the range of a column from a noisy histogram of its magnitudes.
 
 One row of each unit is counted in a bin, on either side of zero. Bins are between powers of two from 2^-40 to 2^64,
-between every fourth power out to 2^-104 and 2^128, and coarser out to 2^-936 and 2^960. Dates are counted by year from
+between every fourth power out to 2^-104 and 2^128, and coarser out to 2^-424 and 2^448. Dates are counted by year from
 1900 to 2100, by decade or century outside. Noise is added; bins that rise above the noise are kept, and the range that
 holds all but half a percent of them at either end is taken, rounded outwards to the bins' edges. Where no bin rises
-above the noise, or values lie beyond 2^960, no range is found: the answer is then unknown, and says so.
+above the noise, or values lie beyond 2^448, no range is found: the answer is then unknown, and says so.
 
 The histogram is one more release, paid from the same budget, and charged together with the answer it serves: the
 noise of the answer, measured in its bounds, does not depend on which bounds come out.
@@ -33,7 +33,7 @@ __all__ = ["SHARE", "bounds_from", "searching", "stand_in"]
 #: The part of the budget that finding bounds takes.
 SHARE = 0.1
 
-_EXPONENTS = [*range(-936, -104, 64), *range(-104, -40, 4), *range(-40, 64), *range(64, 128, 4), *range(128, 961, 64)]
+_EXPONENTS = [*range(-424, -104, 64), *range(-104, -40, 4), *range(-40, 64), *range(64, 128, 4), *range(128, 449, 64)]
 _POWERS = [2.0**k for k in _EXPONENTS]
 _LARGEST = sys.float_info.max
 NUMBERS = [-_LARGEST, *(-power for power in reversed(_POWERS)), 0.0, *_POWERS, _LARGEST]
@@ -87,7 +87,7 @@ def _range(counts: Any, edges: list[Any]) -> tuple[Any, Any] | None:
     if isinstance(low, datetime.date):
         return low, high
     if low == -_LARGEST or high == _LARGEST:
-        return None  # beyond 2^960 no bound is accepted
+        return None  # the outermost bins have no outer edge
     if 0.0 < low <= high / 8.0:
         low = 0.0
     if 0.0 > high >= low / 8.0:

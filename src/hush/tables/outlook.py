@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.errors import HushError, InvalidParameter, called_like, must_be_level, whole
+from hush.ledger.entry import text_of
 from hush.ledger.refusal import must_be_ledger
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
@@ -106,8 +107,7 @@ class QueryPlan:
     def _request(self, ledger: Ledger | None, label: str, level: float, progress: Callable[[str], None]) -> Request:
         must_be_ledger(ledger)
         level = must_be_level(level, MOST_LEVEL)
-        if not isinstance(label, str):
-            raise InvalidParameter(f"label must be text, got {label!r}; write label='patients by ward'.")
+        text_of("label", label)
         if not callable(progress):
             raise InvalidParameter(f"progress must be a function of a text, got {progress!r}; leave it out, or write progress=print.")
         return Request(self.query, self.spent, self.options, self.shares, ledger, label, level, progress)

@@ -23,6 +23,7 @@ from hush.tables.expression import as_int64, compared, ibis
 from hush.tables.group import Grouping
 from hush.tables.keyed import Keyed
 from hush.tables.measure import Prepared, Total
+from hush.tables.quantise import within_years
 
 __all__ = ["ORDERS", "integer_aggregates"]
 
@@ -87,7 +88,7 @@ def shared_values(measures: tuple[Prepared, ...]) -> tuple[list[Slot], dict[str,
 
 def whole_rows(relation: Any, unit: str, grouping: Grouping, values: dict[str, Any]) -> Any:
     """Rows with a unit, of the groups asked for, as whole numbers. From here on text is compared by its bytes."""
-    raw = {f"k{i}": compared(relation[name]) for i, name in enumerate(grouping.names)}
+    raw = {f"k{i}": within_years(compared(relation[name])) for i, name in enumerate(grouping.names)}
     rows = relation.select(u=compared(relation[unit]), **raw, **values)
     rows = rows.filter(rows["u"].notnull())
     if grouping.keys is None:

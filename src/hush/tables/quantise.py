@@ -30,7 +30,7 @@ from typing import Any
 from hush.errors import InvalidParameter, as_float, whole
 from hush.tables.expression import as_int64, constant, ibis
 
-__all__ = ["FURTHEST_ROW", "Grid", "Limits", "as_bound", "as_number", "outside", "quantised", "wide_sum"]
+__all__ = ["FURTHEST_ROW", "Grid", "Limits", "as_bound", "as_number", "outside", "quantised", "wide_sum", "within_years"]
 
 EPOCH = datetime.date(1970, 1, 1)
 #: Beyond this a float64 no longer resolves half a step.
@@ -151,6 +151,18 @@ def as_number(column: Any) -> tuple[Any, Any]:
     number = column.cast("float64")
     missing = column.isnull()
     return number, missing | number.isnan() if kind.is_floating() else missing
+
+
+def within_years(column: Any) -> Any:
+    """A column of dates with null for dates that are infinite or outside the years 1 to 9999, which no calendar
+    shows; others as they are.
+    """
+    if not column.type().is_date():
+        return column
+    day = column.delta(ibis().date(1970, 1, 1), unit="day")
+    first, last = ((end - EPOCH).days for end in (datetime.date.min, datetime.date.max))
+    known = ibis().coalesce((day >= first) & (day <= last), ibis().literal(False))
+    return ibis().ifelse(known, column, ibis().null(column.type()))
 
 
 def outside(column: Any, low: float, high: float) -> tuple[Any, Any]:

@@ -29,7 +29,7 @@ from hush.tables.quantise import Limits
 from hush.tables.reach import Reach
 from hush.tables.recipe import output_names, plain_names
 from hush.tables.source import open_source
-from hush.tables.spending import Shares, quick_spending, spending
+from hush.tables.spending import Shares, Spending, quick_spending, spending
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -262,11 +262,10 @@ class Query:
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
         measured = left_out(self) if share > 0.0 else None
         for_limits = quick_spending(measured.query.sensitivity, *(share * part for part in total)) if measured else None
-        for_bounds = spending(self.search.sensitivity, *(SHARE * part for part in total)) if self.search else None
-        rest = (1.0 - (share if for_limits else 0.0) - (SHARE if for_bounds else 0.0)) * (1.0 - 1e-15)  # the parts never add up to more
+        for_bounds = quick_spending(self.search.sensitivity, *(SHARE * part for part in total)) if self.search else None
         spent = spending(
             self.sensitivity,
-            *(rest * part for part in total),
+            *_rest(total, for_limits, for_bounds),
             weights=weights,
             family=family,
             units=self.threshold,
@@ -293,6 +292,13 @@ class Query:
         keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash)
         plan = integer_aggregates(self.table.relation, self.table.unit, self.grouping, self.measures, keyed, first)
         return Aggregates(self, plan)
+
+
+def _rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:
+    """What others leave of a budget, a billionth less: all parts add up to no more, however their curves are rounded."""
+    down = 1.0 - 1e-9 * any(others)
+    epsilon = (total[0] - sum(other.epsilon for other in others if other)) * down
+    return epsilon, (total[1] - sum(other.delta for other in others if other)) * down
 
 
 def _as_expression(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -40,8 +41,8 @@ _ROW_GROUP = 65_536  # shown groups in a row group of a file
 
 
 def noisy_columns(columns: Mapping[str, Any], spent: Spending) -> dict[str, NDArray[np.float64]]:
-    """Those integer columns that the noise is for, with it, in grid steps. Always float64: a type that depends on how large the numbers
-    are would tell of hidden ones.
+    """Those integer columns that the noise is for, with it, in grid steps. Always float64: a type that depends on how
+    large the numbers are would tell of hidden ones.
     """
     alike: dict[int, list[str]] = {}
     for name, made in spent.mechanisms.items():
@@ -77,11 +78,14 @@ class Request:
     progress: Callable[[str], None] = _silent
 
     def answer(self) -> Answer:
-        """In memory. Nothing is spent unless the engine has done its work."""
+        """In memory. Nothing is spent unless the engine has done its work; where bounds are to be found, it first
+        does it with stand-ins, to see whether it can.
+        """
         self._prepare()
         self.progress("aggregating in the engine")
-        exact = self._exact(self.query.search or self.query)
-        beside = self._exact_limits() if self.query.search is None else None
+        exact, beside = self._exact(self.query), self._exact_limits()
+        if self.query.search is not None:
+            exact = self._exact(self.query.search)
         charged = self._charge()
         settled, found = self, None
         if self.query.search is not None:
@@ -121,12 +125,14 @@ class Request:
     def _prepare(self) -> None:
         """Everything that can fail without the data does so here."""
         if self.ledger is not None:
-            self.ledger.bind(self.query.table.fingerprint)
+            self.ledger.must_protect(self.query.table.fingerprint)
         for spent in (self.spent, self.shares.bounds, self.shares.limits):
             for made in spent.mechanisms.values() if spent else ():
                 made.prepare()
-        if self.query.search is None:
-            Recipe.of(self.query, self.spent, self.level)
+        recipe = Recipe.of(self.query, self.spent, self.level)  # bounds to be found have stand-ins
+        nothing = {name: np.zeros(1) for name in self.spent.mechanisms}
+        for measure, ends in zip(recipe.measures, recipe.ends, strict=True):
+            measure.answer(nothing), ends(nothing)
 
     def _exact(self, query: Query) -> Any:
         return query.aggregates(**self.options).to_arrow()
@@ -143,6 +149,7 @@ class Request:
         # parts keep the pair asked for, because it is the sum of theirs; their composition on a grid may say a little more than that
         asked = {"epsilon": self.shares.epsilon, "delta": self.shares.delta} if self.shares.bounds is None else {}
         entry = self.ledger.spend(parts, label=self.label, extra_delta=self.spent.key_delta, **asked)
+        self.ledger.bind(self.query.table.fingerprint)  # not before: a refused request must not tie the ledger to its table
         name = str(self.ledger.path) if self.ledger.path is not None else "a ledger in memory"
         return {"ledger": name, "number": entry.number, "label": self.label}
 
@@ -198,12 +205,21 @@ class Request:
 @contextmanager
 def _part_of(path: Path) -> Iterator[Path]:
     """A file beside the one to be written, made before anything is spent and gone if the work fails."""
-    part = path.with_name(path.name + ".part")
-    part.touch()
+    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.", suffix=".part")  # new, and never a link
+    os.close(handle)
+    part = Path(name)
     try:
+        part.chmod(0o666 & ~_umask())
         yield part
     finally:
         part.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """The bits that new files of this process do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _plain_end(end: Any) -> Any:

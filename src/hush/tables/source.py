@@ -128,6 +128,13 @@ def from_frame(frame: Any) -> Source:
     backend, name = own_connection(), f"hush_{uuid.uuid4().hex}"
     table = as_arrow(frame)
     backend.con.register(name, table)
+    trouble = ""
+    try:
+        relation_of(backend, name)
+    except Exception:
+        trouble = "source has a column of a type that DuckDB does not know, among " + ", ".join(sorted({str(f.type) for f in table.schema}))
+    if trouble:
+        raise InvalidParameter(f"{trouble[:400]}; cast it first, for example to float64 or text.") from None
     return Source(relation_of(backend, name), backend, described(table.column_names), owned=True, frames={name: table})
 
 
