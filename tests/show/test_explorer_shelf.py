@@ -60,7 +60,8 @@ def assert_as_calibrated(entry: object, stop: tuple[float, float, int]) -> None:
         assert prepare.shelved(noise, name, *stop) == pytest.approx(prepare.shelved(kept, name, *stop), rel=1e-7)
         assert kept.variance == pytest.approx(noise.variance, rel=1e-7)
     # a linear programme, whose last digits differ between releases of the solver
-    assert row["limit"] == pytest.approx(entry[2], rel=1e-9)  # type: ignore[index]
+    kept_limit = entry[2]  # type: ignore[index]
+    assert row["limit"] == (kept_limit if kept_limit is None else pytest.approx(kept_limit, rel=1e-9))
 
 
 @pytest.mark.parametrize("stop", [(1.0, 1e-6, 1), (4.0, 1e-3, 1), (0.5, 0.0, 16)])

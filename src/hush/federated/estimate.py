@@ -7,7 +7,7 @@ they were drawn from at random.
     average    the average of n draws                              stable: exact, scale gamma n^(1/alpha - 1) (SaS paper, Lemma V.1);
                                                                    others: their n-fold convolution on a grid, rounded outwards
     bounded    the average of n bounded numbers (unbiased.py)      normal with the largest variance that any values can give, corrected
-                                                                   for the largest skewness and kurtosis (Cornish and Fisher 1937) and
+                                                                   for the largest skewness and kurtosis (Cornish and Fisher 1938) and
                                                                    for the lattice, plus the bias; below 50 reports, or where the
                                                                    correction is large, Bernstein's or Chebyshev's inequality
 """
