@@ -1,8 +1,10 @@
-"""How often the README's first answer holds the truth: 1,000 releases of the made-up visits against the true numbers without any limit.
+"""How often the README's first answer holds the truth: 1,000 releases of the made-up visits against the true numbers
+without any limit.
 
     .venv/bin/python bench/coverage.py [runs]
 
-The engine is asked once for every ten releases, each time with a new choice of the rows that count; noise and intervals are made anew for each.
+The engine is asked once for every ten releases, each time with a new choice of the rows that count; noise and
+intervals are made anew for each.
 """
 
 from __future__ import annotations

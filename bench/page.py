@@ -27,7 +27,7 @@ SPEED = (
     ("composition", "100 mixed", "times as fast as dp_accounting", "epsilon of 100 different releases", _GOOGLE),
     ("peers", "PipelineDP (local)", _AGAIN, _PEERS, "as fast as PipelineDP (local)"),
     ("peers", "OpenDP (Polars)", _AGAIN, _PEERS, "as fast as OpenDP (Polars)"),
-    ("tables", "whole private answer, native hash", None, "private group-by over 10 million rows", "the time of bounded SQL by hand"),
+    ("tables", "whole private answer, default options", None, "private group-by over 10 million rows", "the time of bounded SQL by hand"),
     ("learn", "Lasso, coordinate descent", None, "private Lasso, 200,000 rows, 20 passes", "the time of scikit-learn"),
     ("learn", "LogisticRegression, coordinate descent (liblinear)", None, "private logistic regression", "the time of liblinear"),
     ("latency-import", "import hush", None, "`import hush`", "the time of `import numpy, scipy.special`"),

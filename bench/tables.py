@@ -44,7 +44,7 @@ def forms(path: Path, book: hush.Ledger) -> dict[str, Action]:
     """Every way to the aggregates that is compared."""
     connection = duckdb.connect()
     private, public = question(path, "private"), question(path, range(GROUPS))
-    plan = public.plan(1.0, 1e-6, hash="native")
+    plan, bare = public.plan(1.0, 1e-6), public.plan(1.0, 1e-6, hash="native", limits_share=0.0)
     plain = f"SELECT grp, count(*), sum(value) FROM '{path}' GROUP BY grp"
     return {
         "SQL by hand": lambda: connection.sql(by_hand(path)).to_arrow_table(),
@@ -52,7 +52,8 @@ def forms(path: Path, book: hush.Ledger) -> dict[str, Action]:
         "aggregates, private keys, native hash": lambda: private.aggregates(hash="native").to_arrow(),
         "aggregates, public keys, portable hash": lambda: public.aggregates().to_arrow(),
         "aggregates, public keys, native hash": lambda: public.aggregates(hash="native").to_arrow(),
-        "whole private answer, native hash": lambda: plan.answer(ledger=book),
+        "whole private answer, default options": lambda: plan.answer(ledger=book),
+        "whole private answer, native hash, limits not measured": lambda: bare.answer(ledger=book),
         "plain group-by, no bound, not private": lambda: connection.sql(plain).to_arrow_table(),
     }
 

@@ -17,7 +17,17 @@ import hush
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "bench"
 #: Files of the frame itself, and a study of its own with the page it writes: everything else must be run by bench/run.py.
-FRAME = {"record", "marker", "page", "facts", "run", "environment", "learn_page", "learn_peers"}
+FRAME = {
+    "record",
+    "marker",
+    "page",
+    "facts",
+    "run",
+    "environment",
+    "learn_page",
+    "learn_peers",
+    "coverage",
+}  # coverage: a measurement of the tables, run by hand
 
 
 @pytest.fixture

@@ -140,7 +140,13 @@ def test_a_count_says_what_it_counts(ask, capsys):
     with pytest.raises(SystemExit):
         main(["answer", "--help"])
     told = " ".join(capsys.readouterr().out.split())
-    for words in ("at most ROWS per unit and group", "values outside", "--family gaussian is the quick", "COLUMN:Q:LOW:HIGH", "--rows N"):
+    for words in (
+        "at most ROWS per person in each group",
+        "values outside",
+        "--family gaussian is the quick",
+        "COLUMN:Q:LOW:HIGH",
+        "--rows N",
+    ):
         assert words in told
 
 

@@ -173,7 +173,8 @@ def test_infinite_dates_are_bounded_like_any_other(hash, first, rows, groups):
         )
         t = table(frame, unit="id")
         for names, keys in ((("g",), list("abc")), (("g",), "private"), (("d",), "private"), (("d", "g"), "private")):
-            wanted = len({tuple(row[{"d": 1, "g": 2}[name]] for name in names) for row in own})
+            shown = [{"d": None if row[1] in INFINITE else row[1], "g": row[2]} for row in own]  # such a date is a key without a name
+            wanted = len({tuple(row[name] for name in names) for row in shown})
             query = t.group_by(*names, keys=keys, groups_per_unit=groups)
             found = query.aggregate(n=count(), h=histogram("g", categories=list("abc"), rows_per_unit=2)).aggregates(**options).to_arrow()
             assert sum(found["n"].to_pylist()) == min(groups, wanted)
