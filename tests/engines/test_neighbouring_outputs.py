@@ -236,7 +236,7 @@ def outputs(make: Callable[[Path], dict[str, Any]], folder: Path, caplog: Any) -
     return out | {"warnings": ours, "log": logged}
 
 
-def must_be_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+def assert_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
     assert one.keys() == other.keys()
     differing = [name for name in one if one[name] != other[name]]
     assert not differing, f"{differing} differ between neighbours: {str(one[differing[0]])[:300]} / {str(other[differing[0]])[:300]}"
@@ -248,14 +248,16 @@ def taken(table: Any, keys: str, kind: str, folder: Path, caplog: Any, ways: Any
     return {way.__name__: outputs(lambda f, way=way: way(plan, f), folder / way.__name__, caplog) for way in ways}
 
 
-def compared(opened: Callable[[Any], Any], keys: str, kind: str, persons: list[str], folder: Path, caplog: Any, ways: Any) -> None:
+def assert_only_released_shows(
+    opened: Callable[[Any], Any], keys: str, kind: str, persons: list[str], folder: Path, caplog: Any, ways: Any
+) -> None:
     """Take every way out of a table without and with one more person, and compare."""
     without = taken(opened(base()), keys, kind, folder / "without", caplog, ways)
     assert all("error" not in out for out in without.values()), without
     for i, person in enumerate(persons):
         one_more = taken(opened([*base(), *PERSONS[person]]), keys, kind, folder / str(i), caplog, ways)
         for way, out in without.items():
-            must_be_alike(out, one_more[way])
+            assert_alike(out, one_more[way])
 
 
 def on_duckdb(rows: Any) -> Any:
@@ -274,7 +276,7 @@ def test_only_released_numbers_show(engine, keys, kind, tmp_path, caplog, still)
     every = (engine.name, keys, kind) == ("duckdb", "private", "declared bounds")
     persons = list(PERSONS) if every else FEW[:1] if kind == "private bounds" else FEW
     ways = (in_memory, streamed) if kind == "declared bounds" and keys != "ungrouped" else (streamed,)
-    compared(lambda rows: engine.table(rows_of(rows), unit="u"), keys, kind, persons, tmp_path, caplog, ways)
+    assert_only_released_shows(lambda rows: engine.table(rows_of(rows), unit="u"), keys, kind, persons, tmp_path, caplog, ways)
 
 
 def test_batches_of_hidden_groups_do_not_show(tmp_path, caplog, still):
@@ -291,7 +293,7 @@ def test_batches_of_hidden_groups_do_not_show(tmp_path, caplog, still):
         ways = (in_memory, streamed)
         found.append([outputs(lambda f, way=way, plan=plan: way(plan, f), tmp_path / side / way.__name__, caplog) for way in ways])
     for one, other in zip(*found, strict=True):
-        must_be_alike(one, other)
+        assert_alike(one, other)
 
 
 # -- the rule can tell: each break, put back, is noticed ------------------------------------------------------------------
@@ -309,7 +311,7 @@ def test_intervals_that_depend_on_the_batch_are_noticed(tmp_path, caplog, still,
 
     monkeypatch.setattr(hush.tables.run.Request, "_answers", by_batch)
     with pytest.raises(AssertionError, match="differ between neighbours"):
-        compared(on_duckdb, "private", "mean", FEW[:1], tmp_path, caplog, (streamed,))
+        assert_only_released_shows(on_duckdb, "private", "mean", FEW[:1], tmp_path, caplog, (streamed,))
 
 
 @pytest.mark.parametrize("setting", ["column", "connection"])
@@ -328,7 +330,7 @@ def test_names_under_a_collation(setting, tmp_path, caplog, still, monkeypatch):
         backend.con.executemany("INSERT INTO t VALUES (?, ?, ?)", [list(row) for row in rows])
         return hush.tables.table(backend.table("t"), unit="u")
 
-    compared(relation, "private", "mean", ["another spelling"], tmp_path, caplog, (in_memory, streamed))
+    assert_only_released_shows(relation, "private", "mean", ["another spelling"], tmp_path, caplog, (in_memory, streamed))
     monkeypatch.setattr(hush.tables.plan, "compared", hush.tables.expression.as_text)
 
     def names(speller: int | None) -> list[str]:

@@ -72,7 +72,7 @@ def test_timestamps_are_refused_with_what_to_write():
 
 @pytest.mark.parametrize("values", [np.full(20, 3.0), np.full(PEOPLE, 1e300), np.full(PEOPLE, -np.inf), np.full(PEOPLE, np.nan)])
 def test_where_no_range_is_found_the_answer_is_unknown(values, tmp_path):
-    """Too few rows, beyond 2^960, infinite or none: null in the table and the file, said in print, and the other answers stand."""
+    """Too few rows, beyond 2^448, infinite or none: null in the table and the file, said in print, and the other answers stand."""
     made = asked(values)
     assert made.receipt["bounds_found"] == {"x": None}
     assert made.to_arrow().column("x").to_pylist() == [None] == made.to_arrow().column("x_low").to_pylist()
