@@ -16,7 +16,7 @@ from hush.ledger import Ledger
 from hush.limit import limit, optimal
 from hush.mechanism import Mechanism
 from hush.noise.asinh import Asinh
-from hush.noise.contract import Noise
+from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
@@ -55,6 +55,7 @@ __all__ = [
     "IncompleteCall",
     "InvalidParameter",
     "Laplace",
+    "Law",
     "Ledger",
     "LedgerError",
     "Mechanism",

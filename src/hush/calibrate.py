@@ -12,7 +12,7 @@ from hush.calibration.shape import limits, search
 from hush.calibration.tied import DIRECT, flipped_huber_kink, regime, rough_size
 from hush.errors import HushError, InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positive, whole
 from hush.noise.catalogue import EVERY, FAMILIES, Family, in_words
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket
 from hush.sensitivity import Sensitivity
 
@@ -28,7 +28,7 @@ class Choice:
     """One row of a ranking: a calibrated noise, or the reason why the family is absent."""
 
     family: str
-    noise: Noise | None = None
+    noise: Law | None = None
     loss: float = math.inf
     reason: str = ""
 
@@ -48,7 +48,7 @@ class Choice:
         return 0.5 * width(self.noise, 0.001) if self.noise is not None else math.inf
 
 
-def _optimal(demand: Demand) -> Noise:
+def _optimal(demand: Demand) -> Law:
     from hush.limit import optimal
 
     if not demand.plain or demand.count != 1 or demand.loss not in ("variance", "mae") or demand.step is not None:
@@ -56,7 +56,7 @@ def _optimal(demand: Demand) -> Noise:
     return optimal(demand.epsilon, demand.delta, demand.shift, loss=demand.loss)
 
 
-def _calibrated(demand: Demand, row: Family, rough: float) -> Noise:
+def _calibrated(demand: Demand, row: Family, rough: float) -> Law:
     """The family's best noise for the demand."""
     if row.name in DIRECT:
         return DIRECT[row.name](demand)
@@ -76,7 +76,7 @@ class Plan:
     `ranking` lists one `Choice` per family, best first, then the absent ones with their reasons.
     """
 
-    noise: Noise
+    noise: Law
     family: str
     epsilon: float
     delta: float

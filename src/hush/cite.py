@@ -10,7 +10,7 @@ from hush.calibrate import Plan
 from hush.errors import InvalidParameter
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import EVERY, family
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.laplace import Laplace
 from hush.privacy.subsampling import Subsampled
@@ -47,7 +47,7 @@ class Citation(str):
 @cache
 def entries() -> dict[str, str]:
     """Every entry of cite.bib by its key, after hush's own."""
-    title = "hush: Differentially Private Answers with the Least Noise that Provable Privacy Allows"
+    title = "hush: Differentially Private Answers with the Least Law that Provable Privacy Allows"
     fields = {"author": "{The hush authors}", "title": title, "year": "2026", "note": f"Python library, version {__version__}"}
     found = {"hush": "\n".join(["@misc{hush,", *(f"  {name.ljust(6)} = {{{text}}}," for name, text in fields.items()), "}"])}
     for entry in files("hush").joinpath("cite.bib").read_text(encoding="utf-8").strip().split("\n\n"):
@@ -78,7 +78,7 @@ def _keys(what: Any) -> tuple[str, ...]:
         return (*_keys(Subsampled), *_keys(what.whole.noise))
     if what is Subsampled:
         return ("ballebarthe2018",)
-    if isinstance(what, Discrete) and isinstance(what.noise, Noise):
+    if isinstance(what, Discrete) and isinstance(what.noise, Law):
         return ("ghosh2012" if isinstance(what.noise, Laplace) else "canonne2020", *_keys(what.noise))
     kind = what if isinstance(what, type) else type(what)
     row = next((row for row in EVERY if row.type is kind), None)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hush.calibrate import Plan
 from hush.errors import InvalidParameter, Unsupported, positive, whole
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.lattice import Lattice
 from hush.privacy.curve import Curve
@@ -67,7 +67,7 @@ def _power_of_two(at_most: float) -> float:
     return math.ldexp(1.0, math.frexp(at_most)[1] - 1)
 
 
-def _chosen_step(noise: Noise, sensitivity: Sensitivity, *, integers: bool, coordinates: int) -> float:
+def _chosen_step(noise: Law, sensitivity: Sensitivity, *, integers: bool, coordinates: int) -> float:
     """The largest step that costs under 0.1 % of accuracy and, where it can be, divides the sensitivity."""
     fine = float(np.asarray(noise.isf(0.25))) / _FINE
     if integers and fine < 2.0**24:
@@ -83,7 +83,7 @@ def _chosen_step(noise: Noise, sensitivity: Sensitivity, *, integers: bool, coor
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Noise added on a lattice: `noise` is the law added, `sensitivity` what it was before rounding, `step` the lattice's step.
+    """Law added on a lattice: `noise` is the law added, `sensitivity` what it was before rounding, `step` the lattice's step.
 
     integers=True promises that values are whole numbers (a public fact, such as being counts). `coordinates` is how many numbers are
     released at once; only l1 and l2 sensitivities of rounded values depend on it.
@@ -95,7 +95,7 @@ class Mechanism:
     1.2
     """
 
-    noise: Noise
+    noise: Law
     sensitivity: Sensitivity
     step: float
     integers: bool = False
@@ -104,7 +104,7 @@ class Mechanism:
     claim: tuple[float, float, int, str] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.noise, Noise):
+        if not isinstance(self.noise, Law):
             raise InvalidParameter(f"noise must be a noise such as Laplace(2.0), got {self.noise!r}.")
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
         object.__setattr__(self, "step", positive("step", self.step, "write step=1.0"))
@@ -119,7 +119,7 @@ class Mechanism:
     def of(cls, plan: Plan, *, integers: bool = False, coordinates: int = 1) -> Mechanism:
         """The plan on a lattice that costs less than 0.1 % of its accuracy, with the noise enlarged by what rounding adds.
 
-        Noise and sensitivity enlarged together keep the curve: the plan's (epsilon, delta) holds.
+        Law and sensitivity enlarged together keep the curve: the plan's (epsilon, delta) holds.
         """
         claim = (plan.epsilon, plan.delta, plan.times, plan.notion)
         if plan.step is not None or isinstance(plan.noise, Lattice):
@@ -198,7 +198,7 @@ class Mechanism:
         return curve(self.noise, self.sensitivity_on_lattice, times=times)
 
     @property
-    def parts(self) -> list[tuple[Noise, Sensitivity, int]]:
+    def parts(self) -> list[tuple[Law, Sensitivity, int]]:
         """What a ledger is charged for one release."""
         return [(self.noise, self.sensitivity_on_lattice, 1)]
 

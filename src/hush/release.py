@@ -22,7 +22,7 @@ from hush.errors import InvalidParameter, Unsupported, called_like, must_be_leve
 from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import from_plain_values, in_words, plain_values
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.numerics.figure import rounded_up
 from hush.sampling.entropy import Entropy, must_be_entropy
 from hush.sampling.exact import law_of
@@ -43,7 +43,7 @@ class Error:
     Intervals count the rounding to the lattice. The standard deviation is infinite where the noise has none (a stable law).
     """
 
-    noise: Noise = field(repr=False)
+    noise: Law = field(repr=False)
     step: float = field(repr=False)
     rounded: bool = field(repr=False)
 

@@ -122,15 +122,15 @@ def test_mills_ratio_and_its_drops_keep_their_digits(kappa):
     law, unit = _law(kappa), Asinh(kappa, 1.0)
     y = np.sinh(law.edges[-1] * np.array([1e-5, 1e-2, 0.1, 0.3, 0.6, 0.95]))
     exact = [mills(kappa, mp.mpf(float(x))) for x in y]
-    np.testing.assert_allclose(unit._mills(y), [float(r) for r in exact], rtol=1e-14)
+    np.testing.assert_allclose(unit.unit_mills(y), [float(r) for r in exact], rtol=1e-14)
     for share in (1e-8, 0.08, 20.0):
         d = share * y
         drops = [float(r - mills(kappa, mp.mpf(float(x)) + mp.mpf(float(s)))) for r, x, s in zip(exact, y, d, strict=True)]
-        np.testing.assert_allclose(unit._drop(y, d), drops, rtol=6e-14)
-    assert unit._drop(np.zeros(1), np.zeros(1)) == 0.0
+        np.testing.assert_allclose(unit.unit_drop(y, d), drops, rtol=6e-14)
+    assert unit.unit_drop(np.zeros(1), np.zeros(1)) == 0.0
     deep = np.sinh(law.edges[-1] * np.array([1.1, 2.0]))  # no density in floats is left here: R exact, its drop to leading order
-    np.testing.assert_allclose(unit._mills(deep), [float(mills(kappa, mp.mpf(float(x)))) for x in deep], rtol=1e-14)
-    np.testing.assert_allclose(unit._drop(deep, deep), unit._mills(deep) - unit._mills(2.0 * deep), rtol=0.05)
+    np.testing.assert_allclose(unit.unit_mills(deep), [float(mills(kappa, mp.mpf(float(x)))) for x in deep], rtol=1e-14)
+    np.testing.assert_allclose(unit.unit_drop(deep, deep), unit.unit_mills(deep) - unit.unit_mills(2.0 * deep), rtol=0.05)
 
 
 @pytest.mark.parametrize("kappa", SHAPES)

@@ -90,14 +90,14 @@ def test_mills_ratio_and_its_drops_keep_their_digits(p):
         return mp.exp(x ** mp.mpf(p)) * mp.gammainc(1 / mp.mpf(p), x ** mp.mpf(p)) / mp.mpf(p)
 
     exact = [mills(mp.mpf(float(x))) for x in y]
-    np.testing.assert_allclose(unit._mills(y), [float(r) for r in exact], rtol=allowed)
+    np.testing.assert_allclose(unit.unit_mills(y), [float(r) for r in exact], rtol=allowed)
     for share in (1e-9, 0.1, 0.4, 30.0):
         d = share * y
         drops = [float(r - mills(mp.mpf(float(x)) + mp.mpf(float(s)))) for r, x, s in zip(exact, y, d, strict=True)]
         if p == 1.0:
-            assert (unit._drop(y, d) == 0.0).all()
+            assert (unit.unit_drop(y, d) == 0.0).all()
         else:
-            np.testing.assert_allclose(unit._drop(y, d), drops, rtol=allowed)
+            np.testing.assert_allclose(unit.unit_drop(y, d), drops, rtol=allowed)
 
 
 @pytest.mark.parametrize("p", [q for q in POWERS if q > 1.0])

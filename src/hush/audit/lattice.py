@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hush.audit.target import Target, pair_of
 from hush.calibrate import Plan
 from hush.errors import InvalidParameter, reals, reject
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.lattice import Lattice
 from hush.sensitivity import Sensitivity
 
@@ -30,7 +30,7 @@ def of_lattice(target: Any, inputs: Any) -> tuple[Target, Claim] | None:
     """The target and what it promises; None for anything that is not a plan, a mechanism or a noise."""
     from hush.mechanism import Mechanism  # here: it brings the samplers, and `import hush` stays light
 
-    if isinstance(target, Noise):
+    if isinstance(target, Law):
         first, second = _given((0.0, 1.0) if inputs is None else inputs, None)
         return _subject(_around(target, first, second), first, second, 1), (None, None)
     if not isinstance(target, Plan | Mechanism):
@@ -55,7 +55,7 @@ def _subject(mechanism: Mechanism, first: Vector, second: Vector, times: int) ->
     return Target(draw, (shown[0], shown[1]), shift)
 
 
-def _around(noise: Noise, first: Vector, second: Vector) -> Mechanism:
+def _around(noise: Law, first: Vector, second: Vector) -> Mechanism:
     """A bare noise on its own lattice, or on a fine one that the shift fits."""
     from hush.mechanism import Mechanism
 

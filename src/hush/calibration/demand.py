@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hush.errors import Unsupported
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.gaussian import Gaussian
 from hush.privacy.composition import DEFAULT_RELATIVE, Composed
@@ -24,12 +24,12 @@ __all__ = ["FINE", "LOSSES", "Demand", "width"]
 FINE = DEFAULT_RELATIVE
 
 
-def width(noise: Noise, outside: float) -> float:
+def width(noise: Law, outside: float) -> float:
     return 2.0 * float(np.asarray(noise.isf(0.5 * outside)))
 
 
 #: What "least" can mean.
-LOSSES: dict[str, Callable[[Noise], float]] = {
+LOSSES: dict[str, Callable[[Law], float]] = {
     "variance": lambda noise: noise.variance,
     "mae": lambda noise: noise.mean_abs,
     "p95": lambda noise: width(noise, 0.05),
@@ -64,13 +64,13 @@ class Demand:
         assert not isinstance(self.bound.linf, tuple) and self.bound.linf is not None
         return self.bound.linf
 
-    def value(self, noise: Noise) -> float:
+    def value(self, noise: Law) -> float:
         return LOSSES[self.loss](noise)
 
-    def on_lattice(self, noise: Noise) -> Noise:
+    def on_lattice(self, noise: Law) -> Law:
         return noise if self.step is None else Discrete(noise, self.step)
 
-    def excess(self, noise: Noise, relative: float) -> float:
+    def excess(self, noise: Law, relative: float) -> float:
         """log of delta over its target, or of the pure epsilon over its target; at or below 0 means private."""
         noise = noise.plain()
         if self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1) and not isinstance(noise, Gaussian):
@@ -86,5 +86,5 @@ class Demand:
         got = float(np.asarray(released.delta_upper(self.epsilon)))
         return math.log(got / self.delta) if got > 0.0 else -60.0
 
-    def meets(self, noise: Noise) -> bool:
+    def meets(self, noise: Law) -> bool:
         return self.excess(noise, FINE) <= 0.0

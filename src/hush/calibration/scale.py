@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.calibration.demand import FINE, Demand
 from hush.errors import Unsupported
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 
 __all__ = ["at_scale", "base", "least", "typical"]
@@ -17,7 +17,7 @@ __all__ = ["at_scale", "base", "least", "typical"]
 _COARSE = 1e-4  # share of the shift that the search's grid may cost
 
 
-def least(demand: Demand, noise_at: Callable[[float], Noise], start: float, *, relative: float, tolerance: float) -> Noise:
+def least(demand: Demand, noise_at: Callable[[float], Law], start: float, *, relative: float, tolerance: float) -> Law:
     """The noise at the smallest x (to `tolerance`, from above) that meets the demand; the one returned was evaluated and does.
 
     `noise_at(x)` grows more private with x. log delta is nearly linear in a log scale, so secant steps settle in three or four; a bracket
@@ -74,20 +74,20 @@ def _linear_share(at_low: float, at_high: float) -> float:
     return above / (above - below)
 
 
-def at_scale(demand: Demand, unit: Noise, guess: float, *, fine: bool) -> Noise:
+def at_scale(demand: Demand, unit: Law, guess: float, *, fine: bool) -> Law:
     exact = demand.bound.is_box and demand.count == 1
     tolerance = (1e-13 if exact else 1e-7) if fine else 3e-5
 
-    def noise_at(log_scale: float) -> Noise:
+    def noise_at(log_scale: float) -> Law:
         return demand.on_lattice(unit.scaled(math.exp(log_scale)))
 
     return least(demand, noise_at, math.log(guess), relative=FINE if fine else _COARSE, tolerance=tolerance)
 
 
-def base(noise: Noise) -> Noise:
+def base(noise: Law) -> Law:
     return noise.noise if isinstance(noise, Discrete) else noise
 
 
-def typical(noise: Noise) -> float:
+def typical(noise: Law) -> float:
     """A size that every family has."""
     return float(np.asarray(noise.isf(0.15)))

@@ -13,20 +13,20 @@ from hush.calibration.scale import at_scale, base, typical
 from hush.calibration.tied import gaussian_noise, laplace_noise, regime, truncated_laplace_noise
 from hush.errors import HushError, Unsupported
 from hush.noise.catalogue import Family
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.laplace import Laplace
 
 __all__ = ["limits", "search"]
 
 
-def search(demand: Demand, row: Family, rough: float) -> Noise:
+def search(demand: Demand, row: Family, rough: float) -> Law:
     """The best shape of a scale family: its Laplace and its Gaussian, then from the rule's start downhill."""
     shape = row.shape
     assert shape is not None
     start = shape.start(regime(demand))
     if demand.step is None and not math.isfinite(demand.value(shape.build(shape.value(start)))):
         raise Unsupported(f"its {demand.loss} is infinite")
-    found: dict[float, tuple[float, Noise | None, Noise]] = {}
+    found: dict[float, tuple[float, Law | None, Law]] = {}
 
     def at(t: float) -> float:
         if t not in found:
@@ -76,10 +76,10 @@ def _worthless_delta(demand: Demand) -> bool:
         return False
 
 
-def limits(demand: Demand, row: Family) -> list[Noise | None]:
+def limits(demand: Demand, row: Family) -> list[Law | None]:
     """The family's members that are Laplace and Gaussian noise for all that matters, at those families' own scales."""
     assert row.shape is not None
-    found: list[Noise | None] = []
+    found: list[Law | None] = []
     for name, build in (("laplace", row.shape.like_laplace), ("gaussian", row.shape.like_gaussian)):
         base = _plainest(demand, name) if build is not None else None
         if base is None or build is None:
@@ -91,7 +91,7 @@ def limits(demand: Demand, row: Family) -> list[Noise | None]:
 
 
 @lru_cache(maxsize=64)
-def _plainest(demand: Demand, name: str) -> Noise | None:
+def _plainest(demand: Demand, name: str) -> Law | None:
     """The demand's Laplace or Gaussian noise, without its lattice; None where there is none."""
     try:
         noise = (laplace_noise if name == "laplace" else gaussian_noise)(demand)

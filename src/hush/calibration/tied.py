@@ -10,7 +10,7 @@ import numpy as np
 from hush.calibration.demand import FINE, Demand
 from hush.calibration.scale import at_scale, least, typical
 from hush.errors import Unsupported
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
@@ -23,7 +23,7 @@ from hush.privacy import gaussian
 __all__ = ["DIRECT", "flipped_huber_kink", "gaussian_noise", "laplace_noise", "regime", "rough_size", "truncated_laplace_noise"]
 
 
-def gaussian_noise(demand: Demand) -> Noise:
+def gaussian_noise(demand: Demand) -> Law:
     if demand.delta == 0.0:
         raise Unsupported("Gaussian noise has no pure epsilon")
     reach = demand.bound.l2_bound * math.sqrt(demand.times)
@@ -37,7 +37,7 @@ def gaussian_noise(demand: Demand) -> Noise:
     return noise
 
 
-def laplace_noise(demand: Demand) -> Noise:
+def laplace_noise(demand: Demand) -> Law:
     """Laplace noise: the pure scale, and then less of it by what delta buys.
 
     As the scale falls by e^-u below the pure one, delta grows from 0 like a power of u: nearly linear in log u, so that is what is solved.
@@ -49,7 +49,7 @@ def laplace_noise(demand: Demand) -> Noise:
     if demand.delta == 0.0:
         return demand.on_lattice(Laplace(pure))
 
-    def noise_at(x: float) -> Noise:
+    def noise_at(x: float) -> Law:
         return demand.on_lattice(Laplace(pure * math.exp(-math.exp(-x))))
 
     first = max(-math.log(2.0 * demand.delta), 0.0) - 0.69 * min(demand.count, 30)
@@ -63,7 +63,7 @@ def laplace_noise(demand: Demand) -> Noise:
         return noise
 
 
-def skellam_noise(demand: Demand) -> Noise:
+def skellam_noise(demand: Demand) -> Law:
     """Skellam noise on the lattice that is asked for: the least sigma, from the Gaussian's on."""
     if demand.step is None:
         raise Unsupported("Skellam noise lives on a lattice; write step=1.0")
@@ -75,7 +75,7 @@ def skellam_noise(demand: Demand) -> Noise:
     return least(demand, lambda x: Skellam(math.exp(x), step), math.log(first), relative=FINE, tolerance=tolerance)
 
 
-def staircase_noise(demand: Demand) -> Noise:
+def staircase_noise(demand: Demand) -> Law:
     """The staircase at epsilon per one-dimensional release: pure, whatever delta is."""
     if not demand.plain:
         raise Unsupported("the staircase is proved for one linf with l0 only")
@@ -86,7 +86,7 @@ def staircase_noise(demand: Demand) -> Noise:
     return Staircase(share, demand.shift, gamma)
 
 
-def truncated_laplace_noise(demand: Demand) -> Noise:
+def truncated_laplace_noise(demand: Demand) -> Law:
     """Scale from epsilon, bound from delta: each release spends its share of delta on the uncovered edge."""
     if not demand.plain:
         raise Unsupported("truncated Laplace is proved for one linf with l0 only")
@@ -103,7 +103,7 @@ def truncated_laplace_noise(demand: Demand) -> Noise:
     raise Unsupported("truncated Laplace could not be certified for this budget")
 
 
-def truncated_staircase_noise(demand: Demand) -> Noise:
+def truncated_staircase_noise(demand: Demand) -> Law:
     """A staircase cut off where delta allows: nearly the optimum of the linear programme, without solving it (one number only)."""
     if not demand.plain or demand.count != 1 or demand.step is not None:
         raise Unsupported("step noise is calibrated for one number only")
@@ -113,7 +113,7 @@ def truncated_staircase_noise(demand: Demand) -> Noise:
     edge = math.log1p(math.expm1(min(demand.epsilon, 700.0)) / (2.0 * demand.delta)) / demand.epsilon
     if edge * cells > 50_000:
         raise Unsupported("epsilon is too small for step noise; the truncated Laplace is as good there")
-    best: tuple[float, Noise] | None = None
+    best: tuple[float, Law] | None = None
     index = np.arange(math.ceil((edge + 2.0) * cells) + cells)
     for steps in range(0, cells + 1, 2):
         level = np.floor(index / cells) + ((index % cells) >= steps)
@@ -187,7 +187,7 @@ def regime(demand: Demand) -> float:
 
 
 #: Families whose noise follows from the budget without a search for its shape.
-DIRECT: dict[str, Callable[[Demand], Noise]] = {
+DIRECT: dict[str, Callable[[Demand], Law]] = {
     "gaussian": gaussian_noise,
     "laplace": laplace_noise,
     "skellam": skellam_noise,

@@ -27,7 +27,7 @@ _NORMS = {
 _SIMPLE = tuple(row for row in FAMILIES if row.name not in ("discrete", "stepped"))
 
 
-def _noise(options: argparse.Namespace) -> hush.Noise:
+def _noise(options: argparse.Namespace) -> hush.Law:
     row = family(options.noise)
     given = {name: getattr(options, name_of(name)) for name in row.parameters}
     given = {name: value for name, value in given.items() if value is not None}

@@ -42,7 +42,7 @@ PACKAGES: dict[str, dict[str, str]] = {
     "accounting": {"dp-accounting": ">=0.4.4"},
 }
 #: delta at epsilon 1/2 for a sensitivity of 1, from the densities by forty-digit quadrature and sums (tests/test_doctor.py does it again).
-REFERENCES: dict[str, tuple[hush.Noise, float]] = {
+REFERENCES: dict[str, tuple[hush.Law, float]] = {
     "gaussian": (hush.Gaussian(2.0), 0.052440323287669662),
     "laplace": (hush.Laplace(1.0), 0.22119921692859513),
     "osgt": (hush.OSGT(1.0, 2.0), 0.084982079497046336),
@@ -243,7 +243,7 @@ def _rounding() -> str:
     return "rounds to nearest, keeps tiny numbers"
 
 
-def _delta(noise: hush.Noise, truth: float) -> str:
+def _delta(noise: hush.Law, truth: float) -> str:
     found = float(hush.delta(noise, 0.5))
     if not truth <= found <= truth * (1.0 + _LOOSEST):
         raise NotCertified(f"delta of {noise} at epsilon 0.5 came out as {found!r}, not just above {truth!r}")

@@ -16,7 +16,7 @@ import math
 from fractions import Fraction
 
 from hush.errors import Unsupported
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.gamma_difference import GammaDifference
 from hush.noise.gaussian import Gaussian
@@ -39,7 +39,7 @@ def _rounded(shape: Fraction, up: bool) -> float:
     return near if Fraction(near) <= shape else math.nextafter(near, 0.0)
 
 
-def power(noise: Noise, ratio: Fraction, *, up: bool = True) -> Noise:
+def power(noise: Law, ratio: Fraction, *, up: bool = True) -> Law:
     """The law with characteristic function phi^ratio, its scale rounded up; the noise itself at ratio 1.
 
     up=False rounds down instead: what may be claimed of a sum whose shares were rounded up.

@@ -12,7 +12,7 @@ import numpy as np
 from hush.errors import as_float, reject, whole
 from hush.federated.share import Share, share
 from hush.federated.stable import one_delta
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.numerics.figure import rounded_up
 from hush.sampling.entropy import Entropy
 
@@ -46,7 +46,7 @@ class Dropout:
 class DropoutTable:
     """Rows of `Dropout`; `str` is a table."""
 
-    noise: Noise
+    noise: Law
     parties: int
     delta: float
     rows: tuple[Dropout, ...]
@@ -67,7 +67,7 @@ class DropoutTable:
 
 
 def dropout(
-    noise: Noise,
+    noise: Law,
     parties: int,
     *,
     delta: float = 0.0,

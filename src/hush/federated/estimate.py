@@ -28,7 +28,7 @@ from hush.errors import HushError, InvalidParameter, Unsupported, as_float, one_
 from hush.federated.category import Answers
 from hush.federated.local import STEPS, Reports
 from hush.federated.unbiased import Bounded, bounded
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
 
@@ -94,7 +94,7 @@ def total(reports: Reports, *, level: float = 0.95, method: str = "auto") -> Est
     return Estimate(one.value * one.count, one.half_width * one.count, level, one.method, one.count)
 
 
-def methods(noise: Noise, count: int, level: float) -> list[str]:
+def methods(noise: Law, count: int, level: float) -> list[str]:
     """The methods that a noise has, the narrower interval first."""
     found: list[tuple[float, str]] = []
     for way in METHODS:
@@ -105,7 +105,7 @@ def methods(noise: Noise, count: int, level: float) -> list[str]:
     return [way for _, way in sorted(found)]
 
 
-def half_width(noise: Noise, count: int, *, level: float, method: str) -> float:
+def half_width(noise: Law, count: int, *, level: float, method: str) -> float:
     """Half the interval of a mean of `count` reports, in units of the range."""
     sure = as_level(level)
     one_of("method", method, METHODS)
@@ -138,7 +138,7 @@ def _bounded_width(g: Bounded, count: int, level: float) -> float:
     return min((z + more) * deviation + g.wobble(count), proved)
 
 
-def _sampled(numbers: NDArray[np.float64], noise: Noise, method: str, level: float) -> float:
+def _sampled(numbers: NDArray[np.float64], noise: Law, method: str, level: float) -> float:
     if method == "average" and math.isinf(noise.variance):
         raise Unsupported("the average of stable reports has no standard error to sample by; write method='bounded'.")
     if numbers.size < _FEW:
@@ -155,7 +155,7 @@ def _sampled(numbers: NDArray[np.float64], noise: Noise, method: str, level: flo
 
 
 @lru_cache(maxsize=4096)
-def _average_width(noise: Noise, count: int, level: float) -> float:
+def _average_width(noise: Law, count: int, level: float) -> float:
     """The w with P(|average of `count` draws| <= w) >= level."""
     beyond = 0.5 * (1.0 - level)
     if isinstance(noise, Gaussian):
@@ -168,7 +168,7 @@ def _average_width(noise: Noise, count: int, level: float) -> float:
     return _convolved(noise, count, beyond, deviation / _PER_DEVIATION) / count
 
 
-def _convolved(noise: Noise, count: int, beyond: float, step: float) -> float:
+def _convolved(noise: Law, count: int, beyond: float, step: float) -> float:
     """The least w with P(sum > w) <= beyond, for the sum of `count` draws, each rounded to a grid: that adds variance, so it errs wide."""
     reach = 10.0 * math.sqrt(count * noise.variance) + float(np.asarray(noise.isf(1e-13)))
     half = 1 << math.ceil(math.log2(reach / step + 1.0))

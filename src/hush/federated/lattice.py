@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive, reject, whole
 from hush.federated.divide import power
-from hush.noise.contract import Noise, Region
+from hush.noise.contract import Law, Region
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
 from hush.numerics.bracket import Bracket
@@ -44,7 +44,7 @@ _MOST_FOLDS = 2000
 _DARK = 45.0  # a characteristic function below e^-45 is left out, and bounded
 
 
-def beyond(noise: Noise, count: int, steps: float, step: float) -> float:
+def beyond(noise: Law, count: int, steps: float, step: float) -> float:
     """A bound on P(|S| > steps) for the sum S of `count` shares drawn on the lattice, the noise rounded to it or living on it."""
     total = power(noise, Fraction(count))
     if noise.discrete:
@@ -59,7 +59,7 @@ def beyond(noise: Noise, count: int, steps: float, step: float) -> float:
 
 
 @dataclass(frozen=True)
-class RoundedSum(Noise):
+class RoundedSum(Law):
     """The sum of `count` independent copies of a Gaussian or stable noise, each rounded to the lattice of step `step`.
 
     Guarantees: delta as a bracket that holds the hockey-stick divergence of this very law (see the module), down to about 1e-12. For the
@@ -70,7 +70,7 @@ class RoundedSum(Noise):
     True
     """
 
-    noise: Noise
+    noise: Law
     count: int
     step: float = 1.0
     lazy: InitVar[bool] = False  # leave out the checks that a table of probabilities needs
@@ -79,7 +79,7 @@ class RoundedSum(Noise):
     def __post_init__(self, lazy: bool) -> None:
         object.__setattr__(self, "count", whole("count", self.count, 1, "write RoundedSum(Gaussian(1.0), 100)"))
         object.__setattr__(self, "step", positive("step", self.step, "write RoundedSum(Gaussian(1.0), 100, step=0.1)"))
-        object.__setattr__(self, "noise", self.noise.plain() if isinstance(self.noise, Noise) else self.noise)
+        object.__setattr__(self, "noise", self.noise.plain() if isinstance(self.noise, Law) else self.noise)
         if not isinstance(self.noise, Gaussian | Stable):
             raise Unsupported(
                 f"sums of rounded shares are certified for Gaussian and Stable noise, not for {type(self.noise).__name__}; "
@@ -180,7 +180,7 @@ class RoundedSum(Noise):
         k = np.arange(n // 2, -last - 1, -1)
         return w[np.abs(k)], w[np.abs(k - n)], np.where(k <= 0, n * (w[np.abs(k)] + off), 1.0)
 
-    def _steps_in(self, shift: float) -> int:
+    def steps_in(self, shift: float) -> int:
         shift = positive("shift", shift)
         n = round(shift / self.step)
         if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
@@ -192,7 +192,7 @@ class RoundedSum(Noise):
 
     def _ends(self, epsilon: Array, shift: float) -> tuple[Array, Array]:
         """Lower and upper bounds of delta."""
-        here, there, far = self._pairs(self._steps_in(shift))
+        here, there, far = self._pairs(self.steps_in(shift))
         _, off, folded = self._table
         flat = np.asarray(epsilon, dtype=np.float64).ravel()
         low, high = np.empty(flat.size), np.empty(flat.size)
@@ -206,7 +206,7 @@ class RoundedSum(Noise):
 
     # -- the contract --------------------------------------------------------------------------------------------------
 
-    def _logpdf(self, x: Array) -> Array:
+    def log_density(self, x: Array) -> Array:
         """An estimate: privacy uses bounds instead."""
         k = np.abs(x) / self.step
         near = np.round(k)
@@ -230,7 +230,7 @@ class RoundedSum(Noise):
 
     def max_loss(self, shift: float) -> float:
         """That of one share, the others taken as known: infinite for Gaussian shares."""
-        self._steps_in(shift)
+        self.steps_in(shift)
         return self.noise.max_loss(shift)
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
@@ -264,12 +264,12 @@ class Near(Curve):
         return Bracket(np.maximum(np.asarray(found.lower) - moved, 0.0), upper)
 
 
-def saturated(noise: Noise, count: int, step: float) -> float:
+def saturated(noise: Law, count: int, step: float) -> float:
     """A bound on the chance that one of `count` draws on the lattice does not fit its word: draws saturate at +-2^62."""
     return 2.0 * count * float(np.asarray(noise.sf(2.0**61 * step)))
 
 
-def rounded_sum_curve(noise: Noise, count: int, step: float, sensitivity: Any, coordinates: int = 1) -> Curve:
+def rounded_sum_curve(noise: Law, count: int, step: float, sensitivity: Any, coordinates: int = 1) -> Curve:
     """The privacy of `count` rounded shares: on a fine lattice by a theorem, else by the certificate; and of draws that saturate.
 
     But for the terms m != 0, phi_r^n is the transform of round(T + U_1 + ... + U_(n-1)), U_i uniform on a step: post-processing of T. What

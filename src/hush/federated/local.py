@@ -21,7 +21,7 @@ from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.federated.unbiased import bounded
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import FAMILIES, in_words
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.numerics.figure import rounded_up
 from hush.privacy.vector import curve
 from hush.sampling.entropy import Entropy
@@ -47,7 +47,7 @@ class Reports:
     """
 
     steps: NDArray[np.int64] = field(repr=False)
-    noise: Noise
+    noise: Law
     low: float
     high: float
     epsilon: float
@@ -107,7 +107,7 @@ def local(
     high: float,
     *,
     delta: float = 0.0,
-    noise: str | Noise = "auto",
+    noise: str | Law = "auto",
     entropy: Entropy | None = None,
 ) -> Reports:
     """Every value clipped to [low, high], put on a lattice and noised by itself: what each person's device does.
@@ -144,10 +144,10 @@ def _held(values: Any) -> NDArray[np.float64]:
         ) from None
 
 
-def local_noise(epsilon: float, *, delta: float = 0.0, noise: str | Noise = "auto") -> Noise:
+def local_noise(epsilon: float, *, delta: float = 0.0, noise: str | Law = "auto") -> Law:
     """The noise, in units of the range, that `local` adds."""
     budget, share = one_budget(epsilon), one_delta(delta)
-    if isinstance(noise, Noise):
+    if isinstance(noise, Law):
         given = float(np.asarray(curve(noise, WHOLE_RANGE).epsilon_upper(share)))
         if given > budget:
             raise InvalidParameter(
@@ -164,8 +164,8 @@ def local_noise(epsilon: float, *, delta: float = 0.0, noise: str | Noise = "aut
     return calibrate(budget, share, WHOLE_RANGE, family=noise).noise
 
 
-def _candidates(epsilon: float, delta: float) -> list[Noise]:
-    found: list[Noise] = []
+def _candidates(epsilon: float, delta: float) -> list[Law]:
+    found: list[Law] = []
     for name in LOCAL_FAMILIES if delta > 0.0 else LOCAL_FAMILIES[:-1]:
         try:
             found.append(local_noise(epsilon, delta=delta, noise=name))
@@ -174,7 +174,7 @@ def _candidates(epsilon: float, delta: float) -> list[Noise]:
     return found
 
 
-def variance_of(noise: Noise) -> float:
+def variance_of(noise: Law) -> float:
     """The variance, in squared ranges, of one report's part in the best estimate of a mean."""
     plain = noise.plain()
     try:

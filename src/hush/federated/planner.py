@@ -13,7 +13,7 @@ from hush.federated.category import chances
 from hush.federated.estimate import METHODS, as_level, half_width
 from hush.federated.local import LOCAL_FAMILIES, local_noise, local_range
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 
 __all__ = ["Need", "ReportPlan", "answers_needed", "reports_needed"]
 
@@ -27,7 +27,7 @@ class Need:
     where none do."""
 
     family: str
-    noise: Noise | None
+    noise: Law | None
     method: str
     reports: int | None
     half_width: float
@@ -135,7 +135,7 @@ def _rows(family: str, epsilon: float, delta: float, goal: float, level: float, 
     return found
 
 
-def _fewest(noise: Noise, goal: float, level: float, method: str) -> int | None:
+def _fewest(noise: Law, goal: float, level: float, method: str) -> int | None:
     """The least n that is enough: doubling, then halving between."""
     enough = 1
     while half_width(noise, enough, level=level, method=method) > goal:

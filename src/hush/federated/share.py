@@ -14,7 +14,7 @@ from hush.errors import InvalidParameter, Unsupported, reject, whole
 from hush.federated.divide import power
 from hush.federated.lattice import rounded_sum_curve
 from hush.noise.catalogue import in_words
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.numerics.figure import rounded_up
 from hush.privacy.curve import Curve
 from hush.privacy.vector import curve
@@ -33,21 +33,21 @@ class Share:
     server and know their own shares) do; a further share is one more independent noise, so it never hurts.
     """
 
-    target: Noise
+    target: Law
     parties: int
     honest: int
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> Law:
         """The law of one share."""
         return self.sum_of(1)
 
     @property
-    def total(self) -> Noise:
+    def total(self) -> Law:
         """The law of the sum when all parties answer: more noise than `target` if fewer were counted on."""
         return self.sum_of(self.parties)
 
-    def sum_of(self, count: int) -> Noise:
+    def sum_of(self, count: int) -> Law:
         """The law of the sum of `count` shares."""
         count = whole("count", count, 1, "write share.sum_of(10)")
         return power(self.target, Fraction(count, self.honest))
@@ -110,14 +110,14 @@ def _in_words(made: Curve) -> str:
     )
 
 
-def share(noise: Noise, parties: int, *, honest: int | None = None) -> Share:
+def share(noise: Law, parties: int, *, honest: int | None = None) -> Share:
     """What each of `parties` parties adds so that the shares of `honest` of them (all, unless told) sum to exactly `noise`.
 
     >>> from hush import Stable
     >>> round(share(Stable(1.0, 10.0), 20, honest=10).total.gamma, 9)
     20.0
     """
-    if not isinstance(noise, Noise):
+    if not isinstance(noise, Law):
         raise InvalidParameter(f"noise must be a noise such as Stable(1.7, 10.0), got {noise!r}.")
     parties = whole("parties", parties, 1, "write share(noise, 100)")
     counted = parties if honest is None else whole("honest", honest, 1, "write share(noise, 100, honest=70)")

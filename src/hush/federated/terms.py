@@ -31,7 +31,7 @@ from hush.errors import InvalidParameter, Unsupported, one_of, positive, reject,
 from hush.federated.share import Share, share
 from hush.federated.stable import one_budget, one_delta
 from hush.noise.catalogue import in_words
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
 from hush.privacy.curve import Curve
@@ -76,7 +76,7 @@ class Terms:
         reach = self.clip * (2.0 if self.neighbours == "replace" else 1.0)
         return Sensitivity(l1=reach, neighbours=self.neighbours) if self.norm == "l1" else Sensitivity(l2=reach, neighbours=self.neighbours)
 
-    def parts(self, view: str) -> list[tuple[Noise, Sensitivity, int]]:
+    def parts(self, view: str) -> list[tuple[Law, Sensitivity, int]]:
         """What a ledger is charged for one round: "central", what the sum tells; "local", what the client's own message tells."""
         one_of("view", view, ("central", "local"))
         return [(self.share.target if view == "central" else self.share.noise, self.sensitivity, 1)]
@@ -202,7 +202,7 @@ def _numbers(name: str, value: Any) -> NDArray[np.float64]:
         raise InvalidParameter(f"{name} must be an array of numbers, got {type(value).__name__}.") from None
 
 
-def _log_aliasing(share_noise: Noise, parties: int, step: float) -> float:
+def _log_aliasing(share_noise: Law, parties: int, step: float) -> float:
     """The logarithm of m b (1 + b)^(m-1) + b."""
     match share_noise:
         case Gaussian(sigma):
@@ -244,7 +244,7 @@ def agree(
     one_of("noise", noise, ("stable", "gaussian"))
     one_of("neighbours", neighbours, ("add-remove", "replace"))
     reach = bound * (2.0 if neighbours == "replace" else 1.0)
-    chosen: Noise
+    chosen: Law
     if noise == "gaussian":
         if share_of == 0.0:
             raise InvalidParameter("noise='gaussian' has no pure epsilon; write delta=1e-6, or noise='stable'.")

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainc
 
 from hush.errors import Unsupported
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.laplace import Laplace
 from hush.noise.stable import Stable
 
@@ -45,7 +45,7 @@ class Bounded:
     `third` and `fourth` are the largest third and fourth cumulants over x, in absolute value: how far a sum of few g is from normal.
     """
 
-    noise: Noise
+    noise: Law
     places: tuple[float, ...]  # x_i; none for the clamp
     weights: tuple[float, ...]
     bias: float
@@ -93,7 +93,7 @@ class Bounded:
         return 0.5 + _combined(self.noise, np.asarray(self.places), np.asarray(self.weights), y - 0.5)
 
 
-def _ratios(noise: Noise, places: Array, y: Array) -> Array:
+def _ratios(noise: Law, places: Array, y: Array) -> Array:
     """f(y - x_i)/w(y), a row for each place; far out, where densities underflow, all are 1."""
     logs = np.asarray(noise.logpdf(y[None, :] - places[:, None]))
     top = logs.max(axis=0)
@@ -102,7 +102,7 @@ def _ratios(noise: Noise, places: Array, y: Array) -> Array:
     return density / density.mean(axis=0)
 
 
-def _combined(noise: Noise, places: Array, weights: Array, y: Array) -> Array:
+def _combined(noise: Law, places: Array, weights: Array, y: Array) -> Array:
     flat = y.ravel()
     out = np.empty(flat.size)
     for start in range(0, flat.size, 1 << 15):
@@ -112,7 +112,7 @@ def _combined(noise: Noise, places: Array, weights: Array, y: Array) -> Array:
 
 
 @lru_cache(maxsize=64)
-def bounded(noise: Noise) -> Bounded:
+def bounded(noise: Law) -> Bounded:
     """The g of a noise; `Unsupported` for families where the plain average is best or nothing better is worked out."""
     match noise.plain():
         case Laplace(scale):

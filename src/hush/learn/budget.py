@@ -18,7 +18,7 @@ from hush.errors import NotCertified, Unsupported
 from hush.learn import zcdp
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import FAMILIES
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.privacy import gaussian
@@ -64,7 +64,7 @@ class Part:
     mechanism: Mechanism
 
     @property
-    def charge(self) -> tuple[Noise, Sensitivity, int]:
+    def charge(self) -> tuple[Law, Sensitivity, int]:
         return self.mechanism.noise, self.mechanism.sensitivity_on_lattice, self.wish.times
 
     @property
@@ -101,14 +101,14 @@ def _check_family(wishes: tuple[Wish, ...], noise: str, delta: float, accounting
         raise Unsupported(f"sums of products take {vectors} noise at this delta, not {noise}; write noise='auto', or solver='cd'.")
 
 
-def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, accounting: str) -> tuple[Noise, ...]:
+def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, accounting: str) -> tuple[Law, ...]:
     if accounting == "zcdp":
         return tuple(_by_zcdp(epsilon, delta, wishes, wish, noise) for wish in wishes)
     if delta == 0.0:
         # a hair less, so that rounding cannot carry the sum of the parts past the promise
         return tuple(_pure(epsilon * wish.share / _HAIR, wish, noise) for wish in wishes)
     amount = float(np.asarray(gaussian.sigma(epsilon, delta))) * _UP
-    gaussians: list[Noise] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
+    gaussians: list[Law] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, noise):
             others = [(law, w.bound, w.times) for law, w in zip(gaussians, wishes, strict=True) if w is not wish]
@@ -124,7 +124,7 @@ def _is_gaussian(epsilon: float, amount: float, wish: Wish, noise: str) -> bool:
     return noise == "gaussian" or (noise == "auto" and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND)
 
 
-def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[tuple[Noise, Sensitivity, int]]) -> Noise | None:
+def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[tuple[Law, Sensitivity, int]]) -> Law | None:
     """The family's best shape for the whole budget, then enlarged until it fits beside the other parts; None if it never does."""
     law = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).noise
     if not others:
@@ -145,13 +145,13 @@ def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others
     return law.scaled(high)
 
 
-def _pure(epsilon: float, wish: Wish, noise: str) -> Noise:
+def _pure(epsilon: float, wish: Wish, noise: str) -> Law:
     """delta = 0: every part has its own epsilon, and they add up."""
     family = noise if wish.pure.is_box and noise != "auto" else None
     return calibrate(epsilon, 0.0, wish.pure, family=family, times=wish.times).noise
 
 
-def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish, noise: str) -> Noise:
+def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish, noise: str) -> Law:
     if noise not in ("gaussian", "flipped_huber"):
         raise Unsupported(f"zCDP accounting has a theorem for gaussian and flipped_huber, not for {noise!r}; write accounting='exact'.")
     whole_eta = zcdp.eta_left(epsilon, delta) if delta > 0.0 else 0.0
@@ -175,7 +175,7 @@ def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
     return 1.0 - last.noise.variance / _by_zcdp(last.claim[0], last.claim[1], wishes, wishes[-1], family).variance
 
 
-def _mechanism(wish: Wish, noise: Noise, epsilon: float, delta: float) -> Mechanism:
+def _mechanism(wish: Wish, noise: Law, epsilon: float, delta: float) -> Mechanism:
     """On a lattice: single numbers on one that divides their bound, vectors of whole numbers on the whole numbers."""
     bound = wish.pure if delta == 0.0 else wish.bound
     plan = Plan(noise, "", epsilon, delta, bound, wish.times, "variance", "dp", None, ())

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, within
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.laplace import Laplace
 from hush.privacy.renyi import best_epsilon, renyi
 from hush.sampling.ball import precision
@@ -34,7 +34,7 @@ from hush.sensitivity import Sensitivity
 __all__ = ["Charges", "Runs", "any_of", "largest_base", "run_divergence", "split"]
 
 #: What a run releases: (noise, sensitivity, times) of all its parts.
-Charges = tuple[tuple[Noise, Sensitivity, int], ...]
+Charges = tuple[tuple[Law, Sensitivity, int], ...]
 Divergence = Callable[[float], float]
 
 _UP = 1.0 + 1e-12  # covers the rounding of the closed forms below
@@ -128,7 +128,7 @@ def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
     return largest
 
 
-def _divergence(noise: Noise, order: float, bound: Sensitivity) -> float:
+def _divergence(noise: Law, order: float, bound: Sensitivity) -> float:
     if isinstance(noise, Laplace) and not bound.is_box and bound.l1 is not None:
         return renyi(noise, order, bound.l1)  # the whole move in one coordinate dominates every other
     found = renyi(noise, order, bound)

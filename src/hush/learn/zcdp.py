@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from hush.errors import Unsupported, budgets, deltas, whole
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
@@ -37,7 +37,7 @@ def gaussian(epsilon: float, delta: float, times: int, *, kept: float = 0.0) -> 
     return Gaussian(math.sqrt(whole("times", times) / (2.0 * (eta_left(*_budget(epsilon, delta)) - kept))) * _UP)
 
 
-def flipped_huber(epsilon: float, delta: float, times: int, *, kept: float = 0.0) -> Noise:
+def flipped_huber(epsilon: float, delta: float, times: int, *, kept: float = 0.0) -> Law:
     """The least-variance flipped Huber noise by Theorem 9: alpha = R^-1(xi/eta), gamma = sqrt(times/(2 eta)), best over xi.
 
     R(a) = a^2 up to 1 and 2a - 1 beyond. The best xi is always an end: xi = 0 is the Gaussian; xi = epsilon is not attained and means
@@ -49,7 +49,7 @@ def flipped_huber(epsilon: float, delta: float, times: int, *, kept: float = 0.0
     budget, share = _budget(epsilon, delta)
     count = whole("times", times)
     most = _largest_xi(budget, share, kept)
-    found: list[Noise] = [gaussian(budget, share, count, kept=kept), Laplace(count / most * _UP)]
+    found: list[Law] = [gaussian(budget, share, count, kept=kept), Laplace(count / most * _UP)]
     for xi in most * (1.0 - np.geomspace(1e-9, 1.0, 60)[:-1]):  # inner points, in case an end is not the best after all
         eta = eta_left(budget, share, float(xi)) - kept
         if eta <= 0.0:

@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.ledger.entry import Amount, Cap, Entry, Part
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
@@ -151,7 +151,7 @@ def _check_company(key: Key, before: Mapping[Key, int], other: Key) -> None:
 @lru_cache(maxsize=512)
 def pure_epsilon(key: Key) -> Fraction | None:
     """The pure epsilon of one release, as an upper bound; None where there is none."""
-    if isinstance(key[0], Noise) and key[1].is_box:
+    if isinstance(key[0], Law) and key[1].is_box:
         parts = [(_pure_of_one(key[0], shift), count) for shift, count in key[1].shifts]
     else:
         curve = compose([(*key, 1)])
@@ -165,7 +165,7 @@ def pure_epsilon(key: Key) -> Fraction | None:
     return total
 
 
-def _pure_of_one(noise: Noise, shift: float) -> Fraction | None:
+def _pure_of_one(noise: Law, shift: float) -> Fraction | None:
     if isinstance(noise, Laplace):
         return Fraction(shift) / Fraction(noise.scale)  # exactly
     if isinstance(noise, Discrete) and isinstance(noise.noise, Laplace):  # exactly too, for the whole steps that the shift stands for

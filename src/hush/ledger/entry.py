@@ -16,7 +16,7 @@ from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, non_negative, reject, whole
 from hush.noise.catalogue import EVERY, from_plain_values, plain_values
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.privacy.exchange import Imported
 from hush.privacy.subsampling import Subsampled
 from hush.sensitivity import Sensitivity
@@ -99,9 +99,9 @@ def printable(text: str, longest: int | None = None) -> str:
 
 def as_parts(value: Any) -> tuple[Part, ...]:
     """One part or a list of parts, checked: (noise, sensitivity, times) with a default of 1 for the last two, or (subsampled, times)."""
-    starts = isinstance(value, tuple) and value and isinstance(value[0], Noise | Subsampled | Imported)
+    starts = isinstance(value, tuple) and value and isinstance(value[0], Law | Subsampled | Imported)
     try:
-        rows = [value] if starts or isinstance(value, Noise | Subsampled | Imported) else list(value)
+        rows = [value] if starts or isinstance(value, Law | Subsampled | Imported) else list(value)
     except TypeError as failure:
         raise reject("parts", value, "a list of releases", "write [(Gaussian(1.0), 1.0, 1)]") from failure
     if not rows:
@@ -118,7 +118,7 @@ def _part(row: Any) -> Part:
         if len(items) > 2:
             raise InvalidParameter("a subsampled release is (subsampled, times): its sensitivity is already inside.")
         return first, whole("times", items[1] if len(items) == 2 else 1)
-    if not isinstance(first, Noise):
+    if not isinstance(first, Law):
         raise reject("noise", first, "a noise family", "write for example [(Gaussian(1.0), 1.0, 1)]")
     if not any(row.type is type(first) for row in EVERY):
         raise Unsupported(f"{type(first).__name__} is not in the catalogue, so a ledger cannot write it down; add it there.")

@@ -187,7 +187,7 @@ class Asinh(LogConcave):
         object.__setattr__(self, "scale", positive("scale", self.scale, hint))
 
     @property
-    def _unit(self) -> float:
+    def unit(self) -> float:
         return self.scale
 
     def _energy(self, y: Twofold) -> Twofold:
@@ -195,14 +195,14 @@ class Asinh(LogConcave):
         root = (y * y + 1.0).sqrt()
         return y * (log_twofold(y + root) - y / (root + 1.0)) * self.kappa
 
-    def _log_density(self, y: Twofold) -> Twofold:
+    def unit_log_density(self, y: Twofold) -> Twofold:
         return -math.log(2.0 * _law(self.kappa).centre) - self._energy(y)
 
-    def _mills(self, y: Array) -> Array:
+    def unit_mills(self, y: Array) -> Array:
         y = np.asarray(y, dtype=np.float64)
         return _law(self.kappa).at(0, np.arcsinh(y.ravel())).reshape(y.shape)
 
-    def _drop(self, y: Array, d: Array) -> Array:
+    def unit_drop(self, y: Array, d: Array) -> Array:
         y, d = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(d, dtype=np.float64))
         return _law(self.kappa).drop(y.ravel(), d.ravel()).reshape(y.shape)
 
@@ -215,7 +215,7 @@ class Asinh(LogConcave):
         loss = a * turn + gap * (low - total / (root_a + root_b))
         return epsilon - self.kappa * loss, self.kappa * np.where(y >= 0.0, turn, turn + 2.0 * low)
 
-    def _crossing(self, epsilon: Array, d: Twofold) -> Twofold:
+    def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
         """The loss is concave in m = y + d/2 and at most d U'(m), so the m with d U'(m) = epsilon is at or before the root."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         start = np.sinh(np.minimum(epsilon / (self.kappa * float(d.hi)), 330.0)) - 0.5 * float(d.hi)

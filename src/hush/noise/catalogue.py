@@ -12,7 +12,7 @@ import numpy as np
 
 from hush.errors import InvalidParameter, Unsupported, one_of
 from hush.noise.asinh import Asinh
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
@@ -38,14 +38,14 @@ class Shape:
     tell: a family must not lose to its own special case. `start` guesses t from r, the variance of pure Laplace over Gaussian noise.
     """
 
-    build: Callable[[float], Noise]
+    build: Callable[[float], Law]
     low: float
     high: float
     stride: float
     start: Callable[[float], float]
     logarithmic: bool = True
-    like_laplace: Callable[[float], Noise] | None = None
-    like_gaussian: Callable[[float], Noise] | None = None
+    like_laplace: Callable[[float], Law] | None = None
+    like_gaussian: Callable[[float], Law] | None = None
 
     def value(self, t: float) -> float:
         """The shape parameter itself."""
@@ -57,7 +57,7 @@ class Family:
     """A row of the catalogue. `parameters` are the constructor's, in order; `proofs` names the sensitivities with a theorem."""
 
     name: str
-    type: type[Noise]
+    type: type[Law]
     parameters: tuple[str, ...]
     paper: str
     proofs: tuple[str, ...]
@@ -109,7 +109,7 @@ _BOX = ("linf with l0",)
 _DRAWN = {"discrete": "table", "skellam": "difference of counts", "polya_difference": "difference of counts"}
 
 
-def _row(name: str, kind: type[Noise], parameters: tuple[str, ...], paper: str, proofs: tuple[str, ...] = _BOX) -> Family:
+def _row(name: str, kind: type[Law], parameters: tuple[str, ...], paper: str, proofs: tuple[str, ...] = _BOX) -> Family:
     return Family(name, kind, parameters, paper, proofs, _DRAWN.get(name, "quantile"), _SHAPES.get(name))
 
 
@@ -145,7 +145,7 @@ def family(name: str) -> Family:
     return next(row for row in EVERY if row.name == name)
 
 
-def plain_values(noise: Noise) -> dict[str, Any]:
+def plain_values(noise: Law) -> dict[str, Any]:
     """The noise as its family name and numbers, for JSON and for the ledger; `from_plain_values` reads it back, bit for bit.
 
     >>> plain_values(Discrete(Gaussian(2.0)))
@@ -155,10 +155,10 @@ def plain_values(noise: Noise) -> dict[str, Any]:
     if row is None:
         raise Unsupported(f"{type(noise).__name__} is not in the catalogue and cannot be written down; add a row to hush.noise.catalogue.")
     values = {name: getattr(noise, name) for name in row.parameters}
-    return {"family": row.name} | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
+    return {"family": row.name} | {name: plain_values(v) if isinstance(v, Law) else v for name, v in values.items()}
 
 
-def in_words(noise: Noise) -> str:
+def in_words(noise: Law) -> str:
     """The noise on one line, its numbers to six digits: for people; `repr` has every digit.
 
     >>> in_words(Laplace(1.0 / 3.0))
@@ -167,7 +167,7 @@ def in_words(noise: Noise) -> str:
     return re.sub(r"\d+\.\d{5,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.6g}", str(noise))
 
 
-def from_plain_values(values: Mapping[str, Any]) -> Noise:
+def from_plain_values(values: Mapping[str, Any]) -> Law:
     """The noise that `plain_values` wrote down.
 
     >>> from_plain_values({"family": "laplace", "scale": 2.0})

@@ -1,16 +1,18 @@
-"""What every noise family answers.
+"""What every noise answers: `Noise` is added to a vector of numbers, `Law` is the noise of one number.
 
-A noise is a frozen dataclass of plain parameters, symmetric about zero and (unless it says otherwise) unimodal. A family supplies
-the few private hooks marked below; everything public derives from them here, so that all families behave alike:
+A noise is a frozen dataclass of plain parameters. A `Law` is symmetric about zero; added to a vector it means independent copies, one
+for each number. A joint noise is a `Noise` of a fixed `dimension` whose numbers depend on each other. A law supplies the hooks below;
+everything else derives from them here, so that all laws behave alike:
 
     hook               meaning
-    _logpdf(x)         log density (log probability of the lattice point for a discrete family)
-    _logsf(x)          log P(X > x) for x >= 0
-    _isf(v)            the x >= 0 with P(X > x) = v, for 0 < v <= 1/2
+    log_density(x)     log density (log probability of the lattice point for a discrete law)
+    log_tail(x)        log P(X > x) for x >= 0
+    inverse_tail(v)    the x >= 0 with P(X > x) = v, for 0 < v <= 1/2
     exceeds(e, s)      the Region where f(x) > e^e f(x - s), for e >= 0
     surplus(R, e, s)   the sum over R's intervals I of P(I) - e^e P(I - s), each term free of cancellation
+    worst_shifts(s)    the shifts in (0, s] of which one has the largest divergence: (s,) for every unimodal law
 
-`surplus` on the region `exceeds` is the hockey-stick divergence: the one number privacy is made of.
+`surplus` on the region `exceeds` is the hockey-stick divergence, from which every privacy number follows.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from hush.numerics.bracket import unwrap
 from hush.numerics.quadrature import panels
 from hush.numerics.twofold import Twofold
 
-__all__ = ["Noise", "Region"]
+__all__ = ["Law", "Noise", "Region"]
 
 Array = NDArray[np.float64]
 
@@ -64,25 +66,79 @@ class Region:
 
 
 class Noise:
-    """A symmetric additive noise; see the module's table for what a family supplies."""
+    """What is added to d numbers: independent copies of a `Law` (dimension None: as many as there are numbers), or a joint noise.
+
+    A joint noise of `dimension` numbers supplies `marginal`, `covariance`, `scaled`, `pair` and `lattice_draws`; a `Law` has them.
+    """
+
+    #: how many numbers the noise is made for; None where it is drawn independently for each number, however many there are
+    dimension: int | None = None
+    #: the law sits on a lattice of its own `step`
+    discrete: ClassVar[bool] = False
+
+    @property
+    def marginal(self) -> Law:
+        """The law of the noise of one number."""
+        raise Unsupported(f"{type(self).__name__} has no marginal law here.")
+
+    @property
+    def variance(self) -> Any:
+        """E X^2 of one number; an array where numbers differ."""
+        return self.marginal.variance
+
+    @property
+    def covariance(self) -> Array:
+        """E X X^T, a matrix of dimension times dimension."""
+        raise Unsupported(f"{type(self).__name__} has no covariance here.")
+
+    def scaled(self, k: float) -> Self:
+        """The noise of k X, k > 0."""
+        raise Unsupported(f"{type(self).__name__} cannot be scaled.")
+
+    def widened(self, k: float) -> Self:
+        """A noise k times as wide that can replace this one: on the same lattice, where the noise has one."""
+        return self.scaled(k)
+
+    def plain(self) -> Noise:
+        """The simplest family's member with exactly this law: a Gaussian or Laplace noise under another name, or itself."""
+        return self
+
+    def pair(self, sensitivity: Any) -> Any:
+        """The privacy curve under a sensitivity, proved by the noise's own theorem; None where it has none for this sensitivity."""
+        return None
+
+    def lattice_draws(self, bits: Any, count: int, step: float) -> NDArray[np.int64]:
+        """`count` exact draws of a joint noise, in whole steps: an array of shape (count, dimension), a function of the bits alone."""
+        raise Unsupported(f"{type(self).__name__} has no exact draw here.")
+
+
+class Law(Noise):
+    """The symmetric noise of one number; see the module's table for the hooks that a law supplies."""
 
     #: log f is concave: the privacy loss is monotone and the exceeding region a half line.
     log_concave: ClassVar[bool] = False
-    #: the law sits on a lattice; pdf means the probability of a point.
-    discrete: ClassVar[bool] = False
     #: relative error that `surplus` keeps, ten times what the dense check against 40-digit arithmetic shows.
     relative_error: ClassVar[float] = 1e-12
 
     # -- hooks -----------------------------------------------------------------------------------------------
 
-    def _logpdf(self, x: Array) -> Array:
+    def log_density(self, x: Array) -> Array:
         raise Unsupported(f"{type(self).__name__} has no density here.")
 
-    def _logsf(self, x: Array) -> Array:
+    def log_tail(self, x: Array) -> Array:
         raise Unsupported(f"{type(self).__name__} has no distribution function here.")
 
-    def _isf(self, v: Array) -> Array:
+    def inverse_tail(self, v: Array) -> Array:
         raise Unsupported(f"{type(self).__name__} has no quantile here.")
+
+    def worst_shifts(self, shift: float) -> tuple[float, ...]:
+        """The shifts in (0, shift] of which one has the largest divergence at every epsilon: the full shift for a unimodal law."""
+        return (shift,)
+
+    @property
+    def marginal(self) -> Law:
+        """The law itself."""
+        return self
 
     @property
     def variance(self) -> float:
@@ -114,12 +170,8 @@ class Noise:
         """The largest |x| with a density, often infinite."""
         return math.inf
 
-    def scaled(self, k: float) -> Self:
-        """The law of k X, k > 0."""
-        raise Unsupported(f"{type(self).__name__} cannot be scaled.")
-
-    def plain(self) -> Noise:
-        """The simplest family's member with exactly this law: a Gaussian or Laplace noise under another name, or itself."""
+    def plain(self) -> Law:
+        """The simplest family's member with exactly this law: a Gaussian or Laplace law under another name, or itself."""
         return self
 
     def max_loss(self, shift: float) -> float:
@@ -153,13 +205,13 @@ class Noise:
         return (total * region.weight).sum(axis=-1)
 
     def _surplus_between(self, low: float, high: float, epsilon: float, shift: float) -> float:
-        points, weights = panels(low, high, self._cuts(shift))
-        here, there = self._logpdf(points), self._logpdf(points - shift)
+        points, weights = panels(low, high, self.cuts(shift))
+        here, there = self.log_density(points), self.log_density(points - shift)
         with np.errstate(invalid="ignore", under="ignore"):
             share = -np.expm1(np.where(np.isneginf(there), -np.inf, epsilon + there - here))
         return float(np.sum(weights * np.exp(here) * np.maximum(share, 0.0)))
 
-    def _cuts(self, shift: float) -> Array:
+    def cuts(self, shift: float) -> Array:
         kinks = np.array(self.kinks, dtype=np.float64)
         mirrored = np.concatenate([-kinks, kinks])
         return np.unique(np.concatenate([mirrored, mirrored + shift]))
@@ -173,25 +225,25 @@ class Noise:
 
     def logpdf(self, x: Any) -> Any:
         """log of the density."""
-        return unwrap(self._logpdf(reals("x", x)))
+        return unwrap(self.log_density(reals("x", x)))
 
     def pdf(self, x: Any) -> Any:
         """The density (for a discrete family the probability of the point)."""
         with np.errstate(under="ignore"):
-            return unwrap(np.exp(self._logpdf(reals("x", x))))
+            return unwrap(np.exp(self.log_density(reals("x", x))))
 
     def logsf(self, x: Any) -> Any:
         """log P(X > x)."""
         x = reals("x", x)
         with np.errstate(under="ignore", divide="ignore"):
-            beyond = self._logsf(np.abs(x))
+            beyond = self.log_tail(np.abs(x))
             return unwrap(np.where(x >= 0.0, beyond, np.log1p(-np.exp(np.minimum(beyond, 0.0)))))
 
     def sf(self, x: Any) -> Any:
         """P(X > x)."""
         x = reals("x", x)
         with np.errstate(under="ignore"):
-            beyond = np.exp(self._logsf(np.abs(x)))
+            beyond = np.exp(self.log_tail(np.abs(x)))
         return unwrap(np.where(x >= 0.0, beyond, 1.0 - beyond))
 
     def logcdf(self, x: Any) -> Any:
@@ -207,7 +259,7 @@ class Noise:
         u = probabilities("u", u)
         tail = np.minimum(u, 1.0 - u)  # 1 - u is exact for u >= 1/2
         inside = tail > 0.0
-        x = np.where(inside, self._isf(np.where(inside, tail, 0.5)), self.support)
+        x = np.where(inside, self.inverse_tail(np.where(inside, tail, 0.5)), self.support)
         return unwrap(np.where(u <= 0.5, x, -x))
 
     def ppf(self, u: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Noise that lives on a lattice, analysed by its own sums."""
+"""Law that lives on a lattice, analysed by its own sums."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.lattice import MOST_POINTS, Lattice
@@ -35,7 +35,7 @@ class Discrete(Lattice):
     27.673837291
     """
 
-    noise: Noise
+    noise: Law
     step: float = 1.0
 
     def __post_init__(self) -> None:
@@ -52,47 +52,47 @@ class Discrete(Lattice):
 
     # -- the table: points 0, 1, 2, ... of the half line ---------------------------------------------------------------
 
-    def _log_weights(self, k: Array) -> Twofold:
+    def log_weights(self, k: Array) -> Twofold:
         """log of the unnormalised probability of point k >= 0, relative to point 0, twofold."""
         base = self.noise
         assert isinstance(base, LogConcave)
-        y = Twofold(k) * self.step / base._unit
-        fall = base._log_density(y) - base._log_density(Twofold(0.0))
+        y = Twofold(k) * self.step / base.unit
+        fall = base.unit_log_density(y) - base.unit_log_density(Twofold(0.0))
         inside = k * self.step <= base.support
         return fall.where(inside, -np.inf)
 
     @cached_property
-    def _points(self) -> int:
+    def points(self) -> int:
         reach = min(self.noise.support, self.noise.isf(5e-324) * 1.01)
         return int(reach / self.step) + 2
 
     @cached_property
     def _log_table(self) -> Twofold:
-        return self._log_weights(np.arange(self._points, dtype=np.float64))
+        return self.log_weights(np.arange(self.points, dtype=np.float64))
 
     @cached_property
-    def _total(self) -> float:
+    def total_weight(self) -> float:
         with np.errstate(under="ignore"):
             weights = self._log_table.exp()
         return math.fsum(weights) * 2.0 - float(weights[0])
 
     @cached_property
-    def _masses(self) -> Array:
+    def masses(self) -> Array:
         with np.errstate(under="ignore"):
-            return self._log_table.exp() / self._total
+            return self._log_table.exp() / self.total_weight
 
-    def _log_mass(self, k: Array) -> Array:
-        return self._log_weights(k).value() - math.log(self._total)
+    def log_mass(self, k: Array) -> Array:
+        return self.log_weights(k).value() - math.log(self.total_weight)
 
     @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
-    def _losses(self, n: int) -> tuple[Array, Array]:
+    def losses(self, n: int) -> tuple[Array, Array]:
         """Losses log p(k)/p(k - n) at k = n/2, then downwards, and the probabilities there (losses rise along the way)."""
-        k = np.arange(math.floor(n / 2), -self._points, -1, dtype=np.float64)
-        here, there = self._log_weights(np.abs(k)), self._log_weights(np.abs(k - n))
+        k = np.arange(math.floor(n / 2), -self.points, -1, dtype=np.float64)
+        here, there = self.log_weights(np.abs(k)), self.log_weights(np.abs(k - n))
         with np.errstate(invalid="ignore", under="ignore"):
             beyond = np.isneginf(there.hi)
             loss = np.where(beyond, np.inf, (here - there.where(~beyond, 0.0)).value())
-            mass = here.exp() / self._total
+            mass = here.exp() / self.total_weight
         on = np.isfinite(here.hi)
         return loss[on], mass[on]
 
@@ -113,5 +113,5 @@ class Discrete(Lattice):
         return self.noise.atoms(shift) if isinstance(self.noise, Laplace) else ()
 
     def max_loss(self, shift: float) -> float:
-        self._steps_in(shift)
+        self.steps_in(shift)
         return self.noise.max_loss(shift)

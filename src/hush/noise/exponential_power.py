@@ -215,21 +215,21 @@ class ExponentialPower(LogConcave):
         object.__setattr__(self, "scale", positive("scale", self.scale, hint))
 
     @property
-    def _unit(self) -> float:
+    def unit(self) -> float:
         return self.scale
 
-    def _log_density(self, y: Twofold) -> Twofold:
+    def unit_log_density(self, y: Twofold) -> Twofold:
         return -math.log(2.0 * _shape(self.p).centre) - _power(y, self.p)
 
-    def _mills(self, y: Array) -> Array:
+    def unit_mills(self, y: Array) -> Array:
         y = np.asarray(y, dtype=np.float64)
         return _shape(self.p).mills(y.ravel()).reshape(y.shape)
 
-    def _drop(self, y: Array, d: Array) -> Array:
+    def unit_drop(self, y: Array, d: Array) -> Array:
         y, d = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(d, dtype=np.float64))
         return _shape(self.p).drop(y.ravel(), d.ravel()).reshape(y.shape)
 
-    def _crossing(self, epsilon: Array, d: Twofold) -> Twofold:
+    def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
         """The loss is concave in m = y + d/2 for p <= 2 and at most d U'(m); convex, and at least that, beyond: the m with
         d U'(m) = epsilon starts Newton's steps on the side from which they never cross the root."""
         epsilon = np.asarray(epsilon, dtype=np.float64)

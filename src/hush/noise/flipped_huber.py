@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainc, log_ndtr, ndtri_exp
 
 from hush.errors import non_negative, positive, reals
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.log_concave import LogConcave
 from hush.numerics.bracket import unwrap
@@ -47,7 +47,7 @@ class FlippedHuber(LogConcave):
     # -- in units of gamma: b = alpha/gamma, rho(y) = b y for y <= b and (y^2 + b^2)/2 beyond ---------------------
 
     @property
-    def _unit(self) -> float:
+    def unit(self) -> float:
         return self.gamma
 
     @cached_property
@@ -72,12 +72,12 @@ class FlippedHuber(LogConcave):
         b = float(self._b.hi)
         return float(mean_excess(b)) / b if b > 0.0 else math.inf
 
-    def _log_density(self, y: Twofold) -> Twofold:
+    def unit_log_density(self, y: Twofold) -> Twofold:
         past = y - self._b
         past = past.where(past.hi > 0.0, 0.0)
         return self._log_peak - (self._b * y + (past * past).halved())  # (y^2 + b^2)/2 = b y + (y - b)^2/2
 
-    def _mills(self, y: Array) -> Array:
+    def unit_mills(self, y: Array) -> Array:
         y = np.asarray(y, dtype=np.float64)
         b = float(self._b.hi)
         if b == 0.0:
@@ -87,7 +87,7 @@ class FlippedHuber(LogConcave):
             centre = -np.expm1(-b * (b - inside)) / b + np.exp(-b * (b - inside)) * float(mills(b))
         return np.where(y < b, centre, mills(np.maximum(y, b)))
 
-    def _drop(self, y: Array, d: Array) -> Array:
+    def unit_drop(self, y: Array, d: Array) -> Array:
         """R is 1/b - (1/b - M(b)) e^(-b(b-y)) up to b and M(y) beyond: two positive falls."""
         b = float(self._b.hi)
         y, d = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(d, dtype=np.float64))
@@ -98,7 +98,7 @@ class FlippedHuber(LogConcave):
             fall = self._hollow * np.exp(-b * (np.maximum(b - y, 0.0) - inner)) * -np.expm1(-b * inner)
         return fall + drop(np.maximum(y, b), d - inner)
 
-    def _crossing(self, epsilon: Array, d: Twofold) -> Twofold:
+    def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
         """Where the loss rho(y + d) - rho(y) equals epsilon, piece by piece (FH paper, eq. 15).
 
         Written from the outside in: both points in Gaussian tails on one side; centre against tail on one side (y < b < y + d); both in
@@ -195,7 +195,7 @@ class FlippedHuber(LogConcave):
     def kinks(self) -> tuple[float, ...]:
         return (0.0, self.alpha) if self.alpha > 0.0 else ()
 
-    def plain(self) -> Noise:
+    def plain(self) -> Law:
         return Gaussian(self.gamma) if self.alpha == 0.0 else self
 
     def scaled(self, k: float) -> FlippedHuber:

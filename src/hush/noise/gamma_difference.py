@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainc, gammaln, kve, log_ndtr
 
 from hush.errors import epsilons, positive, reject
-from hush.noise.contract import Noise, Region
+from hush.noise.contract import Law, Region
 from hush.noise.laplace import Laplace
 from hush.numerics.quadrature import gauss
 
@@ -39,7 +39,7 @@ _FURTHEST = 2000.0  # scales: no float holds the probability beyond
 
 
 @dataclass(frozen=True)
-class GammaDifference(Noise):
+class GammaDifference(Law):
     """scale (G - G') with G, G' independent gamma variables of shape r > 0: characteristic function (1 + (scale t)^2)^(-r).
 
     f(x) = |y|^(r - 1/2) K_(r-1/2)(|y|) / (scale sqrt(pi) Gamma(r) 2^(r-1/2)),  y = x/scale.  Shape 1 is the Laplace law.
@@ -88,7 +88,7 @@ class GammaDifference(Noise):
             out[part] = top[:, 0] + np.log(total * span[:, 0]) - gammaln(r)
         return out
 
-    def _log_density(self, y: Array) -> Array:
+    def unit_log_density(self, y: Array) -> Array:
         """log f at y >= 0 scales, for unit scale."""
         r = self.shape
         y = np.asarray(y, dtype=np.float64)
@@ -138,11 +138,11 @@ class GammaDifference(Noise):
                 out[part] = (below * np.exp(v - np.exp(2.0 * v))).sum(axis=1) * (0.1 / math.sqrt(math.pi))
         return out
 
-    def _logpdf(self, x: Array) -> Array:
+    def log_density(self, x: Array) -> Array:
         with np.errstate(over="ignore"):
-            return self._log_density(np.abs(x) / self.scale) - math.log(self.scale)
+            return self.unit_log_density(np.abs(x) / self.scale) - math.log(self.scale)
 
-    def _logsf(self, x: Array) -> Array:
+    def log_tail(self, x: Array) -> Array:
         with np.errstate(over="ignore"):
             return self._log_tail(np.abs(x) / self.scale)
 
@@ -152,7 +152,7 @@ class GammaDifference(Noise):
         y = np.concatenate([np.linspace(-660.0, -3.0, 800), np.log(np.linspace(0.05, 740.0 + 8.0 * self.shape, 4000))])
         return y, self._log_tail(np.exp(y))
 
-    def _isf(self, v: Array) -> Array:
+    def inverse_tail(self, v: Array) -> Array:
         v = np.asarray(v, dtype=np.float64)
         target = np.log(v).ravel()
         log_y, ladder = self._ladder
@@ -161,7 +161,7 @@ class GammaDifference(Noise):
         y = np.exp(guess)
         for _ in range(4):
             tail = self._log_tail(y)
-            slope = np.exp(np.clip(self._log_density(y) - tail, -700.0, 700.0)) * y
+            slope = np.exp(np.clip(self.unit_log_density(y) - tail, -700.0, 700.0)) * y
             y = y * np.exp(np.clip((tail - target) / np.maximum(slope, 1e-300), -1.0, 1.0))
         return np.where(inside, y, 0.0).reshape(v.shape) * self.scale
 
@@ -180,7 +180,7 @@ class GammaDifference(Noise):
     def kinks(self) -> tuple[float, ...]:
         return (0.0,)
 
-    def plain(self) -> Noise:
+    def plain(self) -> Law:
         return Laplace(self.scale) if self.shape == 1.0 else self
 
     def scaled(self, k: float) -> GammaDifference:
@@ -195,12 +195,12 @@ class GammaDifference(Noise):
             return s
         if self.shape <= 0.5:
             return math.inf
-        return (self._log_centre - float(self._log_density(np.array([s]))[0])) * (1.0 + 1e-12) + 1e-12
+        return (self._log_centre - float(self.unit_log_density(np.array([s]))[0])) * (1.0 + 1e-12) + 1e-12
 
     @lru_cache(maxsize=64)  # noqa: B019 - frozen
     def _cap(self, s: float) -> float:
         """The loss at the innermost point that floats reach: beyond, delta is bounded by its value here."""
-        return float((self._log_density(np.array([_LEAST])) - self._log_density(np.array([s])))[0])
+        return float((self.unit_log_density(np.array([_LEAST])) - self.unit_log_density(np.array([s])))[0])
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
@@ -222,17 +222,17 @@ class GammaDifference(Noise):
         low, high = np.zeros_like(epsilon), np.full_like(epsilon, _FURTHEST)
         for _ in range(70):
             t = 0.5 * (low + high)
-            above = self._log_density(np.abs(0.5 * s - t)) - self._log_density(0.5 * s + t) > epsilon - _SLACK
+            above = self.unit_log_density(np.abs(0.5 * s - t)) - self.unit_log_density(0.5 * s + t) > epsilon - _SLACK
             low, high = np.where(above, low, t), np.where(above, t, high)
         reached = high < _FURTHEST
         return np.where(reached, -np.inf, 0.0), np.where(reached, 0.5 * s - high, 0.0)
 
     def _interval(self, epsilon: Array, s: float) -> tuple[Array, Array]:
         """r < 1: the loss falls on either side of 0, to 0 at s/2 and to the limit s far on the left."""
-        upper = _outermost(lambda x: self._log_density(x) - self._log_density(s - x), epsilon, 0.5 * s)
-        left = _outermost(lambda x: self._log_density(x) - self._log_density(x + s), epsilon, _FURTHEST)
+        upper = _outermost(lambda x: self.unit_log_density(x) - self.unit_log_density(s - x), epsilon, 0.5 * s)
+        left = _outermost(lambda x: self.unit_log_density(x) - self.unit_log_density(x + s), epsilon, _FURTHEST)
         lower = np.where((epsilon <= s) | (left >= 0.999 * _FURTHEST), -np.inf, -left)
-        some = self._log_density(upper) - self._log_density(s - upper) >= epsilon - 1e-9
+        some = self.unit_log_density(upper) - self.unit_log_density(s - upper) >= epsilon - 1e-9
         return np.where(some, lower, 0.0), np.where(some, upper, 0.0)
 
     def error_at(self, epsilon: Array, shift: float) -> Array | float:
@@ -287,7 +287,7 @@ class GammaDifference(Noise):
             beyond = np.where(bounded[~short], self._log_tail(near[~short] + width[~short]), -np.inf)
             out[~short] = tail + np.log(-np.expm1(np.minimum(beyond - tail, -1e-300)))
             nodes, weights = gauss(16)
-            density = self._log_density(near[short, None] + width[short, None] * nodes)
+            density = self.unit_log_density(near[short, None] + width[short, None] * nodes)
             out[short] = np.log((np.exp(density) * weights).sum(axis=1)) + np.log(width[short])
         return out
 

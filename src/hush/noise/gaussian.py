@@ -29,7 +29,7 @@ class Gaussian(GaussianTailed):
         object.__setattr__(self, "sigma", positive("sigma", self.sigma, "write Gaussian(1.0)"))
 
     @property
-    def _unit(self) -> float:
+    def unit(self) -> float:
         return self.sigma
 
     @property

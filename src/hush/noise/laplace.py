@@ -34,19 +34,19 @@ class Laplace(LogConcave):
         object.__setattr__(self, "scale", positive("scale", self.scale, "write Laplace(1.0)"))
 
     @property
-    def _unit(self) -> float:
+    def unit(self) -> float:
         return self.scale
 
-    def _log_density(self, y: Twofold) -> Twofold:
+    def unit_log_density(self, y: Twofold) -> Twofold:
         return Twofold(-0.6931471805599453, -2.3190468138462996e-17) - y  # -log 2
 
-    def _mills(self, y: Array) -> Array:
+    def unit_mills(self, y: Array) -> Array:
         return np.ones_like(y)
 
-    def _drop(self, y: Array, d: Array) -> Array:
+    def unit_drop(self, y: Array, d: Array) -> Array:
         return np.zeros(np.broadcast_shapes(np.shape(y), np.shape(d)))
 
-    def _crossing(self, epsilon: Array, d: Twofold) -> Twofold:
+    def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
         y = (epsilon - d).halved()
         return y.where(y.hi < 0.0, np.inf)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified, Unsupported, epsilons, positive, probabilities, reals, reject
-from hush.noise.contract import Noise, Region
+from hush.noise.contract import Law, Region
 from hush.numerics.bracket import unwrap
 
 __all__ = ["MOST_POINTS", "Lattice"]
@@ -22,13 +22,13 @@ Array = NDArray[np.float64]
 MOST_POINTS = 4_000_000
 
 
-class Lattice(Noise):
+class Lattice(Law):
     """A symmetric unimodal law on the multiples of `step`, given by
 
-    _points       how many points 0, 1, 2, ... the table holds
-    _masses       their probabilities
-    _log_mass(k)  log of the probability of point k >= 0, a whole number
-    _losses(n)    losses log p(k)/p(k - n) at k = n/2, then downwards, and the probabilities there; they rise along the way to one peak
+    points       how many points 0, 1, 2, ... the table holds
+    masses       their probabilities
+    log_mass(k)  log of the probability of point k >= 0, a whole number
+    losses(n)    losses log p(k)/p(k - n) at k = n/2, then downwards, and the probabilities there; they rise along the way to one peak
     """
 
     discrete: ClassVar[bool] = True
@@ -36,30 +36,30 @@ class Lattice(Noise):
     step: float
 
     @property
-    def _points(self) -> int:
+    def points(self) -> int:
         raise NotCertified("a lattice law has to count its points.")
 
     @property
-    def _masses(self) -> Array:
+    def masses(self) -> Array:
         raise NotCertified("a lattice law has to give its probabilities.")
 
-    def _log_mass(self, k: Array) -> Array:
+    def log_mass(self, k: Array) -> Array:
         raise NotCertified("a lattice law has to give the logarithms of its probabilities.")
 
-    def _losses(self, n: int) -> tuple[Array, Array]:
+    def losses(self, n: int) -> tuple[Array, Array]:
         raise NotCertified("a lattice law has to give its losses.")
 
     @cached_property
-    def _at_least(self) -> Array:
+    def upper_sums(self) -> Array:
         """P(X >= k step) for k = 0, 1, 2, ..., summed from the far end in extended precision, with a 0 to close."""
-        sums = np.cumsum(self._masses[::-1].astype(np.longdouble))[::-1].astype(np.float64)
+        sums = np.cumsum(self.masses[::-1].astype(np.longdouble))[::-1].astype(np.float64)
         return np.append(sums, 0.0)
 
-    def _upper(self, k: Array) -> Array:
+    def at_least(self, k: Array) -> Array:
         """P(X >= k step) for whole numbers k of either sign."""
-        near = np.clip(k, 0, self._points).astype(np.int64)
-        mirrored = np.clip(1.0 - k, 0, self._points).astype(np.int64)
-        return np.where(k > 0, self._at_least[near], 1.0 - self._at_least[mirrored])
+        near = np.clip(k, 0, self.points).astype(np.int64)
+        mirrored = np.clip(1.0 - k, 0, self.points).astype(np.int64)
+        return np.where(k > 0, self.upper_sums[near], 1.0 - self.upper_sums[mirrored])
 
     def _index(self, x: Array) -> Array:
         """x in steps, snapped to the whole number it stands for."""
@@ -69,18 +69,18 @@ class Lattice(Noise):
 
     # -- distribution --------------------------------------------------------------------------------------------------
 
-    def _logpdf(self, x: Array) -> Array:
+    def log_density(self, x: Array) -> Array:
         k = self._index(np.abs(x))
         on = (k == np.floor(k)) & np.isfinite(x)
-        return np.where(on, self._log_mass(np.where(on, k, 0.0)), -np.inf)
+        return np.where(on, self.log_mass(np.where(on, k, 0.0)), -np.inf)
 
     def sf(self, x: Any) -> Any:
         """P(X > x)."""
-        return unwrap(self._upper(np.floor(self._index(reals("x", x))) + 1.0))
+        return unwrap(self.at_least(np.floor(self._index(reals("x", x))) + 1.0))
 
     def cdf(self, x: Any) -> Any:
         """P(X <= x)."""
-        return unwrap(self._upper(-np.floor(self._index(reals("x", x)))))
+        return unwrap(self.at_least(-np.floor(self._index(reals("x", x)))))
 
     def logsf(self, x: Any) -> Any:
         """log P(X > x)."""
@@ -95,29 +95,29 @@ class Lattice(Noise):
     def ppf(self, u: Any) -> Any:
         """The least lattice point x with P(X <= x) >= u."""
         u = probabilities("u", u)
-        falling = -self._at_least
+        falling = -self.upper_sums
         low = np.searchsorted(falling, -u, side="right") - 1  # largest k with P(X >= k) >= u, so x = -k
         high = np.searchsorted(falling[1:], -(1.0 - u), side="left")  # least k with P(X >= k + 1) <= 1 - u
-        k = np.where(u <= self._at_least[0], -low.astype(np.float64), high.astype(np.float64))
+        k = np.where(u <= self.upper_sums[0], -low.astype(np.float64), high.astype(np.float64))
         end = self.support
         return unwrap(np.where(u <= 0.0, -end, np.where(u >= 1.0, end, k * self.step + 0.0)))
 
     def isf(self, u: Any) -> Any:
         """The least lattice point x with P(X > x) <= u."""
         u = probabilities("u", u)
-        falling = -self._at_least
+        falling = -self.upper_sums
         high = np.searchsorted(falling[1:], -u, side="left")
         low = np.searchsorted(falling, -(1.0 - u), side="right") - 1
-        k = np.where(u < 1.0 - self._at_least[0], high.astype(np.float64), -low.astype(np.float64))
-        k = np.where((u >= 1.0 - self._at_least[0]) & (u <= self._at_least[1]), high.astype(np.float64), k)
+        k = np.where(u < 1.0 - self.upper_sums[0], high.astype(np.float64), -low.astype(np.float64))
+        k = np.where((u >= 1.0 - self.upper_sums[0]) & (u <= self.upper_sums[1]), high.astype(np.float64), k)
         end = self.support
         return unwrap(np.where(u <= 0.0, end, np.where(u >= 1.0, -end, k * self.step + 0.0)))
 
     # -- moments -------------------------------------------------------------------------------------------------------
 
     def _moment(self, power: int) -> float:
-        k = np.arange(self._points, dtype=np.float64)
-        return 2.0 * math.fsum(self._masses * k**power) * self.step**power
+        k = np.arange(self.points, dtype=np.float64)
+        return 2.0 * math.fsum(self.masses * k**power) * self.step**power
 
     @property
     def variance(self) -> float:
@@ -134,7 +134,7 @@ class Lattice(Noise):
 
     # -- privacy -------------------------------------------------------------------------------------------------------
 
-    def _steps_in(self, shift: float) -> int:
+    def steps_in(self, shift: float) -> int:
         shift = positive("shift", shift)
         n = round(shift / self.step)
         if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
@@ -149,8 +149,8 @@ class Lattice(Noise):
         epsilon = epsilons("epsilon", epsilon)
         if (epsilon < 0.0).any():
             raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
-        n = self._steps_in(shift)
-        loss, _ = self._losses(n)
+        n = self.steps_in(shift)
+        loss, _ = self.losses(n)
         peak = int(np.argmax(loss))  # the last point of the table where the law is log-concave
         rising, falling = loss[: peak + 1], loss[peak:]
         first = np.searchsorted(rising, epsilon, side="right")  # how many points from n/2 downwards stay at or below epsilon
@@ -163,7 +163,7 @@ class Lattice(Noise):
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """Sum over the points of the region of p(k) (1 - e^(epsilon - loss)): every term positive."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
-        loss, mass = self._losses(self._steps_in(shift))
+        loss, mass = self.losses(self.steps_in(shift))
         chunk = max(1, 4_000_000 // max(loss.size, 1))
         flat, total = epsilon.ravel(), np.zeros(epsilon.size)
         with np.errstate(under="ignore"):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import non_negative, positive
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.log_concave import LogConcave
 from hush.numerics.mills import drop, mills, moment_ratios
 from hush.numerics.twofold import Twofold
@@ -44,17 +44,17 @@ class GaussianTailed(LogConcave):
         """log f(0) in units of sigma."""
         return _GAUSSIAN_PEAK
 
-    def _log_density(self, y: Twofold) -> Twofold:
+    def unit_log_density(self, y: Twofold) -> Twofold:
         half = y.halved()
         return self._peak - y * (half + self._offset if float(self._offset.hi) else half)
 
-    def _mills(self, y: Array) -> Array:
+    def unit_mills(self, y: Array) -> Array:
         return mills(self._offset.hi + y)
 
-    def _drop(self, y: Array, d: Array) -> Array:
+    def unit_drop(self, y: Array, d: Array) -> Array:
         return drop(self._offset.hi + y, d)
 
-    def _crossing(self, epsilon: Array, d: Twofold) -> Twofold:
+    def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
         far = np.asarray(epsilon, dtype=np.float64) / d - d.halved()
         if float(self._offset.hi) == 0.0:
             return far
@@ -85,7 +85,7 @@ class OSGT(GaussianTailed):
         object.__setattr__(self, "sigma", positive("sigma", self.sigma, "write OSGT(m=3.0, sigma=6.3)"))
 
     @property
-    def _unit(self) -> float:
+    def unit(self) -> float:
         return self.sigma
 
     @cached_property
@@ -126,7 +126,7 @@ class OSGT(GaussianTailed):
     def kinks(self) -> tuple[float, ...]:
         return (0.0,) if self.m > 0.0 else ()
 
-    def plain(self) -> Noise:
+    def plain(self) -> Law:
         from hush.noise.gaussian import Gaussian  # here, because the Gaussian is built on this room
 
         return Gaussian(self.sigma) if self.m == 0.0 else self

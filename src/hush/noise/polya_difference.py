@@ -59,7 +59,7 @@ class PolyaDifference(Lattice):
             raise Unsupported(
                 f"a shape of {self.shape:g} is more than {_MOST_SHAPE:g} whole noises together; use Skellam or Gaussian noise."
             )
-        if self._points > MOST_POINTS:
+        if self.points > MOST_POINTS:
             least = self.scale * 800.0 / MOST_POINTS
             raise Unsupported(
                 f"a lattice of step {self.step:g} is too fine for scale {self.scale:g}; use a step of at least {rounded_up(least, 3)}."
@@ -71,7 +71,7 @@ class PolyaDifference(Lattice):
         return self.step / self.scale
 
     @property
-    def _points(self) -> int:
+    def points(self) -> int:
         """Up to where p falls below every float; (k + 1)^r more than the geometric law for shapes above 1."""
         if self.shape > _FEW_SHAPES:
             return self._reach(750.0)
@@ -103,7 +103,7 @@ class PolyaDifference(Lattice):
         """Ratios from far beyond the table downwards: an error there shrinks with every step."""
         r, one = np.longdouble(self.shape), np.longdouble(1.0)
         q = np.exp(-np.longdouble(self.step) / np.longdouble(self.scale))
-        centre, last = one + q * q, self._points
+        centre, last = one + q * q, self.points
         ratios, ratio = np.empty(last, dtype=np.longdouble), q
         for k in range(self._reach(900.0) + math.ceil(60.0 / self._fall), 0, -1):
             ratio = q * (k - one + r) / (centre * k - q * (k + one - r) * ratio)
@@ -114,7 +114,7 @@ class PolyaDifference(Lattice):
             return (logs - np.log(one + 2.0 * np.sum(np.exp(logs[1:])))).astype(np.float64)
 
     def _by_sums(self) -> Array:
-        k = np.arange(self._points + 1, dtype=np.float64)
+        k = np.arange(self.points + 1, dtype=np.float64)
         whole, part = divmod(self.shape, 1.0)
         values, turns = (np.ones(k.size), int(whole) - 1) if part == 0.0 else (self._fractional(part), int(whole))
         # for part 0 the start is shape 1: coefficients q^k/(1 - q^2), of which q^k is taken out and the constant kept
@@ -130,7 +130,7 @@ class PolyaDifference(Lattice):
         from scipy.special import roots_jacobi
 
         spread = -math.expm1(-2.0 * self._fall)  # 1 - q^2
-        first = 0.25 * min(1.0 / (self._points + 2.0), spread)
+        first = 0.25 * min(1.0 / (self.points + 2.0), spread)
         nodes, weights = roots_jacobi(24, 0.0, -r)
         inner = 0.5 * first * (1.0 + nodes)
         jacobi = weights * (0.5 * first) ** (1.0 - r) * (-np.expm1(-inner) / inner) ** -r
@@ -148,7 +148,7 @@ class PolyaDifference(Lattice):
             / math.pi
         )
         mass *= np.where(mass > 0.0, 1.0, 0.0)
-        return _mixture(self._points + 1, t, mass)
+        return _mixture(self.points + 1, t, mass)
 
     def _one_shape_more(self, u: Array) -> tuple[Array, float]:
         """The convolution of q^|k| u with q^|k|/(1 - q^2), as another u and the logarithm of a factor taken out."""
@@ -162,11 +162,11 @@ class PolyaDifference(Lattice):
         return total / top, math.log(top) - math.log(-math.expm1(-2.0 * self._fall))
 
     @cached_property
-    def _masses(self) -> Array:
+    def masses(self) -> Array:
         with np.errstate(under="ignore"):
-            return np.exp(self._log_table[: self._points])
+            return np.exp(self._log_table[: self.points])
 
-    def _log_mass(self, k: Array) -> Array:
+    def log_mass(self, k: Array) -> Array:
         last = self._log_table.size - 1.0
         inside = self._log_table[np.minimum(k, last).astype(np.int64)]
         return inside - np.maximum(k - last, 0.0) * self._fall  # beyond the table, where no float is left, geometrically
@@ -174,7 +174,7 @@ class PolyaDifference(Lattice):
     @property
     def _unsure(self) -> float:
         """Logarithms near -745 are kept to an ulp or two: losses are raised by this, so that delta errs upwards."""
-        ratios = 4.0 * _ULP * self._points if self.shape > _FEW_SHAPES else 0.0  # one rounding for each
+        ratios = 4.0 * _ULP * self.points if self.shape > _FEW_SHAPES else 0.0  # one rounding for each
         return 4e-16 * (800.0 + abs(float(self._log_table[0]))) + ratios
 
     def error_at(self, epsilon: Array, shift: float) -> Array:
@@ -185,10 +185,10 @@ class PolyaDifference(Lattice):
         return np.minimum(self.relative_error + np.where(high > 0.0, (high - low) / np.where(high > 0.0, high, 1.0), 1.0), 1.0)
 
     @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
-    def _losses(self, n: int) -> tuple[Array, Array]:
-        k = np.arange(n // 2, -self._points, -1, dtype=np.float64)
-        loss = self._log_mass(np.abs(k)) - self._log_mass(np.abs(k - n))
-        return loss + self._unsure, self._masses[np.abs(k).astype(np.int64)]
+    def losses(self, n: int) -> tuple[Array, Array]:
+        k = np.arange(n // 2, -self.points, -1, dtype=np.float64)
+        loss = self.log_mass(np.abs(k)) - self.log_mass(np.abs(k - n))
+        return loss + self._unsure, self.masses[np.abs(k).astype(np.int64)]
 
     @property
     def variance(self) -> float:
@@ -199,10 +199,10 @@ class PolyaDifference(Lattice):
         return self._scaled_by(k, "scale", "step")
 
     def max_loss(self, shift: float) -> float:
-        n = self._steps_in(shift)
+        n = self.steps_in(shift)
         if self.shape >= 1.0:
             return n * self.step / self.scale * (1.0 + 1e-12)
-        return float(self._log_mass(np.zeros(())) - self._log_mass(np.asarray(float(n)))) + 1e-12
+        return float(self.log_mass(np.zeros(())) - self.log_mass(np.asarray(float(n)))) + 1e-12
 
 
 def _mixture(count: int, t: Array, mass: Array) -> Array:

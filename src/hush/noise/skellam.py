@@ -80,7 +80,7 @@ class Skellam(Lattice):
         return math.ceil(high) + 1
 
     @cached_property
-    def _log_weights(self) -> Wide:
+    def log_weights(self) -> Wide:
         """log p(k)/p(0) for k = 0, 1, 2, ... in extended precision."""
         last = self._reach(_DEPTH)
         extra = self._reach(_DEPTH + 60.0)  # from a start out here the error has shrunk by e^-120
@@ -98,21 +98,21 @@ class Skellam(Lattice):
 
     @cached_property
     def _log_total(self) -> np.longdouble:
-        weights = np.exp(self._log_weights)
+        weights = np.exp(self.log_weights)
         return np.longdouble(np.log(2.0 * np.sum(weights[:0:-1]) + weights[0]))
 
     @property
-    def _points(self) -> int:
-        return int(self._masses.size)
+    def points(self) -> int:
+        return int(self.masses.size)
 
     @cached_property
-    def _masses(self) -> Array:
+    def masses(self) -> Array:
         with np.errstate(under="ignore"):
-            masses = np.exp(self._log_weights - self._log_total).astype(np.float64)
+            masses = np.exp(self.log_weights - self._log_total).astype(np.float64)
         return masses[: int(np.count_nonzero(masses)) + 1]
 
-    def _log_mass(self, k: Array) -> Array:
-        table = self._log_weights
+    def log_mass(self, k: Array) -> Array:
+        table = self.log_weights
         near = np.minimum(k, table.size - 1.0).astype(np.int64)
         inside = (table[near] - self._log_total).astype(np.float64)
         if not (beyond := k >= table.size).any():
@@ -123,17 +123,17 @@ class Skellam(Lattice):
         return np.where(beyond, far * math.log(0.5 * self._v) - gammaln(far + 1.0) - self._v, inside)
 
     @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
-    def _losses(self, n: int) -> tuple[Array, Array]:
-        table, last = self._log_weights, self._log_weights.size - 1
-        k = np.arange(n // 2, -self._points, -1)
+    def losses(self, n: int) -> tuple[Array, Array]:
+        table, last = self.log_weights, self.log_weights.size - 1
+        k = np.arange(n // 2, -self.points, -1)
         there = np.abs(k - n)
         loss = table[np.abs(k)] - table[np.minimum(there, last)]
         # a point beyond the table counts as one without a probability: its loss is at least 900, and more is an upper bound
-        return np.where(there <= last, loss, np.inf).astype(np.float64), self._masses[np.abs(k)]
+        return np.where(there <= last, loss, np.inf).astype(np.float64), self.masses[np.abs(k)]
 
     def _unsure(self, epsilon: Array, shift: float) -> Array:
         """A bound on the error of losses near epsilon: n ratios, each off by a deviation's worth of roundings at most, and a difference."""
-        return _ULP * (4.0 * self._steps_in(shift) * (1.0 + self.sigma / self.step) + 8.0 * _DEPTH) + 4e-16 * epsilon
+        return _ULP * (4.0 * self.steps_in(shift) * (1.0 + self.sigma / self.step) + 8.0 * _DEPTH) + 4e-16 * epsilon
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """The sum over the region; epsilon is lowered by what the losses may be off, so that delta errs upwards."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import epsilons, positive, reals, reject, within
-from hush.noise.contract import Noise, Region
+from hush.noise.contract import Law, Region
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable_density import FAR, law
 from hush.numerics.bracket import unwrap
@@ -132,7 +132,7 @@ def _root(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Stable(Noise):
+class Stable(Law):
     """The symmetric alpha-stable law, 1 <= alpha <= 2, gamma > 0: characteristic function exp(-|gamma t|^alpha).
 
     alpha = 1 is the Cauchy law and alpha = 2 the Gaussian with sigma = gamma sqrt 2. The sum of n independent copies is
@@ -158,23 +158,23 @@ class Stable(Noise):
     def _gaussian(self) -> Gaussian | None:
         return Gaussian(self.gamma * math.sqrt(2.0)) if self.alpha == 2.0 else None
 
-    def _in_units(self, x: Array) -> Array:
+    def in_units(self, x: Array) -> Array:
         with np.errstate(over="ignore", under="ignore"):
             return np.abs(x) / self.gamma
 
-    def _logpdf(self, x: Array) -> Array:
+    def log_density(self, x: Array) -> Array:
         if self._gaussian:
-            return self._gaussian._logpdf(x)
-        return law(self.alpha).log_density(self._in_units(x)) - math.log(self.gamma)
+            return self._gaussian.log_density(x)
+        return law(self.alpha).log_density(self.in_units(x)) - math.log(self.gamma)
 
-    def _logsf(self, x: Array) -> Array:
+    def log_tail(self, x: Array) -> Array:
         if self._gaussian:
-            return self._gaussian._logsf(x)
-        return law(self.alpha).log_tail(self._in_units(x))
+            return self._gaussian.log_tail(x)
+        return law(self.alpha).log_tail(self.in_units(x))
 
-    def _isf(self, v: Array) -> Array:
+    def inverse_tail(self, v: Array) -> Array:
         if self._gaussian:
-            return self._gaussian._isf(v)
+            return self._gaussian.inverse_tail(v)
         with np.errstate(over="ignore", under="ignore"):
             return law(self.alpha).quantile(np.asarray(v, dtype=np.float64)) * self.gamma
 
@@ -187,7 +187,7 @@ class Stable(Noise):
         x = reals("x", x)
         if self.alpha == 2.0:
             return unwrap(x / self.gamma / (2.0 * self.gamma))
-        return unwrap(np.copysign(law(self.alpha).score(self._in_units(x)) / self.gamma, x))
+        return unwrap(np.copysign(law(self.alpha).score(self.in_units(x)) / self.gamma, x))
 
     @property
     def variance(self) -> float:
@@ -207,7 +207,7 @@ class Stable(Noise):
     def subgaussian_proxy(self) -> float:
         return self._gaussian.subgaussian_proxy if self._gaussian else math.inf
 
-    def plain(self) -> Noise:
+    def plain(self) -> Law:
         return self._gaussian or self
 
     def scaled(self, k: float) -> Stable:

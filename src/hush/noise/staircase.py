@@ -65,7 +65,7 @@ class Staircase(Steps):
     # -- in units of the sensitivity: level(u) = floor(u), plus 1 from the fraction gamma on --------------------------
 
     @property
-    def _fraction(self) -> float:
+    def fraction(self) -> float:
         assert self.gamma is not None
         return self.gamma
 
@@ -75,45 +75,45 @@ class Staircase(Steps):
         return math.exp(-self.epsilon)
 
     @property
-    def _drop(self) -> float:
+    def _fall_short(self) -> float:
         """1 - b."""
         return -math.expm1(-self.epsilon)
 
     @property
     def _log_peak(self) -> float:
         """log a for a unit period: a = (1 - b)/(2 (gamma + b (1 - gamma)))."""
-        return math.log(self._drop) - math.log(2.0 * self._mean_level)
+        return math.log(self._fall_short) - math.log(2.0 * self._mean_level)
 
     @property
     def _mean_level(self) -> float:
         """gamma + b (1 - gamma)."""
-        return self._fraction + self._fall * (1.0 - self._fraction)
+        return self.fraction + self._fall * (1.0 - self.fraction)
 
     def _level(self, u: Array) -> Array:
         whole = np.floor(u)
-        return whole + (u - whole >= self._fraction)
+        return whole + (u - whole >= self.fraction)
 
-    def _logpdf(self, x: Array) -> Array:
+    def log_density(self, x: Array) -> Array:
         with np.errstate(invalid="ignore"):
             level = self._level(np.abs(x) / self.sensitivity)
         log_density = self._log_peak - math.log(self.sensitivity) - self.epsilon * level
         return np.where(np.isinf(x), -np.inf, log_density)
 
-    def _logsf(self, x: Array) -> Array:
+    def log_tail(self, x: Array) -> Array:
         """The rest of this period and all periods after it: a b^k (rest + b^1 (gamma + b(1 - gamma))/(1 - b))."""
         u = np.where(np.isinf(x), 0.0, x / self.sensitivity)
         whole = np.floor(u)
         inside = u - whole
-        g, b = self._fraction, self._fall
+        g, b = self.fraction, self._fall
         rest = np.maximum(g - inside, 0.0) + b * np.minimum(1.0 - inside, 1.0 - g)
-        log_sf = self._log_peak - self.epsilon * whole + np.log(rest + b * self._mean_level / self._drop)
+        log_sf = self._log_peak - self.epsilon * whole + np.log(rest + b * self._mean_level / self._fall_short)
         return np.where(np.isinf(x), -np.inf, log_sf)
 
-    def _isf(self, v: Array) -> Array:
-        g, b, mean = self._fraction, self._fall, self._mean_level
+    def inverse_tail(self, v: Array) -> Array:
+        g, b, mean = self.fraction, self._fall, self._mean_level
         below = np.log(2.0 * v)  # P(X > k) = b^k / 2
         whole = np.maximum(np.ceil(-below / self.epsilon) - 1.0, 0.0)
-        share = -np.expm1(below + self.epsilon * whole) * mean / self._drop  # how much of this period's mass is passed, in levels
+        share = -np.expm1(below + self.epsilon * whole) * mean / self._fall_short  # how much of this period's mass is passed, in levels
         share = np.clip(share, 0.0, mean)
         flat = np.minimum(share, g) + np.maximum(share - g, 0.0) / b
         return (whole + np.minimum(flat, 1.0)) * self.sensitivity
@@ -121,15 +121,15 @@ class Staircase(Steps):
     # -- privacy -----------------------------------------------------------------------------------------------------
 
     @property
-    def _period(self) -> float:
+    def recurrence(self) -> float:
         return self.sensitivity
 
-    def _pieces(self, shift: float) -> Pieces:
+    def pieces(self, shift: float) -> Pieces:
         return _pieces(self, shift)
 
     def _outer(self, whole: float, part: float) -> tuple[Array, Array, Array]:
         """Both points on one side of the centre: one period says it all, the rest repeats it."""
-        g = self._fraction
+        g = self.fraction
         edges = np.unique([0.0, g, 1.0, (1.0 - part) % 1.0, (g - part) % 1.0])
         middle = 0.5 * (edges[:-1] + edges[1:])
         return edges, self._level(middle), self._level(middle + part) + whole
@@ -137,7 +137,7 @@ class Staircase(Steps):
     def _inner(self, whole: int, part: float) -> tuple[Array, Array, Array]:
         """Points between the two centres, 0 < x < shift."""
         starts = np.arange(whole + 1.0)
-        mine = np.concatenate([starts, starts + self._fraction])
+        mine = np.concatenate([starts, starts + self.fraction])
         edges = np.unique(np.concatenate([mine, (whole - mine) + part, [whole + part]]))
         edges = edges[(edges >= 0.0) & (edges <= whole + part)]
         middle = 0.5 * (edges[:-1] + edges[1:])
@@ -151,14 +151,14 @@ class Staircase(Steps):
     @property
     def variance(self) -> float:
         """Sum over steps of the integral of x^2 f, in closed form."""
-        g, b, d = self._fraction, self._fall, self._drop
+        g, b, d = self.fraction, self._fall, self._fall_short
         s1, s2 = b / d**2, b * (1.0 + b) / d**3
         centre = d * (s2 * g + s1 * g * g) + g**3 / 3.0
         return d / self._mean_level * (centre + b * (s2 + s1) + b / (3.0 * d)) * self.sensitivity**2
 
     @property
     def mean_abs(self) -> float:
-        g, b, d = self._fraction, self._fall, self._drop
+        g, b, d = self.fraction, self._fall, self._fall_short
         s1 = b / d**2
         return d / self._mean_level * (d * s1 * g + 0.5 * g * g + b * s1 + 0.5 * b / d) * self.sensitivity
 
@@ -171,7 +171,7 @@ class Staircase(Steps):
     def kinks(self) -> tuple[float, ...]:
         """The jumps out to 60 periods, for those who integrate by hand."""
         starts = np.arange(60.0)
-        jumps = np.concatenate([starts[1:], starts + self._fraction]) * self.sensitivity
+        jumps = np.concatenate([starts[1:], starts + self.fraction]) * self.sensitivity
         return tuple(float(x) for x in np.unique(jumps))
 
     def scaled(self, k: float) -> Staircase:
@@ -193,7 +193,7 @@ def _pieces(noise: Staircase, shift: float) -> Pieces:
     whole = round((shift - math.fmod(shift, unit)) / unit)
     edges, mine, other = noise._outer(whole, part)
     inner_edges, inner_mine, inner_other = noise._inner(whole, part)
-    tail_weight = np.full(mine.size, 1.0 / noise._drop)
+    tail_weight = np.full(mine.size, 1.0 / noise._fall_short)
     near = whole + part
     log_peak = noise._log_peak - math.log(unit)
 

@@ -83,7 +83,7 @@ class Stepped(Steps):
         with np.errstate(invalid="ignore"):
             return self._log_heights[index] + np.where(cell < n, 0.0, rounds * math.log(self.ratio))
 
-    def _logpdf(self, x: Array) -> Array:
+    def log_density(self, x: Array) -> Array:
         far = np.isinf(x)
         cell = np.floor(np.abs(np.where(far, 0.0, x)) / self.width)
         return np.where(far, -np.inf, self._log_cell(cell) - math.log(self.width))
@@ -106,11 +106,11 @@ class Stepped(Steps):
             log_sf = np.log(self._beyond[cell + 1] + part * np.exp(self._log_heights[cell]))
         return log_sf + (past * math.log(self.ratio) if self.ratio > 0.0 else 0.0)
 
-    def _logsf(self, x: Array) -> Array:
+    def log_tail(self, x: Array) -> Array:
         far = np.isinf(x)
         return np.where(far, -np.inf, self._sf_units(np.where(far, 0.0, x) / self.width))
 
-    def _isf(self, v: Array) -> Array:
+    def inverse_tail(self, v: Array) -> Array:
         n = len(self.heights)
         asked = v = np.asarray(v, dtype=np.float64)
         past = np.zeros_like(v)
@@ -127,14 +127,16 @@ class Stepped(Steps):
     # -- privacy -----------------------------------------------------------------------------------------------------
 
     @property
-    def _period(self) -> float:
+    def recurrence(self) -> float:
         return self.period * self.width
 
-    def _pieces(self, shift: float) -> Pieces:
+    def pieces(self, shift: float) -> Pieces:
         return _pieces(self, shift)
 
-    def smaller_shifts(self, shift: float) -> tuple[float, ...]:
-        """The shifts at which a density that is not unimodal can be at its worst: between whole cells the divergence is linear."""
+    def worst_shifts(self, shift: float) -> tuple[float, ...]:
+        """Where the heights rise somewhere, every whole number of cells too: between whole cells the divergence is linear."""
+        if self.unimodal:
+            return (shift,)
         cells = math.floor(shift / self.width)
         if cells > MOST_PIECES // 100:
             raise Unsupported(f"a shift of {shift:g} spans too many cells of {self.width:g} to check each smaller shift.")

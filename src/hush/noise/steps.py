@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import epsilons, positive, reject
-from hush.noise.contract import Noise, Region
+from hush.noise.contract import Law, Region
 
 __all__ = ["MOST_PIECES", "Pieces", "Steps"]
 
@@ -40,34 +40,34 @@ class Pieces:
             return np.exp(self.log_density) * (self.upper - self.lower) * self.weight
 
 
-class Steps(Noise):
+class Steps(Law):
     """A family that lists its pieces."""
 
     relative_error: ClassVar[float] = 1e-13
 
     @property
-    def _period(self) -> float:
+    def recurrence(self) -> float:
         """The length by which weighted pieces recur."""
         return 0.0
 
-    def _pieces(self, shift: float) -> Pieces:
+    def pieces(self, shift: float) -> Pieces:
         raise reject("shift", shift, "a shift this family can lay out")
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
         if (epsilon < 0.0).any():
             raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
-        pieces = self._pieces(positive("shift", shift))
+        pieces = self.pieces(positive("shift", shift))
         chosen = pieces.loss > epsilon[..., None]
         any_chosen = chosen.reshape(-1, chosen.shape[-1]).any(axis=0)
         lower = np.broadcast_to(pieces.lower, chosen.shape)[..., any_chosen]
         upper = np.where(chosen, pieces.upper, pieces.lower)[..., any_chosen]
-        return Region(lower, upper, pieces.weight[any_chosen], self._period)
+        return Region(lower, upper, pieces.weight[any_chosen], self.recurrence)
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """Sum over the pieces above epsilon of mass (1 - e^(epsilon - loss)): every term positive."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
-        pieces = self._pieces(shift)
+        pieces = self.pieces(shift)
         rising = pieces.loss > 0.0
         loss, mass = pieces.loss[rising], pieces.mass[rising]
         total = np.zeros(epsilon.size)
@@ -81,5 +81,5 @@ class Steps(Noise):
         return total.reshape(epsilon.shape)
 
     def max_loss(self, shift: float) -> float:
-        pieces = self._pieces(positive("shift", shift))
+        pieces = self.pieces(positive("shift", shift))
         return float(pieces.loss[pieces.mass > 0.0].max())

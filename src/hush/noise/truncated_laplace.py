@@ -43,7 +43,7 @@ class TruncatedLaplace(LogConcave):
         object.__setattr__(self, "bound", positive("bound", self.bound, hint))
 
     @property
-    def _unit(self) -> float:
+    def unit(self) -> float:
         return self.scale
 
     @cached_property
@@ -55,25 +55,25 @@ class TruncatedLaplace(LogConcave):
         """1 - e^(-B): the mass of the Laplace law that the cut keeps."""
         return -math.expm1(-float(self._edge.hi))
 
-    def _log_density(self, y: Twofold) -> Twofold:
+    def unit_log_density(self, y: Twofold) -> Twofold:
         return Twofold(-math.log(2.0 * self._kept)) - y
 
-    def _mills(self, y: Array) -> Array:
+    def unit_mills(self, y: Array) -> Array:
         return -np.expm1(np.minimum(y - self._edge.hi, 0.0))
 
-    def _drop(self, y: Array, d: Array) -> Array:
+    def unit_drop(self, y: Array, d: Array) -> Array:
         room = np.maximum(self._edge.hi - y, 0.0)
         step = np.minimum(d, room)
         with np.errstate(under="ignore"):
             return np.exp(step - room) * -np.expm1(-step)
 
-    def _drop_from(self, y: Twofold, d: Twofold) -> Array:
+    def unit_drop_from(self, y: Twofold, d: Twofold) -> Array:
         room = np.maximum((self._edge - y).value(), 0.0)  # a shift that is tiny against the bound lives in the second float
         step = np.minimum(d.hi, room)
         with np.errstate(under="ignore"):
             return np.exp(step - room) * -np.expm1(-step)
 
-    def _crossing(self, epsilon: Array, d: Twofold) -> Twofold:
+    def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
         """The Laplace crossing (eps - d)/2 below eps = d, or the edge B - d beyond which f(x - shift) = 0, whichever is further in."""
         laplace = (epsilon - d).halved()
         edge = self._edge - d + np.zeros_like(laplace.hi)
@@ -85,15 +85,15 @@ class TruncatedLaplace(LogConcave):
         region = super().exceeds(epsilon, shift)
         return Region(np.full_like(region.upper, -self.bound), region.upper, crossing=region.crossing)
 
-    def _logpdf(self, x: Array) -> Array:
+    def log_density(self, x: Array) -> Array:
         inside = np.abs(x) <= self.bound
-        return np.where(inside, super()._logpdf(np.where(inside, x, 0.0)), -np.inf)
+        return np.where(inside, super().log_density(np.where(inside, x, 0.0)), -np.inf)
 
-    def _logsf(self, x: Array) -> Array:
+    def log_tail(self, x: Array) -> Array:
         inside = x < self.bound
-        return np.where(inside, super()._logsf(np.where(inside, x, 0.0)), -np.inf)
+        return np.where(inside, super().log_tail(np.where(inside, x, 0.0)), -np.inf)
 
-    def _isf(self, v: Array) -> Array:
+    def inverse_tail(self, v: Array) -> Array:
         edge = float(self._edge.hi)
         # from the edge, with all digits of the distance to it, unless it is far away
         tail = edge - np.log1p(2.0 * v * math.expm1(edge)) if edge < 30.0 else -np.log(math.exp(-edge) + 2.0 * v * self._kept)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hush.errors import NotCertified, as_float, deltas, epsilons, probabilities, reject
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket, around, unwrap
 from hush.numerics.root import bracket_upwards, safe_root
 
@@ -30,7 +30,7 @@ _TINY = 5e-324
 _BLOCK = 8192  # work arrays of this length stay in the processor's cache
 
 
-def _hockey_stick(noise: Noise, epsilon: Array, shift: float) -> Bracket:
+def _hockey_stick(noise: Law, epsilon: Array, shift: float) -> Bracket:
     """The divergence for epsilon >= 0 and one shift, with the family's stated relative error."""
     if epsilon.size > _BLOCK:
         ends = [_hockey_stick(noise, part, shift) for part in np.array_split(epsilon.ravel(), epsilon.size // _BLOCK + 1)]
@@ -188,13 +188,11 @@ class Mirrored(Curve):
 class OneNumber(Mirrored):
     """One number with additive noise, moved by at most `shift`: exact. Also a pair that composition can use."""
 
-    noise: Noise
+    noise: Law
     shift: float
 
     def _shifts(self) -> tuple[float, ...]:
-        if getattr(self.noise, "unimodal", True):
-            return (self.shift,)
-        return self.noise.smaller_shifts(self.shift)  # type: ignore[attr-defined]
+        return self.noise.worst_shifts(self.shift)
 
     def _forward(self, epsilon: Array) -> Bracket:
         """Worst over the shifts that have to be looked at."""

@@ -126,7 +126,7 @@ def dp_delta_upper(amount: Array, epsilon: Array) -> Array:
     shift = np.nextafter(1.0 / amount, np.inf)
     d = Twofold(shift)
     y = epsilon / d - d.halved()
-    value = unit._surplus_at(y, d)
+    value = unit.surplus_at(y, d)
     return np.maximum(value * (1.0 + unit.relative_error), 5e-324)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from hush.errors import Unsupported, as_float, deltas, non_negative, positive, reject, whole
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
@@ -58,7 +58,7 @@ def _order(value: Any) -> float:
     return order
 
 
-def renyi(noise: Noise, order: float, sensitivity: Any = 1.0) -> float:
+def renyi(noise: Law, order: float, sensitivity: Any = 1.0) -> float:
     """The Renyi divergence of a noise from its shifted copy, as an upper bound; order 1 is the Kullback-Leibler divergence.
 
     Guarantees: an upper bound on D_order(M(D) || M(D')) for one number that moves by at most the sensitivity; for Gaussian noise also for
@@ -68,7 +68,7 @@ def renyi(noise: Noise, order: float, sensitivity: Any = 1.0) -> float:
     >>> round(renyi(Gaussian(2.0), 3.0), 12)
     0.375
     """
-    if not isinstance(noise, Noise):
+    if not isinstance(noise, Law):
         raise reject("noise", noise, "a noise family", "write for example Gaussian(1.0)")
     order, bound, noise = _order(order), Sensitivity.of(sensitivity), noise.plain()
     if isinstance(noise, Gaussian):
@@ -79,18 +79,17 @@ def renyi(noise: Noise, order: float, sensitivity: Any = 1.0) -> float:
     return math.fsum(count * _worst(noise, order, shift) for shift, count in bound.shifts) * (1.0 + 1e-15)
 
 
-def _worst(noise: Noise, order: float, shift: float) -> float:
-    shifts = (shift,) if getattr(noise, "unimodal", True) else noise.smaller_shifts(shift)  # type: ignore[attr-defined]
-    return max(_one_dimension(noise, order, s) for s in shifts)
+def _worst(noise: Law, order: float, shift: float) -> float:
+    return max(_one_dimension(noise, order, s) for s in noise.worst_shifts(shift))
 
 
-def _one_dimension(noise: Noise, order: float, shift: float) -> float:
+def _one_dimension(noise: Law, order: float, shift: float) -> float:
     if isinstance(noise, TruncatedLaplace):
         return math.inf  # the copy leaves an edge uncovered
     if isinstance(noise, Laplace):
         return _laplace(noise, order, shift)
     if isinstance(noise, Steps):
-        pieces = noise._pieces(shift)
+        pieces = noise.pieces(shift)
         held = pieces.mass > 0.0
         if np.isinf(pieces.loss[held]).any():
             return math.inf
@@ -154,14 +153,14 @@ def _log_total(terms: Array) -> float:
 
 def _discrete(noise: Discrete, order: float, shift: float) -> float:
     """The sum over all lattice points that matter: outwards until the terms have fallen by e^-60 on both sides."""
-    n, a = noise._steps_in(shift), order - 1.0
+    n, a = noise.steps_in(shift), order - 1.0
     if math.isfinite(noise.support):
         return math.inf
-    reach = float(noise._points)
+    reach = float(noise.points)
     while True:
         k = np.arange(-reach, reach + n + 1.0)
-        here, there = noise._log_weights(np.abs(k)), noise._log_weights(np.abs(k - n))
-        terms = _log_terms(here.value() - math.log(noise._total), (here - there).value(), a)
+        here, there = noise.log_weights(np.abs(k)), noise.log_weights(np.abs(k - n))
+        terms = _log_terms(here.value() - math.log(noise.total_weight), (here - there).value(), a)
         if max(terms[0], terms[-1]) < terms.max() - 60.0:
             return _finish(_log_total(terms), a) * (1.0 + 1e-13)
         reach *= 2.0
@@ -171,9 +170,9 @@ def _discrete(noise: Discrete, order: float, shift: float) -> float:
 
 def _lattice(noise: Lattice, order: float, shift: float) -> float:
     """The sum over the table's points; refused if the terms have not fallen by e^-60 at its ends."""
-    n, a = noise._steps_in(shift), order - 1.0
-    k = np.arange(1.0 - noise._points, noise._points + n)
-    here, there = noise._log_mass(np.abs(k)), noise._log_mass(np.abs(k - n))
+    n, a = noise.steps_in(shift), order - 1.0
+    k = np.arange(1.0 - noise.points, noise.points + n)
+    here, there = noise.log_mass(np.abs(k)), noise.log_mass(np.abs(k - n))
     terms = _log_terms(here, here - there, a)
     if max(terms[0], terms[-1]) > terms.max() - 60.0:
         raise Unsupported(f"order {order:g} reaches too far into the tails of {noise}; use an order below {order / 2.0:g}.")
@@ -183,11 +182,11 @@ def _lattice(noise: Lattice, order: float, shift: float) -> float:
 # -- quadrature of the positive integrand --------------------------------------------------------------------------------------
 
 
-def _by_quadrature(noise: Noise, order: float, shift: float) -> float:
+def _by_quadrature(noise: Law, order: float, shift: float) -> float:
     a = order - 1.0
 
     def log_integrand(x: Array) -> Array:
-        here, there = noise._logpdf(x), noise._logpdf(x - shift)
+        here, there = noise.log_density(x), noise.log_density(x - shift)
         with np.errstate(invalid="ignore", over="ignore"):
             terms = _log_terms(here, here - there, a)
         return np.where(np.isfinite(here) & np.isfinite(there), terms, -np.inf)  # beyond floats, in the far tails
@@ -196,7 +195,7 @@ def _by_quadrature(noise: Noise, order: float, shift: float) -> float:
     if not math.isfinite(peak):
         return math.inf
     # exponents of size L are known to about L units in the last place: asking for less error than that would never end
-    exponent = float(np.max(np.abs(noise._logpdf(edges)) * (1.0 + 2.0 * a)))
+    exponent = float(np.max(np.abs(noise.log_density(edges)) * (1.0 + 2.0 * a)))
     relative = max(1e-12 if noise.log_concave else 1e-11, 1e-14 * exponent)
 
     def integrand(x: Array) -> Array:
@@ -207,12 +206,12 @@ def _by_quadrature(noise: Noise, order: float, shift: float) -> float:
     return _finish(peak + math.log(total), a) * (1.0 + 4e-15)
 
 
-def _layout(noise: Noise, log_integrand: Callable[[Array], Array], shift: float) -> tuple[Array, float]:
+def _layout(noise: Law, log_integrand: Callable[[Array], Array], shift: float) -> tuple[Array, float]:
     """Panel edges: geometric around both centres and around the peak, cut at kinks, ended where the integrand is e^-45 of its peak."""
     unit = float(noise.isf(0.25))
     ladder = unit * np.geomspace(1e-6, 1e12, 180)
     offsets = np.concatenate([-ladder[::-1], ladder])
-    edges = np.unique(np.concatenate([offsets, shift + offsets, noise._cuts(shift), [0.0, 0.5 * shift, shift]]))
+    edges = np.unique(np.concatenate([offsets, shift + offsets, noise.cuts(shift), [0.0, 0.5 * shift, shift]]))
     for _ in range(3):
         top = int(np.nanargmax(log_integrand(edges)))
         edges = np.unique(

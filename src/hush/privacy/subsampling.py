@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, as_float, reject
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket
 from hush.privacy.curve import Curve, OneNumber
 from hush.sensitivity import Sensitivity
@@ -42,9 +42,9 @@ class Subsampled(Curve):
     True
     """
 
-    def __init__(self, noise: Noise, rate: float, sensitivity: Any = 1.0) -> None:
+    def __init__(self, noise: Law, rate: float, sensitivity: Any = 1.0) -> None:
         bound = Sensitivity.of(sensitivity)
-        if not isinstance(noise, Noise):
+        if not isinstance(noise, Law):
             raise reject("noise", noise, "a noise family", "write for example Gaussian(1.0)")
         if not bound.is_box or bound.l0 != 1 or bound.neighbours != "add-remove" or isinstance(bound.linf, tuple):
             raise Unsupported("subsampling is proved here for one number and neighbours 'add-remove'; write Subsampled(noise, rate, 1.0).")

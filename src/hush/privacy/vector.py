@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, called_like, reject, whole
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
@@ -40,7 +40,7 @@ _UP = 1.0 + 1e-15
 _MOST_SHIFT, _LEAST_SHIFT = 1e290, 1e-300
 
 
-def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
+def curve(noise: Law, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
     """The privacy curve of a noise for a sensitivity, released `times` times.
 
     Guarantees: see the module's table; every number is an upper bound for all neighbouring data. Requests that no theorem covers raise
@@ -98,7 +98,7 @@ def _entry(entry: Any) -> tuple[Any, Sensitivity, int]:
         return items[0], Sensitivity.of(1.0), whole("times", items[1] if len(items) == 2 else 1)
     if not 1 <= len(items) <= 3:
         raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; write (Gaussian(1.0), 1.0, 1).")
-    if not isinstance(items[0], Noise):
+    if not isinstance(items[0], Law):
         raise reject("noise", items[0], "a noise family", "write for example Gaussian(1.0)")
     sensitivity = Sensitivity.of(items[1] if len(items) > 1 else 1.0)
     return items[0].plain(), sensitivity, whole("times", items[2] if len(items) > 2 else 1)
@@ -114,13 +114,13 @@ def _one_gaussian(rows: list[tuple[float, float, int]]) -> OneNumber:
     return OneNumber(Gaussian(1.0), max(together * _UP, _LEAST_SHIFT))
 
 
-def _parts(noise: Noise, bound: Sensitivity, times: int) -> list[tuple[Any, int]]:
+def _parts(noise: Law, bound: Sensitivity, times: int) -> list[tuple[Any, int]]:
     if bound.is_box:
         return [(OneNumber(noise, shift), count * times) for shift, count in bound.shifts]
     return [_by_theorem(noise, bound, times)]
 
 
-def _by_theorem(noise: Noise, bound: Sensitivity, times: int) -> tuple[Any, int]:
+def _by_theorem(noise: Law, bound: Sensitivity, times: int) -> tuple[Any, int]:
     """l1 and l2 balls: the theorem of the module's table, or none."""
     if isinstance(noise, Laplace) and _l1(bound) is not None:
         return OneNumber(noise, float(_l1(bound) or 0.0)), times  # l1 is exact: the whole move on one coordinate is worst
@@ -150,7 +150,7 @@ def _l1(bound: Sensitivity) -> float | None:
 
 
 @called_like("delta(hush.Laplace(1.0), 0.5)")
-def delta(noise: Noise, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
+def delta(noise: Law, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
     """The delta a noise gives at epsilon, as an upper bound; epsilon may be an array, and negative.
 
     >>> from hush import Laplace
@@ -161,7 +161,7 @@ def delta(noise: Noise, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1)
 
 
 @called_like("epsilon(hush.Gaussian(4.0), 1e-6)")
-def epsilon(noise: Noise, delta: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
+def epsilon(noise: Law, delta: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
     """The epsilon a noise gives at delta, as an upper bound; delta = 0 asks for the pure epsilon, infinite where there is none.
 
     >>> from hush import Laplace

@@ -17,7 +17,7 @@ from typing import Any
 
 from hush.errors import Unsupported
 from hush.noise.asinh import Asinh
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gamma_difference import GammaDifference
@@ -224,7 +224,7 @@ def _staircase(noise: Staircase) -> Tail:
 
     def beyond(x: Ball) -> Ball:
         arb = flint_module().arb
-        b, gamma = (-arb(noise.epsilon)).exp(), arb(noise._fraction)
+        b, gamma = (-arb(noise.epsilon)).exp(), arb(noise.fraction)
         u = x / noise.sensitivity
         period = u.floor().unique_fmpz()
         if period is None:
@@ -301,7 +301,7 @@ def _gamma_difference(noise: GammaDifference) -> Tail:
     return beyond
 
 
-_TAILS: dict[type[Noise], Callable[[Any], Tail]] = {
+_TAILS: dict[type[Law], Callable[[Any], Tail]] = {
     Gaussian: _gaussian,
     Laplace: _laplace,
     OSGT: _osgt,
@@ -316,13 +316,13 @@ _TAILS: dict[type[Noise], Callable[[Any], Tail]] = {
 }
 
 
-def tail(noise: Noise) -> Tail:
+def tail(noise: Law) -> Tail:
     """x -> P(|X| > x) for a continuous family, at the ambient precision."""
     if type(noise) not in _TAILS:
         raise Unsupported(f"{type(noise).__name__} has no exact draw; use a family of the catalogue.")
     return _TAILS[type(noise)](noise)
 
 
-def slow_to_evaluate(noise: Noise) -> bool:
+def slow_to_evaluate(noise: Law) -> bool:
     """Does its tail take an integral (milliseconds, not microseconds)?"""
     return isinstance(noise, Asinh) or (isinstance(noise, Stable) and noise.alpha > 1.0)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.polya_difference import PolyaDifference
 from hush.noise.skellam import Skellam
 from hush.sampling.ball import precision
@@ -32,7 +32,7 @@ Ball = Any
 _SECOND = 1 << 40  # rounds of the second count start here: the first never gets that far
 
 
-def is_difference(noise: Noise) -> bool:
+def is_difference(noise: Law) -> bool:
     """Is the law drawn this way?"""
     return isinstance(noise, Skellam | PolyaDifference)
 
@@ -108,7 +108,7 @@ def _negative_binomial(noise: PolyaDifference) -> tuple[Any, Any]:
 class Counts(Tails):
     """The thresholds P(N > k) of a count, in the form that magnitudes are drawn from."""
 
-    def __init__(self, noise: Noise, margin: float = MARGIN) -> None:
+    def __init__(self, noise: Law, margin: float = MARGIN) -> None:
         self.noise, self.step, self.margin = noise, 1.0, margin
         if isinstance(noise, Skellam):
             if noise.rate > 1e9:
@@ -154,7 +154,7 @@ class Counts(Tails):
 class Table(Tails):
     """The thresholds of the difference itself, from the table of its law: for intervals; draws go by the two counts."""
 
-    def __init__(self, noise: Noise, step: float) -> None:
+    def __init__(self, noise: Law, step: float) -> None:
         self.noise, self.step, self.margin, self.slack = noise, step, MARGIN, 1e-9
 
 
@@ -175,7 +175,7 @@ class _Lane:
 class Difference:
     """The sampler: two look-ups a draw; what either leaves is settled for both."""
 
-    def __init__(self, noise: Noise, margin: float = MARGIN) -> None:
+    def __init__(self, noise: Law, margin: float = MARGIN) -> None:
         self._guide = Guide(Counts(noise, margin))
 
     def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: NDArray[np.float64]) -> Pending:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, positive, whole
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.gamma_difference import GammaDifference
 from hush.noise.lattice import Lattice
@@ -34,7 +34,7 @@ class _Sampler(Protocol):
 
 
 @lru_cache(maxsize=64)
-def sampler(noise: Noise, step: float, margin: float = MARGIN) -> _Sampler:
+def sampler(noise: Law, step: float, margin: float = MARGIN) -> _Sampler:
     """The way to draw this noise on this lattice, its tables built and validated.
 
     `margin` is how many times the error seen by ball arithmetic the bounds allow for; a test that makes it huge sends every draw
@@ -48,7 +48,7 @@ def sampler(noise: Noise, step: float, margin: float = MARGIN) -> _Sampler:
     return Transformation(noise, step, margin) if isinstance(noise, Stable) else Panels(law)
 
 
-def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | None = None) -> NDArray[np.int64]:
+def draw(noise: Law, size: Any, step: float | None = None, entropy: Entropy | None = None) -> NDArray[np.int64]:
     """`size` independent draws of the noise, as whole numbers of lattice steps: exactly distributed, from secure bits.
 
     The law. For a continuous noise and step h,  P(k) = F((k + 1/2) h) - F((k - 1/2) h): the noise rounded to the lattice. For a
@@ -68,7 +68,7 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     >>> sample.dtype.name, sample.shape
     ('int64', (1000,))
     """
-    if not isinstance(noise, Noise):
+    if not isinstance(noise, Law):
         raise InvalidParameter(f"noise must be a noise such as Gaussian(2.0), got {noise!r}.")
     must_be_entropy(entropy)
     shape = (size,) if np.ndim(size) == 0 else tuple(size)
@@ -78,7 +78,7 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     return sample.reshape(shape)
 
 
-def draw_from(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64]:
+def draw_from(bits: Bits, noise: Law, size: int, step: float) -> NDArray[np.int64]:
     """`draw` from given bits, one call's worth: for engines that must be able to repeat a draw."""
     sample = np.empty(size, dtype=np.int64)
     _fill(sample, sampler_for(noise, step), bits)
@@ -99,22 +99,22 @@ def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
         sample[draws] = way.settle(draws, np.concatenate(words), entropy)
 
 
-def sampler_for(noise: Noise, step: float | None = None) -> _Sampler:
+def sampler_for(noise: Law, step: float | None = None) -> _Sampler:
     """The sampler of a noise as given: built, validated and kept for the next call."""
     return sampler(plain_law(noise), _lattice(noise, step))
 
 
-def law_of(noise: Noise, step: float) -> Tails:
+def law_of(noise: Law, step: float) -> Tails:
     """The law of a draw as falling thresholds, for intervals."""
     return Table(noise, step) if is_difference(noise) else tails(plain_law(noise), step)
 
 
-def plain_law(noise: Noise) -> Noise:
+def plain_law(noise: Law) -> Law:
     """The simplest noise of exactly this law; a lattice law keeps its step."""
     return Discrete(noise.noise.plain(), noise.step) if isinstance(noise, Discrete) else noise.plain()
 
 
-def _lattice(noise: Noise, step: float | None) -> float:
+def _lattice(noise: Law, step: float | None) -> float:
     if not isinstance(noise, Lattice):
         return positive("step", 1.0 if step is None else step, "write step=1.0")
     if step is not None and positive("step", step) != noise.step:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hush.errors import Unsupported
 from hush.noise.asinh import Asinh
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
@@ -21,7 +21,7 @@ from hush.sampling.ball import Ball, Tail, flint_module, precision
 __all__ = ["DiscreteTail"]
 
 
-def _log_weight(noise: Noise) -> Tail:
+def _log_weight(noise: Law) -> Tail:
     """x -> log f(x)/f(0) for a log-concave family, x >= 0."""
     arb = flint_module().arb
     match noise:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.staircase import Staircase
 from hush.noise.stepped import Stepped
 from hush.sampling.ball import precision, slow_to_evaluate, tail
@@ -49,7 +49,7 @@ def _nodes() -> tuple[Array, Array, Array]:
     return nodes, shift @ fit, between
 
 
-def _kinks(noise: Noise, reach: float) -> Array | None:
+def _kinks(noise: Law, reach: float) -> Array | None:
     """Every x in (0, reach) where the density is not analytic (the centre is the end of a panel); None if there are too many to list."""
     if isinstance(noise, Staircase | Stepped):
         width = noise.sensitivity if isinstance(noise, Staircase) else noise.width
@@ -57,7 +57,7 @@ def _kinks(noise: Noise, reach: float) -> Array | None:
         if count > 4 * _COUNT:
             return None
         edges = np.arange(count) * width
-        return np.concatenate([edges[1:], edges + noise._fraction * width]) if isinstance(noise, Staircase) else edges[1:]
+        return np.concatenate([edges[1:], edges + noise.fraction * width]) if isinstance(noise, Staircase) else edges[1:]
     known: Array = np.array([*noise.kinks, noise.support])
     return known[np.isfinite(known) & (known > 0.0)]
 
@@ -70,12 +70,12 @@ class Panels:
         low = ((np.arange(_COUNT) + _FIRST) << _BITS_BELOW).view(np.float64) * 2.0**-63
         width = np.ldexp(0.5**_PER_OCTAVE_BITS, np.frexp(low)[1] - 1)
         nodes, fit, between = _nodes()
-        x = noise._isf(0.5 * (low[:, None] + width[:, None] * nodes))
+        x = noise.inverse_tail(0.5 * (low[:, None] + width[:, None] * nodes))
         middle = x[:, [_DEGREE // 2]]
         coefficients = (x - middle) @ fit.T  # differences first: they are small, and so is what the fit makes of their round-off
         coefficients[:, :1] += middle
         usable = self._without_kinks(low, width)
-        unit = float(noise._isf(np.array(0.25)))  # a length to measure errors in: the median of |X|
+        unit = float(noise.inverse_tail(np.array(0.25)))  # a length to measure errors in: the median of |X|
         error, spread = self._errors(coefficients, low, width, between, unit)
         usable &= error <= _ROUGH
         seen = max(float(error[usable].max(initial=2.0**-53)), self._ball_error(coefficients, low, width, usable, unit))
@@ -92,11 +92,11 @@ class Panels:
     def _without_kinks(self, low: Array, width: Array) -> NDArray[np.bool_]:
         noise = self._law.noise
         smooth = np.ones(low.size, dtype=bool)
-        kinks = _kinks(noise, float(noise._isf(0.5 * low[:1])[0]))
+        kinks = _kinks(noise, float(noise.inverse_tail(0.5 * low[:1])[0]))
         if kinks is None:
             return np.zeros(low.size, dtype=bool)
         with np.errstate(under="ignore"):
-            at = 2.0 * np.exp(noise._logsf(kinks))
+            at = 2.0 * np.exp(noise.log_tail(kinks))
         for moved in (at * (1.0 - 1e-9), at * (1.0 + 1e-9)):  # a kink on an edge spoils both sides
             inside = (moved >= low[0]) & (moved < low[-1] + width[-1])
             smooth[np.searchsorted(low, moved[inside], side="right") - 1] = False
@@ -108,7 +108,7 @@ class Panels:
         v = low[:, None] + width[:, None] * at
         x = np.maximum(np.polynomial.polynomial.polyval(at, coefficients.T), 0.0)
         with np.errstate(under="ignore", divide="ignore", invalid="ignore"):
-            beyond, density = 2.0 * np.exp(noise._logsf(x)), 2.0 * np.exp(noise._logpdf(x))
+            beyond, density = 2.0 * np.exp(noise.log_tail(x)), 2.0 * np.exp(noise.log_density(x))
             error, spread = np.abs(beyond - v) / density / (unit + x), v / density / (unit + x)
         return np.nan_to_num(error, nan=np.inf).max(axis=1), np.nan_to_num(spread, nan=np.inf).max(axis=1)
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.lattice import Lattice
 from hush.sampling.ball import precision, slow_to_evaluate, tail
@@ -45,7 +45,7 @@ _FAR = 2.0**52  # steps; beyond, neighbouring thresholds are not told apart in f
 class Tails:
     """The thresholds of (noise, step): in float64 with a validated relative error, and in ball arithmetic."""
 
-    def __init__(self, noise: Noise, step: float, margin: float = MARGIN) -> None:
+    def __init__(self, noise: Law, step: float, margin: float = MARGIN) -> None:
         self.noise, self.step, self.margin = noise, step, margin
         self._ball = DiscreteTail(noise) if isinstance(noise, Discrete) else tail(noise)
         self.slack = self._validated_slack()
@@ -57,8 +57,8 @@ class Tails:
         """T_k for whole numbers k >= 0."""
         with np.errstate(under="ignore"):
             if isinstance(self.noise, Lattice):
-                return 2.0 * self.noise._upper(k + 1.0)
-            return 2.0 * np.exp(self.noise._logsf((k + 0.5) * self.step))
+                return 2.0 * self.noise.at_least(k + 1.0)
+            return 2.0 * np.exp(self.noise.log_tail((k + 0.5) * self.step))
 
     def spread(self, k: Array, threshold: Array) -> Array:
         """T_k + 2 x f(x), in units of which errors are bounded; f on either side of x, should it jump there."""
@@ -66,7 +66,7 @@ class Tails:
             return threshold
         x = (k + 0.5) * self.step
         with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-            density = np.exp(np.maximum(self.noise._logpdf(x * (1.0 - 1e-12)), self.noise._logpdf(x * (1.0 + 1e-12))))
+            density = np.exp(np.maximum(self.noise.log_density(x * (1.0 - 1e-12)), self.noise.log_density(x * (1.0 + 1e-12))))
             return threshold + 2.0 * np.nan_to_num(x * density, posinf=np.inf)
 
     def ends(self, k: Array) -> tuple[Array, Array]:
@@ -94,9 +94,9 @@ class Tails:
     def guess(self, v: Array) -> Array:
         """About the number of thresholds above v, for 0 < v < 1."""
         if isinstance(self.noise, Lattice):
-            return np.searchsorted(-self.noise._at_least[1:], -0.5 * v, side="left").astype(np.float64)
+            return np.searchsorted(-self.noise.upper_sums[1:], -0.5 * v, side="left").astype(np.float64)
         with np.errstate(over="ignore"):
-            return np.maximum(np.ceil(self.noise._isf(0.5 * v) / self.step - 0.5), 0.0)
+            return np.maximum(np.ceil(self.noise.inverse_tail(0.5 * v) / self.step - 0.5), 0.0)
 
     def decide(self, words: Words, table: tuple[Array, Array] | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Magnitudes from the first 63 bits of V, and which are certain (the others are near). `table` may list the first `ends`."""
@@ -216,6 +216,6 @@ class Tails:
 
 
 @lru_cache(maxsize=64)
-def tails(noise: Noise, step: float, margin: float = MARGIN) -> Tails:
+def tails(noise: Law, step: float, margin: float = MARGIN) -> Tails:
     """The thresholds, validated once."""
     return Tails(noise, step, margin)

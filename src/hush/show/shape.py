@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.calibrate import Choice, Plan
 from hush.errors import reject
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.lattice import Lattice
 from hush.numerics.bracket import Bracket
 from hush.show.look import COLOURS, INK, altair, colour, dressed
@@ -48,7 +48,7 @@ def densities(noises: Any) -> Any:
     return dressed(chart, "How large the noise is", text, subtitle=spread[0] if len(found) == 1 else "")
 
 
-def _density(name: str, noise: Noise, reach: float) -> list[dict[str, Any]]:
+def _density(name: str, noise: Law, reach: float) -> list[dict[str, Any]]:
     lattice = isinstance(noise, Lattice)
     if isinstance(noise, Lattice):
         reached = math.ceil(reach / noise.step)

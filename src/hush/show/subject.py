@@ -9,7 +9,7 @@ from hush.calibrate import Plan
 from hush.errors import InvalidParameter, reject, whole
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import in_words
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.privacy.curve import Curve
 from hush.privacy.vector import curve as curve_of
 
@@ -39,13 +39,13 @@ def named(what: Any, argument: str, kinds: tuple[type, ...], allowed: str) -> di
 def _name(item: Any) -> str:
     if isinstance(item, Plan | Mechanism):
         item = item.noise
-    return in_words(item) if isinstance(item, Noise) else "all together" if isinstance(item, Curve) else str(item)
+    return in_words(item) if isinstance(item, Law) else "all together" if isinstance(item, Curve) else str(item)
 
 
 def curves(what: Any, sensitivity: Any, times: Any) -> dict[str, Curve]:
     """Privacy curves by name; a plan and a mechanism bring their own sensitivity, a curve is one already."""
     count = whole("times", times, 1, "write times=1")
-    found = named(what, "noises", (Noise, Plan, Mechanism, Curve), "a noise, a plan, a mechanism or a curve")
+    found = named(what, "noises", (Law, Plan, Mechanism, Curve), "a noise, a plan, a mechanism or a curve")
     return {name: _curve(item, sensitivity, count) for name, item in found.items()}
 
 
@@ -62,10 +62,10 @@ def budget(what: Any) -> tuple[float, float] | None:
     return (what.epsilon, what.delta) if isinstance(what, Plan) else None
 
 
-def noises(what: Any) -> dict[str, Noise]:
+def noises(what: Any) -> dict[str, Law]:
     """Noises by name; a plan shows its own beside Laplace and Gaussian noise for the same budget."""
     if isinstance(what, Plan):
         rows = [what.noise, *(c.noise for c in what.ranking if c.family in ("laplace", "gaussian") and c.noise is not None)]
         what = list(dict.fromkeys(rows))
-    found = named(what, "noises", (Noise, Plan, Mechanism), "a noise, a plan or a mechanism")
-    return {name: item if isinstance(item, Noise) else item.noise for name, item in found.items()}
+    found = named(what, "noises", (Law, Plan, Mechanism), "a noise, a plan or a mechanism")
+    return {name: item if isinstance(item, Law) else item.noise for name, item in found.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hush.noise.catalogue import EVERY, in_words
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.lattice import Lattice
 from hush.privacy.subsampling import Subsampled
 from hush.sensitivity import Sensitivity
@@ -36,14 +36,14 @@ _GAUSSIAN_BOX = (
 _LATTICE = "exact, by sums over the lattice; "
 
 
-def named(mechanism: Noise | Subsampled) -> str:
+def named(mechanism: Law | Subsampled) -> str:
     """The noise on one line."""
     if isinstance(mechanism, Subsampled):
         return f"{in_words(mechanism.whole.noise)} on a Poisson sample of rate {mechanism.rate:.6g}"
     return in_words(mechanism)
 
 
-def paper(mechanism: Noise | Subsampled) -> str:
+def paper(mechanism: Law | Subsampled) -> str:
     """The catalogue's paper."""
     noise = mechanism.whole.noise if isinstance(mechanism, Subsampled) else mechanism
     inner = getattr(noise, "noise", None)
@@ -53,7 +53,7 @@ def paper(mechanism: Noise | Subsampled) -> str:
     return "; ".join(rows)
 
 
-def theorem(mechanism: Noise | Subsampled, bound: Sensitivity | None) -> str:
+def theorem(mechanism: Law | Subsampled, bound: Sensitivity | None) -> str:
     """What certifies the curve of the noise for this sensitivity."""
     if isinstance(mechanism, Subsampled) or bound is None:
         return "exact for one unit more or less: Balle, Barthe and Gaboardi 2018, Theorems 8 and 13"

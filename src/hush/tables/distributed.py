@@ -1,4 +1,4 @@
-"""Noise where the groups are: on Spark's executors, for groups found privately, which may be too many for the driver.
+"""Law where the groups are: on Spark's executors, for groups found privately, which may be too many for the driver.
 
 A task may run twice (a retry, a speculative copy, a frame computed again), and fresh noise each time would be a
 second release. So the bits of a group's noise are a function of a secret of this release and of the group's own key:

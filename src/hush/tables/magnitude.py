@@ -2,7 +2,7 @@
 
 One row of each unit is counted in a bin, on either side of zero. Bins are between powers of two from 2^-40 to 2^64,
 between every fourth power out to 2^-104 and 2^128, and coarser out to 2^-424 and 2^448. Dates are counted by year from
-1900 to 2100, by decade or century outside. Noise is added; bins that rise above the noise are kept, and the range that
+1900 to 2100, by decade or century outside. Law is added; bins that rise above the noise are kept, and the range that
 holds all but half a percent of them at either end is taken, rounded outwards to the bins' edges. Where no bin rises
 above the noise, or values lie beyond 2^448, no range is found: the answer is then unknown, and says so.
 

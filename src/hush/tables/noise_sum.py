@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
 from hush.mechanism import Mechanism
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.sampling.exact import law_of
 
 __all__ = ["MOST_LEVEL", "Term", "half_widths"]
@@ -44,7 +44,7 @@ _AT_ONCE = 1 << 22  # numbers in one block of transforms
 class Term:
     """`times` independent noises of one law, each times `factor` > 0."""
 
-    noise: Noise
+    noise: Law
     step: float
     factor: float
     times: int = 1
@@ -69,7 +69,7 @@ class Term:
 
 
 @lru_cache(maxsize=1024)
-def _steps_beyond(noise: Noise, step: float, probability: float) -> int:
+def _steps_beyond(noise: Law, step: float, probability: float) -> int:
     return int(law_of(noise, step).steps_beyond(probability))
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from hush.calibrate import Plan, calibrate
 from hush.errors import InvalidParameter, NotCertified, budgets, deltas, positive, within
 from hush.mechanism import Mechanism
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.laplace import Laplace
 from hush.noise.lattice import Lattice
@@ -68,7 +68,7 @@ class Spending:
     shared: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> Law:
         """The noise of a column divided by its bound."""
         return self.plan.noise
 
@@ -96,7 +96,7 @@ class Spending:
         return 1.0 + (steps + 1.0) * made.step
 
     @property
-    def parts(self) -> list[tuple[Noise, Sensitivity, int]]:
+    def parts(self) -> list[tuple[Law, Sensitivity, int]]:
         """What a ledger is charged."""
         return [(self.noise, self.plan.sensitivity, 1)]
 
@@ -114,7 +114,7 @@ class Shares:
     limits: Spending | None = None
 
 
-def _scaled(noise: Noise, factor: float, bound: int) -> Mechanism:
+def _scaled(noise: Law, factor: float, bound: int) -> Mechanism:
     if isinstance(noise, Lattice):
         if factor != 1.0:
             raise NotCertified("noise on the integers was calibrated for columns that move by 1; nothing was spent.")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hush.calibrate import calibrate
 from hush.limit import limit
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.osgt import OSGT
 from hush.numerics.bracket import Bracket
@@ -31,7 +31,7 @@ def box(k: int) -> Sensitivity:
 
 
 @lru_cache(maxsize=4096)
-def best(family: str, epsilon: float, share: float, k: int = 1) -> Noise:
+def best(family: str, epsilon: float, share: float, k: int = 1) -> Law:
     """The least-variance noise of the family for (epsilon, share)."""
     return calibrate(epsilon, share, 1.0 if k == 1 else box(k), family=family).noise
 
@@ -46,7 +46,7 @@ def decibels(ratio: float) -> float:
     return 10.0 * math.log10(ratio)
 
 
-def at_variance(ratio: float, variance: float) -> Noise:
+def at_variance(ratio: float, variance: float) -> Law:
     """Flipped Huber noise with alpha/gamma = ratio and this variance; ratio 0 is the Gaussian."""
     unit = FlippedHuber(ratio, 1.0)
     return unit.scaled(math.sqrt(variance / unit.variance)).plain()

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.gaussian import Gaussian
 from hush.noise.osgt import OSGT
@@ -27,19 +27,19 @@ Array = NDArray[np.float64]
 _SMALL, _NARROW = OSGT(1.0, math.sqrt(2.0)), OSGT(5.0, math.sqrt(2.5))
 
 
-def _rounded(noise: Noise, k: Array) -> Array:
+def _rounded(noise: Law, k: Array) -> Array:
     """Probabilities of the noise rounded to the integers, as hush.draw(noise, step=1) gives it."""
     size = np.abs(k)
     return np.where(size == 0.0, 1.0 - 2.0 * np.asarray(noise.sf(0.5)), np.asarray(noise.sf(size - 0.5)) - np.asarray(noise.sf(size + 0.5)))
 
 
-def _rounded_delta(noise: Noise, budget: float) -> float:
+def _rounded_delta(noise: Law, budget: float) -> float:
     """Exact delta of the rounded noise for an integer that moves by 1."""
     k = np.arange(-400.0, 401.0)
     return math.fsum(np.maximum(_rounded(noise, k) - math.exp(budget) * _rounded(noise, k - 1.0), 0.0))
 
 
-def _rounded_variance(noise: Noise) -> float:
+def _rounded_variance(noise: Law) -> float:
     k = np.arange(-2000.0, 2001.0)
     return math.fsum(k * k * _rounded(noise, k))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hush.calibration.demand import Demand
 from hush.calibration.scale import at_scale, typical
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.osgt import OSGT
 from hush.papers.crossing import crossing
@@ -29,12 +29,12 @@ def named(noise: OSGT) -> str:
     return f"({noise.m:g}, {noise.sigma**2:.6g})"
 
 
-def twin(noise: Noise) -> Gaussian:
+def twin(noise: Law) -> Gaussian:
     """The Gaussian of the same variance."""
     return Gaussian(math.sqrt(noise.variance))
 
 
-def calibrated(ratio: float, epsilon: float, share: float, *, k: int = 1, step: float | None = None) -> Noise:
+def calibrated(ratio: float, epsilon: float, share: float, *, k: int = 1, step: float | None = None) -> Law:
     """The least OSGT noise with m/sigma = ratio that gives (epsilon, share) when k coordinates move by 1 each; ratio 0 is the Gaussian."""
     demand = Demand(epsilon, share, Sensitivity(linf=1.0, l0=k), 1, "variance", step)
     unit = OSGT(ratio, 1.0).plain()

@@ -8,7 +8,7 @@ import numpy as np
 
 from hush.calibrate import calibrate
 from hush.limit import limit
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
@@ -24,7 +24,7 @@ __all__ = ["slide_components", "slide_curves", "slide_densities", "slide_dimensi
 _EDGE = float(Gaussian(1.0).isf(0.25))
 
 
-def _critical(noise: Noise, budget: float) -> float:
+def _critical(noise: Law, budget: float) -> float:
     """y*: all values below it contribute to delta."""
     return float(noise.exceeds(np.array(budget), 1.0).upper[0])
 
@@ -190,7 +190,7 @@ def slide_variance(context: Context) -> Item:
     return Item("osgt-slide-variance", "Slides, variance", "Variance at equal privacy", text, tuple(rows), (figure,))
 
 
-def _best(k: int, *, quick: bool) -> Noise:
+def _best(k: int, *, quick: bool) -> Law:
     """The OSGT noise of least variance for (1, 1e-6) and k coordinates: the calibration's, or the best of a few shapes."""
     found = calibrate(1.0, 1e-6, Sensitivity(linf=1.0, l0=k), family="osgt").noise
     others = () if quick or k > 12 else (2.0, 4.0, 6.0, 12.0)
@@ -260,7 +260,7 @@ def _dimension_rows(edge: dict[int, float], best: dict[int, float]) -> tuple[Com
     )
 
 
-def _shape(noise: Noise) -> float:
+def _shape(noise: Law) -> float:
     return noise.m / noise.sigma if isinstance(noise, OSGT) else 0.0
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import hush
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.stable import Stable
@@ -28,7 +28,7 @@ def testing(context: Context) -> Item:
     from hush.federated import calibrate_stable
 
     stable = calibrate_stable(1.0, alpha=_AT_ONE).noise
-    noises: tuple[tuple[str, Noise], ...] = (
+    noises: tuple[tuple[str, Law], ...] = (
         (f"stable, alpha = {_AT_ONE:g}", stable),
         ("Laplace", Laplace(1.0)),
         ("staircase", Staircase(1.0)),

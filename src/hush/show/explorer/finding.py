@@ -36,7 +36,7 @@ class Finding:
     """A family's noise and what hush proves of it now: delta at the epsilon that is asked for; more where it is asked for."""
 
     family: str
-    noise: hush.Noise
+    noise: hush.Law
     curve: hush.Curve = field(repr=False)
     epsilon: float
     delta: float
@@ -101,7 +101,7 @@ def best(state: State) -> Finding:
 def _analysed(epsilon: float, delta: float, sensitivity: float, groups: int, releases: int) -> tuple[Finding | Absence, ...]:
     bound = hush.Sensitivity(linf=sensitivity, l0=groups)
 
-    def analysed(family: str, unit: hush.Noise | str) -> Finding | Absence:
+    def analysed(family: str, unit: hush.Law | str) -> Finding | Absence:
         if isinstance(unit, str):
             return Absence(family, unit)
         given = math.inf

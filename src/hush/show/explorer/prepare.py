@@ -17,7 +17,7 @@ from typing import Any
 
 import hush
 from hush.noise.catalogue import from_plain_values, plain_values
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.show.explorer.shelf import catalogue, rebuilt, steps_and_cells
 from hush.show.explorer.stop import COUNTS, NAMES, STOPS
 
@@ -65,7 +65,7 @@ def _make(lines: Path, part: int, parts: int) -> None:
             print(f"{number} of {len(mine)}", file=sys.stderr, flush=True)
 
 
-def shelved(noise: Noise, name: str, epsilon: float, delta: float, count: int) -> list[float]:
+def shelved(noise: Law, name: str, epsilon: float, delta: float, count: int) -> list[float]:
     """The numbers the shelf keeps of a noise: few digits where the noise they make still meets the budget, all of them else."""
 
     def meets(values: Sequence[float]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hush.errors import HushError
 from hush.noise.catalogue import family
-from hush.noise.contract import Noise
+from hush.noise.contract import Law
 from hush.noise.stepped import Stepped
 from hush.numerics.bracket import Bracket
 from hush.show.explorer.stop import COUNTS, NAMES, STOPS
@@ -46,10 +46,10 @@ def _entry(epsilon: float, delta: float, count: int) -> Any:
     return document["stops"][place * len(document["count"]) + document["count"].index(count)]
 
 
-def row(epsilon: float, delta: float, count: int) -> list[tuple[str, Noise | str]]:
+def row(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]:
     """Every family in the order of its rank, with its noise for sensitivity 1; then the absent ones, with the reason why."""
     ranked, absent, _ = _entry(epsilon, delta, count)
-    found: list[tuple[str, Noise | str]] = [(NAMES[number], rebuilt(NAMES[number], epsilon, values)) for number, *values in ranked]
+    found: list[tuple[str, Law | str]] = [(NAMES[number], rebuilt(NAMES[number], epsilon, values)) for number, *values in ranked]
     return found + [(NAMES[number], _document()["reasons"][reason]) for number, reason in absent]
 
 
@@ -59,7 +59,7 @@ def limit(epsilon: float, delta: float, count: int) -> Bracket | None:
     return None if ends is None else Bracket(*ends)
 
 
-def rebuilt(name: str, epsilon: float, values: Sequence[float]) -> Noise:
+def rebuilt(name: str, epsilon: float, values: Sequence[float]) -> Law:
     """A noise from its shelved numbers: its parameters, or for step noise how many cells are on the first step and how many in all."""
     if name != "stepped":
         return family(name).type(*values)
