@@ -30,10 +30,9 @@ from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
 from hush.privacy import gaussian
+from hush.privacy.compose import compose, curve, delta, epsilon, renyi
 from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
-from hush.privacy.renyi import renyi
 from hush.privacy.subsampling import Subsampled
-from hush.privacy.vector import compose, curve, delta, epsilon
 from hush.release import Release, release
 from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity

@@ -14,6 +14,7 @@ from hush.errors import HushError, InvalidParameter, Unsupported, budgets, calle
 from hush.noise.catalogue import EVERY, FAMILIES, Family, in_words
 from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket
+from hush.privacy.charge import Guarantee
 from hush.sensitivity import Sensitivity
 
 __all__ = ["LOSSES", "Choice", "Plan", "calibrate"]
@@ -86,6 +87,11 @@ class Plan:
     notion: str
     step: float | None
     ranking: tuple[Choice, ...] = field(repr=False)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the noise keeps, over all releases."""
+        return Guarantee(self.epsilon, self.delta, self.times, self.notion, self.sensitivity.neighbours)
 
     @property
     def variance(self) -> float:

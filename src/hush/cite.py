@@ -47,7 +47,7 @@ class Citation(str):
 @cache
 def entries() -> dict[str, str]:
     """Every entry of cite.bib by its key, after hush's own."""
-    title = "hush: Differentially Private Answers with the Least Law that Provable Privacy Allows"
+    title = "hush: Differentially Private Answers with the Least Noise that Provable Privacy Allows"
     fields = {"author": "{The hush authors}", "title": title, "year": "2026", "note": f"Python library, version {__version__}"}
     found = {"hush": "\n".join(["@misc{hush,", *(f"  {name.ljust(6)} = {{{text}}}," for name, text in fields.items()), "}"])}
     for entry in files("hush").joinpath("cite.bib").read_text(encoding="utf-8").strip().split("\n\n"):

@@ -5,6 +5,7 @@
     |   +-- IncompleteCall (also TypeError)        an argument that is missing, or one that there is not
     +-- Unsupported        (also TypeError)        no theorem covers this request; the message names the nearest call that has one
     +-- BudgetExceeded                             the ledger's cap would be passed
+    +-- NotPaid                                    noise on data that no payment covers; nothing was drawn
     +-- LedgerError                                a ledger file that cannot be read, written or trusted; nothing was released
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
     +-- MissingExtra       (also ImportError)      an optional library is not installed; the message is the command that installs it
@@ -34,6 +35,7 @@ __all__ = [
     "LedgerError",
     "MissingExtra",
     "NotCertified",
+    "NotPaid",
     "Unsupported",
 ]
 
@@ -63,6 +65,10 @@ class Unsupported(HushError, TypeError):
 
 class BudgetExceeded(HushError):
     """The privacy budget does not cover this release."""
+
+
+class NotPaid(HushError):
+    """Noise on data that no payment covers; nothing was drawn."""
 
 
 class LedgerError(HushError):

@@ -16,7 +16,9 @@ from hush import BudgetExceeded, Gaussian, InvalidParameter, Laplace, Sensitivit
 from hush.ledger import Amount, Ledger
 from hush.ledger.account import Planned, pure_epsilon, round_down, round_up, within
 from hush.ledger.filter import filter_cap
-from hush.privacy.renyi import osgt_theorem2, rdp_to_delta, renyi
+from hush.privacy.compose import renyi
+from hush.privacy.conversion import rdp_to_delta
+from hush.privacy.paper_bounds import osgt_theorem2
 
 PLANNED = {"epsilon": 1.0, "delta": 1e-5}
 INTERACTIVE = {"epsilon": 1.0, "delta": 1e-5, "mode": "interactive"}

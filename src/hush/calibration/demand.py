@@ -13,9 +13,9 @@ from hush.errors import Unsupported
 from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.gaussian import Gaussian
+from hush.privacy.compose import curve
 from hush.privacy.composition import DEFAULT_RELATIVE, Composed
 from hush.privacy.curve import OneNumber
-from hush.privacy.vector import curve
 from hush.sensitivity import Sensitivity
 
 __all__ = ["FINE", "LOSSES", "Demand", "width"]

@@ -31,8 +31,8 @@ from hush.noise.contract import Law, Region
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
 from hush.numerics.bracket import Bracket
+from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
-from hush.privacy.vector import curve
 
 __all__ = ["Near", "RoundedSum", "beyond", "rounded_sum_curve", "saturated"]
 

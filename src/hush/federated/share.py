@@ -16,8 +16,8 @@ from hush.federated.lattice import rounded_sum_curve
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
 from hush.numerics.figure import rounded_up
+from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
-from hush.privacy.vector import curve
 from hush.sampling.entropy import Entropy
 from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity

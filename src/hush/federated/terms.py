@@ -34,8 +34,8 @@ from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
+from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
-from hush.privacy.vector import compose
 from hush.sampling.entropy import Entropy
 from hush.sensitivity import Sensitivity
 

@@ -22,7 +22,7 @@ from hush.noise.contract import Law
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.privacy import gaussian
-from hush.privacy.vector import compose
+from hush.privacy.compose import compose
 from hush.sensitivity import Sensitivity
 
 __all__ = ["ACCOUNTING", "NOISES", "Part", "Wish", "allot", "saved_over_zcdp"]

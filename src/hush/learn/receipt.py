@@ -21,7 +21,7 @@ from hush.learn.training import Fit, Plan
 from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
 from hush.numerics.figure import rounded_up
-from hush.privacy.vector import compose
+from hush.privacy.compose import compose
 from hush.version import __version__
 
 if TYPE_CHECKING:

@@ -322,7 +322,7 @@ def _names(grid: Any) -> list[str]:
 
 
 def _score_mechanism(model: LinearModel, epsilon: float, delta: float) -> Mechanism:
-    """Law for one whole number: wrong labels move by at most 1, quantised squared errors by at most their grain."""
+    """Noise for one whole number: wrong labels move by at most 1, quantised squared errors by at most their grain."""
     reach = 1.0 if isinstance(model, LogisticRegression) else float(_GRAIN)
     bound = Sensitivity(linf=reach, l0=1, neighbours="replace")
     made = calibrate(epsilon, delta, bound, family="laplace" if delta == 0.0 else "gaussian")

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, within
 from hush.noise.contract import Law
 from hush.noise.laplace import Laplace
-from hush.privacy.renyi import best_epsilon, renyi
+from hush.privacy.compose import renyi
+from hush.privacy.conversion import best_epsilon
 from hush.sampling.ball import precision
 from hush.sampling.entropy import Bits
 from hush.sensitivity import Sensitivity

@@ -68,7 +68,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Plan:
-    """Law and settings, from public facts."""
+    """Noise and settings, from public facts."""
 
     request: Request
     rows: int

@@ -10,11 +10,8 @@ from typing import Any
 
 from hush.errors import BudgetExceeded, HushError, reject
 from hush.ledger.account import Account
-from hush.ledger.entry import Entry, Part
-from hush.noise.discrete import Discrete
-from hush.noise.skellam import Skellam
-from hush.privacy.subsampling import Subsampled
-from hush.privacy.vector import compose
+from hush.ledger.entry import Entry
+from hush.privacy.compose import compose
 
 __all__ = ["must_be_ledger", "refusal"]
 
@@ -78,7 +75,7 @@ def _in_epsilon(entry: Entry, factor: float) -> str:
     if entry.epsilon is None or entry.delta is None:
         return ""
     try:
-        curve = compose([_larger(part, factor) for part in entry.parts])
+        curve = compose([charge.widened(factor) for charge in entry.charges])
         share = entry.delta - entry.extra_delta
         epsilon = float(curve.epsilon_upper(share)) if share > 0.0 else curve.pure_epsilon
     except HushError:
@@ -95,7 +92,7 @@ def _larger_noise(account: Account, entry: Entry) -> float | None:
 
     def fits(factor: float) -> bool:
         try:
-            larger = replace(entry, parts=tuple(_larger(part, factor) for part in entry.parts))
+            larger = replace(entry, charges=tuple(charge.widened(factor) for charge in entry.charges))
             return account.plus([larger]).settled() is not None
         except HushError:
             return False
@@ -109,14 +106,3 @@ def _larger_noise(account: Account, entry: Entry) -> float | None:
             break
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
-
-
-def _larger(part: Part, factor: float) -> Part:
-    first: Any = part[0]
-    if isinstance(first, Subsampled):
-        return Subsampled(first.whole.noise.scaled(factor), first.rate, first.whole.shift), part[1]
-    if isinstance(first, Discrete):  # wider on the same lattice
-        return Discrete(first.noise.scaled(factor), first.step), *part[1:]
-    if isinstance(first, Skellam):
-        return Skellam(first.sigma * factor, first.step), *part[1:]
-    return first.scaled(factor), *part[1:]

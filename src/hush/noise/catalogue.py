@@ -12,7 +12,7 @@ import numpy as np
 
 from hush.errors import InvalidParameter, Unsupported, one_of
 from hush.noise.asinh import Asinh
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
 from hush.noise.flipped_huber import FlippedHuber
@@ -145,7 +145,7 @@ def family(name: str) -> Family:
     return next(row for row in EVERY if row.name == name)
 
 
-def plain_values(noise: Law) -> dict[str, Any]:
+def plain_values(noise: Noise) -> dict[str, Any]:
     """The noise as its family name and numbers, for JSON and for the ledger; `from_plain_values` reads it back, bit for bit.
 
     >>> plain_values(Discrete(Gaussian(2.0)))
@@ -155,10 +155,10 @@ def plain_values(noise: Law) -> dict[str, Any]:
     if row is None:
         raise Unsupported(f"{type(noise).__name__} is not in the catalogue and cannot be written down; add a row to hush.noise.catalogue.")
     values = {name: getattr(noise, name) for name in row.parameters}
-    return {"family": row.name} | {name: plain_values(v) if isinstance(v, Law) else v for name, v in values.items()}
+    return {"family": row.name} | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
 
 
-def in_words(noise: Law) -> str:
+def in_words(noise: Noise) -> str:
     """The noise on one line, its numbers to six digits: for people; `repr` has every digit.
 
     >>> in_words(Laplace(1.0 / 3.0))
@@ -167,7 +167,7 @@ def in_words(noise: Law) -> str:
     return re.sub(r"\d+\.\d{5,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.6g}", str(noise))
 
 
-def from_plain_values(values: Mapping[str, Any]) -> Law:
+def from_plain_values(values: Mapping[str, Any]) -> Any:
     """The noise that `plain_values` wrote down.
 
     >>> from_plain_values({"family": "laplace", "scale": 2.0})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,9 @@ class Laplace(LogConcave):
 
     def max_loss(self, shift: float) -> float:
         return positive("shift", shift) / self.scale
+
+    def exact_max_loss(self, shift: float) -> Fraction | None:
+        return Fraction(shift) / Fraction(self.scale)
 
     def scaled(self, k: float) -> Laplace:
         return self._scaled_by(k, "scale")

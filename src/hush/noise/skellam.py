@@ -158,3 +158,6 @@ class Skellam(Lattice):
 
     def scaled(self, k: float) -> Skellam:
         return self._scaled_by(k, "sigma", "step")
+
+    def widened(self, k: float) -> Skellam:
+        return Skellam(self.sigma * k, self.step)

@@ -13,7 +13,7 @@ from hush.numerics.bracket import Bracket
 from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.loss import Reversed, discretise
 
-__all__ = ["Imported", "from_dp_accounting", "to_dp_accounting"]
+__all__ = ["Imported", "from_dp_accounting", "to_dp_accounting", "whole_pair"]
 
 Array = NDArray[np.float64]
 
@@ -33,6 +33,15 @@ class _Whole(Mirrored):
     def _forward(self, epsilon: Array) -> Bracket:
         return self.curve._forward(epsilon)
 
+    @property
+    def pure_epsilon(self) -> float:
+        return self.curve.pure_epsilon
+
+
+def whole_pair(curve: Curve) -> Any:
+    """The curve as a part of a composition: itself where it is a pair, else one symmetric pair with that curve."""
+    return curve if hasattr(curve, "forward") else _Whole(curve)
+
 
 def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     """The curve as their PrivacyLossDistribution on a grid of the given step: pessimistic, so their answers stay upper bounds.
@@ -49,7 +58,7 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     if not isinstance(curve, Curve):
         raise reject("curve", curve, "a privacy curve", "write to_dp_accounting(hush.curve(noise))")
     step, peer = positive("step", step), _peer()
-    pair: Any = curve if hasattr(curve, "forward") else _Whole(curve)
+    pair = whole_pair(curve)
     ways = (pair,) if pair.symmetric else (pair, Reversed(pair))
     rows = []
     for way in ways:

@@ -14,12 +14,12 @@ from hush.numerics.bracket import Bracket
 from hush.privacy.curve import Curve, OneNumber
 from hush.sensitivity import Sensitivity
 
-__all__ = ["Subsampled"]
+__all__ = ["Subsampled", "sampling_rate"]
 
 Array = NDArray[np.float64]
 
 
-def _rate(value: Any) -> float:
+def sampling_rate(value: Any) -> float:
     rate = as_float("rate", value, "greater than 0 and at most 1")
     if not 0.0 < rate <= 1.0:
         raise reject("rate", value, "greater than 0 and at most 1")
@@ -46,11 +46,11 @@ class Subsampled(Curve):
         bound = Sensitivity.of(sensitivity)
         if not isinstance(noise, Law):
             raise reject("noise", noise, "a noise family", "write for example Gaussian(1.0)")
-        if not bound.is_box or bound.l0 != 1 or bound.neighbours != "add-remove" or isinstance(bound.linf, tuple):
+        shift = bound.one_number
+        if shift is None or bound.neighbours != "add-remove":
             raise Unsupported("subsampling is proved here for one number and neighbours 'add-remove'; write Subsampled(noise, rate, 1.0).")
-        assert bound.linf is not None
-        self.whole = OneNumber(noise, bound.linf)
-        self.rate = _rate(rate)
+        self.whole = OneNumber(noise, shift)
+        self.rate = sampling_rate(rate)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Subsampled) and (self.whole, self.rate) == (other.whole, other.rate)

@@ -9,11 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, positive, whole
-from hush.noise.contract import Law
+from hush.errors import InvalidParameter, NotCertified, Unsupported, positive, whole
+from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
 from hush.noise.gamma_difference import GammaDifference
-from hush.noise.lattice import Lattice
 from hush.noise.stable import Stable
 from hush.sampling.difference import Difference, Table, is_difference
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
@@ -48,7 +47,7 @@ def sampler(noise: Law, step: float, margin: float = MARGIN) -> _Sampler:
     return Transformation(noise, step, margin) if isinstance(noise, Stable) else Panels(law)
 
 
-def draw(noise: Law, size: Any, step: float | None = None, entropy: Entropy | None = None) -> NDArray[np.int64]:
+def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | None = None) -> NDArray[np.int64]:
     """`size` independent draws of the noise, as whole numbers of lattice steps: exactly distributed, from secure bits.
 
     The law. For a continuous noise and step h,  P(k) = F((k + 1/2) h) - F((k - 1/2) h): the noise rounded to the lattice. For a
@@ -68,18 +67,33 @@ def draw(noise: Law, size: Any, step: float | None = None, entropy: Entropy | No
     >>> sample.dtype.name, sample.shape
     ('int64', (1000,))
     """
-    if not isinstance(noise, Law):
+    if not isinstance(noise, Noise):
         raise InvalidParameter(f"noise must be a noise such as Gaussian(2.0), got {noise!r}.")
     must_be_entropy(entropy)
     shape = (size,) if np.ndim(size) == 0 else tuple(size)
     shape = tuple(whole("size", n, 0, "write size=1000") for n in shape)
+    bits = (SecureEntropy() if entropy is None else entropy).begin()
+    if noise.dimension is not None:
+        return _joint(bits, noise, math.prod(shape), step).reshape(*shape, noise.dimension)
     sample = np.empty(math.prod(shape), dtype=np.int64)
-    _fill(sample, sampler_for(noise, step), (SecureEntropy() if entropy is None else entropy).begin())
+    _fill(sample, sampler_for(noise, step), bits)
     return sample.reshape(shape)
 
 
-def draw_from(bits: Bits, noise: Law, size: int, step: float) -> NDArray[np.int64]:
+def _joint(bits: Bits, noise: Noise, count: int, step: float | None) -> NDArray[np.int64]:
+    """Draws of a joint noise, one row for each, checked to be what was asked for."""
+    drawn = np.asarray(noise.lattice_draws(bits, count, _lattice(noise, step)))
+    if drawn.shape != (count, noise.dimension) or drawn.dtype != np.int64:
+        raise NotCertified(
+            f"{type(noise).__name__}.lattice_draws must give int64 of shape {(count, noise.dimension)}, got {drawn.dtype} of {drawn.shape}."
+        )
+    return np.clip(drawn, -SATURATED, SATURATED)
+
+
+def draw_from(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64]:
     """`draw` from given bits, one call's worth: for engines that must be able to repeat a draw."""
+    if noise.dimension is not None:
+        return _joint(bits, noise, size // noise.dimension, step).ravel()
     sample = np.empty(size, dtype=np.int64)
     _fill(sample, sampler_for(noise, step), bits)
     return sample
@@ -99,8 +113,10 @@ def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
         sample[draws] = way.settle(draws, np.concatenate(words), entropy)
 
 
-def sampler_for(noise: Law, step: float | None = None) -> _Sampler:
-    """The sampler of a noise as given: built, validated and kept for the next call."""
+def sampler_for(noise: Noise, step: float | None = None) -> _Sampler:
+    """The sampler of a law as given: built, validated and kept for the next call."""
+    if not isinstance(noise, Law):
+        raise Unsupported(f"{type(noise).__name__} is drawn jointly, not number by number.")
     return sampler(plain_law(noise), _lattice(noise, step))
 
 
@@ -111,11 +127,11 @@ def law_of(noise: Law, step: float) -> Tails:
 
 def plain_law(noise: Law) -> Law:
     """The simplest noise of exactly this law; a lattice law keeps its step."""
-    return Discrete(noise.noise.plain(), noise.step) if isinstance(noise, Discrete) else noise.plain()
+    return noise.plain()
 
 
-def _lattice(noise: Law, step: float | None) -> float:
-    if not isinstance(noise, Lattice):
+def _lattice(noise: Noise, step: float | None) -> float:
+    if not noise.discrete:
         return positive("step", 1.0 if step is None else step, "write step=1.0")
     if step is not None and positive("step", step) != noise.step:
         raise Unsupported(f"{noise} lives on its own lattice; write step={noise.step!r} or leave step out.")

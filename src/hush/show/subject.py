@@ -10,8 +10,8 @@ from hush.errors import InvalidParameter, reject, whole
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
+from hush.privacy.compose import curve as curve_of
 from hush.privacy.curve import Curve
-from hush.privacy.vector import curve as curve_of
 
 __all__ = ["budget", "curves", "named", "noises"]
 

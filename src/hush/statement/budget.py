@@ -166,7 +166,7 @@ def _assumptions(account: Account, rule: str, promise: Promise | None, kept: boo
         "Numbers that move, of a table: the groups in which a unit may count, times the numbers behind one group's answers. A mean "
         "has two, a sum and a count, and groups that are found privately need a count of units. Each is divided by its own bound.",
         caution.ADAPTIVE[rule],
-        f"Law: drawn exactly as stated, on a lattice, after the charge was {'on disk' if kept else 'made (in memory, not on disk)'}; "
+        f"Noise: drawn exactly as stated, on a lattice, after the charge was {'on disk' if kept else 'made (in memory, not on disk)'}; "
         "a noise may stand for a procedure that is at least as private.",
     )
 

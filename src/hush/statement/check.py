@@ -10,8 +10,8 @@ from hush.errors import HushError
 from hush.ledger.entry import Cap, Part
 from hush.noise.catalogue import DIVISIBLE
 from hush.noise.skellam import Skellam
+from hush.privacy.compose import compose
 from hush.privacy.subsampling import Subsampled
-from hush.privacy.vector import compose
 from hush.sensitivity import Sensitivity
 
 __all__ = ["composed", "delta_of", "replayed"]

@@ -1,4 +1,4 @@
-"""Which theorem stands behind a noise under a sensitivity, and in which paper: what hush.privacy.vector does, in words."""
+"""Which theorem stands behind a noise under a sensitivity, and in which paper: what hush.privacy.compose does, in words."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _BALL = {
     ("laplace", "l2"): "the l1 norm is at most sqrt(K) times the l2 norm; then exact, as for l1",
     ("osgt", "l2"): "a bound in every direction by Renyi divergences: Sadeghi and Korki 2022, Theorem 2",
     ("flipped_huber", "l2"): "a bound in every direction: Muthukrishnan and Kalyani 2023, Theorem 8, with its hypothesis corrected",
-    ("stable", "l1"): "a bound by the largest score of the density: pure epsilon at most l1 sup|score| (hush.privacy.vector)",
+    ("stable", "l1"): "a bound by the largest score of the density: pure epsilon at most l1 sup|score| (hush.privacy.compose)",
     (
         "stable",
         "l2",
-    ): "a bound by the largest score of the density: pure epsilon at most sqrt(K) l2 sup|score| (hush.privacy.vector)",
+    ): "a bound by the largest score of the density: pure epsilon at most sqrt(K) l2 sup|score| (hush.privacy.compose)",
     ("osgt", "l1"): "every number moves by at most the l1 norm; then as for linf and l0",
     ("flipped_huber", "l1"): "every number moves by at most the l1 norm; then as for linf and l0",
 }
 _BOX = (
     "exact: for symmetric noise that falls away from 0 the divergence grows with the shift, so the worst case is every number that can "
-    "move at its full move; the curve is the composition of these (hush.privacy.vector)"
+    "move at its full move; the curve is the composition of these (hush.privacy.compose)"
 )
 _GAUSSIAN_BOX = (
     "exact: the numbers that move act as one of the l2 norm of all moves (Zhao et al. 2019, Lemma 15); Balle and Wang 2018, Theorem 8; "
@@ -63,7 +63,7 @@ def theorem(mechanism: Law | Subsampled, bound: Sensitivity | None) -> str:
     if bound.is_box:
         return _GAUSSIAN_BOX if key == "gaussian" else (lattice + _BOX.removeprefix("exact: ") if lattice else _BOX)
     kind = "l1" if bound.l1 is not None else "l2"
-    return lattice + _BALL.get((key, kind), "by the theorem that hush.privacy.vector names")
+    return lattice + _BALL.get((key, kind), "by the theorem that hush.privacy.compose names")
 
 
 def moves(bound: Sensitivity | None) -> str:

@@ -15,7 +15,7 @@ from hush.ledger.account import Pure
 from hush.ledger.entry import Part
 from hush.noise.catalogue import from_plain_values
 from hush.numerics.figure import rounded_up
-from hush.privacy.vector import compose
+from hush.privacy.compose import compose
 from hush.sensitivity import Sensitivity
 from hush.statement import caution, check
 from hush.statement.budget import mechanisms, plain_entry, remaining

@@ -52,7 +52,7 @@ class Term:
     @classmethod
     def of(cls, made: Mechanism, factor: float, times: int = 1) -> Term:
         """The noise that a mechanism adds, times a factor."""
-        return cls(made.noise, made.step, factor, times)
+        return cls(made.noise.marginal, made.step, factor, times)
 
     def tail(self, x: Array) -> Array:
         """P(|factor N| > x)."""

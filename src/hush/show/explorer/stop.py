@@ -13,7 +13,7 @@ from hush.sensitivity import Sensitivity
 
 __all__ = ["COUNTS", "NAMES", "START", "STOPS", "State"]
 
-#: Every slider's stops. Law scales with the sensitivity; budgets and counts are what the table of calibrated noises runs over.
+#: Every slider's stops. Noise scales with the sensitivity; budgets and counts are what the table of calibrated noises runs over.
 STOPS: dict[str, tuple[float, ...]] = {
     "epsilon": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0),
     "delta": (0.0, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3),
