@@ -11,8 +11,18 @@ the least noise for a budget.
 from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
 from hush.cite import cite
-from hush.errors import BudgetExceeded, HushError, IncompleteCall, InvalidParameter, LedgerError, MissingExtra, NotCertified, Unsupported
-from hush.ledger import Ledger
+from hush.errors import (
+    BudgetExceeded,
+    HushError,
+    IncompleteCall,
+    InvalidParameter,
+    LedgerError,
+    MissingExtra,
+    NotCertified,
+    NotPaid,
+    Unsupported,
+)
+from hush.ledger import Ledger, LedgerView, Payment, unaccounted
 from hush.limit import limit, optimal
 from hush.mechanism import Mechanism
 from hush.noise.asinh import Asinh
@@ -30,6 +40,7 @@ from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
 from hush.privacy import gaussian
+from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.privacy.compose import compose, curve, delta, epsilon, renyi
 from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
 from hush.privacy.subsampling import Subsampled
@@ -42,7 +53,9 @@ __all__ = [
     "OSGT",
     "Asinh",
     "Bracket",
+    "Budget",
     "BudgetExceeded",
+    "Charge",
     "Choice",
     "Curve",
     "Discrete",
@@ -50,6 +63,7 @@ __all__ = [
     "Finding",
     "FlippedHuber",
     "Gaussian",
+    "Guarantee",
     "HushError",
     "IncompleteCall",
     "InvalidParameter",
@@ -57,10 +71,13 @@ __all__ = [
     "Law",
     "Ledger",
     "LedgerError",
+    "LedgerView",
     "Mechanism",
     "MissingExtra",
     "Noise",
     "NotCertified",
+    "NotPaid",
+    "Payment",
     "Plan",
     "Release",
     "Sensitivity",
@@ -87,6 +104,7 @@ __all__ = [
     "optimal",
     "release",
     "renyi",
+    "unaccounted",
 ]
 
 

@@ -132,10 +132,10 @@ class Charge:
             if isinstance(first, Imported):
                 return cls(first, Sensitivity.of(1.0), times)
             return cls(first.whole.noise, Sensitivity.of(first.whole.shift), times, first.rate)
-        if not 1 <= len(items) <= 3:
-            raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; {_HINT}.")
         if not isinstance(first, Noise):
             raise reject("noise", first, "a noise family", "write for example Gaussian(1.0)")
+        if len(items) > 3:
+            raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; {_HINT}.")
         return cls(first, Sensitivity.of(items[1] if len(items) > 1 else 1.0), items[2] if len(items) > 2 else 1)
 
     # -- what follows ------------------------------------------------------------------------------------------------------------------

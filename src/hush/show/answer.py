@@ -29,7 +29,8 @@ def ledger(ledger: Ledger | str | os.PathLike[str]) -> Any:
     Past sixty entries it shows sixty moments, the last among them; fewer where many different mechanisms are composed at each.
     """
     with reading(ledger) as found:
-        account, entries = found._report(), found.entries
+        view = found.view()
+        account, entries = view.account, view.entries
     cap, state = account.cap, type(account)(account.cap)
     most = max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_COMPOSED // max(len(account.totals), 1)))
     shown = {round(i) for i in np.linspace(0, len(entries), min(len(entries), most) + 1)}
