@@ -11,14 +11,26 @@ the least noise for a budget.
 from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
 from hush.cite import cite
-from hush.errors import BudgetExceeded, HushError, IncompleteCall, InvalidParameter, LedgerError, MissingExtra, NotCertified, Unsupported
+from hush.errors import (
+    BudgetExceeded,
+    HushError,
+    IncompleteCall,
+    InvalidParameter,
+    LedgerError,
+    MissingExtra,
+    NotCertified,
+    UnknownFamily,
+    Unsupported,
+)
 from hush.ledger import Ledger
 from hush.limit import limit, optimal
 from hush.mechanism import Mechanism
 from hush.noise.asinh import Asinh
+from hush.noise.catalogue import register
 from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
+from hush.noise.family import Family, Shape
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
@@ -48,6 +60,7 @@ __all__ = [
     "Curve",
     "Discrete",
     "ExponentialPower",
+    "Family",
     "Finding",
     "FlippedHuber",
     "Gaussian",
@@ -65,12 +78,14 @@ __all__ = [
     "Plan",
     "Release",
     "Sensitivity",
+    "Shape",
     "Skellam",
     "Stable",
     "Staircase",
     "Stepped",
     "Subsampled",
     "TruncatedLaplace",
+    "UnknownFamily",
     "Unsupported",
     "__version__",
     "audit",
@@ -86,6 +101,7 @@ __all__ = [
     "gaussian",
     "limit",
     "optimal",
+    "register",
     "release",
     "renyi",
 ]

@@ -52,7 +52,7 @@ def test_the_bound_holds_around_ends_and_jumps(noise):
     """A thousandfold, at points as near to an end or a jump as the lattice has them."""
     step = 2.0**-40
     law = Tails(noise, step)
-    places = [noise.support] if np.isfinite(noise.support) else [noise._fraction * noise.sensitivity, noise.sensitivity]
+    places = [noise.support] if np.isfinite(noise.support) else [noise.fraction * noise.sensitivity, noise.sensitivity]
     k = np.concatenate([np.floor(place / step) + np.arange(-40.0, 3.0) ** 3 for place in places])
     k = np.unique(k[k >= 0.0])
     with precision(256):

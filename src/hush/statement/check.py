@@ -8,16 +8,12 @@ from typing import Any
 
 from hush.errors import HushError
 from hush.ledger.entry import Cap, Part
-from hush.noise.catalogue import DIVISIBLE
-from hush.noise.skellam import Skellam
+from hush.noise.catalogue import family_of
 from hush.privacy.subsampling import Subsampled
 from hush.privacy.vector import compose
 from hush.sensitivity import Sensitivity
 
 __all__ = ["composed", "delta_of", "replayed"]
-
-#: What is not among hush's public names comes from its own module.
-_INSIDE = tuple(row.type for row in DIVISIBLE if row.type is not Skellam)
 
 
 def _literal(value: Any) -> str:
@@ -38,11 +34,18 @@ def _noises(value: Any) -> Iterable[Any]:
         value = value.whole.noise if isinstance(value, Subsampled) else getattr(value, "noise", None)
 
 
+def _home(kind: type) -> str:
+    """The module that a script imports a class from: hush itself where the class is among its public names."""
+    row = family_of(kind)
+    return "hush" if row is None else row.home
+
+
 def _imports(parts: Sequence[Part], *words: str) -> list[str]:
     kinds = {type(one) for part in parts for one in _noises(part[0])}
     kinds |= {Sensitivity} if any(isinstance(part[1], Sensitivity) for part in parts if len(part) == 3) else set()
-    public = sorted({kind.__name__ for kind in kinds if kind not in _INSIDE} | set(words), key=lambda name: (name.islower(), name))
-    inside = sorted(f"from {kind.__module__} import {kind.__name__}" for kind in kinds if kind in _INSIDE)
+    names = {kind.__name__ for kind in kinds if _home(kind) == "hush"} | set(words)
+    public = sorted(names, key=lambda name: (name.islower(), name))
+    inside = sorted(f"from {_home(kind)} import {kind.__name__}" for kind in kinds if _home(kind) != "hush")
     return [f"from hush import {', '.join(public)}", *inside, ""]
 
 

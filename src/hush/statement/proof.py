@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hush.noise.catalogue import EVERY, in_words
+from hush.noise.catalogue import family_of, in_words
 from hush.noise.contract import Law
 from hush.noise.lattice import Lattice
 from hush.privacy.subsampling import Subsampled
@@ -47,10 +47,8 @@ def paper(mechanism: Law | Subsampled) -> str:
     """The catalogue's paper."""
     noise = mechanism.whole.noise if isinstance(mechanism, Subsampled) else mechanism
     inner = getattr(noise, "noise", None)
-    rows = [
-        next((row.paper for row in EVERY if row.type is type(one)), "not in the catalogue") for one in (noise, inner) if one is not None
-    ]
-    return "; ".join(rows)
+    rows = [family_of(one) for one in (noise, inner) if one is not None]
+    return "; ".join("not in the catalogue" if row is None else row.paper or row.name for row in rows)
 
 
 def theorem(mechanism: Law | Subsampled, bound: Sensitivity | None) -> str:
@@ -58,7 +56,8 @@ def theorem(mechanism: Law | Subsampled, bound: Sensitivity | None) -> str:
     if isinstance(mechanism, Subsampled) or bound is None:
         return "exact for one unit more or less: Balle, Barthe and Gaboardi 2018, Theorems 8 and 13"
     plain = mechanism.plain()
-    key = next((row.name for row in EVERY if row.type is type(plain)), "")
+    row = family_of(plain)
+    key = "" if row is None else row.name
     lattice = _LATTICE if isinstance(plain, Lattice) else ""
     if bound.is_box:
         return _GAUSSIAN_BOX if key == "gaussian" else (lattice + _BOX.removeprefix("exact: ") if lattice else _BOX)
