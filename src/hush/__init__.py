@@ -8,7 +8,7 @@ the least noise for a budget.
 1.060702
 """
 
-from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
+from hush.audit import Finding, NoiseCheck, audit, check  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
 from hush.cite import cite
 from hush.errors import (
@@ -74,6 +74,7 @@ __all__ = [
     "Mechanism",
     "MissingExtra",
     "Noise",
+    "NoiseCheck",
     "NotCertified",
     "Plan",
     "Release",
@@ -90,6 +91,7 @@ __all__ = [
     "__version__",
     "audit",
     "calibrate",
+    "check",
     "cite",
     "compose",
     "curve",

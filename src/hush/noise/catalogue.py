@@ -45,6 +45,7 @@ __all__ = [
     "plain_values",
     "ranked",
     "register",
+    "restored",
 ]
 
 #: The built-in families, the plainest first: of families that tie in a ranking the first one leads.
@@ -112,8 +113,7 @@ def _same_class(one: type, other: type) -> bool:
 
 
 def _descriptor(kind: Any) -> Family:
-    row = family_of(kind) if isinstance(kind, type) and issubclass(kind, Noise) else None
-    row = getattr(kind, "FAMILY", None) if row is None else row
+    row = getattr(kind, "FAMILY", None) or family_of(kind) if isinstance(kind, type) else None
     if not isinstance(row, Family):
         raise InvalidParameter(
             f"register takes a Family, or a noise class with an attribute FAMILY, got {kind!r:.80}; "
@@ -186,9 +186,7 @@ def from_plain_values(values: Mapping[str, Any]) -> Any:
     if row is None:
         raise UnknownFamily(f"the noise family {name!r:.60} is not known here; import its module and call hush.register, then try again.")
     if (version := values.get("version", 1)) != row.version:
-        raise UnknownFamily(
-            f"this {name} noise was written by version {version!r:.20} of its family, and version {row.version} is known here."
-        )
+        raise UnknownFamily(f"this {name} noise was written by version {version!r:.20} of its family; version {row.version} is known here.")
     given = {name: v for name, v in values.items() if name not in ("family", "version")}
     unknown = sorted(set(given) - set(row.parameters))
     if unknown or set(row.parameters) - set(given):

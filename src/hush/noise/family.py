@@ -174,7 +174,7 @@ class Family:
     counts           for a difference of two counts, the law of one of them; such laws are drawn by their counts
     two_uniforms     a function of two uniforms, for large lattices where the tail is slow
     panels           is the quantile smooth enough for polynomials on large lattices?
-    reference        a known delta for `hush doctor`
+    reference        a known delta for `hush doctor`: (noise, epsilon, delta), for a sensitivity of 1
     lattice_cites    what the lattice version rests on
     divisible        is it a law of shares and sums of noise (see hush.federated)?
     public           may scripts import the class from `hush`?
@@ -215,6 +215,8 @@ class Family:
         if set(given) != set(known):
             raise InvalidParameter(f"parameters must be those of {self.type.__name__}, {', '.join(known)}; got {', '.join(given)}.")
         object.__setattr__(self, "parameters", given)
+        if self.reference is not None:  # a plain tuple will do
+            object.__setattr__(self, "reference", Reference(*self.reference))
 
     @property
     def numeric(self) -> bool:

@@ -80,7 +80,8 @@ class Stepped(Steps):
         n = len(self.heights)
         past = np.maximum(cell - (n - self.period), 0.0)
         rounds = np.floor(past / self.period)
-        index = np.where(cell < n, cell, n - self.period + (past - rounds * self.period)).astype(np.int64)
+        inside = np.clip(past - rounds * self.period, 0.0, self.period - 1.0)  # beyond 2^53 cells floats do not tell cells apart
+        index = np.where(cell < n, cell, n - self.period + inside).astype(np.int64)
         if self.ratio == 0.0:
             return np.where(cell < n, self._log_heights[np.minimum(index, n - 1)], -np.inf)
         with np.errstate(invalid="ignore"):
