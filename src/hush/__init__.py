@@ -8,7 +8,7 @@ the least noise for a budget.
 1.060702
 """
 
-from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
+from hush.audit import Finding, NoiseCheck, audit, check  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
 from hush.cite import cite
 from hush.errors import (
@@ -20,15 +20,18 @@ from hush.errors import (
     MissingExtra,
     NotCertified,
     NotPaid,
+    UnknownFamily,
     Unsupported,
 )
 from hush.ledger import Ledger, LedgerView, Payment, unaccounted
 from hush.limit import limit, optimal
 from hush.mechanism import Mechanism
 from hush.noise.asinh import Asinh
+from hush.noise.catalogue import register
 from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
+from hush.noise.family import Family, Shape
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
@@ -60,6 +63,7 @@ __all__ = [
     "Curve",
     "Discrete",
     "ExponentialPower",
+    "Family",
     "Finding",
     "FlippedHuber",
     "Gaussian",
@@ -75,22 +79,26 @@ __all__ = [
     "Mechanism",
     "MissingExtra",
     "Noise",
+    "NoiseCheck",
     "NotCertified",
     "NotPaid",
     "Payment",
     "Plan",
     "Release",
     "Sensitivity",
+    "Shape",
     "Skellam",
     "Stable",
     "Staircase",
     "Stepped",
     "Subsampled",
     "TruncatedLaplace",
+    "UnknownFamily",
     "Unsupported",
     "__version__",
     "audit",
     "calibrate",
+    "check",
     "cite",
     "compose",
     "curve",
@@ -102,6 +110,7 @@ __all__ = [
     "gaussian",
     "limit",
     "optimal",
+    "register",
     "release",
     "renyi",
     "unaccounted",

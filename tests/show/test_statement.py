@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush.noise.catalogue import EVERY
+from hush.noise.catalogue import families
 from hush.numerics.figure import rounded_down, rounded_up
 from hush.statement import Statement, report
 from hush.statement.wording import Promise, percent
@@ -330,7 +330,7 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
         GammaDifference(0.5, 2.0),
         PolyaDifference(0.5, 3.0, 1.0),
     ]
-    assert {type(noise) for noise in noises} == {row.type for row in EVERY}
+    assert {type(noise) for noise in noises} == {row.type for row in families()}
     bound = hush.Sensitivity(linf=(1.0, 2.0), neighbours="replace")
     parts = [*((noise, bound, 2) for noise in noises), (hush.Subsampled(hush.Gaussian(3.0), 0.01, 0.5), 7)]
     scope: dict[str, Any] = {}

@@ -132,6 +132,8 @@ class Law(Noise):
 
     #: log f is concave: the privacy loss is monotone and the exceeding region a half line.
     log_concave: ClassVar[bool] = False
+    #: independent copies have a density that depends on the length of the vector only, so that the l2 norm of a move says it all
+    isotropic: ClassVar[bool] = False
     #: relative error that `surplus` keeps, ten times what the dense check against 40-digit arithmetic shows.
     relative_error: ClassVar[float] = 1e-12
 
@@ -184,6 +186,16 @@ class Law(Noise):
     def support(self) -> float:
         """The largest |x| with a density, often infinite."""
         return math.inf
+
+    @property
+    def slow_tail(self) -> bool:
+        """Does the tail take milliseconds in ball arithmetic, not microseconds? Then fewer points of it are checked."""
+        return False
+
+    def breaks(self, reach: float, most: int) -> Array | None:
+        """Every x in (0, reach) where the density is not analytic; None if there are more than about `most`."""
+        known = np.array([*self.kinks, self.support], dtype=np.float64)
+        return known[np.isfinite(known) & (known > 0.0)]
 
     def plain(self) -> Law:
         """The simplest family's member with exactly this law: a Gaussian or Laplace law under another name, or itself."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law, LossTerms
+from hush.noise.family import Family, Reference
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.lattice import MOST_POINTS, Lattice
@@ -19,7 +20,7 @@ from hush.noise.log_concave import LogConcave
 from hush.numerics.figure import rounded_up
 from hush.numerics.twofold import Twofold
 
-__all__ = ["Discrete"]
+__all__ = ["FAMILY", "Discrete"]
 
 Array = NDArray[np.float64]
 _FURTHEST_TERM = 2e7  # points; sums of more take too long
@@ -144,3 +145,13 @@ class Discrete(Lattice):
     def max_loss(self, shift: float) -> float:
         self.steps_in(shift)
         return self.noise.max_loss(shift)
+
+
+FAMILY = Family(
+    "discrete",
+    Discrete,
+    paper="Canonne, Kamath and Steinke 2020",
+    cites=("canonne2020", "ghosh2012"),
+    ranked=False,  # calibrate(step=...) ranks the families that it is the lattice version of
+    reference=Reference(Discrete(Gaussian(2.0)), 0.5, 0.054007223694154421),
+)

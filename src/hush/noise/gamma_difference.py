@@ -24,10 +24,12 @@ from scipy.special import gammainc, gammaln, kve, log_ndtr
 
 from hush.errors import epsilons, positive, reject
 from hush.noise.contract import Law, Region
+from hush.noise.family import Family
+from hush.noise.gamma_difference_tail import tail
 from hush.noise.laplace import Laplace
 from hush.numerics.quadrature import gauss
 
-__all__ = ["GammaDifference"]
+__all__ = ["FAMILY", "GammaDifference"]
 
 Array = NDArray[np.float64]
 
@@ -314,3 +316,16 @@ def _outermost(loss: Any, epsilon: Array, far: float) -> Array:
         low[on], above[on] = np.where(inside, x, a), np.where(inside, value, at_a)
         high[on], below[on] = np.where(inside, b, x), np.where(inside, at_b, value)
     return np.exp(high)
+
+
+FAMILY = Family(
+    "gamma_difference",
+    GammaDifference,
+    paper="Kotz, Kozubowski and Podgorski 2001",
+    cites=("kotz2001",),
+    ranked=False,
+    tail=lambda noise: tail(noise.shape, noise.scale),
+    panels=False,  # the density may be infinite at 0, where no polynomial follows the quantile
+    divisible=True,
+    public=False,
+)

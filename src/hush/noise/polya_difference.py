@@ -21,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified, Unsupported, positive
+from hush.noise.family import Counts, Family
 from hush.noise.lattice import MOST_POINTS, Lattice
+from hush.numerics.ball import Ball, flint_module
 from hush.numerics.figure import rounded_up
 from hush.numerics.quadrature import gauss
 
-__all__ = ["PolyaDifference"]
+__all__ = ["FAMILY", "PolyaDifference"]
 
 Array = NDArray[np.float64]
 
@@ -215,3 +217,29 @@ def _mixture(count: int, t: Array, mass: Array) -> Array:
             live = t * start < 750.0
             out[start : start + k.size] = np.exp(-k[:, None] * t[live]) @ mass[live]
     return out
+
+
+def _counts(noise: PolyaDifference) -> Counts:
+    """Negative binomial counts: P(N > k) = 1 - I_(1-q)(r, k + 1), the regularised incomplete beta function."""
+    from scipy.special import betaincc
+
+    r, per_step = noise.shape, noise.step / noise.scale
+
+    def ball(k: int) -> Ball:
+        arb = flint_module().arb
+        fall = arb(noise.step) / noise.scale
+        return 1 - (-(-fall).expm1()).beta_lower(arb(noise.shape), arb(k + 1), 1)
+
+    return Counts(lambda k: betaincc(r, k + 1.0, -math.expm1(-per_step)), ball)
+
+
+FAMILY = Family(
+    "polya_difference",
+    PolyaDifference,
+    paper="Goryczka and Xiong 2017",
+    cites=("goryczka2017",),
+    ranked=False,
+    counts=_counts,
+    divisible=True,
+    public=False,
+)

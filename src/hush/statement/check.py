@@ -7,6 +7,7 @@ from typing import Any
 
 from hush.errors import HushError
 from hush.ledger.entry import Cap
+from hush.noise.catalogue import family_of
 from hush.privacy.charge import Charge
 from hush.privacy.compose import compose
 
@@ -25,14 +26,17 @@ def _noises(noise: Any) -> Iterable[Any]:
         noise = getattr(noise, "noise", None)
 
 
-def _imports(charges: Sequence[Charge], *words: str) -> list[str]:
-    """What is not among hush's public names comes from its own module."""
-    import hush
+def _home(kind: type) -> str:
+    """The module that a script imports a class from: hush itself where the class is among its public names."""
+    row = family_of(kind)
+    return "hush" if row is None else row.home
 
+
+def _imports(charges: Sequence[Charge], *words: str) -> list[str]:
     kinds = {type(one) for charge in charges for one in _noises(charge.noise)}
-    known = {kind for kind in kinds if getattr(hush, kind.__name__, None) is kind}
-    public = sorted({kind.__name__ for kind in known} | {"Charge", "Sensitivity", *words}, key=lambda name: (name.islower(), name))
-    inside = sorted(f"from {kind.__module__} import {kind.__name__}" for kind in kinds - known)
+    names = {kind.__name__ for kind in kinds if _home(kind) == "hush"} | {"Charge", "Sensitivity", *words}
+    public = sorted(names, key=lambda name: (name.islower(), name))
+    inside = sorted(f"from {_home(kind)} import {kind.__name__}" for kind in kinds if _home(kind) != "hush")
     return [f"from hush import {', '.join(public)}", *inside, ""]
 
 

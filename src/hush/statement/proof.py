@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hush.noise.catalogue import EVERY, in_words
+from hush.noise.catalogue import family_of, in_words
 from hush.noise.contract import Noise
 from hush.privacy.charge import Charge
 from hush.sensitivity import Sensitivity
@@ -21,12 +21,8 @@ def named(charge: Charge) -> str:
 def paper(charge: Charge) -> str:
     """The papers that describe the noise."""
     inner = getattr(charge.noise, "noise", None)
-    rows = [
-        next((row.paper for row in EVERY if row.type is type(one)), "not in the catalogue")
-        for one in (charge.noise, inner)
-        if one is not None
-    ]
-    return "; ".join(rows)
+    rows = [family_of(one) for one in (charge.noise, inner) if isinstance(one, Noise)]
+    return "; ".join("not in the catalogue" if row is None else row.paper or row.name for row in rows)
 
 
 def moves(bound: Sensitivity) -> str:
