@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import hush
 from hush import BudgetExceeded, Gaussian, InvalidParameter, Laplace, Sensitivity, Subsampled, Unsupported
 from hush.ledger import Amount, Ledger
-from hush.ledger.account import Planned, pure_epsilon, round_down, round_up, within
+from hush.ledger.account import Planned, pure_epsilon, within
 from hush.ledger.filter import filter_cap
+from hush.numerics.rounding import round_down, round_up
 from hush.privacy.renyi import osgt_theorem2, rdp_to_delta, renyi
 
 PLANNED = {"epsilon": 1.0, "delta": 1e-5}

@@ -31,6 +31,7 @@ from hush.federated.unbiased import Bounded, bounded
 from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
+from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, up
 
 __all__ = ["Estimate", "Histogram", "half_width", "histogram", "mean", "methods", "total"]
 
@@ -85,7 +86,7 @@ def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled
     if sampled:
         wide = max(wide, _sampled(numbers, reports.noise, way, level))
     value = reports.low + reports.width * (math.fsum(numbers) / reports.count)
-    return Estimate(value, reports.width * wide * (1.0 + 1e-12), level, way, reports.count)
+    return Estimate(value, up(reports.width * wide, CLOSED_FORM), level, way, reports.count)
 
 
 def total(reports: Reports, *, level: float = 0.95, method: str = "auto") -> Estimate:
@@ -177,7 +178,7 @@ def _convolved(noise: Law, count: int, beyond: float, step: float) -> float:
     power = np.fft.rfft(np.fft.ifftshift(mass)) ** count
     law = np.fft.fftshift(np.fft.irfft(power, mass.size))
     above = np.cumsum(law[::-1])[::-1]  # P(sum >= place)
-    outside = np.flatnonzero(above[half:] > beyond - 1e-13)
+    outside = np.flatnonzero(above[half:] > beyond - SUM_OF_POSITIVE_TERMS.share)
     return (float(outside[-1]) + 0.5 if outside.size else 0.5) * step
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from hush.errors import Unsupported, as_float, budgets, deltas, positive, within
 from hush.noise.stable import Stable
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
 
 __all__ = ["StablePlan", "calibrate_stable", "one_budget", "one_delta"]
 
@@ -115,7 +116,7 @@ def calibrate_stable(epsilon: float, sensitivity: float = 1.0, *, alpha: float |
     alpha = within("alpha", alpha, 1.0, 2.0, "write alpha=1.7")
     if alpha == 2.0:
         raise Unsupported("alpha = 2 is Gaussian noise, which has no pure epsilon; write alpha=1.7, or calibrate(epsilon, delta).")
-    noise = Stable(alpha, moved / _reach(alpha, target) * (1.0 + 1e-15))
+    noise = Stable(alpha, up(moved / _reach(alpha, target), FEW_ROUNDINGS))
     while noise.max_loss(moved) > target:
-        noise = noise.scaled(1.0 + 1e-14)
+        noise = noise.scaled(ELEMENTARY.above)
     return StablePlan(noise, target, moved)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, within
 from hush.noise.contract import Law
 from hush.noise.laplace import Laplace
+from hush.numerics.rounding import CLOSED_FORM, down, up
 from hush.privacy.renyi import best_epsilon, renyi
 from hush.sampling.ball import precision
 from hush.sampling.entropy import Bits
@@ -37,7 +38,6 @@ __all__ = ["Charges", "Runs", "any_of", "largest_base", "run_divergence", "split
 Charges = tuple[tuple[Law, Sensitivity, int], ...]
 Divergence = Callable[[float], float]
 
-_UP = 1.0 + 1e-12  # covers the rounding of the closed forms below
 _ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 64)
 
 
@@ -101,8 +101,8 @@ class Runs:
         """The bound for the best of K runs (Theorem 2), for runs of divergence `one`; the best b is looked for among many."""
         spread = 1.0 + self.eta
         extra = min(spread * ((1.0 - 1.0 / b) * one(b) - math.log(self.gamma) / b) for b in map(float, _ORDERS))
-        log_mean = math.log(self.mean * _UP)
-        return lambda order: (one(order) + extra + log_mean / (order - 1.0)) * _UP
+        log_mean = math.log(up(self.mean, CLOSED_FORM))
+        return lambda order: up(one(order) + extra + log_mean / (order - 1.0), CLOSED_FORM)
 
     def epsilon(self, one: Divergence, delta: float) -> float:
         """The epsilon of the best of K runs at delta, by eq. (20) of the OSGT paper over all orders."""
@@ -110,7 +110,7 @@ class Runs:
 
     def pure(self, epsilon: float) -> float:
         """What one run may have so that the best of K is epsilon-private with delta = 0: epsilon/(2 + eta)."""
-        return epsilon / (2.0 + self.eta) / _UP
+        return down(epsilon / (2.0 + self.eta), CLOSED_FORM)
 
 
 def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
@@ -123,7 +123,8 @@ def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
 
     @cache
     def largest(order: float) -> float:
-        return max(math.fsum(times * _divergence(noise, order, bound) for noise, bound, times in one) for one in different) * _UP
+        sums = (math.fsum(times * _divergence(noise, order, bound) for noise, bound, times in one) for one in different)
+        return up(max(sums), CLOSED_FORM)
 
     return largest
 

@@ -28,11 +28,12 @@ from hush.noise.discrete import Discrete
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
+from hush.numerics.rounding import round_down, round_up
 from hush.privacy.curve import Curve, OneNumber
 from hush.privacy.subsampling import Subsampled
 from hush.privacy.vector import compose
 
-__all__ = ["Account", "Key", "Planned", "Pure", "pure_epsilon", "round_down", "round_up", "within"]
+__all__ = ["Account", "Key", "Planned", "Pure", "pure_epsilon", "within"]
 
 #: What equal releases have in common: (noise, sensitivity), or (subsampled,).
 Key = tuple[Any, ...]
@@ -46,17 +47,6 @@ def within(total: Fraction, cap: float) -> bool:
     (True, False)
     """
     return total <= Fraction(cap) * _FORGIVEN
-
-
-def round_up(value: Fraction) -> float:
-    """The least float that is not below."""
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
-
-
-def round_down(value: Fraction) -> float:
-    """The greatest float that is not above, and 0 for what is below 0."""
-    return -round_up(-value) if value > 0 else 0.0
 
 
 def _key(part: Part) -> Key:

@@ -10,10 +10,11 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from hush.errors import InvalidParameter, Unsupported, as_float, reject
-from hush.ledger.account import Account, Key, pure_epsilon, round_down, round_up, within
+from hush.ledger.account import Account, Key, pure_epsilon, within
 from hush.ledger.entry import Amount, Cap
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
+from hush.numerics.rounding import round_down, round_up
 from hush.privacy.renyi import osgt_theorem2, rdp_to_delta, rdp_to_epsilon, renyi
 from hush.privacy.subsampling import Subsampled
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified, Unsupported, positive
 from hush.noise.lattice import MOST_POINTS, Lattice
-from hush.numerics.figure import rounded_up
 from hush.numerics.quadrature import gauss
+from hush.numerics.rounding import rounded_up
 
 __all__ = ["PolyaDifference"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Region
 from hush.noise.lattice import MOST_POINTS, Lattice
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 
 __all__ = ["Skellam"]
 

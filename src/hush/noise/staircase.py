@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive, within
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 
 __all__ = ["Staircase", "least_mean_abs_gamma", "least_variance_gamma"]
 

@@ -22,6 +22,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, NEAR_ENOUGH, SEARCH_AIM, SPECIAL_FUNCTION, UNIT, down, next_down, up
 from hush.privacy.curve import Curve
 from hush.privacy.law import Dense, Law, Spectral
 from hush.privacy.loss import LossDistribution, Reversed, discretise, discretise_below
@@ -33,7 +34,6 @@ Spectrum = NDArray[np.complex128]
 
 #: The share of the shift that discretisation may cost, unless asked otherwise.
 DEFAULT_RELATIVE = 1.9e-6
-_UNIT = 2.3e-16
 _WRAPPED = 1e-10  # share of the tilted mass that may wrap round, and is then added to delta
 _FAINT = 1e-16  # frequencies fainter than this are left out, and added to delta
 _MOST_FREQUENCIES = 4096  # beyond, transforming back is cheaper
@@ -56,7 +56,7 @@ class _Sum:
 
     @cached_property
     def infinite(self) -> float:
-        return -math.expm1(sum(times * math.log1p(-min(part.infinite, 1.0 - 1e-16)) for part, times in self.parts))
+        return -math.expm1(sum(times * math.log1p(-min(part.infinite, next_down(1.0))) for part, times in self.parts))
 
     def moments(self, tilt: float) -> tuple[float, float, float]:
         """log M, mean and variance of the tilted sum."""
@@ -74,7 +74,7 @@ class _Sum:
         enough.
         """
         top = sum(times * part.losses[-1] for part, times in self.parts)
-        epsilon = min(epsilon, top * (1.0 - 1e-9))
+        epsilon = min(epsilon, down(top, NEAR_ENOUGH))
         low, high, tilt = 0.0, math.inf, 0.0
         for _ in range(200):
             _, mean, variance = self.moments(tilt)
@@ -117,12 +117,12 @@ class _Sum:
         if length > _MOST_POINTS:
             raise Unsupported("the composition needs too fine a grid; fewer releases or more noise are needed.")
         spectrum = self._spectrum(tilt, length)
-        rounding = 8.0 * _UNIT * (self.count + math.log2(length))
+        rounding = 8.0 * UNIT * (self.count + math.log2(length))
         known = (first, length, self.step, tilt, log_m, wrapped, self.infinite, mean, math.sqrt(variance))
         size = np.abs(spectrum)
         numbers = np.flatnonzero(size > _FAINT)
         if numbers.size <= _MOST_FREQUENCIES:
-            faint = 2.0 * float(size.sum() - size[numbers].sum() + _UNIT) / length
+            faint = 2.0 * float(size.sum() - size[numbers].sum() + UNIT) / length
             turned = np.exp(-2j * math.pi / length * (numbers * (lowest % length) % length))
             return Spectral(*known, rounding, numbers, spectrum[numbers] * turned, faint)
         circle = np.roll(irfft(spectrum, length), -((first - lowest) % length))
@@ -262,7 +262,7 @@ class Composed(Curve):
     @property
     def pure_epsilon(self) -> float:
         """The sum of the parts' pure epsilons."""
-        return self._pure * (1.0 + 1e-15)
+        return up(self._pure, FEW_ROUNDINGS)
 
     def _one(self, epsilon: float, *, lower: bool) -> float:
         if lower:
@@ -284,7 +284,7 @@ class Composed(Curve):
         bounds = []
         for i, (pair, times) in enumerate(self.parts):
             others = math.fsum(n * other.pure_epsilon for j, (other, n) in enumerate(self.parts) if j != i)
-            left = epsilon - others * (1.0 + 1e-14)
+            left = epsilon - up(others, ELEMENTARY)
             if left > 0.0:
                 bounds.append(self._alone(pair, times, left))
         return min(bounds, default=1.0)
@@ -344,15 +344,12 @@ class Composed(Curve):
 
     def _crossing(self, total: _Sum, delta: float, *, lower: bool) -> float:
         """One tilt aimed at delta, its crossing, and then as little more (or less) as makes the certified end agree."""
-        if total.infinite >= (delta if not lower else delta * self._inflation * (1.0 + 1e-9)):
+        if total.infinite >= (delta if not lower else up(delta * self._inflation, SPECIAL_FUNCTION)):
             return math.inf  # no epsilon takes this mass away
         sign = -1.0 if lower else 1.0
         # aim a little to the safe side, so that the first check settles it: 1e-8 of delta is nothing in epsilon
-        room = (
-            delta / self._inflation * (1.0 - 1e-8) - total.infinite
-            if not lower
-            else delta * self._inflation * (1.0 + 1e-8) - total.infinite
-        )
+        aim = up(delta * self._inflation, SEARCH_AIM) if lower else down(delta / self._inflation, SEARCH_AIM)
+        room = aim - total.infinite
         law = self._law(total, total.tilt_for_delta(delta))
         for _ in range(3):
             found, rise = law.epsilon(max(room, 5e-324)), 1e-13

@@ -10,11 +10,11 @@ from typing import Any
 
 from hush.errors import HushError
 from hush.ledger import Amount, Cap, Entry, Ledger
-from hush.ledger.account import Account, Planned, Pure, round_down, round_up
+from hush.ledger.account import Account, Planned, Pure
 from hush.ledger.entry import Part
 from hush.ledger.filter import Filter
 from hush.noise.catalogue import plain_values
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import round_down, round_up, rounded_down, rounded_up
 from hush.privacy.subsampling import Subsampled
 from hush.sensitivity import Sensitivity
 from hush.statement import caution, check, proof

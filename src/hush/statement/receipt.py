@@ -14,7 +14,7 @@ from hush.ledger import Cap, Entry, Ledger
 from hush.ledger.account import Pure
 from hush.ledger.entry import Part
 from hush.noise.catalogue import from_plain_values
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.privacy.vector import compose
 from hush.sensitivity import Sensitivity
 from hush.statement import caution, check
