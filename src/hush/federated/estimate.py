@@ -15,7 +15,6 @@ they were drawn from at random.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -32,6 +31,7 @@ from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
 from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, up
+from hush.numerics.search import first_true
 
 __all__ = ["Estimate", "Histogram", "half_width", "histogram", "mean", "methods", "total"]
 
@@ -254,18 +254,9 @@ def _exact_ends(tally: int, n: int, p: float, q: float, beyond: float) -> tuple[
 
     T is binomial(c, p) plus binomial(n - c, q), and rises with c.
     """
-    low = _first(n, lambda c: _at_least(tally, n, c, p, q) > beyond)
-    high = _first(n, lambda c: 1.0 - _at_least(tally + 1, n, c, p, q) <= beyond) - 1
+    low = first_true(0, n, lambda c: _at_least(tally, n, c, p, q) > beyond)
+    high = first_true(0, n, lambda c: 1.0 - _at_least(tally + 1, n, c, p, q) <= beyond) - 1
     return float(min(low, n)), float(max(high, 0))
-
-
-def _first(n: int, holds: Callable[[int], bool]) -> int:
-    """The least c from 0 to n where what stays true once it is holds; n + 1 if it never does."""
-    low, high = -1, n + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 def _at_least(tally: int, n: int, c: int, p: float, q: float) -> float:

@@ -131,7 +131,7 @@ class Terms:
         norm = float(np.abs(shape).sum()) if self.norm == "l1" else float(np.sqrt(np.square(shape).sum()))
         scaled = shape * min(largest, self.clip / norm)
         steps = np.trunc(scaled / self.step).astype(np.int64)
-        while not self._within(steps):  # a rounding above the bound: a hair shorter
+        while not self._within(steps):  # rounding went above the bound: shorter by less than one step, which is enough
             scaled = down(scaled, CLOSED_FORM) - np.sign(scaled) * self.step * 1e-3
             steps = np.trunc(scaled / self.step).astype(np.int64)
         return steps

@@ -27,6 +27,7 @@ from hush.errors import Unsupported, within
 from hush.noise.contract import Law
 from hush.noise.laplace import Laplace
 from hush.numerics.rounding import CLOSED_FORM, down, up
+from hush.numerics.search import safe_end
 from hush.privacy.renyi import best_epsilon, renyi
 from hush.sampling.ball import precision
 from hush.sampling.entropy import Bits
@@ -58,11 +59,9 @@ class Runs:
         """The law with this eta whose mean is `tries`."""
         wanted = within("tries", tries, 1.01, 1e4, "write tries=8")
         eta = within("eta", eta, -0.75, 10.0, "write eta=0.0")
-        low, high = -200.0, math.log1p(-1e-6)  # of log gamma: the mean falls as gamma grows
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if cls(eta, math.exp(middle)).mean > wanted else (low, middle)
-        return cls(eta, math.exp(high))
+        # of log gamma: the mean falls as gamma grows
+        log = safe_end(lambda log_gamma: cls(eta, math.exp(log_gamma)).mean <= wanted, -200.0, math.log1p(-1e-6))
+        return cls(eta, math.exp(log))
 
     @property
     def mean(self) -> float:
@@ -145,10 +144,7 @@ def largest_base(fits: Callable[[float], bool], most: float) -> float:
         low, high = 0.5 * low, low
         if low < 1e-4 * most:
             raise Unsupported("no budget is left for one run; ask for fewer tries, or a larger epsilon.")
-    while high > low * (1.0 + 2e-4):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return safe_end(fits, high, low, relative=2e-4, geometric=True)
 
 
 def split(bits: Bits, rows: int, held: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

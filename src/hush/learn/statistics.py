@@ -92,6 +92,7 @@ def quadratic_minimum(hessian: Array, pull: Array, penalty: Penalty, floor: floa
     if not penalty.l1.any():
         return np.asarray(np.linalg.lstsq(safe + np.diag(penalty.l2), pull, rcond=None)[0])  # 0 for a column without any spread
     weights, gradient = np.zeros_like(pull), -pull.copy()
+    # Coordinate descent, no search for one number: the minimum over all weights at once.
     for _ in range(100_000):
         largest = 0.0
         for i in np.flatnonzero(np.diag(safe) > 1e-14 * values[-1]):  # a column without any spread stays at 0

@@ -73,26 +73,26 @@ class Claim:
         object.__setattr__(self, "below", 1.0 - self.share)
 
 
-# -- the claims, from the smallest to the largest -------------------------------------------------------------------------
+# -- the claims, from the smallest to the largest -------------------------------------------------------------------
 
 TWO_ROUNDINGS = Claim(4e-16, "two operations rounded correctly, 2^-53 each, and the multiplication by the factor")
-FEW_ROUNDINGS = Claim(1e-15, "at most seven operations or library calls on positive numbers, 2^-53 each, and the factor's own rounding")
-GAUSSIAN_AMOUNT = Claim(2e-15, "a Gaussian amount in closed form: roots, logarithms and inverse error functions, each within a few 2^-53")
-ELEMENTARY = Claim(1e-14, "a chain of exponentials and logarithms, each within 2^-52, whose arguments amplify errors at most tenfold")
+FEW_ROUNDINGS = Claim(1e-15, "at most seven roundings on positive numbers, 2^-53 each, and the factor's own")
+GAUSSIAN_AMOUNT = Claim(2e-15, "roots, logarithms and inverse error functions, each within a few 2^-53")
+ELEMENTARY = Claim(1e-14, "exponentials and logarithms, 2^-52 each, that amplify errors at most tenfold")
 NORMAL_TAILS = Claim(2e-14, "two normal tails with exponents in twofold precision, each within 1e-14 of the truth")
-SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum of at most 2^24 positive terms by halves, 1e-14, of which each is within 5e-14")
+SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum by halves of at most 2^24 positive terms, each within 5e-14")
 CLOSED_FORM = Claim(1e-12, "a closed form or a sum of positive terms in at most a thousand roundings, about 1e-13")
 PURE_EPSILON = Claim(1e-11, "the largest relative error that any family states")
 BETA_INVERSE = Claim(1e-11, "the inverse of the incomplete beta function, which keeps about 1e-13")
 SPECIAL_FUNCTION = Claim(1e-9, "a tail or a quantile of any law here; the least exact one is within 1e-11")
 FOREIGN = Claim(1e-9, "the round-off of another library's privacy loss distribution, which states none")
-NEAR_ENOUGH = Claim(1e-9, "no bound: numbers this near to each other count as equal in a choice that is safe either way")
+NEAR_ENOUGH = Claim(1e-9, "no bound: equal for the purpose of a choice that is safe either way")
 SEARCH_AIM = Claim(1e-8, "no bound: a search aims this far to the safe side, so that its first check succeeds")
-BETWEEN_FINE_POINTS = Claim(1e-5, "a characteristic function between 201 points of a range: 40,001 points show at most 2e-6 more")
-BETWEEN_COARSE_POINTS = Claim(1e-4, "a smooth variance between 201 points of a range: four times the square of the step")
+BETWEEN_FINE_POINTS = Claim(1e-5, "a characteristic function at 201 points; 40,001 points show 2e-6 more")
+BETWEEN_COARSE_POINTS = Claim(1e-4, "a smooth variance at 201 points of a range: four squared steps")
 
 
-# -- floats -----------------------------------------------------------------------------------------------------------------
+# -- floats ---------------------------------------------------------------------------------------------------------
 
 
 @overload
@@ -143,7 +143,7 @@ def next_down(x: Any) -> Any:
     return math.nextafter(x, -math.inf) if isinstance(x, float) else np.nextafter(x, -np.inf)
 
 
-# -- fractions ----------------------------------------------------------------------------------------------------------------
+# -- fractions ------------------------------------------------------------------------------------------------------
 
 
 def round_up(value: Fraction) -> float:
@@ -161,7 +161,7 @@ def round_down(value: Fraction) -> float:
     return -round_up(-value) if value > 0 else 0.0
 
 
-# -- decimal text ---------------------------------------------------------------------------------------------------------------
+# -- decimal text ---------------------------------------------------------------------------------------------------
 
 
 def _decimal(value: float, digits: int, way: str) -> Decimal:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, NEAR_ENOUGH, SEARCH_AIM, SPECIAL_FUNCTION, UNIT, down, next_down, up
+from hush.numerics.search import guarded_newton, nudged, safe_end
 from hush.privacy.curve import Curve
 from hush.privacy.law import Dense, Law, Spectral
 from hush.privacy.loss import LossDistribution, Reversed, discretise, discretise_below
@@ -75,16 +76,15 @@ class _Sum:
         """
         top = sum(times * part.losses[-1] for part, times in self.parts)
         epsilon = min(epsilon, down(top, NEAR_ENOUGH))
-        low, high, tilt = 0.0, math.inf, 0.0
-        for _ in range(200):
+
+        def probe(tilt: float) -> tuple[float, float] | None:
             _, mean, variance = self.moments(tilt)
             if abs(mean - epsilon) < 0.2 * math.sqrt(variance) or (tilt == 0.0 and mean >= epsilon) or tilt > 1e12:
-                break
-            low, high = (tilt, high) if mean < epsilon else (low, tilt)
+                return None
             newton = tilt + (epsilon - mean) / max(variance, 1e-300)
-            inside = low < newton < min(high, 4.0 * tilt + 1.0 / math.sqrt(max(variance, 1e-300)))
-            tilt = newton if inside else min(2.0 * low + 1e-3, 0.5 * (low + high))
-        return tilt
+            return epsilon - mean, newton if newton < 4.0 * tilt + 1.0 / math.sqrt(max(variance, 1e-300)) else math.nan
+
+        return guarded_newton(probe, 0.0, 0.0, math.inf, _between)
 
     def tilt_for_delta(self, delta: float) -> float:
         """The tilt t at which M(t) e^(-t mean)/(1 + t) has come down to delta: Chernoff's bound at its own mean, and
@@ -93,16 +93,16 @@ class _Sum:
         """
         target = math.log(delta)
         variance = self.moments(0.0)[2]
-        tilt, low, high = math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf
-        for _ in range(200):
+
+        def probe(tilt: float) -> tuple[float, float] | None:
             log_m, mean, variance = self.moments(tilt)
             gap = log_m - tilt * mean - math.log1p(tilt) - target
             if abs(gap) < 1.0 or tilt > 1e12:
-                break
-            low, high = (tilt, high) if gap > 0.0 else (low, tilt)
+                return None
             newton = tilt + gap / (tilt * variance + 1.0 / (1.0 + tilt))
-            tilt = newton if low < newton < min(high, 4.0 * tilt) else min(2.0 * low + 1e-3, 0.5 * (low + high))
-        return tilt
+            return gap, newton if newton < 4.0 * tilt else math.nan
+
+        return guarded_newton(probe, math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf, _between)
 
     def composed(self, tilt: float) -> Law:
         """The tilted law of the sum, in a window around its mean that all but a known share of it stays in."""
@@ -154,7 +154,7 @@ class _Sum:
         reach, bounds = [], []
         for sign in (-1.0, 1.0):
             width = 7.0 * deviation
-            for _ in range(60):
+            for _ in range(60):  # no root is looked for: any window that is wide enough will do, and the first one nearly always is
                 # at the point that suits a normal law, then at some that suit longer tails
                 for t in (width / deviation**2, 0.5 * width / deviation**2, 2.0 * width / deviation**2, 2.0 / deviation):
                     bound = math.exp(min(self.log_mgf(tilt + sign * t) - log_m - sign * t * mean - t * width, 0.0))
@@ -166,6 +166,11 @@ class _Sum:
             reach.append(width)
             bounds.append(bound)
         return reach[0], reach[1], sum(bounds)
+
+
+def _between(low: float, high: float) -> float:
+    """A tilt between two: the middle, or at most twice the lower one, because strong tilts leave nothing but round-off."""
+    return min(2.0 * low + 1e-3, 0.5 * (low + high))
 
 
 def _convolved(rows: list[Array]) -> Array:
@@ -346,27 +351,24 @@ class Composed(Curve):
         """One tilt aimed at delta, its crossing, and then as little more (or less) as makes the certified end agree."""
         if total.infinite >= (delta if not lower else up(delta * self._inflation, SPECIAL_FUNCTION)):
             return math.inf  # no epsilon takes this mass away
-        sign = -1.0 if lower else 1.0
         # aim a little to the safe side, so that the first check settles it: 1e-8 of delta is nothing in epsilon
         aim = up(delta * self._inflation, SEARCH_AIM) if lower else down(delta / self._inflation, SEARCH_AIM)
         room = aim - total.infinite
         law = self._law(total, total.tilt_for_delta(delta))
         for _ in range(3):
-            found, rise = law.epsilon(max(room, 5e-324)), 1e-13
-            for _ in range(12):
-                if self._settles(law.delta(found), delta, lower=lower):
-                    break
-                found = found + sign * (rise * abs(found) + 1e-300)
-                rise *= 4.0
-            else:
+            settled = partial(self._settles, law, delta, lower=lower)
+            found = nudged(settled, law.epsilon(max(room, 5e-324)), first=-1e-13 if lower else 1e-13, growth=4.0, turns=12)
+            if found is None:
                 break
             deciding = self._law_at(total, found)  # what delta(found) will be answered with: it has to agree
-            if self._settles(deciding.delta(found), delta, lower=lower):
+            if self._settles(deciding, delta, found, lower=lower):
                 return max(found, 0.0)
             law = deciding
         return self._bisected(total, delta, lower=lower)
 
-    def _settles(self, value: Bracket, delta: float, *, lower: bool) -> bool:
+    def _settles(self, law: Law, delta: float, epsilon: float, *, lower: bool) -> bool:
+        """Is the law's delta at epsilon certified to be at most `delta` (or at least, for a lower end)?"""
+        value = law.delta(epsilon)
         if lower:
             return float(value.lower) / self._inflation >= delta
         return float(value.upper) * self._inflation <= delta
@@ -375,16 +377,14 @@ class Composed(Curve):
         """The same by halves, a tilt of its own at every point: for laws so lopsided that one tilt does not show the
         crossing.
         """
-        low, high = 0.0, min(self._pure, total.step * sum(times * (part.first + part.masses.size) for part, times in total.parts))
-        safe = 0.0 if lower else math.inf
-        for _ in range(64):
-            middle = 0.5 * (low + high)
-            settles = self._settles(self._law_at(total, middle).delta(middle), delta, lower=lower)
-            safe = middle if settles else safe
-            low, high = (middle, high) if settles == lower else (low, middle)
-            if high - low <= 1e-13 * high:
-                break
-        return safe
+        end = min(self._pure, total.step * sum(times * (part.first + part.masses.size) for part, times in total.parts))
+
+        def settles(epsilon: float) -> bool:
+            return self._settles(self._law_at(total, epsilon), delta, epsilon, lower=lower)
+
+        unsafe, safe = (end, 0.0) if lower else (0.0, end)
+        found = safe_end(settles, unsafe, safe, relative=1e-13, turns=64)
+        return found if lower or found < end else math.inf  # the end itself was not tried
 
 
 def compose_parts(parts: Sequence[tuple[Any, int]], **options: Any) -> Composed:

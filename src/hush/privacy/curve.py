@@ -22,7 +22,7 @@ from scipy.special import ndtri
 from hush.errors import NotCertified, as_float, deltas, epsilons, probabilities, reject
 from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket, around, unwrap
-from hush.numerics.root import bracket_upwards, safe_root
+from hush.numerics.root import bracket_upwards, narrowed_maximum, safe_root
 from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, PURE_EPSILON, down, next_down, next_up, up
 
 __all__ = ["Curve", "OneNumber", "PureBound", "epsilon_for_error_sum", "error_sum"]
@@ -132,16 +132,10 @@ class Curve:
     def _supporting_line(self, alpha: float) -> float:
         """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha) over e >= 0, each searched on its own."""
         steep = min(self.pure_epsilon, 60.0 if alpha == 0.0 else 1.0 - math.log(alpha))  # beyond, e^e alpha passes 1
-        best = 0.0
-        for mirrored, reach in ((False, steep), (True, min(self.pure_epsilon, 60.0))):
-            grid = np.linspace(0.0, reach, 65)
-            for _ in range(12):  # narrow around the best point; smooth or with a corner, either way this closes in
-                free = 1.0 - self._end(grid, "upper")
-                lines = np.exp(-grid) * (free - alpha) if mirrored else free - np.exp(grid) * alpha
-                top = int(np.argmax(lines))
-                best = max(best, float(lines[top]))
-                grid = np.linspace(grid[max(top - 1, 0)], grid[min(top + 1, grid.size - 1)], 65)
-        return best
+        there = narrowed_maximum(lambda e: 1.0 - self._end(e, "upper") - np.exp(e) * alpha, 0.0, steep, points=65)
+        far = min(self.pure_epsilon, 60.0)
+        back = narrowed_maximum(lambda e: np.exp(-e) * (1.0 - self._end(e, "upper") - alpha), 0.0, far, points=65)
+        return max(float(there), float(back), 0.0)
 
     @property
     def least_error_sum(self) -> float:

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, erfinv, ndtr, ndtri, ndtri_exp
 
-from hush.errors import InvalidParameter, NotCertified, Unsupported, budgets, called_like, deltas, one_of, positives, reject
+from hush.errors import InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positives, reject
 from hush.noise.gaussian import Gaussian
 from hush.numerics.bracket import Bracket, unwrap
 from hush.numerics.mills import drop, mills
-from hush.numerics.root import safe_root
+from hush.numerics.root import raised_until, safe_root
 from hush.numerics.rounding import (
     ELEMENTARY,
     GAUSSIAN_AMOUNT,
@@ -111,16 +111,9 @@ def _amount(method: str, epsilon: Array, delta: Array) -> Array:
 
 def _certify(amount: Array, epsilon: Array, delta: Array) -> Array:
     """Raise each amount by as little as makes its certified delta meet the target."""
-    shape = np.shape(epsilon)
-    amount, epsilon, delta = (np.array(v, dtype=np.float64).ravel() for v in np.broadcast_arrays(amount, epsilon, delta))
-    late, rise = np.arange(amount.size), 1e-14
-    for _ in range(30):
-        late = late[dp_delta_upper(amount[late], epsilon[late]) > delta[late]]
-        if late.size == 0:
-            return amount.reshape(shape)
-        amount[late] *= 1.0 + rise
-        rise *= 3.0
-    raise NotCertified("no certified Gaussian amount was found; please report epsilon and delta.")
+    amount, epsilon, delta = np.broadcast_arrays(amount, epsilon, delta)
+    epsilon, delta = epsilon.ravel(), delta.ravel()
+    return raised_until(lambda x, late: dp_delta_upper(x, epsilon[late]) > delta[late], amount, first=1e-14, growth=3.0)
 
 
 def dp_delta_upper(amount: Array, epsilon: Array) -> Array:

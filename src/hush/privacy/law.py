@@ -56,6 +56,7 @@ class Law:
 
     def epsilon(self, delta: float) -> float:
         """Where the finite part of delta crosses delta, nearly: Newton's steps on log delta, kept inside a bracket. The caller checks."""
+        # Not guarded_newton: how wide the bracket is decides whether a step is taken on log delta or on delta itself.
         low, high = self.first * self.step, (self.first + self.length - 1) * self.step
         point = min(max(self.mean, low), high)
         for _ in range(100):
