@@ -32,6 +32,7 @@ KEPT = [
     "privacy/loss.py",
     "privacy/subsampling.py",
     "privacy/threshold.py",
+    "privacy/tilted.py",
     "show",
     "statement/wording.py",
     "tables/bins.py",

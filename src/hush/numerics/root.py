@@ -144,7 +144,7 @@ def narrowed_maximum(function: Callable[[Array], Array], low: Any, high: Any, *,
     `function` takes arrays with one more axis in front. Smooth or with a corner, either way this closes in; of several
     peaks the one counts that the first grid shows.
 
-    >>> float(narrowed_maximum(lambda x: 1.0 - np.abs(x - 0.3), 0.0, 1.0))
+    >>> round(float(narrowed_maximum(lambda x: 1.0 - np.abs(x - 0.3), 0.0, 1.0)), 12)
     1.0
     """
     low, high = (np.asarray(v, dtype=np.float64) for v in np.broadcast_arrays(low, high))

@@ -103,7 +103,7 @@ def up(x: Any, claim: Claim) -> Any:
     """x raised by a claim, for x >= 0: the truth is not above it.
 
     >>> up(3.0, CLOSED_FORM)
-    3.000000000003
+    3.0000000000030003
     """
     return x * claim.above
 
