@@ -109,3 +109,10 @@ def test_a_percentage_is_never_below_its_share(share):
     text = percent_up(share)
     assert text.endswith(" %") and Decimal(text[:-2]) >= Decimal(repr(share)) * 100
     assert share == 1.0 or share > 1.0 - 1e-13 or text != "100 %"
+
+
+def test_numbers_of_numpy_stay_numbers_of_numpy():
+    """Arrays without axes become numbers of numpy in arithmetic; callers go on with numpy's methods."""
+    for rounded in (next_up(np.float64(1.0)), next_down(np.float64(1.0)), next_up(np.array(1.0))):
+        assert isinstance(rounded, np.floating) and rounded.clip(0.0) == rounded
+    assert type(next_up(1.0)) is float and type(next_down(1.0)) is float

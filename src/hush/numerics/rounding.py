@@ -131,7 +131,7 @@ def next_up(x: Any) -> Any:
     >>> next_up(1.0) - 1.0 == ULP, next_up(0.0)
     (True, 5e-324)
     """
-    return math.nextafter(x, math.inf) if isinstance(x, float) else np.nextafter(x, np.inf)
+    return math.nextafter(x, math.inf) if type(x) is float else np.nextafter(x, np.inf)
 
 
 @overload
@@ -140,7 +140,7 @@ def next_down(x: float) -> float: ...
 def next_down(x: Array) -> Array: ...
 def next_down(x: Any) -> Any:
     """The next float below x, of either sign; minus infinity stays."""
-    return math.nextafter(x, -math.inf) if isinstance(x, float) else np.nextafter(x, -np.inf)
+    return math.nextafter(x, -math.inf) if type(x) is float else np.nextafter(x, -np.inf)
 
 
 # -- fractions ------------------------------------------------------------------------------------------------------
