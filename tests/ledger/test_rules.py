@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import hush
 from hush import Budget, BudgetExceeded, Charge, Gaussian, InvalidParameter, Laplace, Sensitivity, Subsampled, Unsupported
 from hush.ledger import Ledger
-from hush.ledger.account import Planned, round_down, round_up, within
+from hush.ledger.account import Planned, within
 from hush.ledger.filter import filter_cap
+from hush.numerics.rounding import round_down, round_up
 from hush.privacy.compose import renyi
 from hush.privacy.conversion import rdp_to_delta
 from hush.privacy.paper_bounds import osgt_theorem2

@@ -14,7 +14,7 @@ from hush import Discrete, Laplace, Sensitivity, Skellam, Stable, Staircase, Uns
 from hush.federated.lattice import RoundedSum
 from hush.learn.receipt import Guarantee
 from hush.mechanism import Mechanism
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 
 NUMBER = r"([0-9.]+(?:e[-+]?[0-9]+)?)"
 LAWS = {

@@ -13,6 +13,7 @@ from hush.calibrate import Plan
 from hush.errors import InvalidParameter, reals, reject
 from hush.ledger.payment import unaccounted
 from hush.noise.contract import Law
+from hush.numerics.rounding import CLOSED_FORM, up
 from hush.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -106,11 +107,10 @@ def _given(inputs: Any, bound: Sensitivity | None) -> tuple[Vector, Vector]:
 
 
 def _neighbours(moved: Vector, bound: Sensitivity) -> bool:
-    slack = 1.0 + 1e-12
     limits = bound.linf if isinstance(bound.linf, tuple) else (bound.linf,) * moved.size
     checks = [len(limits) == moved.size]
-    checks += [b is None or m <= b * slack for m, b in zip(moved, limits, strict=False)]
+    checks += [b is None or m <= up(b, CLOSED_FORM) for m, b in zip(moved, limits, strict=False)]
     checks.append(bound.moving is None or int(np.count_nonzero(moved)) <= bound.moving)
-    checks.append(bound.l1 is None or math.fsum(moved) <= bound.l1 * slack)
-    checks.append(bound.l2 is None or math.hypot(*moved) <= bound.l2 * slack)
+    checks.append(bound.l1 is None or math.fsum(moved) <= up(bound.l1, CLOSED_FORM))
+    checks.append(bound.l2 is None or math.hypot(*moved) <= up(bound.l2, CLOSED_FORM))
     return all(checks)

@@ -20,7 +20,7 @@ from hush.learn.rows import grain
 from hush.learn.training import Fit, Plan
 from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.privacy.compose import compose
 from hush.version import __version__
 

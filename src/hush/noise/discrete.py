@@ -17,7 +17,7 @@ from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.log_concave import LogConcave
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.numerics.twofold import Twofold
 
 __all__ = ["FAMILY", "Discrete"]

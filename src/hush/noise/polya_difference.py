@@ -24,8 +24,8 @@ from hush.errors import NotCertified, Unsupported, positive
 from hush.noise.family import Counts, Family
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.numerics.ball import Ball, flint_module
-from hush.numerics.figure import rounded_up
 from hush.numerics.quadrature import gauss
+from hush.numerics.rounding import rounded_up
 
 __all__ = ["FAMILY", "PolyaDifference"]
 

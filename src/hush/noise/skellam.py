@@ -19,7 +19,7 @@ from hush.noise.contract import Law, Region
 from hush.noise.family import Counts, Family, Reference, Request
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.numerics.ball import Ball, flint_module, precision
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 
 __all__ = ["FAMILY", "Skellam"]
 

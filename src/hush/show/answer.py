@@ -11,7 +11,7 @@ import numpy as np
 from hush.errors import InvalidParameter, reject
 from hush.ledger import Ledger
 from hush.ledger.entry import printable
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.release import Release
 from hush.show.look import COLOURS, INK, altair, dressed
 from hush.statement.snapshot import reading

@@ -10,9 +10,9 @@ from typing import Any
 
 from hush.errors import HushError
 from hush.ledger import Cap, Entry, Ledger
-from hush.ledger.account import Account, Planned, Pure, round_down, round_up
+from hush.ledger.account import Account, Planned, Pure
 from hush.ledger.filter import Filter
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import round_down, round_up, rounded_down, rounded_up
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.theorem import words
 from hush.statement import caution, check, proof

@@ -13,7 +13,7 @@ from hush.errors import HushError, InvalidParameter
 from hush.ledger import Cap, Entry, Ledger
 from hush.ledger.account import Pure
 from hush.noise.catalogue import from_plain_values
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Charge
 from hush.privacy.compose import compose
 from hush.sensitivity import Sensitivity
