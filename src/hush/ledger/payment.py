@@ -7,7 +7,7 @@ from `unaccounted`, for a caller who keeps no ledger and says so.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,13 +45,36 @@ class Draws:
 
     def add(self, steps: Steps) -> Steps:
         """Steps with fresh noise, limited to 2^61: exactly the limited sum of the steps and the unlimited noise."""
+        return np.clip(steps + self._fresh(steps), -FURTHEST, FURTHEST)
+
+    def _fresh(self, steps: Steps) -> Steps:
         made = self.mechanism
-        return np.clip(steps + draw(made.noise, made.draw_shape(steps), made.step, self.entropy).reshape(steps.shape), -FURTHEST, FURTHEST)
+        return draw(made.noise, made.draw_shape(steps), made.step, self.entropy).reshape(steps.shape)
+
+    def ahead(self, count: int) -> Draws:
+        """The same draws, `count` of them made now in one call, for loops that add a few at a time; each of them is given out once."""
+        made = self.mechanism
+        return _Ahead(made, self.entropy, drawn=draw(made.noise, count, made.step, self.entropy))
 
     def add_from(self, bits: Bits, steps: Steps) -> Steps:
         """The same from given bits, for engines that must be able to repeat a draw."""
         made = self.mechanism
         return np.clip(steps + draw_from(bits, made.noise, steps.size, made.step), -FURTHEST, FURTHEST)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ahead(Draws):
+    """Draws that were made ahead, given out in order."""
+
+    drawn: Steps = field(kw_only=True, repr=False)
+    given: list[int] = field(default_factory=lambda: [0], init=False, repr=False)
+
+    def _fresh(self, steps: Steps) -> Steps:
+        start = self.given[0]
+        if start + steps.size > self.drawn.size:
+            raise NotPaid("a draw would be used twice: all that were made ahead are given out, so nothing was drawn.")
+        self.given[0] = start + steps.size
+        return self.drawn[start : start + steps.size].reshape(steps.shape)
 
 
 class Payment:
