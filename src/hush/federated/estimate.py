@@ -29,8 +29,6 @@ from hush.federated.category import Answers
 from hush.federated.local import STEPS, Reports
 from hush.federated.unbiased import Bounded, bounded
 from hush.noise.contract import Law
-from hush.noise.gaussian import Gaussian
-from hush.noise.stable import Stable
 
 __all__ = ["Estimate", "Histogram", "half_width", "histogram", "mean", "methods", "total"]
 
@@ -158,10 +156,8 @@ def _sampled(numbers: NDArray[np.float64], noise: Law, method: str, level: float
 def _average_width(noise: Law, count: int, level: float) -> float:
     """The w with P(|average of `count` draws| <= w) >= level."""
     beyond = 0.5 * (1.0 - level)
-    if isinstance(noise, Gaussian):
-        return float(noise.scaled(1.0 / math.sqrt(count)).isf(beyond))
-    if isinstance(noise, Stable):
-        return float(noise.scaled(count ** (1.0 / noise.alpha - 1.0)).isf(beyond))
+    if noise.stability is not None:
+        return float(noise.scaled(count ** (1.0 / noise.stability[0] - 1.0)).isf(beyond))
     deviation = math.sqrt(noise.variance)
     if count > _MANY:
         return 1.001 * float(-ndtri(beyond)) * deviation / math.sqrt(count)

@@ -24,7 +24,7 @@ from hush.sampling.exact import draw, draw_from
 if TYPE_CHECKING:
     from hush.ledger.ledger import Ledger
 
-__all__ = ["Draws", "Payment", "must_be_secure", "pay", "unaccounted"]
+__all__ = ["Draws", "Payment", "must_be_payment", "must_be_secure", "pay", "unaccounted"]
 
 Steps = NDArray[np.int64]
 
@@ -34,6 +34,12 @@ def must_be_secure(entropy: Entropy | None) -> None:
     must_be_entropy(entropy)
     if entropy is not None and not entropy.secure:
         raise Unsupported("noise on data is drawn from secure entropy only; a test entropy can be undone by whoever knows its number.")
+
+
+def must_be_payment(given: Any) -> None:
+    """Refuse what is no payment, such as None or a ledger: nothing was charged."""
+    if not isinstance(given, Payment):
+        raise NotPaid(f"noise on data needs a payment, got {type(given).__name__}; nothing was drawn: charge first.")
 
 
 @dataclass(frozen=True)
@@ -90,12 +96,17 @@ class Payment:
         for charge in paid:
             self._left[charge.once] += charge.times
         self._drawn: Counter[tuple[Charge, str]] = Counter()
-        self._entry, self._place = entry, place
+        self._entry, self._place, self._paid = entry, place, paid
 
     @property
     def entry(self) -> Entry | None:
         """The ledger's entry; None for an unaccounted payment."""
         return self._entry
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """What was paid for."""
+        return self._paid
 
     @property
     def number(self) -> int | None:

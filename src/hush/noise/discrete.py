@@ -123,6 +123,10 @@ class Discrete(Lattice):
     def scaled(self, k: float) -> Discrete:
         return Discrete(self.noise.scaled(k), self.step * positive("k", k))
 
+    def power(self, ratio: Fraction, *, up: bool = True) -> Law:
+        found = self.noise.power_on_lattice(ratio, self.step, up=up)
+        return super().power(ratio, up=up) if found is None else found
+
     def widened(self, k: float) -> Discrete:
         return Discrete(self.noise.scaled(k), self.step)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from hush.errors import positive
+from hush.noise.divisible import hair
 from hush.noise.osgt import GaussianTailed
 
 __all__ = ["Gaussian"]
@@ -50,3 +52,10 @@ class Gaussian(GaussianTailed):
 
     def scaled(self, k: float) -> Gaussian:
         return self._scaled_by(k, "sigma")
+
+    @property
+    def stability(self) -> tuple[float, float]:
+        return 2.0, self.sigma / math.sqrt(2.0)
+
+    def power(self, ratio: Fraction, *, up: bool = True) -> Gaussian:
+        return Gaussian(self.sigma * float(ratio) ** 0.5 * hair(up))

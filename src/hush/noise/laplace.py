@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import positive
+from hush.noise.contract import Law
+from hush.noise.divisible import shape_of
 from hush.noise.log_concave import LogConcave
 from hush.numerics.twofold import Twofold
 
@@ -75,3 +77,17 @@ class Laplace(LogConcave):
 
     def scaled(self, k: float) -> Laplace:
         return self._scaled_by(k, "scale")
+
+    @property
+    def memoryless(self) -> float:
+        return self.scale
+
+    def power(self, ratio: Fraction, *, up: bool = True) -> Law:
+        from hush.noise.gamma_difference import GammaDifference  # which is made of this law
+
+        return GammaDifference(shape_of(ratio, up), self.scale)
+
+    def power_on_lattice(self, ratio: Fraction, step: float, *, up: bool = True) -> Law:
+        from hush.noise.polya_difference import PolyaDifference
+
+        return PolyaDifference(shape_of(ratio, up), self.scale, step)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Region
+from hush.noise.divisible import hair
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.numerics.figure import rounded_down, rounded_up
 
@@ -158,6 +160,9 @@ class Skellam(Lattice):
 
     def scaled(self, k: float) -> Skellam:
         return self._scaled_by(k, "sigma", "step")
+
+    def power(self, ratio: Fraction, *, up: bool = True) -> Skellam:
+        return Skellam(self.sigma * float(ratio) ** 0.5 * hair(up), self.step)
 
     def widened(self, k: float) -> Skellam:
         return Skellam(self.sigma * k, self.step)

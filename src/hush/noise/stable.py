@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from hush.errors import epsilons, positive, reals, reject, within
 from hush.noise.contract import Law, Region
+from hush.noise.divisible import hair
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable_density import FAR, law
 from hush.numerics.bracket import unwrap
@@ -212,6 +214,13 @@ class Stable(Law):
 
     def scaled(self, k: float) -> Stable:
         return self._scaled_by(k, "gamma")
+
+    @property
+    def stability(self) -> tuple[float, float]:
+        return self.alpha, self.gamma
+
+    def power(self, ratio: Fraction, *, up: bool = True) -> Stable:
+        return Stable(self.alpha, self.gamma * float(ratio) ** (1.0 / self.alpha) * hair(up))
 
     def sup_score(self) -> float:
         """sup |p'/p|, rounded up: the slope of max_loss at shift 0, infinite at alpha = 2.
