@@ -28,8 +28,6 @@ from hush.federated.category import Answers
 from hush.federated.local import STEPS, Reports
 from hush.federated.unbiased import Bounded, bounded
 from hush.noise.contract import Law
-from hush.noise.gaussian import Gaussian
-from hush.noise.stable import Stable
 from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, up
 from hush.numerics.search import first_true
 
@@ -159,10 +157,8 @@ def _sampled(numbers: NDArray[np.float64], noise: Law, method: str, level: float
 def _average_width(noise: Law, count: int, level: float) -> float:
     """The w with P(|average of `count` draws| <= w) >= level."""
     beyond = 0.5 * (1.0 - level)
-    if isinstance(noise, Gaussian):
-        return float(noise.scaled(1.0 / math.sqrt(count)).isf(beyond))
-    if isinstance(noise, Stable):
-        return float(noise.scaled(count ** (1.0 / noise.alpha - 1.0)).isf(beyond))
+    if noise.stability is not None:
+        return float(noise.scaled(count ** (1.0 / noise.stability[0] - 1.0)).isf(beyond))
     deviation = math.sqrt(noise.variance)
     if count > _MANY:
         return 1.001 * float(-ndtri(beyond)) * deviation / math.sqrt(count)

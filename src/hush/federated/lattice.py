@@ -28,8 +28,6 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, positive, reject, whole
 from hush.federated.divide import power
 from hush.noise.contract import Law, Region
-from hush.noise.gaussian import Gaussian
-from hush.noise.stable import Stable
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, TWO_ROUNDINGS, ULP, down, next_up, up
 from hush.privacy.compose import curve
@@ -80,7 +78,7 @@ class RoundedSum(Law):
         object.__setattr__(self, "count", whole("count", self.count, 1, "write RoundedSum(Gaussian(1.0), 100)"))
         object.__setattr__(self, "step", positive("step", self.step, "write RoundedSum(Gaussian(1.0), 100, step=0.1)"))
         object.__setattr__(self, "noise", self.noise.plain() if isinstance(self.noise, Law) else self.noise)
-        if not isinstance(self.noise, Gaussian | Stable):
+        if self.noise.stability is None:
             raise Unsupported(
                 f"sums of rounded shares are certified for Gaussian and Stable noise, not for {type(self.noise).__name__}; "
                 "Skellam and Discrete(Laplace(...)) shares live on the lattice and need no certificate."
@@ -100,17 +98,21 @@ class RoundedSum(Law):
 
     def _decay(self, t: Array) -> Array:
         """-log phi of one share at t per step."""
-        if isinstance(self.noise, Gaussian):
-            return 0.5 * (self.noise.sigma / self.step * t) ** 2
-        assert isinstance(self.noise, Stable)
+        alpha, scale = self._stability
         with np.errstate(under="ignore"):
-            return (self.noise.gamma / self.step * np.abs(t)) ** self.noise.alpha
+            return (scale / self.step * np.abs(t)) ** alpha
+
+    @property
+    def _stability(self) -> tuple[float, float]:
+        found = self.noise.stability
+        assert found is not None
+        return found
 
     @property
     def _folds(self) -> int:
         """How many m on either side: until phi has fallen by e^-45 of phi(pi)."""
         fall = _DARK + float(self._decay(np.array(math.pi)))
-        t = (fall / float(self._decay(np.ones(())))) ** (1.0 / (self.noise.alpha if isinstance(self.noise, Stable) else 2.0))
+        t = (fall / float(self._decay(np.ones(())))) ** (1.0 / self._stability[0])
         return math.ceil(t / (2.0 * math.pi) + 0.5)
 
     def _spectrum(self, theta: Array) -> tuple[Array, Array]:
@@ -141,9 +143,10 @@ class RoundedSum(Law):
     def _span(self) -> int:
         """The length M of the FFT: folding costs little beyond it."""
         total = power(self.noise, Fraction(self.count))
-        reach = float(total.isf(1e-13 if isinstance(total, Gaussian) else 1e-7)) / self.step + math.sqrt(20.0 * self.count)
+        light = math.isfinite(total.variance)
+        reach = float(total.isf(1e-13 if light else 1e-7)) / self.step + math.sqrt(20.0 * self.count)
         long = 8.0 * reach
-        if not isinstance(total, Gaussian):
+        if not light:
             long = min(long, float(_LONGEST))  # heavy tails: as much as there is room for
         least = 64.0 * float(total.isf(0.25)) / self.step + 8.0 * math.sqrt(20.0 * self.count)
         return 1 << math.ceil(math.log2(max(long, least, 1024.0)))
@@ -219,9 +222,9 @@ class RoundedSum(Law):
     @property
     def variance(self) -> float:
         """count times that of one rounded share: step^2 sum over k of (2k - 1) P(|X| > (k - 1/2) step); infinite for stable shares."""
-        if not isinstance(self.noise, Gaussian):
+        if math.isinf(self.noise.variance):
             return math.inf
-        if self.noise.sigma > 4.0 * self.step:  # but for e^(-2 pi^2 16)
+        if self.noise.variance > 16.0 * self.step**2:  # but for e^(-2 pi^2 16)
             return self.count * (self.noise.variance + self.step**2 / 12.0)
         k = np.arange(1.0, 200.0)
         return self.count * self.step**2 * math.fsum((2.0 * k - 1.0) * 2.0 * np.asarray(self.noise.sf((k - 0.5) * self.step)))

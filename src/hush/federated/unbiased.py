@@ -26,8 +26,6 @@ from scipy.special import gammainc
 
 from hush.errors import Unsupported
 from hush.noise.contract import Law
-from hush.noise.laplace import Laplace
-from hush.noise.stable import Stable
 from hush.numerics.rounding import BETWEEN_COARSE_POINTS, BETWEEN_FINE_POINTS, up
 
 __all__ = ["Bounded", "bounded"]
@@ -71,8 +69,9 @@ class Bounded:
 
     @property
     def _scale(self) -> float:
-        assert isinstance(self.noise, Laplace)
-        return self.noise.scale
+        found = self.noise.memoryless
+        assert found is not None
+        return found
 
     @cached_property
     def _left(self) -> tuple[float, ...]:
@@ -89,9 +88,8 @@ class Bounded:
 
     def __call__(self, y: Array) -> Array:
         """g at reports in units of the range."""
-        if isinstance(self.noise, Laplace):
-            scale = self.noise.scale
-            return np.where(y > 1.0, 1.0 + scale, np.where(y < 0.0, -scale, y))
+        if not self.places:
+            return np.where(y > 1.0, 1.0 + self._scale, np.where(y < 0.0, -self._scale, y))
         return 0.5 + _combined(self.noise, np.asarray(self.places), np.asarray(self.weights), y - 0.5)
 
 
@@ -116,17 +114,17 @@ def _combined(noise: Law, places: Array, weights: Array, y: Array) -> Array:
 @lru_cache(maxsize=64)
 def bounded(noise: Law) -> Bounded:
     """The g of a noise; `Unsupported` for families where the plain average is best or nothing better is worked out."""
-    match noise.plain():
-        case Laplace(scale):
-            return _clamped(Laplace(scale))
-        case Stable() as stable:
-            return _barankin(stable)
+    plain = noise.plain()
+    if plain.memoryless is not None:
+        return _clamped(plain, plain.memoryless)
+    if plain.stability is not None and math.isinf(plain.variance):
+        return _barankin(plain)
     raise Unsupported(f"{type(noise).__name__} reports are averaged as they are; write method='average'.")
 
 
-def _clamped(noise: Laplace) -> Bounded:
-    """The variance in closed form at a grid of x; the largest of them."""
-    b, x = noise.scale, np.linspace(0.0, 1.0, _GRID)
+def _clamped(noise: Law, b: float) -> Bounded:
+    """The variance in closed form at a grid of x, for Laplace noise of scale b; the largest of them."""
+    x = np.linspace(0.0, 1.0, _GRID)
 
     def moment(power: int) -> Array:
         """E (g - x)^power: on either side |z|^power up to the end of the range, (reach + b)^power beyond it."""
@@ -143,7 +141,7 @@ def _clamped(noise: Laplace) -> Bounded:
     return Bounded(noise, (), (), 0.0, worst, 1.0 + b, 4.0, 1.01 * third, 1.01 * fourth)
 
 
-def _barankin(noise: Stable) -> Bounded:
+def _barankin(noise: Law) -> Bounded:
     """Least variance among functions that are unbiased at a few places; as few as keep the bias between them small."""
     centre = float(np.asarray(noise.isf(0.25)))
     t = np.linspace(-30.0, 30.0, 4801)

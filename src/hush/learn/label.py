@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from hush.calibrate import calibrate
 from hush.errors import InvalidParameter, Unsupported, one_of
+from hush.learn.paid import Paid
 from hush.mechanism import Mechanism
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, up
-from hush.sampling.entropy import Entropy
 from hush.sensitivity import Sensitivity
 
 __all__ = ["Labels", "as_labels", "check_type", "declared", "found", "kind_of", "labels_plan", "to_be_found", "where"]
@@ -137,15 +137,14 @@ def declared(classes: Any, labels: Any) -> Any:
     return known
 
 
-def found(labels: Any, plan: Labels | None, entropy: Entropy | None) -> Any:
+def found(labels: Any, plan: Labels | None, paid: Paid) -> Any:
     """The labels whose noisy count passes the threshold; without a plan (no privacy asked for) those that occur."""
     counts = _counted(labels)
     if plan is None:
         if len(counts) != 2:
             raise InvalidParameter(f"y must hold two different labels, got {len(counts)}; only binary classification is supported.")
         return _array([value for _, value in counts])
-    made = plan.mechanism
-    noisy = made.value_of(made.noisy(made.on_lattice(np.array([*counts.values(), 0], dtype=np.int64)), entropy))
+    noisy = paid.release(plan.mechanism, np.array([*counts.values(), 0], dtype=np.int64), "labels")
     shown = [value for (_, value), count in zip(counts, noisy, strict=False) if count >= plan.threshold]
     if len(shown) > 2:  # in scikit-learn's words
         raise InvalidParameter(

@@ -24,20 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, within
-from hush.noise.contract import Law
-from hush.noise.laplace import Laplace
 from hush.numerics.rounding import CLOSED_FORM, down, up
 from hush.numerics.search import safe_end
-from hush.privacy.compose import renyi
+from hush.privacy.charge import Charge
 from hush.privacy.conversion import best_epsilon
+from hush.privacy.theorem import renyi_divergence
 from hush.sampling.ball import precision
 from hush.sampling.entropy import Bits
-from hush.sensitivity import Sensitivity
 
 __all__ = ["Charges", "Runs", "any_of", "largest_base", "run_divergence", "split"]
 
-#: What a run releases: (noise, sensitivity, times) of all its parts.
-Charges = tuple[tuple[Law, Sensitivity, int], ...]
+#: What a run releases.
+Charges = tuple[Charge, ...]
 Divergence = Callable[[float], float]
 
 _ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 64)
@@ -123,18 +121,18 @@ def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
 
     @cache
     def largest(order: float) -> float:
-        sums = (math.fsum(times * _divergence(noise, order, bound) for noise, bound, times in one) for one in different)
+        sums = (math.fsum(charge.times * _divergence(charge.once, order) for charge in one) for one in different)
         return up(max(sums), CLOSED_FORM)
 
     return largest
 
 
-def _divergence(noise: Law, order: float, bound: Sensitivity) -> float:
-    if isinstance(noise, Laplace) and not bound.is_box and bound.l1 is not None:
-        return renyi(noise, order, bound.l1)  # the whole move in one coordinate dominates every other
-    found = renyi(noise, order, bound)
+def _divergence(charge: Charge, order: float) -> float:
+    found = renyi_divergence(charge, order)
     if not math.isfinite(found):
-        raise Unsupported(f"{type(noise).__name__} noise has no Renyi divergence, which the selection rule needs; write noise='gaussian'.")
+        raise Unsupported(
+            f"{type(charge.noise).__name__} noise has no Renyi divergence, which the selection rule needs; write noise='gaussian'."
+        )
     return found
 
 

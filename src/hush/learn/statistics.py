@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.learn.budget import Part, Wish
+from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
-from hush.sampling.entropy import Entropy
 from hush.sensitivity import Sensitivity
 
 __all__ = ["Products", "products", "products_wish", "quadratic_minimum"]
@@ -68,7 +68,7 @@ class Products:
         self.error = error
 
 
-def products(columns: Array, radius: float, part: Part | None, entropy: Entropy | None) -> Products:
+def products(columns: Array, radius: float, part: Part | None, paid: Paid) -> Products:
     """Mean products over rows, noisy. `columns` is overwritten."""
     count = columns.shape[1]
     if part is None:
@@ -76,9 +76,8 @@ def products(columns: Array, radius: float, part: Part | None, entropy: Entropy 
     rows, grain = whole_rows(columns, radius)
     exact = np.rint(rows @ rows.T).astype(np.int64)  # sums of whole numbers below 2^53: exact in any order
     above = np.triu_indices(len(rows), 1)
-    made = part.mechanism
     sums = np.concatenate([_DIAGONAL * np.diag(exact), _ABOVE * exact[above]])
-    noisy = made.value_of(made.noisy(made.on_lattice(sums), entropy)) / (grain**2 * count)
+    noisy = paid.release(part.mechanism, sums, part.wish.name) / (grain**2 * count)
     matrix = np.diag(noisy[: len(rows)] / _DIAGONAL)
     matrix[above] = noisy[len(rows) :] / _ABOVE
     matrix.T[above] = matrix[above]

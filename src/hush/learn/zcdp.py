@@ -7,6 +7,7 @@ sensitivity 1 released `times` times.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.numerics.rounding import CLOSED_FORM, down, up
 
-__all__ = ["eta_left", "flipped_huber", "gaussian"]
+__all__ = ["ROUTES", "eta_left", "flipped_huber", "gaussian"]
 
 
 def eta_left(epsilon: float, delta: float, xi: float = 0.0) -> float:
@@ -59,6 +60,10 @@ def flipped_huber(epsilon: float, delta: float, times: int, *, kept: float = 0.0
         if alpha < 1e6:  # further out it is Laplace noise to all digits
             found.append(FlippedHuber(down(alpha, CLOSED_FORM), up(math.sqrt(count / (2.0 * eta)), CLOSED_FORM)))
     return min(found, key=lambda noise: noise.variance)
+
+
+#: The families that have a route, by name.
+ROUTES: dict[str, Callable[..., Law]] = {"gaussian": gaussian, "flipped_huber": flipped_huber}
 
 
 def _largest_xi(epsilon: float, delta: float, kept: float) -> float:

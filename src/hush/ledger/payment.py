@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from hush.sampling.exact import draw, draw_from
 if TYPE_CHECKING:
     from hush.ledger.ledger import Ledger
 
-__all__ = ["Draws", "Payment", "must_be_secure", "pay", "unaccounted"]
+__all__ = ["Draws", "Payment", "must_be_payment", "must_be_secure", "pay", "unaccounted"]
 
 Steps = NDArray[np.int64]
 
@@ -37,6 +37,12 @@ def must_be_secure(entropy: Entropy | None) -> None:
         raise Unsupported("noise on data is drawn from secure entropy only; a test entropy can be undone by whoever knows its number.")
 
 
+def must_be_payment(given: Any) -> None:
+    """Refuse what is no payment, such as None or a ledger: nothing was charged."""
+    if not isinstance(given, Payment):
+        raise NotPaid(f"noise on data needs a payment, got {type(given).__name__}; nothing was drawn: charge first.")
+
+
 @dataclass(frozen=True)
 class Draws:
     """Paid draws of one mechanism, handed out as they are needed. Executors of an engine may be sent a copy and give it their own bits."""
@@ -46,14 +52,37 @@ class Draws:
 
     def add(self, steps: Steps) -> Steps:
         """Steps with fresh noise, limited to 2^61: exactly the limited sum of the steps and the unlimited noise."""
+        return np.clip(steps + self._fresh(steps), -FURTHEST, FURTHEST)
+
+    def _fresh(self, steps: Steps) -> Steps:
         made = self.mechanism
-        return np.clip(steps + draw(made.noise, made.draw_shape(steps), made.step, self.entropy).reshape(steps.shape), -FURTHEST, FURTHEST)
+        return draw(made.noise, made.draw_shape(steps), made.step, self.entropy).reshape(steps.shape)
+
+    def ahead(self, count: int) -> Draws:
+        """The same draws, `count` of them made now in one call, for loops that add a few at a time; each of them is given out once."""
+        made = self.mechanism
+        return _Ahead(made, self.entropy, drawn=draw(made.noise, count, made.step, self.entropy))
 
     def add_from(self, bits: Bits, steps: Steps) -> Steps:
         """The same from given bits, for engines that must be able to repeat a draw."""
         made = self.mechanism
         count = math.prod(np.atleast_1d(made.draw_shape(steps)))
         return np.clip(steps + draw_from(bits, made.noise, count, made.step).reshape(steps.shape), -FURTHEST, FURTHEST)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ahead(Draws):
+    """Draws that were made ahead, given out in order."""
+
+    drawn: Steps = field(kw_only=True, repr=False)
+    given: list[int] = field(default_factory=lambda: [0], init=False, repr=False)
+
+    def _fresh(self, steps: Steps) -> Steps:
+        start = self.given[0]
+        if start + steps.size > self.drawn.size:
+            raise NotPaid("a draw would be used twice: all that were made ahead are given out, so nothing was drawn.")
+        self.given[0] = start + steps.size
+        return self.drawn[start : start + steps.size].reshape(steps.shape)
 
 
 class Payment:
@@ -69,12 +98,17 @@ class Payment:
         for charge in paid:
             self._left[charge.once] += charge.times
         self._drawn: Counter[tuple[Charge, str]] = Counter()
-        self._entry, self._place = entry, place
+        self._entry, self._place, self._paid = entry, place, paid
 
     @property
     def entry(self) -> Entry | None:
         """The ledger's entry; None for an unaccounted payment."""
         return self._entry
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """What was paid for."""
+        return self._paid
 
     @property
     def number(self) -> int | None:

@@ -201,6 +201,27 @@ class Law(Noise):
         """The simplest family's member with exactly this law: a Gaussian or Laplace law under another name, or itself."""
         return self
 
+    @property
+    def stability(self) -> tuple[float, float] | None:
+        """(alpha, scale) of a law whose characteristic function is exp(-|scale t|^alpha); None for every other law."""
+        return None
+
+    @property
+    def memoryless(self) -> float | None:
+        """The b of a law whose density is proportional to e^(-|x|/b) everywhere; None for every other law."""
+        return None
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
+        """The law whose characteristic function is this one's to the power `ratio`, rounded to more noise (up) or to less."""
+        raise Unsupported(
+            f"{type(self).__name__} noise is not known to be a sum of smaller independent noises; "
+            "share Stable, Gaussian, Laplace, Discrete(Laplace(...)) or Skellam noise."
+        )
+
+    def power_on_lattice(self, ratio: Fraction, step: float, *, upwards: bool = True) -> Law | None:
+        """`power` of the law that has this density, renormalised, on the multiples of a step; None where it is not known."""
+        return None
+
     def max_loss(self, shift: float) -> float:
         """sup over x of log f(x)/f(x - shift): the pure epsilon, infinite where there is none."""
         return math.inf

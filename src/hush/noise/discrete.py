@@ -124,6 +124,10 @@ class Discrete(Lattice):
     def scaled(self, k: float) -> Discrete:
         return Discrete(self.noise.scaled(k), self.step * positive("k", k))
 
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
+        found = self.noise.power_on_lattice(ratio, self.step, upwards=upwards)
+        return super().power(ratio, upwards=upwards) if found is None else found
+
     def widened(self, k: float) -> Discrete:
         return Discrete(self.noise.scaled(k), self.step)
 

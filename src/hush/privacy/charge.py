@@ -19,13 +19,19 @@ import numpy as np
 from hush.errors import InvalidParameter, Unsupported, budgets, deltas, reject, whole
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.noise.contract import Noise
+from hush.numerics.rounding import rounded_up
 from hush.privacy.curve import Curve
 from hush.privacy.exchange import Imported
 from hush.privacy.subsampling import Subsampled, sampling_rate
 from hush.sensitivity import Sensitivity
 
-__all__ = ["Budget", "Charge", "Guarantee", "charges"]
+__all__ = ["NEIGHBOURS_IN_WORDS", "Budget", "Charge", "Guarantee", "charges"]
 
+#: What the relations between data sets mean, for people.
+NEIGHBOURS_IN_WORDS = {
+    "add-remove": "one unit more or less",
+    "replace": "one row exchanged for any other; the number of rows is public",
+}
 _HINT = "write (Gaussian(1.0), 1.0, 1)"
 
 
@@ -85,6 +91,14 @@ class Guarantee:
     def holds(self) -> bool:
         """Is there a guarantee at all?"""
         return not self.reason
+
+    def __str__(self) -> str:
+        if not self.holds:
+            return f"no privacy guarantee: {self.reason}"
+        kind = "probabilistic differential privacy" if self.notion == "pdp" else "differential privacy"
+        of = (f" of {self.covers}" if self.covers else "") + (f" over {self.times} releases" if self.times > 1 else "")
+        pair = f"(epsilon = {rounded_up(self.epsilon)}, delta = {rounded_up(self.delta)})"
+        return f"{pair}-{kind}{of}; neighbours: {NEIGHBOURS_IN_WORDS.get(self.neighbours, self.neighbours)}"
 
 
 @dataclass(frozen=True)
