@@ -21,6 +21,7 @@ FLOORS = [
     {"privacy"},
     {"calibrate", "calibration", "cite", "limit", "limit_program", "mechanism", "sampling"},
     {"ledger"},
+    {"receipt"},
     {"statement"},
     {"release", "denoise"},
     {"tables", "learn", "federated", "audit"},
@@ -135,7 +136,7 @@ def test_signatures_of_the_contract():
     assert shown["delta"] == ["noise", "epsilon", "sensitivity", "times"]
     assert shown["epsilon"] == ["noise", "delta", "sensitivity", "times"]
     assert shown["curve"] == ["noise", "sensitivity", "times"]
-    assert shown["renyi"] == ["noise", "order", "sensitivity"]
+    assert shown["renyi"] == ["noise", "order", "sensitivity", "times"]
     assert list(inspect.signature(hush.gaussian.sigma).parameters)[:3] == ["epsilon", "delta", "sensitivity"]
     assert inspect.signature(hush.gaussian.sigma).parameters["method"].default == "optimal"
     assert inspect.signature(hush.delta).parameters["sensitivity"].default == 1.0

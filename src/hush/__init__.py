@@ -47,6 +47,7 @@ from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.privacy.compose import compose, curve, delta, epsilon, renyi
 from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
 from hush.privacy.subsampling import Subsampled
+from hush.receipt import Receipt
 from hush.release import Release, release
 from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity
@@ -84,6 +85,7 @@ __all__ = [
     "NotPaid",
     "Payment",
     "Plan",
+    "Receipt",
     "Release",
     "Sensitivity",
     "Shape",

@@ -9,7 +9,6 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +25,10 @@ from hush.noise.catalogue import from_plain_values, in_words, plain_values
 from hush.noise.contract import Law
 from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Guarantee
+from hush.receipt import Receipt
 from hush.sampling.entropy import Entropy
 from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
-from hush.version import __version__
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -76,7 +75,7 @@ class Release:
     """
 
     value: Any
-    receipt: Mapping[str, Any]
+    receipt: Receipt
     #: what the mechanism gave, before any post-processing; intervals are about it
     noisy: Any = field(repr=False)
 
@@ -103,7 +102,7 @@ class Release:
     # -- post-processing -----------------------------------------------------------------------------------------------
 
     def _processed(self, value: Any, what: str) -> Release:
-        receipt = dict(self.receipt) | {"post_processing": [*self.receipt["post_processing"], what]}
+        receipt = self.receipt | {"post_processing": [*self.receipt["post_processing"], what]}
         return dataclasses.replace(self, value=_as_given(value), receipt=receipt)
 
     def non_negative(self) -> Release:
@@ -143,7 +142,7 @@ class Release:
     def to_json(self, *, indent: int | None = None) -> str:
         """Value and receipt as JSON; `Release.from_json` reads it back."""
         value, noisy = np.asarray(self.value), np.asarray(self.noisy)
-        document: dict[str, Any] = {"value": value.tolist(), "receipt": self.receipt}
+        document: dict[str, Any] = {"value": value.tolist(), "receipt": dict(self.receipt)}
         if self.receipt["post_processing"]:
             document["noisy"] = noisy.tolist()
         return json.dumps(document, indent=indent, allow_nan=False)
@@ -153,7 +152,7 @@ class Release:
         """The release that `to_json` wrote."""
         try:
             document = json.loads(text)
-            receipt = document["receipt"]
+            receipt = Receipt(document["receipt"])
             value = _as_given(np.array(document["value"]))
             made = cls(value, receipt, _as_given(np.array(document["noisy"])) if "noisy" in document else value)
             repr(made)  # everything that is ever looked up is there
@@ -202,8 +201,9 @@ def _as_given(value: Any) -> Any:
 
 
 def _described(sensitivity: Mapping[str, Any]) -> str:
-    known = [f"{name} {sensitivity[name]:g}" for name in ("linf", "l0", "l1", "l2") if isinstance(sensitivity[name], int | float)]
-    listed = ["linf listed"] if isinstance(sensitivity["linf"], list | tuple) else []
+    facts = {name: sensitivity.get(name) for name in ("linf", "l0", "l1", "l2", "dimension")}
+    known = [f"{name} {value:g}" for name, value in facts.items() if isinstance(value, int | float)]
+    listed = ["linf listed"] if isinstance(facts["linf"], list | tuple) else []
     return "sensitivity " + ", ".join(listed + known)
 
 
@@ -246,11 +246,11 @@ def release(
     steps = mechanism.on_lattice(values)
     mechanism.prepare()  # tables are built and validated before anything is spent
     guarantee = _guarantee(mechanism)
-    receipt = _receipt(mechanism, guarantee, array.shape)
+    _receipt(mechanism, guarantee, array.shape, None)  # whatever a receipt needs is there before anything is spent
     claimed = mechanism.guarantee
     budget = claimed.budget if claimed is not None and (claimed.times, claimed.notion) == (1, "dp") else None
     payment = pay(ledger, [mechanism.charge], label=label, budget=budget)
-    receipt["ledger"] = payment.receipt
+    receipt = _receipt(mechanism, guarantee, array.shape, payment.receipt)
     noisy = _as_given(mechanism.value_of(payment.noise(mechanism, steps, entropy=entropy)))
     return Release(noisy, receipt, noisy)
 
@@ -306,33 +306,20 @@ def _guarantee(mechanism: Mechanism) -> Guarantee:
     return Guarantee(epsilon, delta, neighbours=mechanism.sensitivity.neighbours)
 
 
-def _all_facts(sensitivity: Sensitivity) -> dict[str, Any]:
-    return {"linf": None, "l0": None, "l1": None, "l2": None} | sensitivity.to_plain()
-
-
-def _receipt(mechanism: Mechanism, guarantee: Guarantee, shape: tuple[int, ...]) -> dict[str, Any]:
+def _receipt(mechanism: Mechanism, guarantee: Guarantee, shape: tuple[int, ...], ledger: Mapping[str, Any] | None) -> Receipt:
     error = Error(mechanism.noise.marginal, mechanism.step, mechanism.rounds)
     deviation = error.standard_deviation
-    return {
-        "hush": __version__,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    about = {
         "shape": list(shape),
-        "guarantee": {
-            "epsilon": guarantee.epsilon,
-            "delta": guarantee.delta,
-            "times": guarantee.times,
-            "notion": guarantee.notion,
-            "neighbours": guarantee.neighbours,
-            "sensitivity": _all_facts(mechanism.sensitivity),
-        },
         "error": {"standard_deviation": deviation if math.isfinite(deviation) else None, "half_width95": error.half_width95},
         "mechanism": {
             "noise": plain_values(mechanism.noise),
             "step": mechanism.step,
             "limit": mechanism.limit,
             "rounded": mechanism.rounds,
-            "sensitivity_on_lattice": _all_facts(mechanism.sensitivity_on_lattice),
         },
         "post_processing": [],
-        "ledger": None,
     }
+    charges = [mechanism.charge.repeated(guarantee.times)]
+    promised = {"sensitivity": mechanism.sensitivity.to_plain()}
+    return Receipt.of("release", guarantee, charges, ledger=ledger, promised=promised, about=about)

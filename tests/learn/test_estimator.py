@@ -84,7 +84,7 @@ def test_fit_predict_and_shapes(kind):
     assert model.n_iter_ == 2 and model.n_features_in_ == 3
     assert model.predict(X).shape == y.shape and np.isfinite(model.score(X, y))
     assert model.guarantee_.epsilon == 1.0 and model.guarantee_.delta == 1e-6 and model.guarantee_.holds
-    assert model.noise_.variance > 0.0 and model.receipt_["epsilon"] == 1.0
+    assert model.noise_.variance > 0.0 and model.receipt_.guarantee.epsilon == 1.0
     assert is_classifier(model) == (kind is LogisticRegression) and is_regressor(model) == (kind is not LogisticRegression)
     no_intercept = made(kind, fit_intercept=False).fit(X, y)
     assert np.all(no_intercept.intercept_ == 0.0)

@@ -61,7 +61,7 @@ def test_a_warm_start_promises_for_all_fits_it_comes_from():
     together = compose([charge for entry in paid.entries for charge in entry.charges])
     assert float(together.delta_upper(whole.epsilon)) <= whole.delta < float(together.delta_upper(whole.epsilon * 0.999))
     assert "this fit and those it started from (ledger entries 1) together" in str(whole)
-    assert model.receipt_["epsilon"] == whole.epsilon and model.receipt_["guarantee"] == str(whole)
+    assert model.receipt_.guarantee == whole
     assert model.receipt_["this_fit"] == {"epsilon": 2.0, "delta": 1e-7}
     model.fit(X, y)
     assert model.receipt_["started_from"] == [1, 2] and model.guarantee_.epsilon > whole.epsilon

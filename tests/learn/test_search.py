@@ -345,7 +345,7 @@ def test_it_finds_the_setting_that_matters(kind, monkeypatch):
         assert not hasattr(search, "predict_proba") and is_regressor(search)
     assert search.guarantee_.epsilon == 20.0 and search.guarantee_.holds
     assert search.best_estimator_.guarantee_ == search.guarantee_
-    assert search.best_estimator_.receipt_["epsilon"] == 20.0
+    assert search.best_estimator_.receipt_.guarantee.epsilon == 20.0
 
 
 def test_only_the_winner_is_kept(monkeypatch):

@@ -140,7 +140,7 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
         "unit": options.unit or "row",
         "coefficients": dict(zip(names, coefficients, strict=True)),
         "intercept": intercept,
-        "receipt": model.receipt_,
+        "receipt": dict(model.receipt_),
     }
     shown = [{"name": name, "value": value} for name, value in zip(names, coefficients, strict=True)]
     lines = [table([*shown, {"name": "(intercept)", "value": intercept}], {"name": "feature", "value": "coefficient"}, left=1)]

@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +19,15 @@ from hush.learn.rows import grain
 from hush.learn.training import Fit, Plan
 from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
-from hush.privacy.charge import NEIGHBOURS_IN_WORDS, Charge, Guarantee
+from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import compose
-from hush.version import __version__
+from hush.receipt import Receipt
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
     from hush.statement import Statement
 
-__all__ = ["RELATION", "Receipt", "guarantee", "of_chain", "receipt"]
+__all__ = ["RELATION", "FitReceipt", "charged", "guarantee", "of_chain", "receipt"]
 
 #: Neighbouring tables differ in one row, and have the same number of them.
 RELATION = "replace"
@@ -80,8 +79,8 @@ def _total(values: Iterable[float | None]) -> float:
     return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
 
 
-class Receipt(dict[str, Any]):
-    """A receipt: plain values by name, and the page that says them to people."""
+class FitReceipt(Receipt):
+    """The receipt of a fit, with the page that says it to people."""
 
     def report(self, *, ledger: Ledger | str | os.PathLike[str] | None = None) -> Statement:
         """A page for a data protection officer; with the ledger that was charged (or its file) also what remains. See hush.statement."""
@@ -89,21 +88,18 @@ class Receipt(dict[str, Any]):
 
         return report(self, ledger=ledger)
 
-    def __or__(self, other: Any) -> Receipt:  # type: ignore[override]
-        return Receipt({**self, **other})
+
+def charged(entry: Entry | None) -> dict[str, Any] | None:
+    """Where a fit was charged, as receipts say it."""
+    return None if entry is None else {"number": entry.number, "time": entry.time}
 
 
-def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, started_from: Sequence[int]) -> Receipt:
+def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, started_from: Sequence[int]) -> FitReceipt:
     """Everything public about a fit, ready for JSON; `promise` is of it and of the fits whose ledger entries it started from."""
     plan, own = fit.plan, guarantee(fit.plan)
     request, setting = plan.request, plan.setting
-    values = {
-        "kind": "private fit",
+    about = {
         "model": model,
-        "guarantee": str(promise),
-        "epsilon": promise.epsilon if promise.holds else None,
-        "delta": promise.delta if promise.holds else None,
-        "neighbours": NEIGHBOURS_IN_WORDS[promise.neighbours],
         "started_from": list(started_from),
         "this_fit": {"epsilon": own.epsilon, "delta": own.delta} if own.holds else None,
         "leaks": [promise.reason] if not promise.holds else [],
@@ -120,11 +116,11 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "scaling": request.scaling,
         "parts": [_part(part) for part in plan.parts],
         "labels": _labels(plan),
-        "ledger": None if entry is None else {"number": entry.number, "time": entry.time},
-        "version": __version__,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    return Receipt(values)
+    whole = promise.holds and not started_from  # else the pair is of more than these charges
+    charges = [part.charge for part in plan.parts] + ([] if plan.labels is None else [plan.labels.mechanism.charge])
+    extra = plan.labels.delta if whole and plan.labels is not None else 0.0
+    return FitReceipt.of("private fit", promise, charges if whole else [], extra_delta=extra, ledger=charged(entry), about=about)
 
 
 def _public(plan: Plan) -> list[str]:

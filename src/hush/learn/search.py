@@ -28,7 +28,7 @@ from hush.learn.model import (
 )
 from hush.learn.paid import Paid
 from hush.learn.progress import announce, level
-from hush.learn.receipt import RELATION
+from hush.learn.receipt import RELATION, FitReceipt, charged
 from hush.learn.scaling import span_of
 from hush.learn.selection import Charges, Runs, any_of, largest_base, run_divergence, split
 from hush.learn.training import plan
@@ -39,10 +39,9 @@ from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import plain_values
 from hush.noise.staircase import Staircase
-from hush.privacy.charge import NEIGHBOURS_IN_WORDS, Budget, Charge, Guarantee
+from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.sampling.entropy import Entropy, SecureEntropy
 from hush.sensitivity import Sensitivity
-from hush.version import __version__
 
 __all__ = ["PrivateSearchCV"]
 
@@ -246,13 +245,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     def _write(self, made: _Scheme, winner: LinearModel, best: float, entry: Entry | None, begun: str) -> None:
         """Only the winner, and what was public before. The winner's own receipt would tell of one run and its time: it gets the whole's."""
         promise = Guarantee(float(self.epsilon), float(self.delta), neighbours=RELATION)
-        whole_receipt = {
-            "kind": "private search",
+        about = {
             "model": type(winner).__name__,
-            "guarantee": str(promise),
-            "epsilon": promise.epsilon,
-            "delta": promise.delta,
-            "neighbours": NEIGHBOURS_IN_WORDS[promise.neighbours],
             "rule": "best of K runs, K of a truncated negative binomial law (Papernot and Steinke 2022, Theorem 2); K is not released",
             "candidates": len(made.models),
             "expected_runs": made.runs.mean,
@@ -262,18 +256,17 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             "cost": f"each run has epsilon {made.base:.3g} of {promise.epsilon:g}, on {made.kept} of {made.kept + made.held} rows",
             "score": {"noise": plain_values(made.score.noise), "rows": made.held},
             "sharp_edge": "the running time tells about the number of runs; do not publish it",
-            "ledger": None if entry is None else {"number": entry.number, "time": entry.time},
-            "version": __version__,
-            "time": begun,
         }
+        whole = FitReceipt.of("private search", promise, [], ledger=charged(entry), about=about) | {"time": begun}
         winner.guarantee_ = promise
-        winner.receipt_ = winner.receipt_ | {key: whole_receipt[key] for key in ("guarantee", "epsilon", "delta", "ledger", "time")}
+        same = ("guarantee", "charges", "extra_delta", "ledger", "time")  # those of its own run would tell of one run
+        winner.receipt_ = winner.receipt_ | {name: whole[name] for name in same}
         winner.set_params(epsilon=self.epsilon, delta=self.delta)
         self.best_estimator_ = winner
         self.best_params_ = {name: getattr(winner, name) for name in _names(self.param_grid)}
         self.best_score_ = best
         self.guarantee_ = promise
-        self.receipt_ = whole_receipt
+        self.receipt_ = whole
         self.n_features_in_ = winner.n_features_in_
         if hasattr(winner, "feature_names_in_"):
             self.feature_names_in_ = winner.feature_names_in_

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -14,9 +16,9 @@ from hush.ledger import Cap, Entry, Ledger
 from hush.ledger.account import Pure
 from hush.noise.catalogue import from_plain_values
 from hush.numerics.rounding import rounded_up
-from hush.privacy.charge import Charge
+from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import compose
-from hush.sensitivity import Sensitivity
+from hush.receipt import Receipt
 from hush.statement import caution, check
 from hush.statement.budget import mechanisms, plain_entry, remaining
 from hush.statement.page import Block, Code, Points, Section, Statement, Table, Text
@@ -31,27 +33,44 @@ _FALSE = "the receipt's mechanism does not keep the epsilon and delta that the r
 _ROUNDING = 1 + Fraction(1, 2**50)
 
 
-def of_receipt(receipt: Mapping[str, Any], ledger: Ledger | None) -> Statement:
+@dataclass(frozen=True)
+class _Case:
+    """What one kind of receipt says: rows of a table, what it rests on, and how an attacker's view is named."""
+
+    receipt: Receipt
+    title: str
+    released: list[tuple[str, str]]
+    assumptions: list[str]
+    seen: str
+    chain: tuple[int, ...] = ()
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.receipt.guarantee
+
+
+def of_receipt(given: Mapping[str, Any], ledger: Ledger | None) -> Statement:
     """The statement of what a receipt is of; with its ledger also what remains, and the charge as it was written."""
+    receipt = given if isinstance(given, Receipt) else Receipt(given)
     case = _case(receipt)
     entry = _entry(case, ledger)
-    parts, extra = (list(entry.charges), entry.extra_delta) if entry is not None else (case["parts"], case["extra"])
-    promise = _promise(case, parts, extra)
-    lines, said = _lines(case, parts, extra)
+    charges, extra = (entry.charges, entry.extra_delta) if entry is not None else (receipt.charges, receipt.extra_delta)
+    promise = _promise(case, charges, extra)
+    lines, said = _lines(case, charges, extra)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     sections = [
         Section("In short", _short(case, promise)),
-        Section("What was released", (Table("As the receipt says", ("item", "value"), tuple(case["released"])),)),
+        Section("What was released", (Table("As the receipt says", ("item", "value"), tuple(case.released)),)),
         Section("What is promised", _promised(case, promise)),
-        Section("On what this rests", (Points(tuple(case["assumptions"])),)),
+        Section("On what this rests", (Points(tuple(case.assumptions)),)),
         Section("What it does not speak of", (Points(caution.NOT_COVERED),)),
-        Section("Mechanism and proof", _mechanisms(case, parts)),
+        Section("Mechanism and proof", _mechanisms(case, charges)),
         Section("What remains", _remains(case, ledger)),
         Section("How to check this", _checks(case, lines, said)),
         Section("Origin", (Text(f"Made by hush {__version__} on {now}, from the receipt{' and the ledger' if ledger else ''} alone."),)),
     ]
     facts = {
-        "kind": case["kind"],
+        "kind": receipt.kind,
         "hush": __version__,
         "time": now,
         "receipt": dict(receipt),
@@ -59,25 +78,23 @@ def of_receipt(receipt: Mapping[str, Any], ledger: Ledger | None) -> Statement:
         "entry": None if entry is None else plain_entry(entry),
         "lines": lines,
     }
-    return Statement(f"Privacy statement: {case['title']}", tuple(sections), facts, lines)
+    return Statement(f"Privacy statement: {case.title}", tuple(sections), facts, lines)
 
 
 # -- the kinds of receipts -------------------------------------------------------------------------------------------------------------
 
 
-def _case(receipt: Mapping[str, Any]) -> dict[str, Any]:
+def _case(receipt: Receipt) -> _Case:
     try:
-        if "kind" in receipt:
-            return _fit(receipt)
-        return _answer(receipt) if "unit" in receipt["guarantee"] else _release(receipt)
+        return {"release": _release, "answer": _answer}.get(receipt.kind, _fit)(receipt)
     except (KeyError, TypeError, AttributeError) as failure:
         raise InvalidParameter(
             "this is not a receipt of hush; write report(release), report(answer) or report(model.receipt_)."
         ) from failure
 
 
-def _charged(receipt: Mapping[str, Any]) -> str:
-    entry = receipt["ledger"]
+def _charged(receipt: Receipt) -> str:
+    entry = receipt.ledger
     if entry is None:
         return "none was charged: nothing adds this up with other releases"
     where = f" of {Path(entry['ledger']).name}" if entry.get("ledger") else ""
@@ -85,12 +102,8 @@ def _charged(receipt: Mapping[str, Any]) -> str:
     return f"entry {entry['number']}{where}{label}"
 
 
-def _release(receipt: Mapping[str, Any]) -> dict[str, Any]:
-    given, made = receipt["guarantee"], receipt["mechanism"]
-    count, size = given["times"], 1
-    for side in receipt["shape"]:
-        size *= side
-    bound = Sensitivity.from_plain(made["sensitivity_on_lattice"])
+def _release(receipt: Receipt) -> _Case:
+    made, count, size = receipt["mechanism"], receipt.guarantee.times, math.prod(receipt["shape"])
     deviation = receipt["error"]["standard_deviation"]
     rows = [
         ("answer", "one number" if not receipt["shape"] else f"{size} numbers"),
@@ -102,29 +115,17 @@ def _release(receipt: Mapping[str, Any]) -> dict[str, Any]:
         ("afterwards", ", ".join(receipt["post_processing"]) or "nothing"),
     ]
     notes = [
-        caution.neighbours(given["neighbours"]),
+        caution.neighbours(receipt.guarantee.neighbours),
         "Bound: how far one unit moves the answer was declared by the caller; the table of mechanisms has it, rounding included.",
         caution.ADAPTIVE["one"],
         "Processing afterwards costs no privacy.",
     ]
     if count > 1:
         notes.append(f"The pair is for {count} releases with this noise; this is one of them.")
-    return {
-        "kind": "release",
-        "title": "one release",
-        "receipt": receipt,
-        "pair": (given["epsilon"], given["delta"]),
-        "neighbours": given["neighbours"],
-        "released": rows,
-        "assumptions": notes,
-        "parts": [Charge(from_plain_values(made["noise"]), bound, count)],
-        "extra": 0.0,
-        "seen": "this answer" if count == 1 else f"{count} such answers",
-        "times": count,
-    }
+    return _Case(receipt, "one release", rows, notes, "this answer" if count == 1 else f"{count} such answers")
 
 
-def _answer(receipt: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(receipt: Receipt) -> _Case:
     given = receipt["guarantee"]
     rows = [
         ("data", receipt["source"]),
@@ -145,7 +146,14 @@ def _answer(receipt: Mapping[str, Any]) -> dict[str, Any]:
         "privately take a count of units; what is beyond is left out by a keyed hash inside the engine, and values are clipped. "
         "Columns are divided by their own bound.",
         caution.ADAPTIVE["one"],
+        *_paid_beside(receipt),
     ]
+    return _Case(receipt, f"one answer about {receipt['source']}", rows, notes, "this answer")
+
+
+def _paid_beside(receipt: Receipt) -> list[str]:
+    """What else of the budget was spent on: groups, bounds, and what the limits leave out."""
+    notes = []
     if receipt["threshold"] is not None:
         notes.append(
             f"Groups were found privately: shown from {receipt['threshold']:.6g} noisy units on; "
@@ -155,58 +163,23 @@ def _answer(receipt: Mapping[str, Any]) -> dict[str, Any]:
         notes.append("Bounds were found privately, from a part of the budget.")
     if "left_out" in receipt:
         notes.append("What the limits left out was measured privately, from a part of the budget.")
-    return {
-        "kind": "answer",
-        "title": f"one answer about {receipt['source']}",
-        "receipt": receipt,
-        "pair": (given["epsilon"], given["delta"]),
-        "neighbours": "add-remove",
-        "released": rows,
-        "assumptions": notes,
-        "parts": _answer_parts(receipt),
-        "extra": receipt["key_delta"],
-        "seen": "this answer",
-        "times": 1,
-    }
+    return notes
 
 
-def _not_covered(receipt: Mapping[str, Any]) -> str:
+def _not_covered(receipt: Receipt) -> str:
     """What intervals do not know."""
     return "; they do not cover what the limits do: " + "; ".join(receipt["limits"]) if receipt.get("limits") else ""
 
 
-def _answer_parts(receipt: Mapping[str, Any]) -> list[Charge]:
-    """The mechanisms of an answer; of receipts written before the parts were listed, the one that they name."""
-    given = receipt["guarantee"]
-    listed = receipt.get("parts")
-    if listed is None:
-        known = given.get("linf") is not None and "bounds_found" not in receipt
-        listed = [{"noise": receipt["noise"], "linf": given["linf"], "l0": given["l0"]}] if known else []
-    return [Charge(from_plain_values(part["noise"]), _bound(part["linf"], part["l0"])) for part in listed]
-
-
-def _bound(linf: Any, l0: int | None) -> Sensitivity:
-    """A box; bounds that differ are a list, one for each coordinate."""
-    return Sensitivity(linf=tuple(linf) if isinstance(linf, list | tuple) else linf, l0=l0)
-
-
-def _fit(receipt: Mapping[str, Any]) -> dict[str, Any]:
-    holds, chain = receipt["epsilon"] is not None, receipt.get("started_from", [])
-    parts: list[Charge] = []
-    for part in receipt.get("parts", []) if not chain else []:
-        bound = Sensitivity.from_plain({"neighbours": "replace"} | part["sensitivity"])
-        parts.append(Charge(from_plain_values(part["noise"]), bound, part["times"]))
-    own = receipt.get("this_fit") or {}
-    if receipt.get("labels") is not None or (own.get("epsilon"), own.get("delta")) != (receipt["epsilon"], receipt["delta"]):
-        # labels: the receipt names the threshold's noise without its sensitivity; the winner of a search: the pair is of all its runs
-        parts = []
-    rows = [("model", f"{receipt['kind']} of {receipt['model']}")]
+def _fit(receipt: Receipt) -> _Case:
+    chain = tuple(receipt.get("started_from", ()))
+    rows = [("model", f"{receipt.kind} of {receipt['model']}")]
     rows += [
         (name, str(receipt[name]))
         for name in ("rows", "features", "solver", "passes", "scaling", "accounting", "rule", "cost")
         if name in receipt
     ]
-    rows += [("ledger", _charged(receipt)), ("made", f"{receipt['time']} by hush {receipt['version']}")]
+    rows += [("ledger", _charged(receipt)), ("made", f"{receipt['time']} by hush {receipt['hush']}")]
     notes = [
         caution.neighbours("replace", "row"),
         *(f"Public: {text}." for text in receipt.get("public", [])),
@@ -217,43 +190,29 @@ def _fit(receipt: Mapping[str, Any]) -> dict[str, Any]:
         notes.append(f"The promise is of this fit and of those it started from, ledger entries {', '.join(map(str, chain))}, together.")
     if "sharp_edge" in receipt:
         notes.append(f"Beware: {receipt['sharp_edge']}.")
-    return {
-        "kind": str(receipt["kind"]),
-        "title": f"{receipt['kind']} of {receipt['model']}",
-        "receipt": receipt,
-        "pair": (receipt["epsilon"], receipt["delta"]) if holds else None,
-        "why_not": receipt["guarantee"],
-        "neighbours": "replace",
-        "released": rows,
-        "assumptions": notes,
-        "parts": parts,
-        "extra": 0.0,
-        "seen": "the fitted model",
-        "times": 1,
-        "chain": chain,
-    }
+    return _Case(receipt, f"{receipt.kind} of {receipt['model']}", rows, notes, "the fitted model", chain)
 
 
 # -- what they share ---------------------------------------------------------------------------------------------------------------------
 
 
-def _entry(case: dict[str, Any], ledger: Ledger | None) -> Entry | None:
+def _entry(case: _Case, ledger: Ledger | None) -> Entry | None:
     """The charge in the ledger; None where it covers something else than the pair."""
     if ledger is None:
         return None
-    charged, entries = case["receipt"]["ledger"], ledger.entries
+    charged, entries = case.receipt.ledger, ledger.entries
     if charged is None or charged["number"] > len(entries):
         raise InvalidParameter("this ledger does not hold the charge that the receipt names; give the ledger that was charged, or none.")
     entry = entries[charged["number"] - 1]
     if charged.get("label", entry.label) != entry.label or charged.get("time", entry.time) != entry.time:
         raise InvalidParameter("this ledger does not hold the charge that the receipt names; give the ledger that was charged, or none.")
-    return entry if case["times"] == 1 and not case.get("chain") else None
+    return entry if case.guarantee.times == 1 and not case.chain else None
 
 
-def _mechanisms(case: dict[str, Any], parts: list[Charge]) -> tuple[Block, ...]:
-    if parts:
-        return mechanisms(parts)
-    if case["pair"] is None:
+def _mechanisms(case: _Case, charges: tuple[Charge, ...]) -> tuple[Block, ...]:
+    if charges:
+        return mechanisms(list(charges))
+    if not case.guarantee.holds:
         return (Text("There is none that would protect single rows."),)
     return (
         Text(
@@ -262,46 +221,46 @@ def _mechanisms(case: dict[str, Any], parts: list[Charge]) -> tuple[Block, ...]:
     )
 
 
-def _promise(case: dict[str, Any], parts: list[Charge], extra: float) -> Promise | None:
-    if case["pair"] is None:
+def _promise(case: _Case, charges: tuple[Charge, ...], extra: float) -> Promise | None:
+    if not case.guarantee.holds:
         return None
     curve = None
-    if parts:
+    if charges:
         try:
-            curve = compose(parts)
+            curve = compose(charges)
             _ = curve.least_error_sum
         except HushError:  # the pair stands without it
             curve = None
-    epsilon, delta = case["pair"]
-    return Promise(epsilon, delta, case["neighbours"], curve, extra)
+    epsilon, delta = case.guarantee.epsilon, case.guarantee.delta
+    return Promise(epsilon, delta, case.guarantee.neighbours, curve, extra)
 
 
-def _short(case: dict[str, Any], promise: Promise | None) -> tuple[Block, ...]:
+def _short(case: _Case, promise: Promise | None) -> tuple[Block, ...]:
     if promise is None:
-        return (Text(f"There is {case['why_not']}.", strong=True),)
-    blocks = [Text(sentence, strong=True) for sentence in promise.words(case["seen"])]
+        return (Text(f"There is {case.guarantee}.", strong=True),)
+    blocks = [Text(sentence, strong=True) for sentence in promise.words(case.seen)]
     note = promise.note("which was asked for; a ledger's page takes the ledger's delta")
     return (*blocks, Text(note)) if note else tuple(blocks)
 
 
-def _promised(case: dict[str, Any], promise: Promise | None) -> tuple[Block, ...]:
+def _promised(case: _Case, promise: Promise | None) -> tuple[Block, ...]:
     if promise is None:
         return (Text("Nothing: whoever sees this may learn about single rows."),)
     alone = "It is of this alone: what else was released about the same data comes on top, and a ledger adds it up."
-    return (Text(f"{case['seen'][0].upper()}{case['seen'][1:]}: {promise.numbers}."), Text(alone), Text(promise.sources))
+    return (Text(f"{case.seen[0].upper()}{case.seen[1:]}: {promise.numbers}."), Text(alone), Text(promise.sources))
 
 
-def _lines(case: dict[str, Any], parts: list[Charge], extra: float) -> tuple[str, str]:
+def _lines(case: _Case, charges: tuple[Charge, ...], extra: float) -> tuple[str, str]:
     """Python that recomputes the claim, and what it prints, in words."""
-    if not parts or case["pair"] is None:
+    if not charges or not case.guarantee.holds:
         return "", ""
-    epsilon, delta = case["pair"]
+    epsilon, delta = case.guarantee.epsilon, case.guarantee.delta
     if delta == 0.0:
-        account = Pure(Cap(epsilon, 0.0, "planned")).plus([Entry(0, "", "", tuple(parts))])
+        account = Pure(Cap(epsilon, 0.0, "planned")).plus([Entry(0, "", "", charges)])
         if not account.covered():
             raise InvalidParameter(_FALSE)
-        return check.replayed(parts, account.cap, 0.0), f"{account.spent.epsilon!r}, the pure epsilon, at most {epsilon!r}"
-    lines, value = check.delta_of(parts, epsilon)
+        return check.replayed(charges, account.cap, 0.0), f"{account.spent.epsilon!r}, the pure epsilon, at most {epsilon!r}"
+    lines, value = check.delta_of(charges, epsilon)
     if value is None:
         return "", ""
     if Fraction(value) + Fraction(extra) > Fraction(delta) * _ROUNDING:
@@ -313,15 +272,15 @@ def _lines(case: dict[str, Any], parts: list[Charge], extra: float) -> tuple[str
     return lines, f"{value!r}{more} at most the delta of {delta!r}"
 
 
-def _remains(case: dict[str, Any], ledger: Ledger | None) -> tuple[Block, ...]:
+def _remains(case: _Case, ledger: Ledger | None) -> tuple[Block, ...]:
     if ledger is not None:
         return remaining(ledger.view().account)
-    if case["receipt"]["ledger"] is None:
+    if case.receipt.ledger is None:
         return (Text("No ledger was charged, so no budget says what remains."),)
-    return (Text(f"The ledger knows: {_charged(case['receipt'])}. Its own statement says what remains; or give it here as ledger=."),)
+    return (Text(f"The ledger knows: {_charged(case.receipt)}. Its own statement says what remains; or give it here as ledger=."),)
 
 
-def _checks(case: dict[str, Any], lines: str, said: str) -> tuple[Block, ...]:
+def _checks(case: _Case, lines: str, said: str) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if lines:
         blocks += [Text(f"From the mechanism alone. These lines print {said}:"), Code(lines, "python")]
@@ -329,7 +288,7 @@ def _checks(case: dict[str, Any], lines: str, said: str) -> tuple[Block, ...]:
         blocks.append(
             Text("The receipt alone does not hold every mechanism of the charge; the ledger's entry does, and its statement has the lines.")
         )
-    charged = case["receipt"]["ledger"]
+    charged = case.receipt.ledger
     if charged is not None and charged.get("ledger") and charged["ledger"] != "a ledger in memory":
         file = shlex.quote(from_here(charged["ledger"]))
         blocks += [Text("The charge, in the ledger:"), Code(f"hush ledger verify {file}\nhush report {file}", "sh")]

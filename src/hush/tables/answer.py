@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 import os
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
 from hush.numerics.rounding import rounded_down, rounded_up
+from hush.receipt import Receipt
 from hush.statement.wording import left_out_lines
 from hush.tables.arrow import arrow
 from hush.tables.chart import LEGEND, bars, fact_lines, text_table
@@ -42,7 +42,7 @@ class Answer:
     """
 
     table: Any
-    receipt: Mapping[str, Any]
+    receipt: Receipt
     released: Any = field(repr=False)
     names: tuple[str, ...] = ()
 
@@ -76,7 +76,7 @@ class Answer:
         """A Parquet file, with the receipt in its metadata under "hush"."""
         import pyarrow.parquet
 
-        pyarrow.parquet.write_table(self.table.replace_schema_metadata({"hush": json.dumps(dict(self.receipt))}), str(path))
+        pyarrow.parquet.write_table(self.table.replace_schema_metadata({"hush": self.receipt.to_json()}), str(path))
 
     def to_csv(self, path: str | Path) -> None:
         """Write the answer as a CSV file.

@@ -12,6 +12,7 @@ import numpy as np
 from hush.errors import HushError, InvalidParameter, called_like, must_be_level, whole
 from hush.ledger.entry import text_of
 from hush.ledger.refusal import must_be_ledger
+from hush.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
 from hush.tables.left_out import limits_in_words
@@ -128,7 +129,7 @@ class QueryPlan:
         label: str = "",
         level: float = 0.95,
         progress: Callable[[str], None] = lambda text: None,
-    ) -> dict[str, Any]:
+    ) -> Receipt:
         """The answer to a Parquet file, never whole in memory; on Spark private groups get their noise on the
         executors, and the file is a folder. Returns the receipt. The charge comes first here: a failure on the way
         wastes it.

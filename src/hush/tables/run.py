@@ -6,13 +6,12 @@ streamed to a file: then the charge comes first, and a failure wastes it.
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,8 @@ from numpy.typing import NDArray
 from hush.errors import NotCertified
 from hush.ledger.payment import Draws, Payment, pay
 from hush.noise.catalogue import plain_values
-from hush.privacy.charge import Budget
+from hush.privacy.charge import Budget, Guarantee
+from hush.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow
 from hush.tables.destination import must_be_writable
@@ -31,7 +31,6 @@ from hush.tables.left_out import LeftOut, left_out, limits_in_words
 from hush.tables.magnitude import bounds_from
 from hush.tables.recipe import Recipe, answer_table
 from hush.tables.spending import Shares, Spending
-from hush.version import __version__
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -101,7 +100,7 @@ class Request:
         receipt = settled._receipt(payment, found, beside) | {"groups": keys.num_rows}
         return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names)
 
-    def write(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+    def write(self, path: str | os.PathLike[str]) -> Receipt:
         """To a Parquet file (a folder of them on Spark), a batch of groups at a time; returns the receipt."""
         on_executors = self.query.table.engine == "pyspark" and self.query.grouping.keys is None
         must_be_writable(path, folder=on_executors)
@@ -118,7 +117,7 @@ class Request:
             aggregates = settled.query.aggregates(**self.options)
             if part is None:
                 write_on_executors(aggregates, settled.spent, draws, recipe, str(path))
-                Path(path, "_hush_receipt.json").write_text(json.dumps(receipt))
+                Path(path, "_hush_receipt.json").write_text(receipt.to_json())
             else:
                 settled._stream(aggregates, recipe, draws, part, receipt)
                 os.replace(part, path)
@@ -179,13 +178,13 @@ class Request:
         shown = np.flatnonzero(released[spent.units] >= spent.threshold)
         return keys.take(arrow().array(shown)), {name: column[shown] for name, column in released.items()}
 
-    def _stream(self, aggregates: Aggregates, recipe: Recipe, draws: Mapping[str, Draws], part: Path, receipt: dict[str, Any]) -> None:
+    def _stream(self, aggregates: Aggregates, recipe: Recipe, draws: Mapping[str, Draws], part: Path, receipt: Receipt) -> None:
         """Batch by batch into a file. Row groups hold shown groups only, a fixed number each: where the engine's
         batches began and ended would tell of groups that are not shown.
         """
         import pyarrow.parquet
 
-        note, held = {"hush": json.dumps(receipt)}, self._answers(recipe, aggregates.empty(), draws)
+        note, held = {"hush": receipt.to_json()}, self._answers(recipe, aggregates.empty(), draws)
         with pyarrow.parquet.ParquetWriter(part, held.schema.with_metadata(note)) as writer:
             for batch in aggregates.batches():
                 held = arrow().concat_tables([held, self._answers(recipe, arrow().Table.from_batches([batch]), draws)])
@@ -197,15 +196,15 @@ class Request:
     def _answers(self, recipe: Recipe, exact: Any, draws: Mapping[str, Draws]) -> Any:
         return answer_table(recipe, *self._noisy(exact, draws))
 
-    def _receipt(self, payment: Payment, found: Mapping[str, Any] | None, beside: tuple[LeftOut, Any] | None) -> dict[str, Any]:
+    def _receipt(self, payment: Payment, found: Mapping[str, Any] | None, beside: tuple[LeftOut, Any] | None) -> Receipt:
         receipt = receipt_of(self.query, self.spent, self.shares, self.level, payment.receipt)
         if found is not None:
-            receipt["bounds_found"] = {name: None if ends is None else [_plain_end(end) for end in ends] for name, ends in found.items()}
+            receipt |= {"bounds_found": {name: None if ends is None else [_plain_end(end) for end in ends] for name, ends in found.items()}}
         if beside is not None and self.shares.limits is not None:
             (asked, exact), spent = beside, self.shares.limits
             draws = spent.open(payment, "limits")
             released = noisy_columns(_columns_of(exact, asked.query.sensitivity.columns), spent, draws)
-            receipt["left_out"] = asked.told(released, spent.mechanisms, self.level)
+            receipt |= {"left_out": asked.told(released, spent.mechanisms, self.level)}
         return receipt
 
 
@@ -247,27 +246,22 @@ def _part(what: str, spent: Spending) -> dict[str, Any]:
     }
 
 
-def receipt_of(query: Query, spent: Spending, shares: Shares, level: float, charged: Any) -> dict[str, Any]:
+def receipt_of(query: Query, spent: Spending, shares: Shares, level: float, charged: Mapping[str, Any] | None) -> Receipt:
     """What was promised, how, when and where it was charged. Nothing in it depends on the data but what was released."""
-    parts = (("answers", spent), ("bounds", shares.bounds), ("limits", shares.limits))
-    return {
-        "hush": __version__,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    parts = [(what, part) for what, part in (("answers", spent), ("bounds", shares.bounds), ("limits", shares.limits)) if part]
+    promised = {
+        "unit": query.table.unit,
+        "groups_per_unit": spent.reach.groups,
+        "linf": spent.plan.sensitivity.linf,
+        "l0": spent.plan.sensitivity.l0,
+    }
+    about = {
         "source": query.table.fingerprint,
         "engine": query.table.engine,
         "filters": list(query.table.filters),
-        "guarantee": {
-            "epsilon": shares.epsilon,
-            "delta": shares.delta,
-            "neighbours": "add-remove",
-            "unit": query.table.unit,
-            "groups_per_unit": spent.reach.groups,
-            "linf": spent.plan.sensitivity.linf,
-            "l0": spent.plan.sensitivity.l0,
-        },
         "bounds": [measure.bounds_text for measure in query.measures if not measure.name.startswith(".")],
         "noise": plain_values(spent.noise),
-        "parts": [_part(what, part) for what, part in parts if part is not None],
+        "parts": [_part(what, part) for what, part in parts],
         "rows_per_unit": {m.name: m.rows for m in query.measures if m.kind == "count"},
         "limits": limits_in_words(query),
         "why": _used(spent.plan.why),
@@ -275,8 +269,16 @@ def receipt_of(query: Query, spent: Spending, shares: Shares, level: float, char
         "threshold": spent.threshold,
         "key_delta": spent.key_delta,
         "level": level,
-        "ledger": charged,
     }
+    return Receipt.of(
+        "answer",
+        Guarantee(shares.epsilon, shares.delta),
+        [part.charge for _, part in parts],
+        extra_delta=spent.key_delta,
+        ledger=charged,
+        promised=promised,
+        about=about,
+    )
 
 
 def _used(why: str) -> str:

@@ -1,0 +1,216 @@
+"""What was told with a release: one type for every kind of release, with a version, as JSON and back.
+
+    schema, kind        which form this is, and of what: "release", "answer", "private fit" or "private search"
+    hush, time          the version that made it, and when
+    guarantee           what is promised: epsilon, delta, times, notion, neighbours (and of an answer its unit and bounds)
+    charges             the noise and the sensitivity of everything released; empty where a receipt cannot hold all of it
+    extra_delta         a failure probability that the charges do not show
+    ledger              where it was charged; None where no ledger was
+
+Whatever else a kind adds stands beside these by name. Receipts of the first form, which had no version, are read as well.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from hush.errors import HushError, InvalidParameter
+from hush.noise.catalogue import from_plain_values
+from hush.privacy.charge import Charge, Guarantee
+from hush.sensitivity import Sensitivity
+from hush.version import __version__
+
+__all__ = ["KINDS", "SCHEMA", "Receipt"]
+
+SCHEMA = 2
+KINDS = ("release", "answer", "private fit", "private search")
+_NOT_ONE = "this is not a receipt of hush; write report(release), report(answer) or report(model.receipt_)."
+
+
+class Receipt(Mapping[str, Any]):
+    """A receipt: plain values by name, ready for JSON, and the typed ones among them as attributes. It never changes.
+
+    >>> import hush
+    >>> receipt = hush.release(120, hush.calibrate(1.0, 1e-6), ledger=None).receipt
+    >>> receipt.kind, receipt.guarantee.epsilon, Receipt.from_json(receipt.to_json()) == receipt
+    ('release', 1.0, True)
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        try:
+            known = dict(values)
+            if "schema" not in known:
+                known = _first_form(known)
+            if known["schema"] != SCHEMA:
+                raise InvalidParameter(f"this receipt is of form {known['schema']!r}, which this hush ({__version__}) does not know.")
+            self._values = known
+            self._guarantee, self._charges = _guarantee(known["guarantee"]), tuple(Charge.from_plain(row) for row in known["charges"])
+            if known["kind"] not in KINDS or not 0.0 <= known["extra_delta"] < 1.0:
+                raise InvalidParameter(_NOT_ONE)
+            _ = known["ledger"], known["hush"], known["time"]
+        except HushError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as failure:
+            raise InvalidParameter(_NOT_ONE) from failure
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        guarantee: Guarantee,
+        charges: Sequence[Charge],
+        *,
+        extra_delta: float = 0.0,
+        ledger: Mapping[str, Any] | None = None,
+        promised: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """A new receipt; `promised` stands beside the guarantee's numbers, `about` beside the common values."""
+        return cls(
+            {
+                "schema": SCHEMA,
+                "kind": kind,
+                "hush": __version__,
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "guarantee": _plain(guarantee) | dict(promised or {}),
+                "charges": [charge.to_plain() for charge in charges],
+                "extra_delta": extra_delta,
+                "ledger": None if ledger is None else dict(ledger),
+            }
+            | dict(about or {})
+        )
+
+    # -- what every receipt says ---------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        """What it is of: one of KINDS."""
+        return str(self._values["kind"])
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised."""
+        return self._guarantee
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """What was released; empty where the receipt cannot hold all of it (see the ledger's entry)."""
+        return self._charges
+
+    @property
+    def extra_delta(self) -> float:
+        """A failure probability that the charges do not show."""
+        return float(self._values["extra_delta"])
+
+    @property
+    def ledger(self) -> Mapping[str, Any] | None:
+        """Where it was charged; None where no ledger was."""
+        found: Mapping[str, Any] | None = self._values["ledger"]
+        return found
+
+    # -- plain values --------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __or__(self, other: Mapping[str, Any]) -> Self:
+        return type(self)({**self._values, **other})
+
+    def __repr__(self) -> str:
+        return f"Receipt({self._values!r})"
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The receipt as JSON; `Receipt.from_json` reads it back."""
+        return json.dumps(self._values, indent=indent, allow_nan=False, default=str)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The receipt that `to_json` wrote, in this version or an earlier one."""
+        try:
+            values = json.loads(text)
+        except ValueError as failure:
+            raise InvalidParameter(_NOT_ONE) from failure
+        if not isinstance(values, Mapping):
+            raise InvalidParameter(_NOT_ONE)
+        return cls(values)
+
+
+def _plain(guarantee: Guarantee) -> dict[str, Any]:
+    holds = guarantee.holds
+    known = {"epsilon": guarantee.epsilon if holds else None, "delta": guarantee.delta if holds else None}
+    said = {"times": guarantee.times, "notion": guarantee.notion, "neighbours": guarantee.neighbours}
+    words = {name: text for name, text in (("reason", guarantee.reason), ("covers", guarantee.covers)) if text}
+    return {**known, **said, **words}
+
+
+def _guarantee(values: Mapping[str, Any]) -> Guarantee:
+    reason = values.get("reason", "")
+    if values["epsilon"] is None and not reason:
+        raise InvalidParameter(_NOT_ONE)
+    return Guarantee(
+        math.inf if values["epsilon"] is None else values["epsilon"],
+        1.0 if values["delta"] is None else values["delta"],
+        values["times"],
+        values["notion"],
+        values["neighbours"],
+        reason,
+        values.get("covers", ""),
+    )
+
+
+# -- the first form -------------------------------------------------------------------------------------------------------------------
+
+
+def _first_form(old: dict[str, Any]) -> dict[str, Any]:
+    """A receipt without a version, as the present form says it."""
+    if "kind" in old:
+        return _old_fit(old)
+    if "unit" in old["guarantee"]:
+        given = {"times": 1, "notion": "dp"} | old["guarantee"]
+        return old | _common("answer", given, _old_answer_charges(old), old["key_delta"])
+    made, given = old["mechanism"], old["guarantee"]
+    charge = Charge(from_plain_values(made["noise"]), _facts(made["sensitivity_on_lattice"]), given["times"])
+    return old | _common("release", given, [charge], 0.0)
+
+
+def _common(kind: str, guarantee: Mapping[str, Any], charges: Sequence[Charge], extra: float) -> dict[str, Any]:
+    plain = [charge.to_plain() for charge in charges]
+    return {"schema": SCHEMA, "kind": kind, "guarantee": dict(guarantee), "charges": plain, "extra_delta": extra}
+
+
+def _facts(values: Mapping[str, Any]) -> Sensitivity:
+    return Sensitivity.from_plain({name: value for name, value in values.items() if value is not None})
+
+
+def _old_answer_charges(old: Mapping[str, Any]) -> list[Charge]:
+    """The mechanisms of an answer; of receipts written before the parts were listed, the one that they name."""
+    given, listed = old["guarantee"], old.get("parts")
+    if listed is None:
+        known = given.get("linf") is not None and "bounds_found" not in old
+        listed = [{"noise": old["noise"], "linf": given["linf"], "l0": given["l0"]}] if known else []
+    return [Charge(from_plain_values(part["noise"]), _facts({"linf": part["linf"], "l0": part["l0"]})) for part in listed]
+
+
+def _old_fit(old: dict[str, Any]) -> dict[str, Any]:
+    holds, own = old["epsilon"] is not None, old.get("this_fit") or {}
+    # labels: the receipt names the threshold's noise without its sensitivity; a chain or a search: the pair is of more than these parts
+    whole = not old.get("started_from") and old.get("labels") is None
+    whole = whole and (own.get("epsilon"), own.get("delta")) == (old["epsilon"], old["delta"])
+    charges = [
+        Charge(from_plain_values(part["noise"]), _facts({"neighbours": "replace"} | part["sensitivity"]), part["times"])
+        for part in (old.get("parts", []) if whole else [])
+    ]
+    given = {"epsilon": old["epsilon"], "delta": old["delta"], "times": 1, "notion": "dp", "neighbours": "replace"}
+    told = {} if holds else {"reason": old["guarantee"].removeprefix("no privacy guarantee: ")}
+    rest = {name: value for name, value in old.items() if name not in ("epsilon", "delta", "neighbours", "version")}
+    return rest | {"hush": old["version"]} | _common(old["kind"], given | told, charges, 0.0)
