@@ -23,7 +23,7 @@ from hush.noise.laplace import Laplace
 from hush.noise.polya_difference import PolyaDifference
 from hush.noise.skellam import Skellam
 from hush.noise.stable import Stable
-from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, down, round_down, round_up, up
+from hush.numerics.rounding import FEW_ROUNDINGS, POWER, down, round_down, round_up, up
 
 __all__ = ["power"]
 
@@ -42,7 +42,7 @@ def power(noise: Law, ratio: Fraction, *, upwards: bool = True) -> Law:
             return Gaussian(moved(sigma * float(ratio) ** 0.5, FEW_ROUNDINGS))
         case Stable(alpha, gamma):
             # the rounding of 1/alpha counts log(ratio) times
-            return Stable(alpha, moved(gamma * float(ratio) ** (1.0 / alpha), ELEMENTARY))
+            return Stable(alpha, moved(gamma * float(ratio) ** (1.0 / alpha), POWER))
         case Laplace(scale):
             return GammaDifference(shaped(ratio), scale)
         case GammaDifference(shape, scale):
