@@ -2,7 +2,7 @@
 
 >>> from hush import Gaussian, federated
 >>> federated.share(Gaussian(10.0), 100).noise
-Gaussian(sigma=1.0000000000000009)
+Gaussian(sigma=1.000000000000001)
 """
 
 from hush.federated.budget import Budgets

@@ -26,7 +26,7 @@ from hush.noise.stable_density import law
 from hush.noise.stable_exact import tail, two_uniforms
 from hush.noise.stable_loss import information, largest_loss, loss, nodes_between, peak_of_score, root
 from hush.numerics.bracket import unwrap
-from hush.numerics.rounding import ELEMENTARY
+from hush.numerics.rounding import POWER
 
 __all__ = ["FAMILY", "Stable"]
 
@@ -128,7 +128,7 @@ class Stable(Law):
         return self.alpha, self.gamma
 
     def power(self, ratio: Fraction, *, upwards: bool = True) -> Stable:
-        return Stable(self.alpha, scale_of(self.gamma * float(ratio) ** (1.0 / self.alpha), ELEMENTARY, upwards=upwards))
+        return Stable(self.alpha, scale_of(self.gamma * float(ratio) ** (1.0 / self.alpha), POWER, upwards=upwards))
 
     def sup_score(self) -> float:
         """sup |p'/p|, rounded up: the slope of max_loss at shift 0, infinite at alpha = 2.
