@@ -19,10 +19,11 @@ from hush.errors import (
     LedgerError,
     MissingExtra,
     NotCertified,
+    NotPaid,
     UnknownFamily,
     Unsupported,
 )
-from hush.ledger import Ledger
+from hush.ledger import Ledger, LedgerView, Payment, unaccounted
 from hush.limit import limit, optimal
 from hush.mechanism import Mechanism
 from hush.noise.asinh import Asinh
@@ -42,10 +43,10 @@ from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
 from hush.privacy import gaussian
+from hush.privacy.charge import Budget, Charge, Guarantee
+from hush.privacy.compose import compose, curve, delta, epsilon, renyi
 from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
-from hush.privacy.renyi import renyi
 from hush.privacy.subsampling import Subsampled
-from hush.privacy.vector import compose, curve, delta, epsilon
 from hush.release import Release, release
 from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity
@@ -55,7 +56,9 @@ __all__ = [
     "OSGT",
     "Asinh",
     "Bracket",
+    "Budget",
     "BudgetExceeded",
+    "Charge",
     "Choice",
     "Curve",
     "Discrete",
@@ -64,6 +67,7 @@ __all__ = [
     "Finding",
     "FlippedHuber",
     "Gaussian",
+    "Guarantee",
     "HushError",
     "IncompleteCall",
     "InvalidParameter",
@@ -71,11 +75,14 @@ __all__ = [
     "Law",
     "Ledger",
     "LedgerError",
+    "LedgerView",
     "Mechanism",
     "MissingExtra",
     "Noise",
     "NoiseCheck",
     "NotCertified",
+    "NotPaid",
+    "Payment",
     "Plan",
     "Release",
     "Sensitivity",
@@ -106,6 +113,7 @@ __all__ = [
     "register",
     "release",
     "renyi",
+    "unaccounted",
 ]
 
 

@@ -15,6 +15,7 @@ from hush.noise.catalogue import in_words, ranked
 from hush.noise.contract import Law
 from hush.noise.family import Family
 from hush.numerics.bracket import Bracket
+from hush.privacy.charge import Guarantee
 from hush.sensitivity import Sensitivity
 
 __all__ = ["LOSSES", "Choice", "Plan", "calibrate"]
@@ -86,6 +87,11 @@ class Plan:
     notion: str
     step: float | None
     ranking: tuple[Choice, ...] = field(repr=False)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the noise keeps, over all releases."""
+        return Guarantee(self.epsilon, self.delta, self.times, self.notion, self.sensitivity.neighbours)
 
     @property
     def variance(self) -> float:

@@ -6,6 +6,7 @@
     |   +-- UnknownFamily  (also LedgerError)      a noise was written down by a family that is not registered here
     +-- Unsupported        (also TypeError)        no theorem covers this request; the message names the nearest call that has one
     +-- BudgetExceeded                             the ledger's cap would be passed
+    +-- NotPaid                                    noise on data that no payment covers; nothing was drawn
     +-- LedgerError                                a ledger file that cannot be read, written or trusted; nothing was released
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
     +-- MissingExtra       (also ImportError)      an optional library is not installed; the message is the command that installs it
@@ -35,6 +36,7 @@ __all__ = [
     "LedgerError",
     "MissingExtra",
     "NotCertified",
+    "NotPaid",
     "UnknownFamily",
     "Unsupported",
 ]
@@ -65,6 +67,10 @@ class Unsupported(HushError, TypeError):
 
 class BudgetExceeded(HushError):
     """The privacy budget does not cover this release."""
+
+
+class NotPaid(HushError):
+    """Noise on data that no payment covers; nothing was drawn."""
 
 
 class LedgerError(HushError):

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from hush.calibrate import Plan
 from hush.errors import InvalidParameter, Unsupported, positive, whole
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
-from hush.noise.lattice import Lattice
+from hush.privacy.charge import Charge, Guarantee
+from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
-from hush.privacy.vector import curve
-from hush.sampling.entropy import Bits, Entropy
-from hush.sampling.exact import draw, draw_from, sampler_for
+from hush.sampling.exact import sampler_for
 from hush.sensitivity import Sensitivity
 
 __all__ = ["FURTHEST", "Mechanism"]
@@ -83,7 +82,7 @@ def _chosen_step(noise: Law, sensitivity: Sensitivity, *, integers: bool, coordi
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Law added on a lattice: `noise` is the law added, `sensitivity` what it was before rounding, `step` the lattice's step.
+    """Noise added on a lattice: `noise` is the law added, `sensitivity` what it was before rounding, `step` the lattice's step.
 
     integers=True promises that values are whole numbers (a public fact, such as being counts). `coordinates` is how many numbers are
     released at once; only l1 and l2 sensitivities of rounded values depend on it.
@@ -95,22 +94,26 @@ class Mechanism:
     1.2
     """
 
-    noise: Law
+    noise: Noise
     sensitivity: Sensitivity
     step: float
     integers: bool = False
     coordinates: int = 1
-    #: the pair it was calibrated for, over this many releases, and the notion of privacy; None where nothing was calibrated
-    claim: tuple[float, float, int, str] | None = field(default=None, compare=False)
+    #: what it was calibrated for; None where nothing was calibrated
+    guarantee: Guarantee | None = field(default=None, compare=False)
+    #: the charge that this mechanism is a part of, such as one column of a table; None where it is a charge by itself
+    part_of: Charge | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.noise, Law):
+        if not isinstance(self.noise, Noise):
             raise InvalidParameter(f"noise must be a noise such as Laplace(2.0), got {self.noise!r}.")
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
         object.__setattr__(self, "step", positive("step", self.step, "write step=1.0"))
         whole("coordinates", self.coordinates)
-        if isinstance(self.noise, Lattice) and self.noise.step != self.step:
+        if self.noise.discrete and self.noise.step != self.step:
             raise Unsupported(f"{self.noise} lives on its own lattice; write step={self.noise.step!r}.")
+        if self.noise.dimension not in (None, self.coordinates):
+            raise InvalidParameter(f"{self.noise} is for {self.noise.dimension} numbers, but {self.coordinates} values are released.")
         linf = self.sensitivity.linf
         if isinstance(linf, tuple) and len(linf) != self.coordinates:
             raise InvalidParameter(f"the sensitivity lists {len(linf)} coordinates, but {self.coordinates} values are released.")
@@ -119,16 +122,22 @@ class Mechanism:
     def of(cls, plan: Plan, *, integers: bool = False, coordinates: int = 1) -> Mechanism:
         """The plan on a lattice that costs less than 0.1 % of its accuracy, with the noise enlarged by what rounding adds.
 
-        Law and sensitivity enlarged together keep the curve: the plan's (epsilon, delta) holds.
+        Noise and sensitivity enlarged together keep the curve: the plan's (epsilon, delta) holds.
         """
-        claim = (plan.epsilon, plan.delta, plan.times, plan.notion)
-        if plan.step is not None or isinstance(plan.noise, Lattice):
-            noise = plan.noise if isinstance(plan.noise, Lattice) else Discrete(plan.noise, plan.step or 1.0)
-            return cls(noise, plan.sensitivity, noise.step, integers, coordinates, claim)
-        step = _chosen_step(plan.noise, plan.sensitivity, integers=integers, coordinates=coordinates)
-        made = cls(plan.noise, plan.sensitivity, step, integers, coordinates, claim)
+        noise = plan.noise if plan.step is None or plan.noise.discrete else Discrete(plan.noise, plan.step)
+        return cls.fitted(noise, plan.sensitivity, plan.guarantee, integers=integers, coordinates=coordinates)
+
+    @classmethod
+    def fitted(
+        cls, noise: Noise, sensitivity: Sensitivity, guarantee: Guarantee, *, integers: bool = False, coordinates: int = 1
+    ) -> Mechanism:
+        """The same for a noise that keeps the guarantee under the sensitivity."""
+        if noise.discrete:
+            return cls(noise, sensitivity, noise.step, integers, coordinates, guarantee)
+        step = _chosen_step(noise.marginal, sensitivity, integers=integers, coordinates=coordinates)
+        made = cls(noise, sensitivity, step, integers, coordinates, guarantee)
         if made._growth > 1.0:
-            made = made._enlarged() if isinstance(plan.sensitivity.linf, tuple) else made._scaled(made._growth)
+            made = made._enlarged() if isinstance(sensitivity.linf, tuple) else made._scaled(made._growth)
         made.check_room()
         return made
 
@@ -136,21 +145,16 @@ class Mechanism:
         return dataclasses.replace(self, noise=self.noise.scaled(factor * (1.0 + 1e-9)))
 
     def _enlarged(self) -> Mechanism:
-        """For coordinates of different bounds: a small enlargement that keeps the claim, on a finer lattice if none does."""
-        assert self.claim is not None
-        epsilon, delta, times, _ = self.claim
-        made = self
+        """For coordinates of different bounds: a small enlargement that keeps the guarantee, on a finer lattice if none does."""
+        assert self.guarantee is not None
+        made, budget, times = self, self.guarantee.budget, self.guarantee.times
         for _ in range(40):
             for factor in (1.0, 1.0001, 1.0002, 1.0004):
                 larger = made._scaled(factor)
-                if factor >= made._growth or larger._keeps(epsilon, delta, times):
+                if factor >= made._growth or budget.covers(larger.curve(times)):
                     return larger
             made = dataclasses.replace(made, step=0.25 * made.step)
         raise Unsupported("these sensitivities are too far apart for one lattice; divide each coordinate by its own and release again.")
-
-    def _keeps(self, epsilon: float, delta: float, times: int) -> bool:
-        made = self.curve(times)
-        return made.pure_epsilon <= epsilon if delta == 0.0 else float(np.asarray(made.delta_upper(epsilon))) <= delta
 
     @property
     def limit(self) -> float:
@@ -159,7 +163,7 @@ class Mechanism:
 
     def check_room(self) -> None:
         """Refuse a lattice on which the noise itself would pass the limit: a public fact."""
-        if not float(np.asarray(self.noise.isf(1e-6))) < 0.25 * self.limit:
+        if not float(np.asarray(self.noise.marginal.isf(1e-6))) < 0.25 * self.limit:
             raise Unsupported(
                 f"noise of this size passes the limit of a lattice of step {self.step:g}, {self.limit:.3g}; "
                 "rescale the values, or divide each coordinate by its own sensitivity."
@@ -189,18 +193,19 @@ class Mechanism:
     @property
     def rounding_loss(self) -> float:
         """How much of the noise's variance rounding can add, values and draws together: at most step^2/3."""
-        if isinstance(self.noise, Lattice):
-            return 0.25 * self.step**2 / self.noise.variance if self.rounds else 0.0
-        return (1.0 / 3.0 if self.rounds else 1.0 / 12.0) * self.step**2 / self.noise.variance
+        variance = self.noise.marginal.variance
+        if self.noise.discrete:
+            return 0.25 * self.step**2 / variance if self.rounds else 0.0
+        return (1.0 / 3.0 if self.rounds else 1.0 / 12.0) * self.step**2 / variance
 
     def curve(self, times: int = 1) -> Curve:
         """The privacy curve of what is released."""
         return curve(self.noise, self.sensitivity_on_lattice, times=times)
 
     @property
-    def parts(self) -> list[tuple[Law, Sensitivity, int]]:
+    def charge(self) -> Charge:
         """What a ledger is charged for one release."""
-        return [(self.noise, self.sensitivity_on_lattice, 1)]
+        return self.part_of if self.part_of is not None else Charge(self.noise, self.sensitivity_on_lattice)
 
     def on_lattice(self, values: Any) -> NDArray[np.int64]:
         """Values as whole numbers of steps, floor(v/step + 1/2) exactly, limited to 2^61 steps."""
@@ -216,15 +221,12 @@ class Mechanism:
 
     def prepare(self) -> None:
         """Build and validate what the draws need, before anything is spent."""
-        sampler_for(self.noise, self.step)
+        if self.noise.dimension is None:
+            sampler_for(self.noise, self.step)
 
-    def noisy(self, steps: NDArray[np.int64], entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """Steps with noise added, limited to 2^61: exactly the limited sum of the steps and the unlimited noise."""
-        return np.clip(steps + draw(self.noise, steps.shape, self.step, entropy), -FURTHEST, FURTHEST)
-
-    def noisy_from(self, bits: Bits, steps: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The same from given bits, for engines that must be able to repeat a draw."""
-        return np.clip(steps + draw_from(bits, self.noise, steps.size, self.step), -FURTHEST, FURTHEST)
+    def draw_shape(self, steps: NDArray[np.int64]) -> Any:
+        """How many draws these steps take: one for each, or one joint draw for all of them."""
+        return steps.shape if self.noise.dimension is None else steps.size // self.noise.dimension
 
     def value_of(self, steps: NDArray[np.int64]) -> NDArray[Any]:
         """Steps as values: integers where the step is one, else floats."""

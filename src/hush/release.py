@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from hush.calibrate import Plan
 from hush.denoise import james_stein, soft_threshold
-from hush.errors import InvalidParameter, Unsupported, called_like, must_be_level, one_of
+from hush.errors import InvalidParameter, called_like, must_be_level, one_of
+from hush.ledger.payment import must_be_secure, pay
 from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import from_plain_values, in_words, plain_values
 from hush.noise.contract import Law
-from hush.numerics.figure import rounded_up
-from hush.sampling.entropy import Entropy, must_be_entropy
+from hush.numerics.rounding import rounded_up
+from hush.privacy.charge import Guarantee
+from hush.sampling.entropy import Entropy
 from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
 from hush.version import __version__
@@ -82,7 +84,7 @@ class Release:
     def error(self) -> Error:
         """The law of the error of one value: the noise on its lattice."""
         made = self.receipt["mechanism"]
-        return Error(from_plain_values(made["noise"]), made["step"], made["rounded"])
+        return Error(from_plain_values(made["noise"]).marginal, made["step"], made["rounded"])
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Lower and upper ends that hold the true value with at least this probability, for each number.
@@ -232,9 +234,7 @@ def release(
     True
     """
     must_be_ledger(ledger)
-    must_be_entropy(entropy)
-    if entropy is not None and not entropy.secure:
-        raise Unsupported("release draws from secure entropy only; a test entropy can be undone by whoever knows its number.")
+    must_be_secure(entropy)
     array = _array(values)
     if integers is None:
         integers = getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
@@ -247,8 +247,11 @@ def release(
     mechanism.prepare()  # tables are built and validated before anything is spent
     guarantee = _guarantee(mechanism)
     receipt = _receipt(mechanism, guarantee, array.shape)
-    receipt["ledger"] = _charge(ledger, mechanism, label)
-    noisy = _as_given(mechanism.value_of(mechanism.noisy(steps, entropy)))
+    claimed = mechanism.guarantee
+    budget = claimed.budget if claimed is not None and (claimed.times, claimed.notion) == (1, "dp") else None
+    payment = pay(ledger, [mechanism.charge], label=label, budget=budget)
+    receipt["ledger"] = payment.receipt
+    noisy = _as_given(mechanism.value_of(payment.noise(mechanism, steps, entropy=entropy)))
     return Release(noisy, receipt, noisy)
 
 
@@ -268,6 +271,7 @@ def _array(values: Any) -> NDArray[Any]:
 
 def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:
     if isinstance(plan, Plan):
+        _must_say_how_many(plan.sensitivity, array.size)
         return Mechanism.of(plan, integers=integers, coordinates=array.size)
     if not isinstance(plan, Mechanism):
         raise InvalidParameter(
@@ -275,56 +279,59 @@ def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:
         )
     if plan.integers and array.dtype.kind not in "iub":
         raise InvalidParameter(f"the mechanism is for whole numbers, but the values are of type {array.dtype}.")
+    _must_say_how_many(plan.sensitivity, array.size)
     plan.check_room()
     return dataclasses.replace(plan, coordinates=array.size)
 
 
-def _guarantee(mechanism: Mechanism) -> dict[str, Any]:
-    """The calibrated claim, or for a hand-made mechanism the epsilon of its own curve at delta 1e-6 (pure if it has one)."""
-    sensitivity = mechanism.sensitivity
-    if mechanism.claim is not None:
-        epsilon, delta, times, notion = mechanism.claim
-    else:
-        made, times, notion = mechanism.curve(), 1, "dp"
-        pure = made.pure_epsilon
-        epsilon, delta = (pure, 0.0) if math.isfinite(pure) else (float(made.epsilon_upper(1e-6)), 1e-6)
-    return {
-        "epsilon": epsilon,
-        "delta": delta,
-        "times": times,
-        "notion": notion,
-        "neighbours": sensitivity.neighbours,
-        "sensitivity": _plain_sensitivity(sensitivity),
-    }
+def _must_say_how_many(sensitivity: Sensitivity, size: int) -> None:
+    """Several numbers need a sensitivity that speaks of several: a bare number is the sensitivity of one."""
+    if size > 1 and sensitivity.dimension == 1:
+        raise InvalidParameter(
+            f"the plan's sensitivity is a plain number, which is for one number, but {size} are released; write for example "
+            f"hush.calibrate(..., hush.Sensitivity(linf={sensitivity.linf!r}, l0=1)) where one unit moves one of them, or dimension={size} "
+            "where it may move all."
+        )
+    if sensitivity.dimension not in (None, size):
+        raise InvalidParameter(f"the sensitivity is of {sensitivity.dimension} numbers, but {size} are released.")
 
 
-def _plain_sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
-    values = dataclasses.asdict(sensitivity)
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
+def _guarantee(mechanism: Mechanism) -> Guarantee:
+    """The calibrated one, or for a hand-made mechanism the epsilon of its own curve at delta 1e-6 (pure if it has one)."""
+    if mechanism.guarantee is not None:
+        return mechanism.guarantee
+    made = mechanism.curve()
+    pure = made.pure_epsilon
+    epsilon, delta = (pure, 0.0) if math.isfinite(pure) else (float(made.epsilon_upper(1e-6)), 1e-6)
+    return Guarantee(epsilon, delta, neighbours=mechanism.sensitivity.neighbours)
 
 
-def _charge(ledger: Ledger | None, mechanism: Mechanism, label: str) -> dict[str, Any] | None:
-    if ledger is None:
-        return None
-    entry = ledger.spend(mechanism.parts, label=label)
-    return {"ledger": str(ledger.path) if ledger.path is not None else "a ledger in memory", "number": entry.number, "label": label}
+def _all_facts(sensitivity: Sensitivity) -> dict[str, Any]:
+    return {"linf": None, "l0": None, "l1": None, "l2": None} | sensitivity.to_plain()
 
 
-def _receipt(mechanism: Mechanism, guarantee: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
-    error = Error(mechanism.noise, mechanism.step, mechanism.rounds)
+def _receipt(mechanism: Mechanism, guarantee: Guarantee, shape: tuple[int, ...]) -> dict[str, Any]:
+    error = Error(mechanism.noise.marginal, mechanism.step, mechanism.rounds)
     deviation = error.standard_deviation
     return {
         "hush": __version__,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "shape": list(shape),
-        "guarantee": guarantee,
+        "guarantee": {
+            "epsilon": guarantee.epsilon,
+            "delta": guarantee.delta,
+            "times": guarantee.times,
+            "notion": guarantee.notion,
+            "neighbours": guarantee.neighbours,
+            "sensitivity": _all_facts(mechanism.sensitivity),
+        },
         "error": {"standard_deviation": deviation if math.isfinite(deviation) else None, "half_width95": error.half_width95},
         "mechanism": {
             "noise": plain_values(mechanism.noise),
             "step": mechanism.step,
             "limit": mechanism.limit,
             "rounded": mechanism.rounds,
-            "sensitivity_on_lattice": _plain_sensitivity(mechanism.sensitivity_on_lattice),
+            "sensitivity_on_lattice": _all_facts(mechanism.sensitivity_on_lattice),
         },
         "post_processing": [],
         "ledger": None,

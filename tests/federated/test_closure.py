@@ -81,8 +81,8 @@ def transform(law: Noise, t: np.ndarray) -> np.ndarray:
             return 1.0 / (1.0 + (scale * t) ** 2)
         case GammaDifference(shape, scale):
             return (1.0 + (scale * t) ** 2) ** -shape
-    k = np.arange(1, law._points)
-    return law._masses[0] + 2.0 * np.cos(np.outer(t * law.step, k)) @ law._masses[1:]
+    k = np.arange(1, law.points)
+    return law.masses[0] + 2.0 * np.cos(np.outer(t * law.step, k)) @ law.masses[1:]
 
 
 @pytest.mark.parametrize("parties", PARTIES)

@@ -11,7 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from hush import Discrete, Gaussian, HushError, InvalidParameter, Laplace, Sensitivity, Skellam, Stable, curve, federated
+from hush import Discrete, Gaussian, HushError, InvalidParameter, Laplace, Ledger, Sensitivity, Skellam, Stable, curve, federated
+from hush.errors import NotPaid
 from hush.noise.gamma_difference import GammaDifference
 from hush.noise.polya_difference import PolyaDifference
 
@@ -76,7 +77,7 @@ def test_sums_of_many_polya_shares_keep_their_probabilities(shape: float) -> Non
         for k in (0, 1, round(4.0 * math.sqrt(noise.variance))):
             truth = (1 - q) ** (2 * r) * mpmath.rf(r, k) / mpmath.factorial(k) * q**k * mpmath.hyp2f1(r, r + k, k + 1, q * q)
             assert abs(noise.pdf(float(k)) / float(truth) - 1.0) < 2e-13
-    masses = noise._masses
+    masses = noise.masses
     assert abs(masses[0] + 2.0 * math.fsum(masses[1:]) - 1.0) < 1e-11
     assert masses[-1] < 1e-300
 
@@ -162,9 +163,22 @@ def test_terms_refuse_in_one_sentence(asked: str) -> None:
         "possible": [None, "x", [math.nan] * 3],
         "slip": ["x", 0, -1, 1.5, math.nan],
     }[asked]
+    paid = terms.pay(None, view="local")
+    calls = {"slip": lambda value: terms.slip(rounds=value), "message": lambda value: terms.message(value, paid)}
     for value in bad:
         with pytest.raises(HushError):
-            terms.slip(rounds=value) if asked == "slip" else getattr(terms, asked)(value)
+            calls.get(asked, getattr(terms, asked))(value)
+
+
+def test_a_message_needs_a_payment() -> None:
+    terms = federated.agree(1.0, 1.0, 3, 2, rounds=1)
+    ring = federated.ring(federated.share(Skellam(5.0), 10), bound=10, overflow=1e-9)
+    for message, values in ((terms.message, [0.1, 0.2, 0.3]), (ring.message, [1, 2])):
+        with pytest.raises(InvalidParameter, match="missing payment; write"):
+            message(values)
+        for nothing in (None, Ledger(None, epsilon=1.0, delta=0.0), [(Laplace(1.0), 1.0, 1)]):
+            with pytest.raises(NotPaid, match="needs a payment"):
+                message(values, nothing)
 
 
 def test_refusals_do_not_quote_a_persons_value() -> None:
@@ -218,11 +232,11 @@ def test_the_claimed_scale_of_a_sum_is_rounded_down() -> None:
         for count in range(1, 60):
             exact = (Decimal(count) / 70).sqrt()
             assert (
-                Decimal(power(Gaussian(1.0), Fraction(count, 70), up=False).sigma)
+                Decimal(power(Gaussian(1.0), Fraction(count, 70), upwards=False).sigma)
                 <= exact
                 <= Decimal(power(Gaussian(1.0), Fraction(count, 70)).sigma)
             )
-            shape = power(Laplace(1.0), Fraction(count, 70), up=False).shape
+            shape = power(Laplace(1.0), Fraction(count, 70), upwards=False).shape
             assert Fraction(shape) <= Fraction(count, 70)
 
 

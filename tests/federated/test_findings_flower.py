@@ -112,7 +112,7 @@ def test_nobody_pays_for_a_round_that_cannot_be_opened():
     terms, ran = agree(2.0, 1.0, 3, 4, rounds=1, honest=3), []
     budgets = Budgets(None, epsilon=2.0, delta=1e-9)
     for node in (1, 2):
-        assert budgets.charge(str(node), terms.parts("central"))
+        assert budgets.charge(str(node), terms.charges("central"))
     strategy, server = ShareStrategy(terms, budgets, view="central"), ServerApp()
     app = ClientApp(mods=[ShareMod(terms)])
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import hush
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, NotPaid, Unsupported
 from hush.federated import RoundedSum, ring, share
 from hush.federated.lattice import beyond
+from hush.ledger import Ledger, payment, unaccounted
 from hush.sampling.entropy import DeterministicTestEntropy
 
 FALSE_ALARM = 1e-6
@@ -155,7 +156,7 @@ def test_the_ring_adds_up(target):
     """Messages modulo 2^b add up to the values plus noise of the right size; every message is within the ring."""
     made = ring(share(target, 50), bound=5000, overflow=1e-6, step=None if target.discrete else 1.0)
     values = np.tile(np.array([100, -100, 0]), (50, 200, 1))
-    messages = np.stack([made.message(v, entropy=DeterministicTestEntropy(i)) for i, v in enumerate(values)])
+    messages = np.stack([made.message(v, made.pay(None, view="central")) for v in values])
     assert messages.min() >= 0
     assert messages.max() < made.modulus
     errors = made.total(messages) - values.sum(axis=0)
@@ -207,4 +208,31 @@ def test_bad_requests():
     with pytest.raises(Unsupported, match="no modulus below"):
         ring(share(hush.Stable(1.0, 1e9), 10), bound=10, overflow=1e-15, step=1.0)
     with pytest.raises(InvalidParameter, match="whole numbers of lattice steps"):
-        ring(share(hush.Skellam(5.0), 10), bound=10, overflow=1e-9).message([0.5])
+        ring(share(hush.Skellam(5.0), 10), bound=10, overflow=1e-9).message([0.5], unaccounted((hush.Skellam(5.0), 1.0)))
+
+
+@pytest.mark.parametrize("view", ["central", "local"])
+def test_a_message_in_the_ring_is_paid_for_and_drawn_once(view, monkeypatch):
+    made = ring(share(hush.Skellam(30.0), 50), bound=5000, overflow=1e-9)
+    ledger = Ledger(None, epsilon=90.0, delta=1e-3)
+    paid = made.pay(ledger, view=view, coordinates=3, sensitivity=hush.Sensitivity(linf=1.0, l0=2))
+    entry = ledger.entries[0]
+    assert entry.charges == (made.share.charge(view, hush.Sensitivity(linf=1.0, l0=2)),)
+    assert entry.extra_delta == (0.0 if view == "local" else math.nextafter(3 * made.overflow, 1.0))
+    assert made.message(np.array([1, 2, 3]), paid).shape == (3,)
+    assert made.message(7, made.pay(None, view=view)).shape == ()
+    monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
+    for wrong in (paid, unaccounted((hush.Skellam(31.0), 1.0))):
+        with pytest.raises(NotPaid):
+            made.message(np.array([1, 2, 3]), wrong)
+
+
+def test_a_ledger_cannot_add_up_sums_of_rounded_shares():
+    made = ring(share(hush.Gaussian(30.0), 50), bound=5000, overflow=1e-6, step=1.0)
+    ledger = Ledger(None, epsilon=90.0, delta=1e-3)
+    with pytest.raises(Unsupported, match="rounded shares"):
+        made.pay(ledger, view="central")
+    assert ledger.entries == ()
+    assert made.pay(ledger, view="local").entry.charges[0].noise == made.share.noise
+    with pytest.raises(InvalidParameter, match="view"):
+        made.pay(None, view="server")

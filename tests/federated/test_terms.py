@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hush
-from hush.errors import BudgetExceeded, InvalidParameter, Unsupported
+from hush.errors import BudgetExceeded, InvalidParameter, NotPaid, Unsupported
 from hush.federated import Budgets, agree, share
 from hush.federated.lattice import RoundedSum
 from hush.federated.terms import Terms, _log_aliasing
+from hush.ledger import Ledger, payment, unaccounted
 
 CASES = [("stable", 0.0, "l1"), ("gaussian", 1e-5, "l2")]
 
@@ -149,10 +150,44 @@ def test_bad_arguments():
         (lambda: Terms(share(hush.Gaussian(1.0), 3), 1.0, "l2", 3, 0.001, 1), "power of two"),
         (lambda: Terms(share(hush.Gaussian(1.0), 3), 1.0, "linf", 3, 0.5, 1), "norm"),
         (lambda: agree(1.0, 1.0, 3, 3, rounds=1).on_lattice([1.0]), "3"),
-        (lambda: agree(1.0, 1.0, 3, 3, rounds=1).parts("server"), "view"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1).charges("server"), "view"),
     ):
         with pytest.raises(InvalidParameter, match=words):
             call()
+
+
+# -- payments ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", ["central", "local"])
+@pytest.mark.parametrize(("noise", "delta", "norm"), CASES)
+def test_a_message_is_paid_for_and_drawn_once(noise, delta, norm, view, monkeypatch):
+    terms = agree(1.0, 0.7, 3, 4, rounds=2, delta=delta, noise=noise, honest=3)
+    ledger = Ledger(None, epsilon=90.0, delta=1e-4)
+    paid = terms.pay(ledger, view=view, label="round 1")
+    entry = ledger.entries[0]
+    assert entry.charges == tuple(terms.charges(view)) and entry.label == "round 1"
+    assert entry.extra_delta == terms.slip(rounds=1, view=view, epsilon=90.0) > 0.0
+    assert terms.message([0.1, 0.2, 0.3], paid).dtype == np.int64
+    other = agree(2.0, 0.7, 3, 4, rounds=2, delta=delta, noise=noise, honest=3)
+    wide = unaccounted([(terms.share.target, hush.Sensitivity(**{norm: 0.1}), 1)])  # the right noise for another clip
+    monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
+    for wrong, words in ((paid, "as often as"), (other.pay(None, view=view), "not for a round"), (wide, "not for a round")):
+        with pytest.raises(NotPaid, match=words):
+            terms.message([0.1, 0.2, 0.3], wrong)
+    assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize(("noise", "delta", "norm"), CASES)
+def test_a_message_is_the_update_with_a_share(noise, delta, norm, monkeypatch):
+    """Without its noise a message is the update on the lattice; the noise is of the size of one share."""
+    terms = agree(1.0, 0.7, 4000, 4, rounds=1, delta=delta, noise=noise)
+    update = np.linspace(-1.0, 1.0, 4000)
+    sent = terms.message(update, terms.pay(None, view="local"))
+    noise_steps = (sent - terms.on_lattice(update)) * terms.step
+    assert 0.9 < float(np.median(np.abs(noise_steps))) / float(np.asarray(terms.share.noise.isf(0.25))) < 1.1
+    monkeypatch.setattr(payment.Draws, "add", lambda draws, steps: steps)
+    np.testing.assert_array_equal(terms.message(update, terms.pay(None, view="central")), terms.on_lattice(update))
 
 
 # -- budgets -----------------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 
 from hush import Ledger
 from hush.learn import label
-from hush.learn.descent import _Noise
+from hush.ledger.payment import Draws
 from hush.mechanism import Mechanism
 from hush.sampling.entropy import DeterministicTestEntropy
 
@@ -44,25 +44,21 @@ class Released:
 
     @contextlib.contextmanager
     def instead(self):
-        def on(noise, totals):
-            made = noise._mechanism
-            return np.asarray(made.value_of(self.answer(made, totals.shape)), dtype=float)
+        def add(draws, steps):
+            return self.answer(draws.mechanism, steps.shape)
 
-        def noisy(made, steps, entropy=None):
-            return self.answer(made, steps.shape)
-
-        def found(labels, plan, entropy):
+        def found(labels, plan, paid):
             mechanism = plan.mechanism
 
-            def shown(made, steps, entropy=None):
-                assert made is mechanism
+            def shown(draws, steps):
+                assert draws.mechanism is mechanism
                 return np.where(steps >= MANY, 10**6, 0)
 
-            with patch.object(Mechanism, "noisy", shown):
-                return real(labels, plan, entropy)
+            with patch.object(Draws, "add", shown):
+                return real(labels, plan, paid)
 
         real = label.found
-        with patch.object(_Noise, "on", on), patch.object(Mechanism, "noisy", noisy), patch.object(label, "found", found):
+        with patch.object(Draws, "add", add), patch.object(label, "found", found):
             yield
 
 
@@ -99,7 +95,7 @@ def frozen(value) -> object:
     if hasattr(value, "receipt_"):
         return everything(value)
     if isinstance(value, Ledger):
-        return [(entry.number, entry.label, repr(entry.parts), entry.epsilon, entry.delta) for entry in value.entries]
+        return [(entry.number, entry.label, repr(entry.charges), entry.epsilon, entry.delta) for entry in value.entries]
     return type(value).__qualname__, repr(value), pickle.dumps(value) if isinstance(value, int | float | str | bytes) else b""
 
 

@@ -48,10 +48,10 @@ def test_gaussian_parts_meet_the_budget_and_no_less_would(mix, epsilon, delta):
     parts = allot(epsilon, delta, MIXES[mix], noise="gaussian", accounting="exact")
     charges = [part.charge for part in parts]
     assert float(compose(charges).delta_upper(epsilon)) <= delta
-    assert float(compose([(noise.scaled(0.999), bound, times) for noise, bound, times in charges]).delta_upper(epsilon)) > delta
-    whole = sum(times * (bound.l2_bound / noise.sigma) ** 2 for noise, bound, times in charges)
-    for part, (noise, bound, times) in zip(parts, charges, strict=True):  # the shares are of mu^2
-        assert times * (bound.l2_bound / noise.sigma) ** 2 / whole == pytest.approx(part.wish.share, rel=2e-3)
+    assert float(compose([charge.widened(0.999) for charge in charges]).delta_upper(epsilon)) > delta
+    squares = [charge.times * (charge.sensitivity.l2_bound / charge.noise.sigma) ** 2 for charge in charges]
+    for part, square in zip(parts, squares, strict=True):  # the shares are of mu^2
+        assert square / sum(squares) == pytest.approx(part.wish.share, rel=2e-3)
 
 
 @pytest.mark.parametrize("mix", ["scaling and updates", "updates alone", "scaling and full gradients"])
@@ -68,7 +68,7 @@ def test_every_family_meets_the_budget(mix, family):
     wishes = tuple(dataclasses.replace(wish, times=min(wish.times, 6)) for wish in MIXES[mix])
     charges = [part.charge for part in allot(1.0, 1e-6, wishes, noise=family, accounting="exact")]
     assert float(compose(charges).delta_upper(1.0)) <= 1e-6
-    shrunk = [*charges[:-1], (charges[-1][0].scaled(0.97), *charges[-1][1:])]
+    shrunk = [*charges[:-1], charges[-1].widened(0.97)]
     assert float(compose(shrunk).delta_upper(1.0)) > 1e-6
 
 
@@ -195,7 +195,7 @@ def test_zcdp_is_refused_where_it_has_no_theorem():
 
 
 def charges_of(ledger: Ledger):
-    return list(ledger.entries[0].parts)
+    return list(ledger.entries[0].charges)
 
 
 WAYS = [
@@ -241,7 +241,7 @@ def test_the_ledger_is_charged_once_before_any_bit_with_what_is_used(kind, ways)
     else:
         assert float(made.delta_upper(3.0)) + entry.extra_delta <= delta
     used = [part["noise"] for part in model.receipt_["parts"]]
-    paid = [hush.noise.catalogue.plain_values(noise) for noise, _, _ in charges_of(ledger)]
+    paid = [hush.noise.catalogue.plain_values(charge.noise) for charge in charges_of(ledger)]
     assert used == paid[: len(used)] and len(paid) - len(used) == (settings.get("classes") == "private")
     assert ledger.spent.epsilon <= 3.0 + 1e-9
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,8 @@ from hush.learn import model as room
 from hush.learn.budget import allot
 from hush.learn.descent import updates_wish
 from hush.learn.scaling import moments_wish
-from hush.learn.search import _noisy_score
+from hush.learn.search import _noisy_score, _score_mechanism
+from hush.ledger.payment import Draws
 from hush.sampling.entropy import DeterministicTestEntropy
 
 
@@ -56,7 +58,7 @@ def test_a_warm_start_promises_for_all_fits_it_comes_from():
     model.set_params(epsilon=2.0, delta=1e-7).fit(X, y)
     whole = model.guarantee_
     assert model.receipt_["started_from"] == [1] and whole.delta == pytest.approx(1.1e-6) and 2.0 < whole.epsilon < 3.0
-    together = compose([part for entry in paid.entries for part in entry.parts])
+    together = compose([charge for entry in paid.entries for charge in entry.charges])
     assert float(together.delta_upper(whole.epsilon)) <= whole.delta < float(together.delta_upper(whole.epsilon * 0.999))
     assert "this fit and those it started from (ledger entries 1) together" in str(whole)
     assert model.receipt_["epsilon"] == whole.epsilon and model.receipt_["guarantee"] == str(whole)
@@ -89,7 +91,7 @@ def test_a_search_counts_neighbours_as_a_fit_does():
     paid = ledger()
     ridge(ledger=paid, passes=1).fit(X, y)
     search(ledger=paid).fit(X, y)
-    assert [entry.parts[0][1].neighbours for entry in paid.entries] == ["replace", "replace"]
+    assert [entry.charges[0].neighbours for entry in paid.entries] == ["replace", "replace"]
     other = ledger()
     hush.release(3, hush.calibrate(1.0, 1e-6), ledger=other)
     with pytest.raises(HushError, match="neighbours"):
@@ -189,22 +191,17 @@ def test_the_widest_and_narrowest_ranges_work(ends, solver):
 
 
 def test_a_score_is_a_whole_number_whatever_a_model_says():
-    class Plain:
-        def on_lattice(self, values):
-            assert 0 <= values[0] <= 4 * 2**20
-            return values
-
-        def noisy(self, steps, entropy):
-            return steps
-
-        def value_of(self, steps):
-            return steps
+    def add(draws, steps):
+        value = draws.mechanism.value_of(steps)[0]
+        assert 0 <= value <= 4 * 2**20 and value == int(value)
+        return steps
 
     model = ridge()
     model.limits_, model.coef_ = np.array([[-1.0, 1.0]]), np.array([1.0])
     for intercept in (math.nan, math.inf, -math.inf):
         model.intercept_ = intercept
-        assert np.isfinite(_noisy_score(model, np.zeros((4, 1)), np.zeros(4), Plain(), None))
+        with patch.object(Draws, "add", add):
+            assert np.isfinite(_noisy_score(model, np.zeros((4, 1)), np.zeros(4), _score_mechanism(model, 1.0, 1e-6), None))
 
 
 # -- labels ------------------------------------------------------------------------------------------------------------------------
@@ -398,5 +395,5 @@ def test_the_bound_of_a_charge_has_replaced_rows():
     X, _, labels = rows(1000)
     paid = ledger()
     logistic(classes="private", epsilon=20.0, passes=1, ledger=paid).fit(X, labels)
-    assert {part[1].neighbours for part in paid.entries[0].parts} == {"replace"}
+    assert {charge.neighbours for charge in paid.entries[0].charges} == {"replace"}
     assert Sensitivity(linf=1.0, l0=1).neighbours == "add-remove"  # what a bare 1.0 would have meant

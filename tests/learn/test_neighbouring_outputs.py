@@ -246,7 +246,7 @@ def test_no_refusal_quotes_the_data_or_its_width():
 # -- the rule has teeth ---------------------------------------------------------------------------------------------------------------
 
 
-def _found_before(labels, plan, entropy):
+def _found_before(labels, plan, paid):
     """`found` as it was: the first spelling of equal labels, in an array of the type of y."""
     counts: dict = {}
     for value in labels.tolist():

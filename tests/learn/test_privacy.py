@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import pickle
 
 import numpy as np
@@ -12,16 +13,27 @@ from scipy.stats import chi2
 
 import hush
 from hush import Sensitivity, compose
+from hush.errors import NotPaid
 from hush.learn import ElasticNet, Lasso, LogisticRegression, Ridge
 from hush.learn.descent import _Noise
-from hush.learn.label import labels_plan
+from hush.learn.label import found, labels_plan
 from hush.learn.objective import SQUARED
-from hush.learn.scaling import Span
-from hush.learn.training import Plan, Request, plan, train
+from hush.learn.paid import Paid
+from hush.learn.scaling import Span, private_scaling
+from hush.learn.training import Plan, Request, pay, plan, train
+from hush.ledger import payment, unaccounted
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 
 FALSE_ALARM = 1e-6
 COUNT = 8
+
+
+class Repeated(DeterministicTestEntropy):
+    """The same bits again, under a false name: what is learned from is made up here."""
+
+    secure = True
+
+
 #: Neighbours as bad as they come: one row pulls the only coefficient up in one data set, and down in the other.
 UP, DOWN = (np.array([sign] + [0.0] * (COUNT - 1)) for sign in (1.0, -1.0))
 ONES = np.ones((COUNT, 1))
@@ -47,7 +59,7 @@ def coefficients(made: Plan):
     """A target for the audit: which labels -> the coefficient and the path to it."""
 
     def draw(target: np.ndarray) -> np.ndarray:
-        fit = train(made, ONES, target)
+        fit = train(made, ONES, target, payment=pay(made, None, ""))
         return np.concatenate([fit.coefficients, *fit.trace.weights])
 
     return draw
@@ -93,10 +105,11 @@ def test_the_noise_on_a_coefficient_has_the_size_that_was_paid_for(solver):
     part, count = made.parts[-1], 400
     draws = []
     for _ in range(count):
-        fit = train(made, np.zeros((COUNT, 1)), np.zeros(COUNT))
+        fit = train(made, np.zeros((COUNT, 1)), np.zeros(COUNT), payment=pay(made, None, ""))
         draws.append(float(fit.trace.gradients[0][0]) if solver != "statistics" else None)
     if solver == "statistics":  # the gradient is of a noisy matrix: look at the release itself
-        draws = [float(part.mechanism.noisy(np.zeros(1, dtype=np.int64))[0]) * part.mechanism.step for _ in range(count)]
+        zero = np.zeros(1, dtype=np.int64)
+        draws = [float(unaccounted(part.charge).noise(part.mechanism, zero)[0]) * part.mechanism.step for _ in range(count)]
         expected = part.deviation
     else:
         expected = part.deviation * made.setting.clips[0] / (2.0**32 * COUNT)
@@ -161,18 +174,13 @@ def test_pickles_predict_as_before():
 def test_every_number_that_is_released_has_a_draw_of_its_own(monkeypatch):
     """As many draws as the receipt says, none used twice."""
     X, y = rows(Ridge)
-    counts = []
-    import hush.learn.descent as descent
-    import hush.mechanism as mechanism
+    counts, real = [], payment.draw
 
-    for module in (descent, mechanism):
-        real = module.draw
+    def counted(noise, size, step=None, entropy=None):
+        counts.append(int(np.prod(size)))
+        return real(noise, size, step, entropy)
 
-        def counted(noise, size, step=None, entropy=None, real=real):
-            counts.append(int(np.prod(size)))
-            return real(noise, size, step, entropy)
-
-        monkeypatch.setattr(module, "draw", counted)
+    monkeypatch.setattr(payment, "draw", counted)
     for solver in ("cd", "gd", "statistics"):
         counts.clear()
         model = fitted(Ridge, X, y, solver=solver)
@@ -182,12 +190,47 @@ def test_every_number_that_is_released_has_a_draw_of_its_own(monkeypatch):
 @pytest.mark.parametrize("together", [1, 3])
 def test_draws_are_given_out_in_order_and_only_once(together):
     part = planned(noise="gaussian", delta=1e-6, passes=12).parts[-1]
-    noise = _Noise(part, DeterministicTestEntropy(9))
+    noise = _Noise(part, Paid(unaccounted(part.charge), Repeated(9)))
     given = np.concatenate([noise.on(np.zeros(together)) for _ in range(12 // together)])
-    drawn = hush.draw(part.mechanism.noise, 12, part.mechanism.step, DeterministicTestEntropy(9))
+    drawn = hush.draw(part.mechanism.noise, 12, part.mechanism.step, Repeated(9))
     np.testing.assert_array_equal(given, drawn * part.mechanism.step)
-    with pytest.raises(AssertionError, match="used twice"):
+    with pytest.raises(NotPaid, match="used twice"):
         noise.on(np.zeros(1))
+
+
+@pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
+def test_noise_is_drawn_with_a_payment_and_only_once(solver, monkeypatch):
+    made = planned(noise="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
+    paid = pay(made, None, "")
+    train(made, ONES, UP, payment=paid)
+    monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
+    other = pay(planned(noise="gaussian", delta=1e-6, epsilon=2.0), None, "")
+    for nothing, words in ((None, "was not paid for"), (paid, "as often as it was paid for"), (other, "was not paid for")):
+        with pytest.raises(NotPaid, match=words):
+            train(made, ONES, UP, payment=nothing)
+
+
+def test_labels_and_scales_are_found_once_for_a_payment():
+    made = labels_plan(1.0, 1e-6)
+    paid = Paid(unaccounted(made.mechanism.charge))
+    labels = np.repeat([0, 1], 500)
+    assert found(labels, made, paid).tolist() == [0, 1]
+    for spent in (paid, Paid(None)):
+        with pytest.raises(NotPaid):
+            found(labels, made, spent)
+    scale = planned(scaling="private").parts[0]
+    source, columns = Paid(unaccounted(scale.charge)), [np.zeros(COUNT), np.zeros(COUNT)]
+    span = Span(np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    private_scaling(columns, span, scale, source)
+    for spent in (source, Paid(None), paid):
+        with pytest.raises(NotPaid):
+            private_scaling(columns, span, scale, spent)
+
+
+def test_a_plan_without_noise_has_no_payment():
+    made = planned(epsilon=math.inf, passes=300)
+    assert pay(made, None, "") is None
+    assert np.isfinite(train(made, ONES, UP, payment=None).coefficients).all()
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.05, 1e-7), (1.0, 1e-6), (30.0, 0.01)])

@@ -16,13 +16,14 @@ from scipy.stats import chi2
 from sklearn.base import clone, is_classifier, is_regressor
 
 import hush
-from hush import BudgetExceeded, InvalidParameter, Ledger, Mechanism, Sensitivity, Staircase, Unsupported
+from hush import BudgetExceeded, InvalidParameter, Ledger, Sensitivity, Staircase, Unsupported
 from hush.errors import HushError
 from hush.learn import ElasticNet, LogisticRegression, PrivateSearchCV, Ridge
 from hush.learn import search as room
-from hush.learn.descent import _Noise
 from hush.learn.selection import Runs, any_of, largest_base, run_divergence, split
 from hush.learn.training import plan
+from hush.ledger.payment import Draws
+from hush.privacy.charge import Charge
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 
 FALSE_ALARM = 1e-6
@@ -184,14 +185,14 @@ def test_what_is_left_for_one_run(size, left):
 
 
 def test_a_run_is_as_bad_as_its_worst_candidate_and_part():
-    small, large = ((hush.Gaussian(4.0), Sensitivity(linf=1.0, l0=1), 3),), ((hush.Gaussian(1.0), Sensitivity(l2=2.0), 2),)
+    small, large = (Charge(hush.Gaussian(4.0), Sensitivity(linf=1.0, l0=1), 3),), (Charge(hush.Gaussian(1.0), Sensitivity(l2=2.0), 2),)
     both = run_divergence([small, large])
     assert both(3.0) == pytest.approx(2 * 3.0 * 4.0 / 2.0, rel=1e-9)
     assert run_divergence([small])(3.0) == pytest.approx(3 * 3.0 / 32.0, rel=1e-9)
-    l1 = run_divergence([((hush.Laplace(2.0), Sensitivity(l1=3.0), 1),)])
+    l1 = run_divergence([(Charge(hush.Laplace(2.0), Sensitivity(l1=3.0)),)])
     assert l1(4.0) == pytest.approx(hush.renyi(hush.Laplace(2.0), 4.0, 3.0), rel=1e-9)
     with pytest.raises(Unsupported, match="no Renyi divergence"):
-        run_divergence([((hush.TruncatedLaplace(2.0, 30.0), Sensitivity(linf=1.0, l0=1), 1),)])(2.0)
+        run_divergence([(Charge(hush.TruncatedLaplace(2.0, 30.0), Sensitivity(linf=1.0, l0=1)),)])(2.0)
 
 
 def test_the_base_is_never_on_the_wrong_side():
@@ -223,7 +224,7 @@ def test_every_candidate_and_the_score_fit_the_budget(model):
     made = search._scheme([{"fit_intercept": True}, {"fit_intercept": False}], first, len(y))
     for one in made.models:
         charges = tuple(part.charge for part in plan(one._asked(made.kept), made.kept).parts)
-        assert made.runs.epsilon(run_divergence([charges, tuple(made.score.parts)]), 1e-5) <= 2.0
+        assert made.runs.epsilon(run_divergence([charges, (made.score.charge,)]), 1e-5) <= 2.0
         assert one.epsilon == made.base < 2.0
     assert made.kept + made.held == len(y)
 
@@ -238,17 +239,10 @@ def test_delta_zero_divides_epsilon():
 # -- the score moves by what is paid for -------------------------------------------------------------------------------------------
 
 
-class _Plain:
-    """A mechanism without noise."""
-
-    def on_lattice(self, values):
-        return values
-
-    def noisy(self, steps, entropy):
-        return steps
-
-    def value_of(self, steps):
-        return steps
+def exact_score(model, rows, target):
+    """The score without its noise."""
+    with patch.object(Draws, "add", lambda draws, steps: steps):
+        return room._noisy_score(model, rows, target, room._score_mechanism(model, 1.0, 1e-6), None)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=6), st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
@@ -258,12 +252,12 @@ def test_one_row_moves_a_score_by_at_most_its_bound(values, x, y):
     model.limits_, model.coef_, model.intercept_ = np.array([[-1.0, 1.0]]), np.array([7.0]), -2.0
     other, goal = held.copy(), target.copy()
     other[2], goal[2] = x, y
-    moved = room._noisy_score(model, held, target, _Plain(), None) - room._noisy_score(model, other, goal, _Plain(), None)
+    moved = exact_score(model, held, target) - exact_score(model, other, goal)
     assert abs(moved) * 6 / 4.0 <= 1.0 + 1e-12  # errors are limited to a quarter of 8
     sorter = classifier()
     sorter.limits_, sorter.coef_, sorter.intercept_, sorter.classes_ = model.limits_, model.coef_, -2.0, np.array([0, 1])
     labels, swapped = (target > 0).astype(int), (goal > 0).astype(int)
-    moved = room._noisy_score(sorter, held, labels, _Plain(), None) - room._noisy_score(sorter, other, swapped, _Plain(), None)
+    moved = exact_score(sorter, held, labels) - exact_score(sorter, other, swapped)
     assert abs(moved) * 6 <= 1.0 + 1e-12
 
 
@@ -280,14 +274,10 @@ def test_a_row_is_in_one_part_of_every_run_and_moves_it_within_its_bound(kind):
             seen.append((made, np.array(steps, dtype=np.int64).ravel()))
             return np.rint(numbers.normal(size=np.shape(steps)) * math.sqrt(made.noise.variance) / made.step).astype(np.int64)
 
-        def on(self, totals):
-            made = self._mechanism
-            return np.asarray(made.value_of(answer(made, made.on_lattice(totals))), dtype=float)
-
         model = classifier(noise="laplace") if kind == "classifier" else regressor(solver="cd", noise="laplace")
         search = PrivateSearchCV(model, {"fit_intercept": [True, False]}, epsilon=9.0, delta=0.0, tries=6.0)
         search.entropy = Repeated(4)
-        with patch.object(_Noise, "on", on), patch.object(Mechanism, "noisy", lambda made, steps, entropy=None: answer(made, steps)):
+        with patch.object(Draws, "add", lambda draws, steps: answer(draws.mechanism, steps)):
             search.fit(X, y)
         return search, seen
 
@@ -319,11 +309,11 @@ def test_scores_are_what_they_are_called():
     X, y, labels = rows()
     model = regressor()
     model.limits_, model.coef_, model.intercept_ = np.array([[-1.0, 1.0]] * 3), np.array([1.0, 0.0, -0.5]), 0.1
-    score = room._noisy_score(model, X, y, _Plain(), None)
+    score = exact_score(model, X, y)
     assert score == pytest.approx(-np.mean((X @ model.coef_ + 0.1 - y) ** 2), rel=1e-4)
     sorter = classifier()
     sorter.limits_, sorter.coef_, sorter.intercept_, sorter.classes_ = model.limits_, np.array([[1.0, 0.0, 0.0]]), 0.0, np.array([0, 1])
-    assert room._noisy_score(sorter, X, labels, _Plain(), None) == 1.0
+    assert exact_score(sorter, X, labels) == 1.0
 
 
 def test_the_split_is_by_position_and_covers_every_row_once():
@@ -395,7 +385,7 @@ def test_the_ledger_is_charged_once_and_before_any_bit(monkeypatch):
     search = PrivateSearchCV(regressor(), {"alpha": [0.1, 1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger, entropy=Watched())
     search.fit(X, y)
     assert len(ledger.entries) == 1
-    assert ledger.entries[0].extra_delta == 1e-6 and ledger.entries[0].parts[0][0] == Staircase(1.0, 1.0, gamma=0.5)
+    assert ledger.entries[0].extra_delta == 1e-6 and ledger.entries[0].charges[0].noise == Staircase(1.0, 1.0, gamma=0.5)
     assert ledger.entries[0].epsilon == 1.0 and ledger.spent.epsilon <= 1.0 + 1e-9
     assert search.receipt_["ledger"]["number"] == 1
     other = clone(search)

@@ -13,11 +13,11 @@ from hypothesis.extra.numpy import arrays
 
 from hush import InvalidParameter, Mechanism
 from hush.learn import ElasticNet, LogisticRegression, Ridge
-from hush.learn.descent import _Noise
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.rows import Rows, grain
 from hush.learn.scaling import Scaling, Span, moment_sums, moments_wish
 from hush.learn.statistics import _ABOVE, _DIAGONAL, products_wish, whole_rows
+from hush.ledger.payment import Draws
 
 COUNT, WIDTH = 12, 3
 #: Values a hostile row may hold: ends, beyond them, nearly nothing, and what overflows when it is squared.
@@ -171,14 +171,7 @@ def fitted(model, X, y):
     """The fitted model and everything that went to a mechanism."""
     watched = Watched()
 
-    def on(self, totals):
-        made = self._mechanism
-        return np.asarray(made.value_of(watched.answer(made, made.on_lattice(totals))), dtype=float)
-
-    def noisy(self, steps, entropy=None):
-        return watched.answer(self, steps)
-
-    with patch.object(_Noise, "on", on), patch.object(Mechanism, "noisy", noisy):
+    with patch.object(Draws, "add", lambda draws, steps: watched.answer(draws.mechanism, steps)):
         model.fit(X, y)
     return model, watched.seen
 
@@ -254,11 +247,11 @@ def test_labels_move_by_at_most_two_counts_of_one():
     def counts(labels):
         seen = []
 
-        def noisy(self, steps, entropy=None):
-            seen.append((self, np.array(steps)))
+        def add(draws, steps):
+            seen.append((draws.mechanism, np.array(steps)))
             return steps
 
-        with patch.object(Mechanism, "noisy", noisy):
+        with patch.object(Draws, "add", add):
             model.fit(X, labels)
         return next((made, steps) for made, steps in seen if made.sensitivity.linf == 1.0)
 

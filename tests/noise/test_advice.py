@@ -12,9 +12,9 @@ import pytest
 import hush
 from hush import Discrete, Laplace, Sensitivity, Skellam, Stable, Staircase, Unsupported, gaussian
 from hush.federated.lattice import RoundedSum
-from hush.learn.receipt import Guarantee
 from hush.mechanism import Mechanism
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
+from hush.privacy.charge import Guarantee
 
 NUMBER = r"([0-9.]+(?:e[-+]?[0-9]+)?)"
 LAWS = {
@@ -77,7 +77,7 @@ def test_the_laplace_noise_that_is_proposed_is_no_less():
 
 
 def test_a_promise_in_words_is_not_below_the_promise():
-    made = Guarantee(1.90000049, 1.00000049e-6, "rows", True)
+    made = Guarantee(1.90000049, 1.00000049e-6, neighbours="replace")
     epsilon, delta = (float(found) for found in re.search(rf"epsilon = {NUMBER}, delta = {NUMBER}\)", str(made)).groups())
     assert epsilon >= made.epsilon and delta >= made.delta
-    assert "(epsilon = 0.1, delta = 1e-06)" in str(Guarantee(0.1, 1e-6, "rows", True))
+    assert "(epsilon = 0.1, delta = 1e-06)" in str(Guarantee(0.1, 1e-6, neighbours="replace"))

@@ -50,7 +50,7 @@ class DensitySums:
         """Ends of the panels of the half line, from 0 outwards; of a lattice law the middles between its points."""
         noise = self.noise
         if noise.discrete:
-            return (np.arange(self._points()) + 0.5) * noise.step  # type: ignore[attr-defined]
+            return np.asarray((np.arange(self._points()) + 0.5) * noise.step, dtype=np.float64)
         inwards = _DEEP if self._pole else _INWARDS
         octaves = np.arange(-inwards * _PER_OCTAVE, _OUTWARDS * _PER_OCTAVE + 1) / _PER_OCTAVE
         with np.errstate(under="ignore", over="ignore"):
@@ -78,7 +78,7 @@ class DensitySums:
 
     def _points(self) -> int:
         """How many points 0, 1, 2, ... hold a lattice law, to e^-90 of its centre."""
-        step: float = self.noise.step  # type: ignore[attr-defined]
+        step: float = self.noise.step
         centre = float(self.noise.log_density(np.zeros(1))[0])
         count = 16
         while count < _MOST_POINTS and float(self.noise.log_density(np.array([count * step]))[0]) > centre - 90.0:
@@ -88,7 +88,7 @@ class DensitySums:
     def _rule(self, edges: Array) -> tuple[Array, Array]:
         """Nodes and weights, a row for each panel."""
         if self.noise.discrete:
-            step: float = self.noise.step  # type: ignore[attr-defined]
+            step: float = self.noise.step
             nodes: Array = (np.arange(1.0, edges.size) * step)[:, None]
             return nodes, np.ones_like(nodes)
         at, weights = gauss(_ORDER)
@@ -138,7 +138,7 @@ class DensitySums:
     def _line(self, shift: float) -> tuple[Array, Array]:
         """Nodes of the whole line and their weights, for the density and its shifted copy."""
         if self.noise.discrete:
-            step: float = self.noise.step  # type: ignore[attr-defined]
+            step: float = self.noise.step
             reach = self.edges.size + math.ceil(shift / step)
             points: Array = np.arange(-reach, reach + 1).astype(np.float64) * step
             return points, np.ones_like(points)
@@ -191,7 +191,7 @@ class DensitySums:
     def shifts(self) -> tuple[float, ...]:
         """Moves to ask about: about a third of the unit, one and three."""
         if self.noise.discrete:
-            step: float = self.noise.step  # type: ignore[attr-defined]
+            step: float = self.noise.step
             return tuple(sorted({max(1, round(k * self.unit / step)) * step for k in (0.3, 1.0, 3.0)}))
         return (0.3 * self.unit, self.unit, 3.0 * self.unit)
 

@@ -30,7 +30,7 @@ def joint_rows(noise: Noise) -> Iterator[Row]:
         dimension = noise.dimension
         assert dimension is not None and dimension >= 1
         spread = float(np.sqrt(np.min(np.diag(np.asarray(noise.covariance)))))
-        step: float = noise.step if noise.discrete else math.ldexp(1.0, math.floor(math.log2(spread)) - 6)  # type: ignore[attr-defined]
+        step: float = noise.step if noise.discrete else math.ldexp(1.0, math.floor(math.log2(spread)) - 6)
         sample = draw(noise, _DRAWS, step).astype(np.float64) * step
     except Exception as failure:  # the class under test may fail in any way
         yield "draws", "wrong", _said(failure)

@@ -16,7 +16,7 @@ from hush.errors import HushError, InvalidParameter, NotCertified
 from hush.noise.catalogue import family_of, from_plain_values, in_words, plain_values
 from hush.noise.contract import Law, Noise
 from hush.noise.family import Family
-from hush.privacy.vector import delta
+from hush.privacy.compose import delta
 from hush.sampling.exact import plain_law, sampler
 
 __all__ = ["NoiseCheck", "NoiseCheckRow", "check"]
@@ -142,7 +142,7 @@ def _density(sums: DensitySums) -> str:
 
 
 def _symmetry(sums: DensitySums) -> str:
-    x = sums.tails()[0] if not sums.noise.discrete else np.arange(1.0, 9.0) * sums.noise.step  # type: ignore[attr-defined]
+    x = sums.tails()[0] if not sums.noise.discrete else np.arange(1.0, 9.0) * sums.noise.step
     _agree("log f(-x)", sums.noise.log_density(-x), sums.noise.log_density(x), relative=1e-12, absolute=1e-12)
     return "f(-x) = f(x)"
 
@@ -159,7 +159,7 @@ def _inverse(sums: DensitySums) -> str:
     x = np.asarray(sums.noise.isf(levels))
     if not sums.noise.discrete:
         return f"inverts the tail within {_agree('P(X > isf(v))', sums.noise.sf(x), levels):.0e}"
-    step: float = sums.noise.step  # type: ignore[attr-defined]
+    step: float = sums.noise.step
     if not ((sums.noise.sf(x) <= levels) & (levels < sums.noise.sf(x - step))).all():
         raise _Wrong("isf(v) is not the least lattice point x with P(X > x) <= v")
     return "is the least lattice point beyond which at most v lies"
@@ -210,7 +210,7 @@ def _worst_shift(sums: DensitySums) -> str:
     """Smaller moves are no worse than those that `worst_shifts` lists."""
     noise = sums.noise
     shift = sums.shifts()[-1]
-    step: float = noise.step if noise.discrete else shift / 7.0  # type: ignore[attr-defined]
+    step: float = noise.step if noise.discrete else shift / 7.0
     listed = noise.worst_shifts(shift)
     if len(listed) > 20:
         raise _Absent("too many shifts are listed to compare them all")
@@ -257,7 +257,7 @@ def _plain_values(noise: Noise) -> str:
 def _exact(noise: Law, row: Family) -> str:
     if row.tail is None and row.counts is None and not noise.discrete:
         raise _Absent("its Family has no tail in ball arithmetic, so it cannot be drawn")
-    own = noise.step if noise.discrete else float(np.asarray(noise.isf(0.25)))  # type: ignore[attr-defined]
+    own = noise.step if noise.discrete else float(np.asarray(noise.isf(0.25)))
     plain = plain_law(noise)
     for step in (own,) if noise.discrete else (own / 4.0, own / 2.0**20):  # a table of thresholds, and polynomials or two uniforms
         sampler(plain, step)

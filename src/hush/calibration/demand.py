@@ -18,9 +18,9 @@ from hush.noise.discrete import Discrete
 from hush.noise.family import Family
 from hush.noise.laplace import Laplace
 from hush.privacy import gaussian
+from hush.privacy.compose import curve
 from hush.privacy.composition import Composed
 from hush.privacy.curve import OneNumber
-from hush.privacy.vector import curve
 from hush.sensitivity import Sensitivity
 
 __all__ = ["FINE", "LOSSES", "Demand", "width"]
@@ -54,7 +54,7 @@ class Demand:
     @property
     def count(self) -> int:
         """How many one-dimensional releases a box comes to."""
-        return (self.bound.l0 or 1) * self.times
+        return (self.bound.moving or 1) * self.times
 
     @property
     def plain(self) -> bool:

@@ -10,7 +10,9 @@ from typing import Any
 
 from hush.errors import BudgetExceeded, InvalidParameter, reject
 from hush.ledger import Ledger
-from hush.ledger.entry import Amount, Entry, as_entry
+from hush.ledger.entry import as_entry
+from hush.ledger.payment import Payment
+from hush.privacy.charge import Budget
 
 __all__ = ["Budgets"]
 
@@ -72,27 +74,27 @@ class Budgets:
                 self._ledgers[name] = Ledger(path, source=f"client {name}", **self._cap)  # type: ignore[arg-type]
             return self._ledgers[name]
 
-    def covers(self, client: object, parts: Any, *, extra_delta: float = 0.0) -> bool:
+    def covers(self, client: object, releases: Any, *, extra_delta: float = 0.0) -> bool:
         """Would `charge` return True now? Nothing is spent."""
         if _named(client) in self._stopped:
             return False
-        account = self.ledger(client)._report()
-        return account.plus([as_entry(parts, "", extra_delta, None, None)]).settled() is not None
+        account = self.ledger(client).view().account
+        return account.plus([as_entry(releases, "", extra_delta, None, None)]).settled() is not None
 
-    def charge(self, client: object, parts: Any, *, label: str = "", extra_delta: float = 0.0) -> bool:
+    def charge(self, client: object, releases: Any, *, label: str = "", extra_delta: float = 0.0) -> bool:
         """Spend on one client: True, on disk, or False where its budget does not cover it; then the client is stopped for good."""
         name = _named(client)
         if name in self._stopped:
             return False
         try:
-            self._spent(client, parts, label, extra_delta)
+            self._spent(client, releases, label, extra_delta)
         except BudgetExceeded as refusal:
             self._stopped[name] = str(refusal)
             return False
         return True
 
-    def _spent(self, client: object, parts: Any, label: str, extra_delta: float) -> Entry:
-        return self.ledger(client).spend(parts, label=label, extra_delta=extra_delta)
+    def _spent(self, client: object, releases: Any, label: str, extra_delta: float) -> Payment:
+        return self.ledger(client).spend(releases, label=label, extra_delta=extra_delta)
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -108,11 +110,11 @@ class Budgets:
         """Why a client was stopped; empty if it was not."""
         return self._stopped.get(str(client), "")
 
-    def left(self, client: object) -> Amount:
+    def left(self, client: object) -> Budget:
         """What is left for a client, live."""
         return self.ledger(client).left
 
-    def spent(self, client: object) -> Amount:
+    def spent(self, client: object) -> Budget:
         """What is gone, live."""
         return self.ledger(client).spent
 

@@ -24,7 +24,7 @@ import numpy as np
 from hush.errors import BudgetExceeded, InvalidParameter, Unsupported, needs, one_of, reject, whole
 from hush.federated.budget import Budgets
 from hush.federated.terms import Terms
-from hush.ledger import Ledger
+from hush.ledger import Ledger, Payment
 from hush.sampling.entropy import Entropy
 
 with needs("Flower", "hush.federated.flower", extra="federated"), warnings.catch_warnings():
@@ -81,9 +81,9 @@ class ShareMod:
                 update = _flat(_arrays(out)) - _flat(_arrays(msg))
                 self._terms.on_lattice(update)  # its shape is checked before anything is spent
                 doing = "budget refused"
-                self._pay(ctxt)
+                payment = self._paid(ctxt)
                 doing = "update refused"
-                words = self._terms.message(update, entropy=self._entropy)
+                words = self._terms.message(update, payment, entropy=self._entropy)
         except Exception:  # any of them may quote the data, and Flower would send it
             _LOG.exception("hush: %s", doing)
         if words is None:
@@ -91,12 +91,10 @@ class ShareMod:
         record = RecordDict({UPDATE: ArrayRecord({"steps": Array(words)}), "metrics": MetricRecord({"num-examples": 1})})
         return Message(record, reply_to=msg)
 
-    def _pay(self, ctxt: Context) -> None:
-        if self._ledger is None:
-            return
-        own = self._ledger if isinstance(self._ledger, Ledger) else self._ledger(ctxt)
-        slip = self._terms.slip(rounds=1, view=self._view, epsilon=own.cap.epsilon)
-        own.spend(self._terms.parts(self._view), label=f"run {ctxt.run_id}", extra_delta=slip)
+    def _paid(self, ctxt: Context) -> Payment:
+        """Charged to the client's own ledger; without one the server's book-keeping is trusted, and the payment is unaccounted."""
+        own = self._ledger if self._ledger is None or isinstance(self._ledger, Ledger) else self._ledger(ctxt)
+        return self._terms.pay(own, view=self._view, label=f"run {ctxt.run_id}")
 
 
 def _refusal(msg: Message, reason: str) -> Message:
@@ -152,7 +150,7 @@ class ShareStrategy(FedAvg):
         self._client: Callable[[int], str] = client or str
         self._slip = terms.slip(rounds=1, view=view, epsilon=budgets.epsilon)
         try:
-            budgets.fresh().spend(terms.parts(view), extra_delta=self._slip)
+            budgets.fresh().spend(terms.charges(view), extra_delta=self._slip)
         except (BudgetExceeded, InvalidParameter, Unsupported) as refused:
             raise InvalidParameter(f"no client can ever pay for a round in the {view} view, so none would be asked: {refused}") from refused
         self._told: set[int] = set()
@@ -164,15 +162,15 @@ class ShareStrategy(FedAvg):
     def configure_train(self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid) -> Iterable[Message]:
         """Count who can pay; if they are enough, charge, then ask. Those that cannot pay are told to stop."""
         self._model, out, self._paid = arrays, [], 0
-        parts, label = self.terms.parts(self.view), f"round {server_round}"
+        charges, label = self.terms.charges(self.view), f"round {server_round}"
         messages = list(super().configure_train(server_round, arrays, config, grid))
         named = [(message, message.metadata.dst_node_id, self._client(message.metadata.dst_node_id)) for message in messages]
-        able = [self.budgets.covers(client, parts, extra_delta=self._slip) for _, _, client in named]
+        able = [self.budgets.covers(client, charges, extra_delta=self._slip) for _, _, client in named]
         enough = sum(able) >= self._needed
         for (message, node, client), can in zip(named, able, strict=True):
             if can and not enough:
                 continue  # it keeps its budget: the sum could not be opened
-            if self.budgets.charge(client, parts, label=label, extra_delta=self._slip):
+            if self.budgets.charge(client, charges, label=label, extra_delta=self._slip):
                 out.append(message)
                 self._paid += 1
             elif node not in self._told:

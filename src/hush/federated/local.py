@@ -7,7 +7,7 @@ then moves it by at most the range, exactly 2^20 steps, whatever the rounding di
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -19,11 +19,12 @@ from hush.calibrate import calibrate
 from hush.errors import HushError, InvalidParameter, as_float, one_of, reject
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.federated.unbiased import bounded
+from hush.ledger.payment import unaccounted
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import FAMILIES, in_words
 from hush.noise.contract import Law
-from hush.numerics.figure import rounded_up
-from hush.privacy.vector import curve
+from hush.numerics.rounding import rounded_up
+from hush.privacy.compose import curve
 from hush.sampling.entropy import Entropy
 from hush.sensitivity import Sensitivity
 
@@ -36,6 +37,8 @@ WHOLE_RANGE = Sensitivity(linf=1.0, l0=1, neighbours="replace")
 #: For reports the variance of the bounded estimate matters, flat between alpha 1 and 1.3, and at this end an average still has a mean.
 LOCAL_ALPHA = 1.3
 LOCAL_FAMILIES = ("laplace", "staircase", "stable", "gaussian")
+#: Families whose shape is chosen for reports, not for a single answer.
+_SHAPED: dict[str, Callable[[float], Law]] = {"stable": lambda epsilon: calibrate_stable(epsilon, alpha=LOCAL_ALPHA).noise}
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +119,8 @@ def local(
     range, or "auto", the one whose estimate of a mean has the least variance.
 
     Guarantees: a report is (epsilon, delta)-private for a person's change from any value to any other, against whoever sees it (SaS
-    paper, Definition 8). low and high must be public. Draws are exact; no central party is trusted.
+    paper, Definition 8). low and high must be public. Draws are exact; no central party is trusted. No ledger is charged: each device
+    answers for its own person, and has to count what it has reported before.
 
     >>> reports = local([31, 47, 64], 1.0, 0, 100, noise="laplace")
     >>> reports.count, reports.noise
@@ -127,7 +131,7 @@ def local(
     held = _held(values)
     made = Mechanism(chosen, WHOLE_RANGE, 1.0 / STEPS)
     made.prepare()
-    steps = made.noisy(_on_lattice(held.ravel(), start, end), entropy)
+    steps = unaccounted(made.charge).noise(made, _on_lattice(held.ravel(), start, end), entropy=entropy)
     return Reports(steps, chosen, start, end, float(epsilon), float(delta))
 
 
@@ -159,8 +163,8 @@ def local_noise(epsilon: float, *, delta: float = 0.0, noise: str | Law = "auto"
     one_of("noise", noise, ("auto", *(row.name for row in FAMILIES if row.name != "discrete")))
     if noise == "gaussian" and share == 0.0:
         raise InvalidParameter("noise='gaussian' has no pure epsilon; write delta=1e-6, or noise='laplace'.")
-    if noise == "stable":
-        return calibrate_stable(budget, alpha=LOCAL_ALPHA).noise
+    if noise in _SHAPED:
+        return _SHAPED[noise](budget)
     return calibrate(budget, share, WHOLE_RANGE, family=noise).noise
 
 

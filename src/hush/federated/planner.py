@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from scipy.special import ndtri
@@ -14,10 +14,14 @@ from hush.federated.estimate import METHODS, as_level, half_width
 from hush.federated.local import LOCAL_FAMILIES, local_noise, local_range
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.noise.contract import Law
+from hush.numerics.search import first_true_from
 
 __all__ = ["Need", "ReportPlan", "answers_needed", "reports_needed"]
 
-AVERAGE_ALPHAS = (1.7, 1.8, 1.9, 1.95)
+#: Families whose shape for the average is not the one for the bounded estimate: larger alphas average better, and bear less near 2.
+AVERAGED: dict[str, Callable[[float], list[Law]]] = {
+    "stable": lambda epsilon: [calibrate_stable(epsilon, alpha=alpha).noise for alpha in (1.7, 1.8, 1.9, 1.95)]
+}
 _MOST = 1 << 50  # reports: more people than there are
 
 
@@ -122,8 +126,8 @@ def _rows(family: str, epsilon: float, delta: float, goal: float, level: float, 
     found = []
     for method in METHODS:
         noises = [local_noise(epsilon, delta=delta, noise=family)]
-        if family == "stable" and method == "average":  # larger alphas average better, and bear less near 2
-            noises = [calibrate_stable(epsilon, alpha=alpha).noise for alpha in AVERAGE_ALPHAS]
+        if method == "average" and family in AVERAGED:
+            noises = AVERAGED[family](epsilon)
         try:
             half_width(noises[0], 1, level=level, method=method)
         except HushError:  # this family has no such method
@@ -136,17 +140,5 @@ def _rows(family: str, epsilon: float, delta: float, goal: float, level: float, 
 
 
 def _fewest(noise: Law, goal: float, level: float, method: str) -> int | None:
-    """The least n that is enough: doubling, then halving between."""
-    enough = 1
-    while half_width(noise, enough, level=level, method=method) > goal:
-        enough *= 2
-        if enough > _MOST:
-            return None
-    short = enough // 2
-    while enough - short > 1:
-        middle = (enough + short) // 2
-        if half_width(noise, middle, level=level, method=method) <= goal:
-            enough = middle
-        else:
-            short = middle
-    return enough
+    """The least n that is enough."""
+    return first_true_from(1, _MOST, lambda count: half_width(noise, count, level=level, method=method) <= goal)

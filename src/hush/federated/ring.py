@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, as_float, deltas, positive, whole
+from hush.errors import InvalidParameter, Unsupported, as_float, called_like, deltas, positive, whole
 from hush.federated.lattice import beyond, saturated
 from hush.federated.share import Share, numbers
-from hush.noise.lattice import Lattice
+from hush.ledger.payment import Payment, pay
 from hush.numerics.bracket import Bracket
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import next_up, rounded_up
 from hush.privacy.curve import Curve
 from hush.sampling.entropy import Entropy
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
 
 __all__ = ["Charged", "Ring", "ring"]
 
@@ -33,7 +36,7 @@ class Charged(Curve):
 
     def _forward(self, epsilon: Array) -> Bracket:
         found = self.inner.delta(epsilon)
-        upper = np.minimum(np.nextafter(np.asarray(found.upper) + self.failure, 2.0), 1.0)
+        upper = np.minimum(next_up(np.asarray(found.upper) + self.failure), 1.0)
         return Bracket(np.asarray(found.lower), upper)
 
     @property
@@ -61,13 +64,26 @@ class Ring:
         """2^bits."""
         return 1 << self.bits
 
-    def message(self, steps: Any, *, entropy: Entropy | None = None) -> Integers:
+    def pay(self, ledger: Ledger | None, *, view: str, sensitivity: Any = 1.0, coordinates: int = 1, label: str = "") -> Payment:
+        """Charge a party's ledger for one message: "central", what the sum tells, or "local", what the message itself tells.
+
+        Without a ledger the payment is unaccounted. In the central view the overflow of each of `coordinates` numbers is charged to delta.
+        Sums of rounded shares have a curve (`central`), but no charge that a ledger could add up.
+        """
+        cost, extra = self.share.charge(view, sensitivity), 0.0
+        if view == "central":
+            extra = self._failure(numbers(sensitivity, coordinates))
+            if ledger is not None and not self.share.noise.discrete:
+                raise Unsupported(
+                    "a ledger cannot add up sums of rounded shares here; share Skellam or Discrete(Laplace(...)) noise, or write "
+                    "view='local', or use federated.agree(...)."
+                )
+        return pay(ledger, [cost], label=label, extra_delta=extra)
+
+    @called_like("ring.message(steps, ring.pay(ledger, view='local'))")
+    def message(self, steps: Any, payment: Payment, *, entropy: Entropy | None = None) -> Integers:
         """One party's values (whole numbers of steps) with a fresh share each, modulo 2^bits: what secure aggregation may see."""
-        values = np.asarray(steps)
-        if values.dtype.kind not in "iu":
-            raise InvalidParameter(f"steps must be whole numbers of lattice steps, got an array of {values.dtype}; round them first.")
-        noise = self.share.draw(values.shape if values.ndim else 1, self.step, entropy=entropy)
-        return (values.astype(np.int64) + noise.reshape(values.shape)) & np.int64(self.modulus - 1)
+        return self.share.add(steps, payment, self.step, entropy=entropy) & np.int64(self.modulus - 1)
 
     def total(self, messages: Any) -> Integers:
         """The sum over parties (the first axis) modulo 2^bits, centred: in [-2^(bits-1), 2^(bits-1))."""
@@ -79,7 +95,11 @@ class Ring:
         """The privacy of the sums of the shares as they are drawn, with the overflow of each of `coordinates` numbers charged to delta."""
         count = numbers(sensitivity, coordinates)
         inner = self.share.central(sensitivity, answering=answering, step=self.step, coordinates=count)
-        return Charged(inner, min(math.nextafter(count * self.overflow, 1.0), 1.0))
+        return Charged(inner, self._failure(count))
+
+    def _failure(self, count: int) -> float:
+        """The chance that one of so many sums overflows."""
+        return min(next_up(count * self.overflow), 1.0)
 
     def __str__(self) -> str:
         return (
@@ -103,7 +123,7 @@ def ring(share: Share, *, bound: int, overflow: float, step: float | None = None
             f"share must be what share() returned, got {type(share).__name__}; write ring(share(Skellam(100.0), 1000), ...)."
         )
     law = share.noise
-    if isinstance(law, Lattice):
+    if law.discrete:
         if step is not None and positive("step", step) != law.step:
             raise Unsupported(f"{law} lives on its own lattice; write step={law.step!r} or leave step out.")
         step = law.step

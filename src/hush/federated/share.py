@@ -10,19 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, reject, whole
+from hush.errors import InvalidParameter, NotPaid, Unsupported, one_of, reject, whole
 from hush.federated.divide import power
 from hush.federated.lattice import rounded_sum_curve
+from hush.ledger.payment import Payment, must_be_payment
+from hush.mechanism import Mechanism
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
+from hush.privacy.charge import Charge
+from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
-from hush.privacy.vector import curve
 from hush.sampling.entropy import Entropy
 from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity
 
-__all__ = ["Share", "numbers", "share"]
+__all__ = ["VIEWS", "Share", "numbers", "share"]
+
+#: Who looks: somebody who sees the sum, or somebody who sees one party's message.
+VIEWS = ("central", "local")
 
 
 @dataclass(frozen=True)
@@ -53,8 +59,44 @@ class Share:
         return power(self.target, Fraction(count, self.honest))
 
     def draw(self, size: Any, step: float | None = None, *, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """`size` draws of one share, as whole numbers of lattice steps: exactly the share's law rounded to (or living on) the lattice."""
+        """`size` draws of one share, in lattice steps: exactly the share's law rounded to (or living on) the lattice. For simulations.
+
+        Noise on a party's values comes from `add`, with a payment.
+        """
         return draw(self.noise, size, step, entropy)
+
+    def charge(self, view: str, sensitivity: Any = 1.0) -> Charge:
+        """What one release costs a party: "central", what the sum tells, or "local", what its own message tells."""
+        one_of("view", view, VIEWS)
+        return Charge(self.target if view == "central" else self.noise, Sensitivity.of(sensitivity))
+
+    def add(self, steps: Any, payment: Payment, step: float | None = None, *, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """One party's values, in whole lattice steps, with a fresh share each, modulo 2^64.
+
+        Guarantees: `NotPaid`, and no draw, unless the payment is for a `charge` of this share, in either view, that was not drawn yet.
+        """
+        must_be_payment(payment)
+        known = (self.target.plain(), self.noise.plain())
+        paid = next((charge for charge in payment.charges if charge.once.noise in known), None)
+        if paid is None:
+            raise NotPaid("this payment is not for these shares, so nothing was drawn; charge share.charge('central') or ('local').")
+        return self.add_for(paid, steps, payment, step, entropy=entropy)
+
+    def add_for(
+        self, charge: Charge, steps: Any, payment: Payment, step: float | None = None, *, entropy: Entropy | None = None
+    ) -> NDArray[np.int64]:
+        """`add` for one of the charges of a payment."""
+        values = np.asarray(steps)
+        if values.dtype.kind not in "iu":
+            raise InvalidParameter(f"steps must be whole numbers of lattice steps, got an array of {values.dtype}; round them first.")
+        lattice = self.noise.step if step is None and self.noise.discrete else step
+        if lattice is None:
+            raise InvalidParameter("step must be given for noise that is rounded to a lattice; write step=0.1.")
+        bounds = charge.sensitivity.linf
+        numbers_in_it = len(bounds) if isinstance(bounds, tuple) else 1
+        made = Mechanism(self.noise, charge.sensitivity, lattice, coordinates=numbers_in_it, part_of=charge)
+        # the noise alone is limited to 2^61 steps, and the sum wraps around: what is added modulo a power of two must not be limited
+        return values.astype(np.int64) + payment.noise(made, np.zeros(values.shape, dtype=np.int64), entropy=entropy)
 
     def central(self, sensitivity: Any = 1.0, *, answering: int | None = None, step: float | None = None, coordinates: int = 1) -> Curve:
         """The privacy of the sum of `answering` honest shares (as many as were planned for, unless told).
@@ -67,7 +109,7 @@ class Share:
         if count > self.parties:
             raise reject("answering", answering, f"at most the {self.parties} parties", f"write answering={self.parties}")
         if step is None or self.noise.discrete:
-            return curve(power(self.target, Fraction(count, self.honest), up=False), sensitivity)
+            return curve(power(self.target, Fraction(count, self.honest), upwards=False), sensitivity)
         return rounded_sum_curve(self.noise, count, step, sensitivity, numbers(sensitivity, coordinates))
 
     def local(self, sensitivity: Any = 1.0) -> Curve:
@@ -80,7 +122,7 @@ class Share:
             lines.append(f"{self.honest} of them together add {in_words(self.target)}, all of them {_total_in_words(self)}")
         else:
             lines.append(f"together they add {in_words(self.target)}")
-        unit = self.target.step if self.target.discrete else 1.0  # type: ignore[attr-defined]
+        unit = self.target.step if self.target.discrete else 1.0
         for name, law in (("the sum", self.target), ("one message by itself", self.noise)):
             lines.append(f"privacy of {name}, for sensitivity {unit:g}: {_in_words(curve(law, unit))}")
         return "; ".join(lines)

@@ -20,24 +20,30 @@ and the chance that a share leaves the 64 bits; it is charged to delta.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibrate import calibrate
-from hush.errors import InvalidParameter, Unsupported, one_of, positive, reject, whole
-from hush.federated.share import Share, share
+from hush.errors import InvalidParameter, NotPaid, Unsupported, called_like, one_of, positive, reject, whole
+from hush.federated.share import VIEWS, Share, share
 from hush.federated.stable import one_budget, one_delta
+from hush.ledger.payment import Payment, must_be_payment, pay
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
-from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
+from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, down, next_down
+from hush.privacy.charge import Budget, Charge
+from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
-from hush.privacy.vector import compose
 from hush.sampling.entropy import Entropy
-from hush.sensitivity import Sensitivity
+from hush.sensitivity import NEIGHBOURS, Sensitivity
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
 
 __all__ = ["Terms", "agree"]
 
@@ -63,7 +69,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         one_of("norm", self.norm, ("l1", "l2"))
-        one_of("neighbours", self.neighbours, ("add-remove", "replace"))
+        one_of("neighbours", self.neighbours, NEIGHBOURS)
         positive("clip", self.clip, "write clip=1.0")
         if math.frexp(positive("step", self.step))[0] != 0.5:  # so that the clip is a whole number of steps, or not, exactly
             raise reject("step", self.step, "a power of two", f"write step={math.ldexp(1.0, math.frexp(self.step)[1] - 1)!r}")
@@ -76,15 +82,21 @@ class Terms:
         reach = self.clip * (2.0 if self.neighbours == "replace" else 1.0)
         return Sensitivity(l1=reach, neighbours=self.neighbours) if self.norm == "l1" else Sensitivity(l2=reach, neighbours=self.neighbours)
 
-    def parts(self, view: str) -> list[tuple[Law, Sensitivity, int]]:
+    def charges(self, view: str) -> list[Charge]:
         """What a ledger is charged for one round: "central", what the sum tells; "local", what the client's own message tells."""
-        one_of("view", view, ("central", "local"))
-        return [(self.share.target if view == "central" else self.share.noise, self.sensitivity, 1)]
+        return [self.share.charge(view, self.sensitivity)]
+
+    def pay(self, ledger: Ledger | None, *, view: str, label: str = "") -> Payment:
+        """Charge a client's ledger for one round, `slip` included; `message` then draws with the payment.
+
+        Without a ledger the payment is unaccounted: somebody else, such as the server, keeps the client's budget.
+        """
+        slip = 0.0 if ledger is None else self.slip(rounds=1, view=view, epsilon=ledger.cap.epsilon)
+        return pay(ledger, self.charges(view), label=label, extra_delta=slip)
 
     def curve(self, view: str, *, rounds: int | None = None) -> Curve:
         """The privacy curve of `rounds` rounds (all of them, unless told) in a view; `slip` comes on top of its delta."""
-        noise, bound, _ = self.parts(view)[0]
-        return compose([(noise, bound, self._turns(rounds))])
+        return compose([charge.repeated(self._turns(rounds)) for charge in self.charges(view)])
 
     def epsilon(self, view: str, delta: float = 0.0, *, rounds: int | None = None) -> float:
         """The epsilon of `rounds` rounds at delta, an upper bound; at delta = 0 it is pure but for `slip`."""
@@ -100,7 +112,7 @@ class Terms:
         """
         turns = self._turns(rounds)
         one, m = self.share.noise.plain(), self.share.parties
-        leaves = 2.0 * m * float(np.asarray(one.sf(math.ldexp(self.step, _BITS) * (1.0 - 1e-9))))
+        leaves = 2.0 * m * float(np.asarray(one.sf(down(math.ldexp(self.step, _BITS), SPECIAL_FUNCTION))))
         variation = self.coordinates * (leaves + math.exp(min(_log_aliasing(one, m, self.step) + 64.0 * math.log(2.0), 0.0)))
         pure = self.epsilon(view, 0.0, rounds=1)
         if math.isfinite(pure):
@@ -130,20 +142,28 @@ class Terms:
         norm = float(np.abs(shape).sum()) if self.norm == "l1" else float(np.sqrt(np.square(shape).sum()))
         scaled = shape * min(largest, self.clip / norm)
         steps = np.trunc(scaled / self.step).astype(np.int64)
-        while not self._within(steps):  # a rounding above the bound: a hair shorter
-            scaled = scaled * (1.0 - 1e-12) - np.sign(scaled) * self.step * 1e-3
+        while not self._within(steps):  # rounding went above the bound: shorter by less than one step, which is enough
+            scaled = down(scaled, CLOSED_FORM) - np.sign(scaled) * self.step * 1e-3
             steps = np.trunc(scaled / self.step).astype(np.int64)
         return steps
 
     def _within(self, steps: NDArray[np.int64]) -> bool:
         sizes = [abs(int(k)) for k in steps]
         bound = self.clip / self.step  # exact: the step is a power of two
-        return sum(sizes) <= bound if self.norm == "l1" else sum(k * k for k in sizes) <= bound * bound * (1.0 - 2.0**-52)
+        return sum(sizes) <= bound if self.norm == "l1" else sum(k * k for k in sizes) <= next_down(bound * bound)
 
-    def message(self, update: Any, *, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """What a client sends: its clipped update on the lattice plus its share. Spend first."""
+    @called_like("terms.message(update, terms.pay(ledger, view='local'))")
+    def message(self, update: Any, payment: Payment, *, entropy: Entropy | None = None) -> NDArray[np.int64]:
+        """What a client sends: its clipped update on the lattice plus its share, drawn with a payment of `pay`.
+
+        Guarantees: a payment that is not for these terms, or was used before, raises `NotPaid`, and nothing is drawn.
+        """
         steps = self.on_lattice(update)
-        return steps + self.share.draw(steps.size, self.step, entropy=entropy)
+        must_be_payment(payment)
+        paid = next((charge for view in VIEWS for charge in self.charges(view) if charge in payment.charges), None)
+        if paid is None:
+            raise NotPaid("this payment is not for a round under these terms, so nothing was drawn; write terms.pay(ledger, view='local').")
+        return self.share.add_for(paid, steps, payment, self.step, entropy=entropy)
 
     # -- what the server does --------------------------------------------------------------------------------------------------------
 
@@ -204,17 +224,27 @@ def _numbers(name: str, value: Any) -> NDArray[np.float64]:
 
 def _log_aliasing(share_noise: Law, parties: int, step: float) -> float:
     """The logarithm of m b (1 + b)^(m-1) + b."""
-    match share_noise:
-        case Gaussian(sigma):
-            alpha, scale = 2.0, sigma / math.sqrt(2.0)
-        case Stable(alpha, scale):
-            pass
-        case _:
-            raise Unsupported(f"no theorem here about sums of rounded {type(share_noise).__name__} shares; use Stable or Gaussian noise.")
+    if share_noise.stability is None:
+        raise Unsupported(f"no theorem here about sums of rounded {type(share_noise).__name__} shares; use Stable or Gaussian noise.")
+    alpha, scale = share_noise.stability
     ratio = scale * math.pi / step
     first = -(ratio**alpha)
     b = math.log(2.0) + first - math.log1p(-math.exp(first))  # phi((2j-1) r) <= phi(r)^(2j-1): a geometric series bounds the sum
     return b + math.log(parties + 1.0) + (parties - 1) * math.log1p(math.exp(b))
+
+
+def _gaussian_noise(budget: Budget, reach: float, rounds: int) -> Law:
+    if budget.delta == 0.0:
+        raise InvalidParameter("noise='gaussian' has no pure epsilon; write delta=1e-6, or noise='stable'.")
+    return calibrate(budget.epsilon, budget.delta, Sensitivity(l2=reach), family="gaussian", times=rounds).noise
+
+
+def _stable_noise(budget: Budget, reach: float, rounds: int) -> Law:
+    return Stable(_ALPHA, rounds * reach * Stable(_ALPHA, 1.0).sup_score() / budget.epsilon * (1.0 + 1e-14))
+
+
+#: The noises to agree on, by name: how updates are clipped, and the noise for a budget, a reach in that norm and a number of rounds.
+_RULES: dict[str, tuple[str, Callable[[Budget, float, int], Law]]] = {"stable": ("l1", _stable_noise), "gaussian": ("l2", _gaussian_noise)}
 
 
 def agree(
@@ -241,16 +271,10 @@ def agree(
     """
     budget, share_of = one_budget(epsilon), one_delta(delta)
     bound, turns = positive("clip", clip, "write clip=1.0"), whole("rounds", rounds)
-    one_of("noise", noise, ("stable", "gaussian"))
-    one_of("neighbours", neighbours, ("add-remove", "replace"))
-    reach = bound * (2.0 if neighbours == "replace" else 1.0)
-    chosen: Law
-    if noise == "gaussian":
-        if share_of == 0.0:
-            raise InvalidParameter("noise='gaussian' has no pure epsilon; write delta=1e-6, or noise='stable'.")
-        chosen = calibrate(budget, share_of, Sensitivity(l2=reach, neighbours=neighbours), family="gaussian", times=turns).noise
-    else:
-        chosen = Stable(_ALPHA, turns * reach * Stable(_ALPHA, 1.0).sup_score() / budget * (1.0 + 1e-14))
+    one_of("noise", noise, _RULES)
+    one_of("neighbours", neighbours, NEIGHBOURS)
+    norm, rule = _RULES[noise]
+    chosen = rule(Budget(budget, share_of), bound * (2.0 if neighbours == "replace" else 1.0), turns)
     shares = share(chosen, parties, honest=honest)
     step = math.ldexp(1.0, math.frexp(float(np.asarray(shares.noise.isf(0.25))) / _FINE)[1] - 1)
-    return Terms(shares, bound, "l2" if noise == "gaussian" else "l1", whole("coordinates", coordinates), step, turns, neighbours)
+    return Terms(shares, bound, norm, whole("coordinates", coordinates), step, turns, neighbours)

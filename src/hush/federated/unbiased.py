@@ -26,8 +26,7 @@ from scipy.special import gammainc
 
 from hush.errors import Unsupported
 from hush.noise.contract import Law
-from hush.noise.laplace import Laplace
-from hush.noise.stable import Stable
+from hush.numerics.rounding import BETWEEN_COARSE_POINTS, BETWEEN_FINE_POINTS, up
 
 __all__ = ["Bounded", "bounded"]
 
@@ -70,8 +69,9 @@ class Bounded:
 
     @property
     def _scale(self) -> float:
-        assert isinstance(self.noise, Laplace)
-        return self.noise.scale
+        found = self.noise.memoryless
+        assert found is not None
+        return found
 
     @cached_property
     def _left(self) -> tuple[float, ...]:
@@ -83,13 +83,13 @@ class Bounded:
             return np.asarray(0.5 * (1.0 - fall) / (1.0 - way * b) + 0.5 * fall * np.exp(way * b))
 
         turns = (2.0j * math.pi * k / (1.0 + 2.0 * b) for k in (1, 2))
-        return tuple(min(float(np.abs(side(1.0 - x, turn) + side(x, -turn)).max()) * (1.0 + 1e-6), 1.0) for turn in turns)
+        largest = (float(np.abs(side(1.0 - x, turn) + side(x, -turn)).max()) for turn in turns)
+        return tuple(min(up(value, BETWEEN_FINE_POINTS), 1.0) for value in largest)
 
     def __call__(self, y: Array) -> Array:
         """g at reports in units of the range."""
-        if isinstance(self.noise, Laplace):
-            scale = self.noise.scale
-            return np.where(y > 1.0, 1.0 + scale, np.where(y < 0.0, -scale, y))
+        if not self.places:
+            return np.where(y > 1.0, 1.0 + self._scale, np.where(y < 0.0, -self._scale, y))
         return 0.5 + _combined(self.noise, np.asarray(self.places), np.asarray(self.weights), y - 0.5)
 
 
@@ -114,17 +114,17 @@ def _combined(noise: Law, places: Array, weights: Array, y: Array) -> Array:
 @lru_cache(maxsize=64)
 def bounded(noise: Law) -> Bounded:
     """The g of a noise; `Unsupported` for families where the plain average is best or nothing better is worked out."""
-    match noise.plain():
-        case Laplace(scale):
-            return _clamped(Laplace(scale))
-        case Stable() as stable:
-            return _barankin(stable)
+    plain = noise.plain()
+    if plain.memoryless is not None:
+        return _clamped(plain, plain.memoryless)
+    if plain.stability is not None and math.isinf(plain.variance):
+        return _barankin(plain)
     raise Unsupported(f"{type(noise).__name__} reports are averaged as they are; write method='average'.")
 
 
-def _clamped(noise: Laplace) -> Bounded:
-    """The variance in closed form at a grid of x; the largest of them."""
-    b, x = noise.scale, np.linspace(0.0, 1.0, _GRID)
+def _clamped(noise: Law, b: float) -> Bounded:
+    """The variance in closed form at a grid of x, for Laplace noise of scale b; the largest of them."""
+    x = np.linspace(0.0, 1.0, _GRID)
 
     def moment(power: int) -> Array:
         """E (g - x)^power: on either side |z|^power up to the end of the range, (reach + b)^power beyond it."""
@@ -135,13 +135,13 @@ def _clamped(noise: Laplace) -> Bounded:
         return np.asarray(above + (-1.0) ** power * below)
 
     square = moment(2)
-    worst = float(square.max()) * (1.0 + 1e-4)  # between the points of the grid
+    worst = up(float(square.max()), BETWEEN_COARSE_POINTS)
     third, fourth = float(np.abs(moment(3)).max()), float(np.abs(moment(4) - 3.0 * square**2).max())
     # the slope: a jump of b where the density is at most 1/(2b), at either end
     return Bounded(noise, (), (), 0.0, worst, 1.0 + b, 4.0, 1.01 * third, 1.01 * fourth)
 
 
-def _barankin(noise: Stable) -> Bounded:
+def _barankin(noise: Law) -> Bounded:
     """Least variance among functions that are unbiased at a few places; as few as keep the bias between them small."""
     centre = float(np.asarray(noise.isf(0.25)))
     t = np.linspace(-30.0, 30.0, 4801)
@@ -159,7 +159,7 @@ def _barankin(noise: Stable) -> Bounded:
         mean = density @ g
         apart = g[None, :] - mean[:, None]
         square, third, fourth = (np.einsum("xy,xy->x", density, apart**power) for power in (2, 3, 4))
-        spread = float(square.max()) * (1.0 + 1e-4)
+        spread = up(float(square.max()), BETWEEN_COARSE_POINTS)
         bias = 1.01 * float(np.abs(mean - x).max()) + 1e-8
         found = Bounded(
             noise,

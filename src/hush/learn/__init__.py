@@ -9,7 +9,6 @@ One row is one person; neighbours are data sets with one row exchanged. See docs
 from __future__ import annotations
 
 from hush.learn.estimator import ElasticNet, Lasso, LogisticRegression, Ridge
-from hush.learn.receipt import Guarantee
 from hush.learn.search import PrivateSearchCV
 
-__all__ = ["ElasticNet", "Guarantee", "Lasso", "LogisticRegression", "PrivateSearchCV", "Ridge"]
+__all__ = ["ElasticNet", "Lasso", "LogisticRegression", "PrivateSearchCV", "Ridge"]

@@ -13,16 +13,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from hush.calibrate import Plan, calibrate
+from hush.calibrate import calibrate
 from hush.errors import NotCertified, Unsupported
 from hush.learn import zcdp
 from hush.mechanism import Mechanism
-from hush.noise.catalogue import FAMILIES
+from hush.noise.catalogue import FAMILIES, plain_values
 from hush.noise.contract import Law
-from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.privacy import gaussian
-from hush.privacy.vector import compose
+from hush.privacy.charge import Budget, Charge, Guarantee
+from hush.privacy.compose import compose
 from hush.sensitivity import Sensitivity
 
 __all__ = ["ACCOUNTING", "NOISES", "Part", "Wish", "allot", "saved_over_zcdp"]
@@ -64,8 +64,9 @@ class Part:
     mechanism: Mechanism
 
     @property
-    def charge(self) -> tuple[Law, Sensitivity, int]:
-        return self.mechanism.noise, self.mechanism.sensitivity_on_lattice, self.wish.times
+    def charge(self) -> Charge:
+        """All releases of this part."""
+        return self.mechanism.charge.repeated(self.wish.times)
 
     @property
     def deviation(self) -> float:
@@ -85,9 +86,7 @@ def allot(epsilon: float, delta: float, wishes: tuple[Wish, ...], *, noise: str,
     _check_family(wishes, noise, delta, accounting)
     noises = _noises(epsilon, delta, wishes, noise, accounting)
     parts = tuple(Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True))
-    made = compose([part.charge for part in parts])
-    kept = made.pure_epsilon <= epsilon if delta == 0.0 else float(np.asarray(made.delta_upper(epsilon))) <= delta
-    if not kept:
+    if not Budget(epsilon, delta).covers(compose([part.charge for part in parts])):
         raise NotCertified("the parts of this fit together pass the budget; nothing was spent.")
     return parts
 
@@ -111,7 +110,7 @@ def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, 
     gaussians: list[Law] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, noise):
-            others = [(law, w.bound, w.times) for law, w in zip(gaussians, wishes, strict=True) if w is not wish]
+            others = [Charge(law, w.bound, w.times) for law, w in zip(gaussians, wishes, strict=True) if w is not wish]
             found = _shaped(epsilon, delta, wish, None if noise == "auto" else noise, others)
             if found is None and noise != "auto":
                 raise Unsupported(f"{noise} noise does not fit beside the private scaling; write noise='gaussian'.")
@@ -124,15 +123,14 @@ def _is_gaussian(epsilon: float, amount: float, wish: Wish, noise: str) -> bool:
     return noise == "gaussian" or (noise == "auto" and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND)
 
 
-def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[tuple[Law, Sensitivity, int]]) -> Law | None:
+def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[Charge]) -> Law | None:
     """The family's best shape for the whole budget, then enlarged until it fits beside the other parts; None if it never does."""
     law = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).noise
     if not others:
         return law
 
     def fits(factor: float) -> bool:
-        made = compose([*others, (law.scaled(factor), wish.bound, wish.times)])
-        return float(np.asarray(made.delta_upper(epsilon))) <= delta
+        return Budget(epsilon, delta).covers(compose([*others, Charge(law.scaled(factor), wish.bound, wish.times)]))
 
     low, high = 1.0, 1.0 / math.sqrt(wish.share) * 1.02
     while not fits(high):
@@ -152,12 +150,12 @@ def _pure(epsilon: float, wish: Wish, noise: str) -> Law:
 
 
 def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish, noise: str) -> Law:
-    if noise not in ("gaussian", "flipped_huber"):
-        raise Unsupported(f"zCDP accounting has a theorem for gaussian and flipped_huber, not for {noise!r}; write accounting='exact'.")
+    route = zcdp.ROUTES.get(noise)
+    if route is None:
+        raise Unsupported(f"zCDP accounting has a theorem for {' and '.join(zcdp.ROUTES)}, not for {noise!r}; write accounting='exact'.")
     whole_eta = zcdp.eta_left(epsilon, delta) if delta > 0.0 else 0.0
     if wish.bound.is_box:
         kept = math.fsum(w.share for w in wishes if w is not wish) * whole_eta
-        route = zcdp.gaussian if noise == "gaussian" else zcdp.flipped_huber
         return route(epsilon, delta, wish.count, kept=kept).scaled(_each(wish) * _UP)
     zcdp.gaussian(epsilon, delta, 1)  # refuses delta = 0
     return Gaussian(wish.bound.l2_bound * math.sqrt(wish.times / (2.0 * whole_eta * wish.share)) * _UP)
@@ -169,17 +167,18 @@ def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
     For the same shares of the budget, and flipped Huber noise against flipped Huber noise; every other family against the Gaussian.
     """
     wishes, last = tuple(part.wish for part in parts), parts[-1].mechanism
-    if last.claim is None or last.claim[1] == 0.0:
+    if last.guarantee is None or last.guarantee.delta == 0.0:
         return None
-    family = "flipped_huber" if isinstance(last.noise, FlippedHuber) else "gaussian"
-    return 1.0 - last.noise.variance / _by_zcdp(last.claim[0], last.claim[1], wishes, wishes[-1], family).variance
+    pair, family = last.guarantee.budget, plain_values(last.noise)["family"]
+    route = family if family in zcdp.ROUTES else "gaussian"
+    return 1.0 - float(last.noise.variance) / _by_zcdp(pair.epsilon, pair.delta, wishes, wishes[-1], route).variance
 
 
 def _mechanism(wish: Wish, noise: Law, epsilon: float, delta: float) -> Mechanism:
     """On a lattice: single numbers on one that divides their bound, vectors of whole numbers on the whole numbers."""
     bound = wish.pure if delta == 0.0 else wish.bound
-    plan = Plan(noise, "", epsilon, delta, bound, wish.times, "variance", "dp", None, ())
-    return Mechanism.of(plan, integers=not bound.is_box, coordinates=wish.numbers)
+    promise = Guarantee(epsilon, delta, wish.times, neighbours=bound.neighbours)
+    return Mechanism.fitted(noise, bound, promise, integers=not bound.is_box, coordinates=wish.numbers)
 
 
 def _each(wish: Wish) -> float:

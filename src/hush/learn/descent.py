@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from hush.errors import whole
 from hush.learn.budget import Part, Wish
+from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.rows import Rows
 from hush.learn.setting import Setting
-from hush.mechanism import FURTHEST
-from hush.sampling.entropy import Entropy
-from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity
 
 __all__ = ["LARGEST", "Trace", "descend", "updates_wish"]
@@ -57,22 +55,15 @@ class Trace:
 class _Noise:
     """All noise of a descent, drawn at once after it is paid for, and given out number by number."""
 
-    def __init__(self, part: Part | None, entropy: Entropy | None) -> None:
-        self._mechanism = part.mechanism if part is not None else None
-        if part is not None:
-            self._draws = draw(part.mechanism.noise, part.wish.count, part.mechanism.step, entropy)
-        self._next = 0
+    def __init__(self, part: Part | None, paid: Paid) -> None:
+        self._draws = None if part is None else paid.ahead(part.mechanism, part.wish.name, part.wish.count)
 
     def on(self, totals: Array) -> Array:
-        """Sums with noise, rounded to the mechanism's lattice: exactly what Mechanism.noisy would give."""
-        made = self._mechanism
-        if made is None:
+        """Sums with noise, rounded to the mechanism's lattice; without noise the sums themselves."""
+        if self._draws is None:
             return totals
-        draws = self._draws[self._next : self._next + totals.size]
-        assert draws.size == totals.size, "a draw would be used twice"
-        self._next += totals.size
-        steps = np.clip(made.on_lattice(totals) + draws, -FURTHEST, FURTHEST)
-        return np.asarray(made.value_of(steps), dtype=np.float64)
+        made = self._draws.mechanism
+        return np.asarray(made.value_of(self._draws.add(made.on_lattice(totals))), dtype=np.float64)
 
 
 def descend(
@@ -81,12 +72,12 @@ def descend(
     setting: Setting,
     part: Part | None,
     start: Array,
+    paid: Paid,
     *,
     after_pass: Callable[[int, Trace], None] | None = None,
-    entropy: Entropy | None = None,
 ) -> Trace:
     """Run the passes; `start` are weights already known to the rows. part None means no noise: run until nothing moves."""
-    noise, weights, trace = _Noise(part, entropy), start.copy(), Trace(start.copy())
+    noise, weights, trace = _Noise(part, paid), start.copy(), Trace(start.copy())
     one_pass = _coordinates if setting.solver == "cd" else _all_at_once
     curvature = rows.objective.curvature
     for index in range(setting.passes):

@@ -13,6 +13,7 @@ from hush.errors import InvalidParameter, non_negative, positive, within
 from hush.learn import label
 from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin
 from hush.learn.objective import LOGISTIC, SQUARED
+from hush.learn.paid import Paid
 from hush.learn.scaling import span_of
 from hush.learn.training import Plan, Request
 
@@ -144,10 +145,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         label.check_type(labels)  # no more: what secret labels are may not show, not even in a warning, before it is paid for
         known = None if request.find_labels else label.declared(self.classes, labels)
 
-        def target(made: Plan) -> Array:
+        def target(made: Plan, paid: Paid) -> Array:
             nonlocal known
             if known is None:
-                known = label.found(labels, made.labels, self.entropy)
+                known = label.found(labels, made.labels, paid)
             first, second = (label.where(labels, one, same_type=request.find_labels) for one in known)
             return 0.5 + 0.5 * (second - first)  # 0, 1, or one half for a row of neither class
 

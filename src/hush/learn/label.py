@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from hush.calibrate import calibrate
 from hush.errors import InvalidParameter, Unsupported, one_of
+from hush.learn.paid import Paid
 from hush.mechanism import Mechanism
-from hush.sampling.entropy import Entropy
+from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, up
 from hush.sensitivity import Sensitivity
 
 __all__ = ["Labels", "as_labels", "check_type", "declared", "found", "kind_of", "labels_plan", "to_be_found", "where"]
@@ -70,9 +71,9 @@ def labels_plan(epsilon: float, delta: float) -> Labels:
         raise Unsupported("classes='private' needs a delta greater than 0: without it no label may be found; write classes=(0, 1).")
     plan = calibrate(epsilon, 0.0, Sensitivity(linf=1.0, l0=2, neighbours="replace"), family="laplace", step=1.0)
     made = Mechanism.of(plan, integers=True)
-    scale = 2.0 / epsilon * (1.0 + 1e-9)  # not below the noise's own
+    scale = up(2.0 / epsilon, SPECIAL_FUNCTION)  # not below the noise's own
     # P(1 + K >= t) = e^(-(t-1)/s) / (1 + e^(-1/s)) for two-sided geometric K of scale s, and it grows with s
-    needed = scale * -math.log(delta * (1.0 + math.exp(-1.0 / scale))) * (1.0 + 1e-12)
+    needed = up(scale * -math.log(delta * (1.0 + math.exp(-1.0 / scale))), CLOSED_FORM)
     threshold = 1.0 + max(math.ceil(needed), 1)
     return Labels(made, threshold, delta)
 
@@ -136,15 +137,14 @@ def declared(classes: Any, labels: Any) -> Any:
     return known
 
 
-def found(labels: Any, plan: Labels | None, entropy: Entropy | None) -> Any:
+def found(labels: Any, plan: Labels | None, paid: Paid) -> Any:
     """The labels whose noisy count passes the threshold; without a plan (no privacy asked for) those that occur."""
     counts = _counted(labels)
     if plan is None:
         if len(counts) != 2:
             raise InvalidParameter(f"y must hold two different labels, got {len(counts)}; only binary classification is supported.")
         return _array([value for _, value in counts])
-    made = plan.mechanism
-    noisy = made.value_of(made.noisy(made.on_lattice(np.array([*counts.values(), 0], dtype=np.int64)), entropy))
+    noisy = paid.release(plan.mechanism, np.array([*counts.values(), 0], dtype=np.int64), "labels")
     shown = [value for (_, value), count in zip(counts, noisy, strict=False) if count >= plan.threshold]
     if len(shown) > 2:  # in scikit-learn's words
         raise InvalidParameter(

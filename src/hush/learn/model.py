@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, needs, reject, whole
+from hush.learn.paid import Paid
 from hush.learn.progress import reporter
 from hush.learn.receipt import guarantee, of_chain, receipt
 from hush.learn.scaling import span_of
 from hush.learn.training import Fit, Plan, Request, pay, plan, train
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
+from hush.ledger.payment import must_be_secure
+from hush.ledger.refusal import must_be_ledger
 from hush.sampling.entropy import Entropy
 
 with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
@@ -38,9 +41,7 @@ __all__ = [
     "available_if",
     "check_is_fitted",
     "clone",
-    "entropy_of",
     "get_tags",
-    "ledger_of",
     "sharing_clone",
 ]
 
@@ -159,18 +160,20 @@ class LinearModel(BaseEstimator, ABC):
             self.__dict__.update(before)
             raise
 
-    def _learn(self, rows: Array, target: Array | Callable[[Plan], Array], request: Request) -> None:
+    def _learn(self, rows: Array, target: Array | Callable[[Plan, Paid], Array], request: Request) -> None:
         """Plan, pay, train, and write what may be known onto the estimator. A target that is a function is called when it is paid for."""
-        ledger, entropy = ledger_of(self.ledger), entropy_of(self.entropy)
+        ledger, entropy = self.ledger, self.entropy
+        must_be_ledger(ledger)
+        must_be_secure(entropy)
         made = plan(request, rows.shape[0])
         if self.warm_start and made.setting.solver == "statistics":
             raise Unsupported("solver='statistics' solves at once and has no start to be warm; write warm_start=False, or solver='cd'.")
         before, started_from = self._before(ledger) or (None, [])
         with reporter(self.verbose, _known_passes(made), type(self).__name__) as after_pass:
-            entry = pay(made, ledger, f"fit of {type(self).__name__}")
-            values = target(made) if callable(target) else target
-            fit = train(made, rows, values, before=before, after_pass=after_pass, entropy=entropy)
-        self._write(fit, entry, started_from, ledger)
+            payment = pay(made, ledger, f"fit of {type(self).__name__}")
+            values = target(made, Paid(payment, entropy)) if callable(target) else target
+            fit = train(made, rows, values, before=before, after_pass=after_pass, payment=payment, entropy=entropy)
+        self._write(fit, None if payment is None else payment.entry, started_from, ledger)
 
     def _before(self, ledger: Ledger | None) -> tuple[tuple[Array, float], list[int]] | None:
         """Released weights to start from, and the ledger entries that paid for them: allowed only where one ledger paid for all."""
@@ -248,25 +251,6 @@ def sharing_clone(model: Any) -> Any:
     made = BaseEstimator.__sklearn_clone__(plain)
     made.ledger, made.entropy = model.ledger, model.entropy
     return made
-
-
-def ledger_of(given: Any) -> Ledger | None:
-    """A ledger or none; nothing else."""
-    if given is None or isinstance(given, Ledger):
-        return given
-    raise reject("ledger", given, "a hush.Ledger or None", "write ledger=hush.Ledger('budget.db', epsilon=1.0, delta=1e-6)")
-
-
-def entropy_of(given: Any) -> Entropy | None:
-    """Secure entropy, or None for the operating system's; nothing else, as in hush.release."""
-    if given is None:
-        return None
-    if not callable(getattr(given, "begin", None)) or not hasattr(given, "secure"):
-        raise reject("entropy", given, "a source of bits, or None", "leave it out for the operating system's entropy")
-    if not given.secure:
-        raise Unsupported("learning draws from secure entropy only; a test entropy can be undone by whoever knows its number.")
-    found: Entropy = given
-    return found
 
 
 def _convergence(fit: Fit) -> dict[str, Any]:

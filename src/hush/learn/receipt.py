@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -14,60 +14,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.errors import HushError
-from hush.learn.budget import saved_over_zcdp
+from hush.learn.budget import Part, saved_over_zcdp
 from hush.learn.objective import LOGISTIC
 from hush.learn.rows import grain
 from hush.learn.training import Fit, Plan
 from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
-from hush.numerics.figure import rounded_up
-from hush.privacy.vector import compose
+from hush.privacy.charge import NEIGHBOURS_IN_WORDS, Charge, Guarantee
+from hush.privacy.compose import compose
 from hush.version import __version__
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
     from hush.statement import Statement
 
-__all__ = ["NEIGHBOURS", "Guarantee", "Receipt", "guarantee", "of_chain", "receipt"]
+__all__ = ["RELATION", "Receipt", "guarantee", "of_chain", "receipt"]
 
-
-@dataclass(frozen=True)
-class Guarantee:
-    """(epsilon, delta)-privacy for neighbouring data sets, or the reason why there is none (`holds` is False).
-
-    `covers` names what else it is of: a warm start makes coefficients depend on every fit before it.
-    """
-
-    epsilon: float
-    delta: float
-    neighbours: str
-    holds: bool
-    reason: str = ""
-    covers: str = ""
-
-    def __str__(self) -> str:
-        if not self.holds:
-            return f"no privacy guarantee: {self.reason}"
-        of = f" of {self.covers}" if self.covers else ""
-        pair = f"(epsilon = {rounded_up(self.epsilon)}, delta = {rounded_up(self.delta)})"
-        return f"{pair}-differential privacy{of}; neighbours: {self.neighbours}"
-
-
-NEIGHBOURS = "one row exchanged for any other; the number of rows is public"
+#: Neighbouring tables differ in one row, and have the same number of them.
+RELATION = "replace"
 
 
 def guarantee(plan: Plan) -> Guarantee:
     """What the plan gives."""
     request = plan.request
     if not request.private:
-        return Guarantee(math.inf, 1.0, NEIGHBOURS, False, "epsilon = inf asks for no noise")
+        return Guarantee(math.inf, 1.0, neighbours=RELATION, reason="epsilon = inf asks for no noise")
     if request.scaling == "paper":
         reason = (
             "scaling='paper' takes the means and spreads of all columns from the data itself, as the flipped Huber paper does, "
             "and adds no noise to them"
         )
-        return Guarantee(math.inf, 1.0, NEIGHBOURS, False, reason)
-    return Guarantee(request.epsilon, request.delta, NEIGHBOURS, True)
+        return Guarantee(math.inf, 1.0, neighbours=RELATION, reason=reason)
+    return Guarantee(request.epsilon, request.delta, neighbours=RELATION)
 
 
 def of_chain(last: Guarantee, entries: Sequence[Entry], *, planned: bool) -> Guarantee:
@@ -89,7 +67,7 @@ def of_chain(last: Guarantee, entries: Sequence[Entry], *, planned: bool) -> Gua
 
 def _composed(entries: Sequence[Entry], delta: float) -> float:
     """The epsilon of all parts together, at what of delta is not an own failure probability of an entry."""
-    made = compose([part for entry in entries for part in entry.parts])
+    made = compose([charge for entry in entries for charge in entry.charges])
     if delta == 0.0:
         return float(made.pure_epsilon)
     return float(np.asarray(made.epsilon_upper((delta - _total(entry.extra_delta for entry in entries)) * (1.0 - 1e-12))))
@@ -125,7 +103,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "guarantee": str(promise),
         "epsilon": promise.epsilon if promise.holds else None,
         "delta": promise.delta if promise.holds else None,
-        "neighbours": promise.neighbours,
+        "neighbours": NEIGHBOURS_IN_WORDS[promise.neighbours],
         "started_from": list(started_from),
         "this_fit": {"epsilon": own.epsilon, "delta": own.delta} if own.holds else None,
         "leaks": [promise.reason] if not promise.holds else [],
@@ -163,14 +141,15 @@ def _labels(plan: Plan) -> dict[str, Any] | None:
     return None if made is None else {"noise": plain_values(made.mechanism.noise), "threshold": made.threshold, "delta": made.delta}
 
 
-def _part(part: Any) -> dict[str, Any]:
-    noise, bound, times = part.charge
+def _part(part: Part) -> dict[str, Any]:
+    charge: Charge = part.charge
+    bound = charge.sensitivity
     return {
         "name": part.wish.name,
         "share": part.wish.share,
-        "noise": plain_values(noise),
+        "noise": plain_values(part.mechanism.noise),
         "numbers": part.wish.numbers,
-        "times": times,
+        "times": charge.times,
         "sensitivity": {key: getattr(bound, key) for key in ("linf", "l0", "l1", "l2") if getattr(bound, key) is not None},
         "lattice_step": part.mechanism.step,
     }

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, reject
 from hush.learn.budget import Part, Wish
-from hush.sampling.entropy import Entropy
+from hush.learn.paid import Paid
+from hush.numerics.rounding import FEW_ROUNDINGS, up
 from hush.sensitivity import Sensitivity
 
 __all__ = ["SCALINGS", "Scaling", "Span", "moments_wish", "private_scaling", "span_of"]
@@ -137,7 +138,7 @@ class Scaling:
 
 def moments_wish(columns: int, share: float) -> Wish:
     """The two sums of every column, in whole numbers."""
-    l2 = math.sqrt(columns * (4.0 * _GRAIN**2 + 1.0)) * (1.0 + 1e-15)
+    l2 = up(math.sqrt(columns * (4.0 * _GRAIN**2 + 1.0)), FEW_ROUNDINGS)
     return Wish(
         "means and spreads",
         share,
@@ -166,15 +167,14 @@ def moment_sums(columns: Sequence[Array], span: Span) -> NDArray[np.int64]:
     return np.stack([first, second]).astype(np.int64)
 
 
-def private_scaling(columns: Sequence[Array], span: Span, part: Part, entropy: Entropy | None) -> Scaling:
+def private_scaling(columns: Sequence[Array], span: Span, part: Part, paid: Paid) -> Scaling:
     """Centre and spread of all columns from noisy sums, each drawn towards what a range alone suggests, by how noisy it is.
 
     A variance below what the noise lets us see is taken to be that much: too large a spread only slows learning, too small a one
     would make a column explode.
     """
-    made, scale = part.mechanism, columns[0].size * _GRAIN
-    noisy = np.asarray(made.value_of(made.noisy(made.on_lattice(moment_sums(columns, span)), entropy)), dtype=np.float64)
-    first, second = noisy / scale
+    scale = columns[0].size * _GRAIN
+    first, second = paid.release(part.mechanism, moment_sums(columns, span), part.wish.name) / scale
     error = part.deviation / scale
     # Normal shrinkage, free of charge since the noise's size is public: a priori means are 0 +- 1/3 and variances 0.1 +- 0.15.
     mean = np.clip(first / (1.0 + 9.0 * error**2), -1.0, 1.0)

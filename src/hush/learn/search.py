@@ -23,21 +23,23 @@ from hush.learn.model import (
     available_if,
     check_is_fitted,
     clone,
-    entropy_of,
     get_tags,
-    ledger_of,
     sharing_clone,
 )
+from hush.learn.paid import Paid
 from hush.learn.progress import announce, level
-from hush.learn.receipt import NEIGHBOURS, Guarantee
+from hush.learn.receipt import RELATION
 from hush.learn.scaling import span_of
 from hush.learn.selection import Charges, Runs, any_of, largest_base, run_divergence, split
 from hush.learn.training import plan
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
+from hush.ledger.payment import must_be_secure, pay, unaccounted
+from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import plain_values
 from hush.noise.staircase import Staircase
+from hush.privacy.charge import NEIGHBOURS_IN_WORDS, Budget, Charge, Guarantee
 from hush.sampling.entropy import Entropy, SecureEntropy
 from hush.sensitivity import Sensitivity
 from hush.version import __version__
@@ -125,24 +127,26 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Search; best_estimator_, best_params_ and best_score_ are the winner, guarantee_ and receipt_ are of the whole search."""
-        ledger, entropy, candidates = ledger_of(self.ledger), entropy_of(self.entropy), self._candidates()
+        must_be_ledger(self.ledger)
+        must_be_secure(self.entropy)
+        candidates = self._candidates()
         told = level("verbose", self.verbose)
         first = self._model(candidates[0])
         rows, target = first._checked(X, y)
         if isinstance(first, LogisticRegression):
             label.declared(first.classes, target)
         made = self._scheme(candidates, first, rows.shape[0])
-        entry = self._pay(made, ledger)
+        entry = self._pay(made, self.ledger)
         begun = datetime.now(UTC).isoformat(timespec="seconds")
         if told:
             announce(f"PrivateSearchCV: searching {len(made.models)} settings, on {made.kept} rows, scored on {made.held}")
-        bits = (SecureEntropy() if entropy is None else entropy).begin()
+        bits = (SecureEntropy() if self.entropy is None else self.entropy).begin()
         kept, held = split(bits, rows.shape[0], made.held)
         best, winner = -math.inf, made.models[0]
         for _ in range(made.runs.draw(bits)):
             model = _copy(made.models[any_of(bits, len(made.models))])
             model._fitted(rows[kept], target[kept])
-            score = _noisy_score(model, rows[held], target[held], made.score, entropy)
+            score = _noisy_score(model, rows[held], target[held], made.score, self.entropy)
             if score > best:  # of equals the first: as good as a fair coin, since runs are drawn alike
                 best, winner = score, model
         self._write(made, winner, best, entry, begun)
@@ -207,7 +211,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             for model in models:
                 model.set_params(epsilon=base, delta=delta)
                 yield tuple(part.charge for part in plan(model._asked(rows - held), rows - held).parts)
-            yield tuple(_score_mechanism(first, base, delta).parts)
+            yield (_score_mechanism(first, base, delta).charge,)
 
         def fits(base: float) -> bool:
             return runs.epsilon(run_divergence(charges(base)), delta) <= epsilon
@@ -221,7 +225,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Build every sampler, then charge the pair (epsilon, delta) itself: nothing is known of the search but that it keeps it.
 
         Every (epsilon, delta)-private algorithm is dominated by randomised response that fails with probability delta (Kairouz, Oh and
-        Viswanath 2015, Theorem 3.4); staircase noise of gamma = 1/2 has just its loss, always epsilon or -epsilon.
+        Viswanath 2015, Theorem 3.4); staircase noise of gamma = 1/2 has just its loss, always epsilon or -epsilon. No noise is drawn
+        for the pair itself: it pays for all runs together, and each run and each score then draws by an unaccounted payment of its own.
         """
         for model in made.models:
             for part in plan(model._asked(made.kept), made.kept).parts:
@@ -232,21 +237,22 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.epsilon > 700.0:
             raise reject("epsilon", self.epsilon, "at most 700 where a ledger is charged for a search", "write epsilon=1.0")
         name = f"search over {len(made.models)} settings of {type(made.models[0]).__name__}"
-        charge = [(Staircase(self.epsilon, 1.0, gamma=0.5), Sensitivity(linf=1.0, l0=1, neighbours="replace"), 1)]
-        return ledger.spend(charge, label=name, extra_delta=self.delta, epsilon=self.epsilon, delta=self.delta)
+        pair = Charge(Staircase(self.epsilon, 1.0, gamma=0.5), Sensitivity(linf=1.0, l0=1, neighbours=RELATION))
+        budget = Budget(self.epsilon, self.delta)
+        return pay(ledger, [pair], label=name, extra_delta=self.delta, budget=budget).entry
 
     # -- what may be known ---------------------------------------------------------------------------------------------------------
 
     def _write(self, made: _Scheme, winner: LinearModel, best: float, entry: Entry | None, begun: str) -> None:
         """Only the winner, and what was public before. The winner's own receipt would tell of one run and its time: it gets the whole's."""
-        promise = Guarantee(float(self.epsilon), float(self.delta), NEIGHBOURS, True)
+        promise = Guarantee(float(self.epsilon), float(self.delta), neighbours=RELATION)
         whole_receipt = {
             "kind": "private search",
             "model": type(winner).__name__,
             "guarantee": str(promise),
             "epsilon": promise.epsilon,
             "delta": promise.delta,
-            "neighbours": promise.neighbours,
+            "neighbours": NEIGHBOURS_IN_WORDS[promise.neighbours],
             "rule": "best of K runs, K of a truncated negative binomial law (Papernot and Steinke 2022, Theorem 2); K is not released",
             "candidates": len(made.models),
             "expected_runs": made.runs.mean,
@@ -322,7 +328,7 @@ def _names(grid: Any) -> list[str]:
 
 
 def _score_mechanism(model: LinearModel, epsilon: float, delta: float) -> Mechanism:
-    """Law for one whole number: wrong labels move by at most 1, quantised squared errors by at most their grain."""
+    """Noise for one whole number: wrong labels move by at most 1, quantised squared errors by at most their grain."""
     reach = 1.0 if isinstance(model, LogisticRegression) else float(_GRAIN)
     bound = Sensitivity(linf=reach, l0=1, neighbours="replace")
     made = calibrate(epsilon, delta, bound, family="laplace" if delta == 0.0 else "gaussian")
@@ -330,7 +336,10 @@ def _score_mechanism(model: LinearModel, epsilon: float, delta: float) -> Mechan
 
 
 def _noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechanism, entropy: Entropy | None) -> float:
-    """Accuracy, or minus the mean squared error, from a noisy whole number; errors are limited to a quarter of the target's range."""
+    """Accuracy, or minus the mean squared error, from a noisy whole number; errors are limited to a quarter of the target's range.
+
+    The search has paid for the score, so its own payment is unaccounted.
+    """
     if isinstance(model, LogisticRegression):
         second = label.where(target, model.classes_[1]) > 0.0
         total, unit = int(np.sum((model._linear(rows) > 0.0) != second)), 1.0
@@ -342,6 +351,6 @@ def _noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechan
         # a row whose error is no number counts as the largest: every row gives a whole number from 0 to the grain
         total = int(np.rint(np.nan_to_num(np.minimum(off * off, 1.0), nan=1.0) * _GRAIN).astype(np.int64).sum())
         unit = largest**2 / _GRAIN
-    noisy = float(mechanism.value_of(mechanism.noisy(mechanism.on_lattice(np.array([total])), entropy))[0])
-    error = noisy * unit / rows.shape[0]
+    noisy = Paid(unaccounted(mechanism.charge), entropy).release(mechanism, np.array([total]), "score")
+    error = float(noisy[0]) * unit / rows.shape[0]
     return 1.0 - error if isinstance(model, LogisticRegression) else -error

@@ -15,16 +15,19 @@ from hush.learn.budget import ACCOUNTING, NOISES, Part, Wish, allot
 from hush.learn.descent import LARGEST, Trace, descend, updates_wish
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.objective import LOGISTIC, Objective
+from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.rows import Rows, grain
 from hush.learn.scaling import SCALINGS, Scaling, Span, moments_wish, private_scaling
 from hush.learn.setting import Setting, relative_noise, setting
 from hush.learn.statistics import products, products_wish, quadratic_minimum
+from hush.ledger.payment import Payment
+from hush.ledger.payment import pay as pay_for
+from hush.privacy.charge import Budget
 from hush.sampling.entropy import Entropy
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
-    from hush.ledger.entry import Entry
 
 __all__ = ["Fit", "Plan", "Request", "pay", "plan", "train"]
 
@@ -68,7 +71,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Plan:
-    """Law and settings, from public facts."""
+    """Noise and settings, from public facts."""
 
     request: Request
     rows: int
@@ -156,48 +159,55 @@ def train(
     *,
     before: tuple[Array, float] | None = None,
     after_pass: Callable[[int, Trace], None] | None = None,
+    payment: Payment | None = None,
     entropy: Entropy | None = None,
 ) -> Fit:
-    """Scale, then learn; call it only after `pay`. `before` are released weights to start from."""
-    width, regression = rows.shape[1], made.request.target_span is not None
+    """Scale, then learn, with the noise that `pay` paid for. `before` are released weights to start from.
+
+    Guarantees: a plan with noise raises `NotPaid` without a payment, or with one whose noise was drawn already.
+    """
+    width, regression, paid = rows.shape[1], made.request.target_span is not None, Paid(payment, entropy)
     # one block for features, constant and target: the only copy of the data, scaled in place, column by column
     block = np.empty((width + made.request.fit_intercept + 1, rows.shape[0]))
     block[:width], block[width:-1], block[-1] = rows.T, 1.0, target
     scaled = [*range(width), -1] if regression else list(range(width))
-    scaling = _scaling(made, block, scaled, entropy)
+    scaling = _scaling(made, block, scaled, paid)
     own, of_target = scaling[:width], scaling[width:]
     own.apply(block[:width])
     of_target.apply(block[-1:])
     penalty = _penalty(made.request, own, of_target)
     solve = _from_products if made.setting.solver == "statistics" else _by_descent
     start = _scaled_weights(before, own, of_target, made.request.fit_intercept)
-    trace = solve(made, block, penalty, start, after_pass, entropy)
+    trace = solve(made, block, penalty, start, after_pass, paid)
     coefficients, intercept = _original_weights(trace.weights[-1], own, of_target, made.request.fit_intercept)
     return Fit(coefficients, intercept, scaling, trace, made)
 
 
-def pay(made: Plan, ledger: Ledger | None, label: str) -> Entry | None:
-    """Build every sampler, then charge the ledger: after this nothing but the draws is left to do."""
+def pay(made: Plan, ledger: Ledger | None, label: str) -> Payment | None:
+    """Build every sampler, then charge the ledger: after this nothing but the draws is left to do.
+
+    Without a ledger the payment is unaccounted. A plan without noise needs no payment.
+    """
     for part in made.parts:
         part.mechanism.prepare()
-    if ledger is None:
-        return None
-    if not made.parts:
+    if ledger is not None and not made.parts:
         raise InvalidParameter("epsilon = inf asks for no privacy, which no ledger can pay for; leave the ledger out.")
-    if made.request.scaling == "paper":
+    if ledger is not None and made.request.scaling == "paper":
         raise Unsupported("scaling='paper' scales by the data itself and has no guarantee to charge; leave the ledger out.")
+    if not made.parts:
+        return None
     charges, extra = [part.charge for part in made.parts], 0.0
     if made.labels is not None:
         made.labels.mechanism.prepare()
-        charges, extra = charges + made.labels.mechanism.parts, made.labels.delta
-    return ledger.spend(charges, label=label, extra_delta=extra, epsilon=made.request.epsilon, delta=made.request.delta)
+        charges, extra = [*charges, made.labels.mechanism.charge], made.labels.delta
+    return pay_for(ledger, charges, label=label, extra_delta=extra, budget=Budget(made.request.epsilon, made.request.delta))
 
 
-def _scaling(made: Plan, block: Array, scaled: list[int], entropy: Entropy | None) -> Scaling:
+def _scaling(made: Plan, block: Array, scaled: list[int], paid: Paid) -> Scaling:
     request, part = made.request, made.part("means and spreads")
     span = request.span.joined(request.target_span) if request.target_span is not None else request.span
     if part is not None:
-        found = private_scaling([block[index] for index in scaled], span, part, entropy)
+        found = private_scaling([block[index] for index in scaled], span, part, paid)
     elif request.private and request.scaling == "public":
         found = Scaling.public(span)
     else:
@@ -239,21 +249,21 @@ def _height(of_target: Scaling) -> tuple[float, float]:
 _Progress = Callable[[int, Trace], None] | None
 
 
-def _by_descent(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None) -> Trace:
+def _by_descent(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, paid: Paid) -> Trace:
     chosen = made.setting
     if not made.parts and chosen.solver == "gd" and made.request.step is None:  # without privacy the true eigenvalue may be used
         chosen = replace(chosen, step=0.99 / float(np.linalg.eigvalsh(block[:-1] @ block[:-1].T / block.shape[1])[-1]))
     data = Rows(block[:-1], block[-1], made.request.objective, np.array(chosen.clips))
     data.move_all(start)
-    return descend(data, penalty, chosen, made.part("updates"), start, after_pass=after_pass, entropy=entropy)
+    return descend(data, penalty, chosen, made.part("updates"), start, paid, after_pass=after_pass)
 
 
-def _from_products(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, entropy: Entropy | None) -> Trace:
+def _from_products(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, paid: Paid) -> Trace:
     logistic = made.request.objective is LOGISTIC
     width = len(block) - 1
     if logistic:
         block[-1] = 2.0 * block[-1] - 1.0  # the label as -1 or 1
-    found = products(block, _radius(made.setting, width), made.part("sums of products"), entropy)
+    found = products(block, _radius(made.setting, width), made.part("sums of products"), paid)
     hessian, pull = found.matrix[:-1, :-1], found.matrix[:-1, -1]
     noise = 2.0 * found.error * math.sqrt(width)  # the spectral norm of a symmetric matrix of such noise
     if logistic:  # loss = log 2 - (y - 1/2) m + m^2/8, times 4

@@ -19,23 +19,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, Self
+from typing import Self
 
 from hush.errors import InvalidParameter, Unsupported
-from hush.ledger.entry import Amount, Cap, Entry, Part
-from hush.noise.contract import Law
-from hush.noise.discrete import Discrete
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.privacy.curve import Curve, OneNumber
-from hush.privacy.subsampling import Subsampled
-from hush.privacy.vector import compose
+from hush.ledger.entry import Cap, Entry
+from hush.numerics.rounding import round_down, round_up
+from hush.privacy.charge import Budget, Charge
+from hush.privacy.compose import compose
+from hush.privacy.curve import Curve
+from hush.privacy.theorem import GAUSSIAN, pure_epsilon
 
-__all__ = ["Account", "Key", "Planned", "Pure", "pure_epsilon", "round_down", "round_up", "within"]
+__all__ = ["Account", "Planned", "Pure", "within"]
 
-#: What equal releases have in common: (noise, sensitivity), or (subsampled,).
-Key = tuple[Any, ...]
 _FORGIVEN = 1 + Fraction(1, 2**51)
 
 
@@ -48,47 +43,22 @@ def within(total: Fraction, cap: float) -> bool:
     return total <= Fraction(cap) * _FORGIVEN
 
 
-def round_up(value: Fraction) -> float:
-    """The least float that is not below."""
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
-
-
-def round_down(value: Fraction) -> float:
-    """The greatest float that is not above, and 0 for what is below 0."""
-    return -round_up(-value) if value > 0 else 0.0
-
-
-def _key(part: Part) -> Key:
-    """The law under its simplest name, so that equal ones meet."""
-    return (part[0],) if isinstance(part[0], Subsampled) else (part[0].plain(), part[1])
-
-
-def _relation(key: Key) -> str:
-    return "add-remove" if isinstance(key[0], Subsampled) else str(key[1].neighbours)
-
-
-def _once_only(key: Key) -> bool:
-    """Theorem 8 is about one vector with one shift; a second vector may be asked for after the first answer, and is not covered."""
-    return isinstance(key[0], FlippedHuber) and not key[1].is_box and key[1].l2 is not None
-
-
 @dataclass(frozen=True, eq=False)
 class Account(ABC):
     """What all rules share: how often each mechanism was used, and the failure probabilities added up."""
 
     cap: Cap
-    totals: Mapping[Key, int] = field(default_factory=dict)
+    totals: Mapping[Charge, int] = field(default_factory=dict)
     extra: Fraction = Fraction(0)
 
     def plus(self, entries: Iterable[Entry]) -> Self:
         """The account with these entries as well, whatever the cap says."""
         totals, extra = dict(self.totals), self.extra
         for entry in entries:
-            before = dict(totals)
-            for key, times in ((_key(part), part[-1]) for part in entry.parts):
-                _check_company(key, before, next(iter(totals), key))
-                totals[key] = totals.get(key, 0) + times
+            for charge in entry.charges:
+                one = charge.once
+                _check_relation(one, next(iter(totals), one))
+                totals[one] = totals.get(one, 0) + charge.times
             extra += Fraction(entry.extra_delta)
         return replace(self, totals=totals, extra=extra)
 
@@ -101,8 +71,9 @@ class Account(ABC):
         return type(self)(self.cap).plus([entry])
 
     @property
-    def releases(self) -> list[Part]:
-        return [(*key, times) for key, times in self.totals.items()]
+    def releases(self) -> list[Charge]:
+        """Everything spent, equal releases counted together."""
+        return [one.repeated(times) for one, times in self.totals.items()]
 
     @abstractmethod
     def covered(self) -> bool:
@@ -110,15 +81,15 @@ class Account(ABC):
 
     @property
     @abstractmethod
-    def spent(self) -> Amount:
+    def spent(self) -> Budget:
         """Upper bounds: epsilon at the cap's delta, and delta at the cap's epsilon."""
 
     @cached_property
-    def left(self) -> Amount:
+    def left(self) -> Budget:
         """epsilon: a release of this pure epsilon is still within the cap (accepted up to 1 % less: composition has a grid). delta: what
         extra_delta may still take."""
         epsilon = Fraction(self.cap.epsilon) - Fraction(self.spent.epsilon) if math.isfinite(self.spent.epsilon) else Fraction(0)
-        return Amount(round_down(epsilon), round_down(Fraction(self.cap.delta) - Fraction(self.spent.delta)))
+        return Budget(round_down(epsilon), round_down(Fraction(self.cap.delta) - Fraction(self.spent.delta)))
 
     @property
     def share(self) -> float:
@@ -131,66 +102,26 @@ class Account(ABC):
         return self.spent.epsilon
 
 
-def _check_company(key: Key, before: Mapping[Key, int], other: Key) -> None:
-    """Releases that no theorem adds up are refused, whatever the budget."""
-    if _relation(key) != _relation(other):
+def _check_relation(one: Charge, other: Charge) -> None:
+    """Releases that speak of different neighbours have no common epsilon, whatever the budget."""
+    if one.neighbours != other.neighbours:
         raise InvalidParameter(
-            f"this ledger's releases count neighbours {_relation(other)!r}, and this one counts {_relation(key)!r}; "
+            f"this ledger's releases count neighbours {other.neighbours!r}, and this one counts {one.neighbours!r}; "
             "no epsilon speaks of both, so keep one ledger for each."
-        )
-    if key in before and _once_only(key):
-        raise Unsupported(
-            "flipped Huber noise under an l2 bound is proved for one vector at a time (Theorem 8); "
-            "to release it again write Sensitivity(linf=..., l0=...)."
         )
 
 
 # -- pure epsilons --------------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=512)
-def pure_epsilon(key: Key) -> Fraction | None:
-    """The pure epsilon of one release, as an upper bound; None where there is none."""
-    if isinstance(key[0], Law) and key[1].is_box:
-        parts = [(_pure_of_one(key[0], shift), count) for shift, count in key[1].shifts]
-    else:
-        curve = compose([(*key, 1)])
-        known = _pure_of_one(curve.noise, curve.shift) if isinstance(curve, OneNumber) else _finite(curve.pure_epsilon)
-        parts = [(known, 1)]
-    total = Fraction(0)
-    for value, count in parts:
-        if value is None:
-            return None
-        total += value * count
-    return total
-
-
-def _pure_of_one(noise: Law, shift: float) -> Fraction | None:
-    if isinstance(noise, Laplace):
-        return Fraction(shift) / Fraction(noise.scale)  # exactly
-    if isinstance(noise, Discrete) and isinstance(noise.noise, Laplace):  # exactly too, for the whole steps that the shift stands for
-        steps = round(Fraction(shift) / Fraction(noise.step))
-        return max(Fraction(shift), steps * Fraction(noise.step)) / Fraction(noise.noise.scale)
-    curve = OneNumber(noise, shift)
-    most = curve.pure_epsilon
-    if not math.isfinite(most):
-        return None
-    stated = math.nextafter(most, 0.0)  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
-    return Fraction(stated if float(curve.delta_upper(stated)) == 0.0 else most)
-
-
-def _finite(value: float) -> Fraction | None:
-    return Fraction(value) if math.isfinite(value) else None
-
-
-def _pure_sum(totals: Mapping[Key, int]) -> Fraction | None:
+def _pure_sum(totals: Mapping[Charge, int]) -> Fraction | None:
     """The sum of all pure epsilons; None where one of them is infinite."""
     total = Fraction(0)
-    for key, times in totals.items():
-        one = pure_epsilon(key)
-        if one is None:
+    for one, times in totals.items():
+        pure = pure_epsilon(one)
+        if pure is None:
             return None
-        total += times * one
+        total += times * pure
     return total
 
 
@@ -206,10 +137,10 @@ class Pure(Account):
         return self.total is not None and within(self.total, self.cap.epsilon) and self.extra == 0
 
     @cached_property
-    def spent(self) -> Amount:
+    def spent(self) -> Budget:
         if self.total is None:
-            return Amount(math.inf, 0.0)
-        return Amount(min(round_up(self.total), self.cap.epsilon) if self.covered() else round_up(self.total), 0.0)
+            return Budget(math.inf, 0.0)
+        return Budget(min(round_up(self.total), self.cap.epsilon) if self.covered() else round_up(self.total), 0.0)
 
 
 # -- planned --------------------------------------------------------------------------------------------------------------------------
@@ -231,12 +162,12 @@ class Planned(Account):
     """
 
     proved: Curve | None = None  # the last composition
-    since: Mapping[Key, int] = field(default_factory=dict)  # what came after it
+    since: Mapping[Charge, int] = field(default_factory=dict)  # what came after it
 
     def plus(self, entries: Iterable[Entry]) -> Self:
         found = super().plus(entries)
-        since = {key: times - self.totals.get(key, 0) + self.since.get(key, 0) for key, times in found.totals.items()}
-        found = replace(found, since={key: times for key, times in since.items() if times})
+        since = {one: times - self.totals.get(one, 0) + self.since.get(one, 0) for one, times in found.totals.items()}
+        found = replace(found, since={one: times for one, times in since.items() if times})
         if found.totals:
             found.curve  # noqa: B018 - what no theorem composes is refused here, whatever the budget
         return found
@@ -273,10 +204,10 @@ class Planned(Account):
 
         (e1, d1) and (e2, d2) make (e1 + e2, d1 + d2), so the last curve is asked at the epsilon that the rest leaves.
         """
-        many = sum(not isinstance(key[0], Gaussian) for key in self.totals) >= _MANY  # Gaussians merge into one, whatever their number
+        many = sum(not GAUSSIAN.covers(one) for one in self.totals) >= _MANY  # Gaussians merge into one, whatever their number
         epsilon, delta = Fraction(0), self.extra
-        for key, times in self.since.items():
-            pair = _pair(key, self.cap.delta, many)
+        for one, times in self.since.items():
+            pair = _pair(one, self.cap.delta, many)
             if pair is None:
                 return False
             epsilon, delta = epsilon + times * pair[0], delta + times * pair[1]
@@ -288,9 +219,9 @@ class Planned(Account):
         return delta <= Fraction(self.cap.delta * _DELTA_MARGIN)
 
     @cached_property
-    def spent(self) -> Amount:
+    def spent(self) -> Budget:
         if not self.totals:
-            return Amount(0.0, 0.0)
+            return Budget(0.0, 0.0)
         try:
             epsilon = float(self.curve.epsilon_upper(round_down(Fraction(self.cap.delta) - self.extra)))
             delta = min(round_up(self._delta), 1.0)
@@ -298,16 +229,16 @@ class Planned(Account):
             total = _pure_sum(self.totals)
             if total is None:
                 raise
-            return Amount(round_up(total), round_up(self.extra))
+            return Budget(round_up(total), round_up(self.extra))
         # a proof that all is within the cap is a bound too
-        return Amount(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta)) if self.covered() else Amount(epsilon, delta)
+        return Budget(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta)) if self.covered() else Budget(epsilon, delta)
 
 
 @lru_cache(maxsize=512)
-def _pair(key: Key, delta: float, many: bool) -> tuple[Fraction, Fraction] | None:
+def _pair(one: Charge, delta: float, many: bool) -> tuple[Fraction, Fraction] | None:
     """An (epsilon, delta) that one release keeps, its delta a small part of the cap's; None where finding one would be no shortcut."""
-    pure = pure_epsilon(key)
+    pure = pure_epsilon(one)
     if pure is not None:
         return pure, Fraction(0)
-    epsilon = float(compose([(*key, 1)]).epsilon_upper(delta / 64.0)) if many and delta / 64.0 > 0.0 else math.inf
+    epsilon = float(compose([one]).epsilon_upper(delta / 64.0)) if many and delta / 64.0 > 0.0 else math.inf
     return (Fraction(epsilon), Fraction(delta / 64.0)) if math.isfinite(epsilon) else None

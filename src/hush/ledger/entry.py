@@ -1,8 +1,7 @@
 """What a ledger holds, as plain values: the cap, and one entry for each release.
 
-A release is a tuple of parts. A part is what `hush.compose` takes: (noise, sensitivity, times), or (subsampled, times). Everything is
-written as JSON with the shortest decimals that read back to the same floats, bit for bit, and every line is bound to the one before it by
-a SHA-256 hash.
+A release is a tuple of charges. Everything is written as JSON with the shortest decimals that read back to the same floats, bit for bit,
+and every line is bound to the one before it by a SHA-256 hash.
 """
 
 from __future__ import annotations
@@ -10,42 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, non_negative, reject, whole
-from hush.noise.catalogue import EVERY, from_plain_values, plain_values
-from hush.noise.contract import Law
-from hush.privacy.exchange import Imported
-from hush.privacy.subsampling import Subsampled
-from hush.sensitivity import Sensitivity
+from hush.errors import InvalidParameter, Unsupported, non_negative, reject
+from hush.privacy.charge import Budget, Charge, charges
 
-__all__ = ["Amount", "Cap", "Entry", "Part", "as_entry", "as_parts", "chained", "entry_from_text", "entry_text", "printable", "text_of"]
-
-Part = tuple[Any, ...]
+__all__ = ["Cap", "Entry", "as_entry", "chained", "entry_from_text", "entry_text", "printable", "text_of"]
 
 #: A label is a line of a receipt, not a place to keep data.
 LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True)
-class Amount:
-    """Two readings of one quantity of privacy: epsilon at the cap's delta, and delta at the cap's epsilon. float() gives the epsilon."""
-
-    epsilon: float
-    delta: float
-
-    def __float__(self) -> float:
-        return self.epsilon
-
-
-@dataclass(frozen=True)
-class Cap:
+class Cap(Budget):
     """What a ledger may spend in all, and by which rule; order, divergence and reserve belong to interactive ledgers with a delta."""
 
-    epsilon: float
-    delta: float
     mode: str
     order: float | None = None
     divergence: float | None = None
@@ -57,18 +36,18 @@ class Cap:
 
 @dataclass(frozen=True)
 class Entry:
-    """One release: its parts, the failure probability it adds, and the pair it was calibrated for, where that is known."""
+    """One release: its charges, the failure probability it adds, and the pair it was calibrated for, where that is known."""
 
     number: int
     time: str
     label: str
-    parts: tuple[Part, ...]
+    charges: tuple[Charge, ...]
     extra_delta: float = 0.0
     epsilon: float | None = None
     delta: float | None = None
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{part[0]}" + (f" x {part[-1]}" if part[-1] > 1 else "") for part in self.parts)
+        shown = ", ".join(str(charge) for charge in self.charges)
         return f"{self.number}. {printable(self.label) or 'no label'}: {shown}"
 
 
@@ -94,63 +73,22 @@ def printable(text: str, longest: int | None = None) -> str:
     return plain if longest is None or len(plain) <= longest else plain[: longest - 3] + "..."
 
 
-# -- parts ----------------------------------------------------------------------------------------------------------------------------
+# -- how entries are asked for and written ---------------------------------------------------------------------------------------
 
 
-def as_parts(value: Any) -> tuple[Part, ...]:
-    """One part or a list of parts, checked: (noise, sensitivity, times) with a default of 1 for the last two, or (subsampled, times)."""
-    starts = isinstance(value, tuple) and value and isinstance(value[0], Law | Subsampled | Imported)
-    try:
-        rows = [value] if starts or isinstance(value, Law | Subsampled | Imported) else list(value)
-    except TypeError as failure:
-        raise reject("parts", value, "a list of releases", "write [(Gaussian(1.0), 1.0, 1)]") from failure
-    if not rows:
-        raise InvalidParameter("parts must hold at least one release; write [(Gaussian(1.0), 1.0, 1)].")
-    return tuple(_part(row) for row in rows)
-
-
-def _part(row: Any) -> Part:
-    items = tuple(row) if isinstance(row, tuple | list) else (row,)
-    first = items[0] if items else None
-    if isinstance(first, Imported):
-        raise Unsupported("an imported loss distribution cannot be written into a ledger; spend the noise itself, or a Subsampled one.")
-    if isinstance(first, Subsampled):
-        if len(items) > 2:
-            raise InvalidParameter("a subsampled release is (subsampled, times): its sensitivity is already inside.")
-        return first, whole("times", items[1] if len(items) == 2 else 1)
-    if not isinstance(first, Law):
-        raise reject("noise", first, "a noise family", "write for example [(Gaussian(1.0), 1.0, 1)]")
-    if not any(row.type is type(first) for row in EVERY):
-        raise Unsupported(f"{type(first).__name__} is not in the catalogue, so a ledger cannot write it down; add it there.")
-    if len(items) > 3:
-        raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; write (Gaussian(1.0), 1.0, 1).")
-    return first, Sensitivity.of(items[1] if len(items) > 1 else 1.0), whole("times", items[2] if len(items) > 2 else 1)
-
-
-def as_entry(parts: Any, label: Any, extra_delta: Any, epsilon: Any, delta: Any) -> Entry:
+def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: Any) -> Entry:
     """The entry a caller asks for, not yet numbered."""
     extra = non_negative("extra_delta", extra_delta)
     if extra >= 1.0:
         raise reject("extra_delta", extra_delta, "in [0, 1)")
     if (epsilon is None) != (delta is None):
         raise InvalidParameter("epsilon and delta are given together or not at all: they are the pair the release was calibrated for.")
-    claimed = None if epsilon is None else float(budgets("epsilon", as_float("epsilon", epsilon, "a number"), zero=True))
-    share = None if delta is None else float(deltas("delta", as_float("delta", delta, "in [0, 1)"), zero=True))
-    return Entry(0, "", text_of("label", label), as_parts(parts), extra, claimed, share)
-
-
-def _plain_part(part: Part) -> dict[str, Any]:
-    if isinstance(part[0], Subsampled):
-        one = part[0].whole
-        return {"noise": plain_values(one.noise), "rate": part[0].rate, "sensitivity": {"linf": one.shift, "l0": 1}, "times": part[1]}
-    noise, bound, times = part
-    known = {name: value for name, value in asdict(bound).items() if value is not None}
-    return {"noise": plain_values(noise), "sensitivity": known, "times": times}
-
-
-def _part_from(values: Mapping[str, Any]) -> Part:
-    noise, bound, times = from_plain_values(values["noise"]), Sensitivity(**values["sensitivity"]), whole("times", values["times"])
-    return (Subsampled(noise, values["rate"], bound), times) if "rate" in values else (noise, bound, times)
+    claimed = None if epsilon is None else Budget.asked(epsilon, delta, zero=True)
+    rows = charges(releases)
+    for charge in rows:
+        charge.to_plain()  # refuses what no file can hold
+    pair = (None, None) if claimed is None else (claimed.epsilon, claimed.delta)
+    return Entry(0, "", text_of("label", label), rows, extra, *pair)
 
 
 # -- lines ----------------------------------------------------------------------------------------------------------------------------
@@ -162,7 +100,7 @@ def _json(value: Any) -> str:
 
 def entry_text(entry: Entry) -> str:
     """The mechanism of an entry as text, checked to read back as the same one."""
-    values: dict[str, Any] = {"parts": [_plain_part(part) for part in entry.parts], "extra_delta": entry.extra_delta}
+    values: dict[str, Any] = {"parts": [charge.to_plain() for charge in entry.charges], "extra_delta": entry.extra_delta}
     if entry.epsilon is not None:
         values |= {"epsilon": entry.epsilon, "delta": entry.delta}
     try:
@@ -178,9 +116,9 @@ def entry_text(entry: Entry) -> str:
 def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
     """The entry that `entry_text` wrote."""
     values = json.loads(text)
-    parts = tuple(_part_from(part) for part in values["parts"])
+    parts = tuple(Charge.from_plain(part) for part in values["parts"])
     if not parts:
-        raise InvalidParameter("an entry needs parts.")
+        raise InvalidParameter("an entry needs charges.")
     extra, epsilon, delta = float(values["extra_delta"]), values.get("epsilon"), values.get("delta")
     if not 0.0 <= extra < 1.0 or not all(value is None or math.isfinite(value) for value in (epsilon, delta)):
         raise InvalidParameter("an entry's numbers must be finite.")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from hush.errors import InvalidParameter, Unsupported, as_float, reject
-from hush.ledger.account import Account, Key, pure_epsilon, round_down, round_up, within
-from hush.ledger.entry import Amount, Cap
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
-from hush.privacy.renyi import osgt_theorem2, rdp_to_delta, rdp_to_epsilon, renyi
-from hush.privacy.subsampling import Subsampled
+from hush.ledger.account import Account, within
+from hush.ledger.entry import Cap
+from hush.numerics.rounding import round_down, round_up
+from hush.privacy.charge import Budget, Charge
+from hush.privacy.conversion import rdp_to_delta, rdp_to_epsilon
+from hush.privacy.theorem import renyi_divergence, theorems_for
 
 __all__ = ["Filter", "filter_cap"]
 
@@ -50,7 +50,7 @@ class Filter(Account):
     def used(self) -> Fraction:
         """The divergences so far."""
         order, _, _ = self._terms
-        return sum((times * Fraction(_divergence(key, order)) for key, times in self.totals.items()), Fraction(0))
+        return sum((times * Fraction(_divergence(one, order)) for one, times in self.totals.items()), Fraction(0))
 
     def covered(self) -> bool:
         order, divergence, reserve = self._terms
@@ -58,20 +58,20 @@ class Filter(Account):
         return implied and within(self.used, divergence) and within(self.extra, reserve)
 
     @cached_property
-    def spent(self) -> Amount:
+    def spent(self) -> Budget:
         order, _, reserve = self._terms
         if not self.totals:
-            return Amount(0.0, 0.0)
+            return Budget(0.0, 0.0)
         used = round_up(self.used)
         epsilon = rdp_to_epsilon(order, used, _conversion(self.cap.delta, reserve))
         delta = min(round_up(Fraction(rdp_to_delta(order, used, self.cap.epsilon)) + self.extra), 1.0)
-        return Amount(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta)) if self.covered() else Amount(epsilon, delta)
+        return Budget(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta)) if self.covered() else Budget(epsilon, delta)
 
     @cached_property
-    def left(self) -> Amount:
+    def left(self) -> Budget:
         """What is left of the budget: a release of pure epsilon e has a divergence of at most e. And what is left of the reserve."""
         _, divergence, reserve = self._terms
-        return Amount(round_down(Fraction(divergence) - self.used), round_down(Fraction(reserve) - self.extra))
+        return Budget(round_down(Fraction(divergence) - self.used), round_down(Fraction(reserve) - self.extra))
 
     @property
     def share(self) -> float:
@@ -82,26 +82,16 @@ class Filter(Account):
         return round_up(self.used)
 
 
-@lru_cache(maxsize=512)
-def _divergence(key: Key, order: float) -> float:
+def _divergence(one: Charge, order: float) -> float:
     """The Renyi divergence of one release, as an upper bound."""
-    noise, value = key[0], math.inf
-    pure = pure_epsilon(key)  # says so where no theorem covers the sensitivity at all
     try:
-        if isinstance(noise, OSGT) and not key[1].is_box:
-            value = osgt_theorem2(noise, order, key[1].l2, k=key[1].l0) if key[1].l2 is not None else math.inf
-        elif isinstance(noise, Laplace) and not key[1].is_box and key[1].l1 is not None:
-            value = renyi(noise, order, key[1].l1)  # worst where one coordinate takes the whole move (privacy/vector.py)
-        elif not isinstance(noise, Subsampled):
-            value = renyi(noise, order, key[1])
+        value = renyi_divergence(one, order)
     except Unsupported:
+        theorems_for(one)  # says so where no theorem covers the sensitivity at all
         value = math.inf
-    if pure is not None:  # a pure epsilon has divergence at most epsilon, and order epsilon^2/2 (Bun and Steinke 2016, Proposition 3.3)
-        epsilon = round_up(pure)
-        value = min(value, epsilon, 0.5 * order * epsilon * epsilon * (1.0 + 1e-15))
     if not math.isfinite(value):
         raise Unsupported(
-            f"no finite Renyi divergence of order {order:g} is proved for {noise} at this sensitivity, so an interactive ledger cannot "
+            f"no finite Renyi divergence of order {order:g} is proved for {one.noise} at this sensitivity, so an interactive ledger cannot "
             'take it; fix the mechanisms in advance and use a ledger with mode="planned".'
         )
     return value

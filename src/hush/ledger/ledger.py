@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any, Self
 from hush.errors import HushError, InvalidParameter, LedgerError, Unsupported, as_float, budgets, called_like, deltas, one_of, reject
 from hush.ledger import gate
 from hush.ledger.account import Account, Planned, Pure
-from hush.ledger.entry import Amount, Cap, Entry, Part, as_entry, text_of
+from hush.ledger.entry import Cap, Entry, as_entry, text_of
 from hush.ledger.filter import Filter, filter_cap
+from hush.ledger.payment import Payment
 from hush.ledger.refusal import refusal
+from hush.ledger.view import LedgerView
+from hush.privacy.charge import Budget, Charge
 from hush.privacy.curve import Curve
 
 if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
@@ -135,13 +138,18 @@ class Ledger:
         """Everything spent so far, by all processes."""
         return self._read()[0].entries
 
+    def view(self) -> LedgerView:
+        """Everything the ledger holds now, read-only: cap, source, entries, account and digest of one moment."""
+        log, account = self._read()
+        return LedgerView(log.cap, log.source, log.entries, account, log.last)
+
     @property
-    def spent(self) -> Amount:
+    def spent(self) -> Budget:
         """What is gone, as upper bounds: .epsilon at the cap's delta, .delta at the cap's epsilon."""
         return self._report().spent
 
     @property
-    def left(self) -> Amount:
+    def left(self) -> Budget:
         """.epsilon: a release of this pure epsilon, less 1 %, still fits. .delta: what extra_delta charges may still take."""
         return self._report().left
 
@@ -161,17 +169,18 @@ class Ledger:
 
     def spend(
         self,
-        parts: Any,
+        releases: Any,
         *,
         label: str = "",
         extra_delta: float = 0.0,
         epsilon: float | None = None,
         delta: float | None = None,
-    ) -> Entry:
-        """Charge one release: (noise, sensitivity, times), or a list of these. On disk when this returns; draw noise only then.
+    ) -> Payment:
+        """Charge one release: a charge, (noise, sensitivity, times), or a list of these. On disk when this returns.
 
-        extra_delta is a probability of failure that the parts do not show (a threshold). epsilon and delta are the pair that the parts
-        were calibrated for, kept for display and checked against them. `BudgetExceeded` if the cap would be passed.
+        The payment draws the noise that was charged, each release once. extra_delta is a probability of failure that the charges do not
+        show (a threshold). epsilon and delta are the pair that the charges were calibrated for, kept for display and checked against
+        them. `BudgetExceeded` if the cap would be passed.
 
         Guarantees: a `HushError` means that nothing was spent, but for a failing disk at the very end, where its message says that the
         charge may stand. What comes from outside (Ctrl-C, or whatever a signal handler raises) passes through: before the commit nothing
@@ -180,10 +189,10 @@ class Ledger:
         from hush.ledger import log as lines
         from hush.ledger.file import Fate
 
-        asked, fate, entry = as_entry(parts, label, extra_delta, epsilon, delta), Fate(), None
+        asked, fate, entry = as_entry(releases, label, extra_delta, epsilon, delta), Fate(), None
         try:
             with self._exclusive():
-                if not _keeps(asked.parts, asked.epsilon, asked.delta):
+                if not _keeps(asked.charges, asked.epsilon, asked.delta):
                     raise InvalidParameter(
                         f"the release does not keep the epsilon {asked.epsilon:g} and delta {asked.delta:g} it was said to be calibrated "
                         "for; nothing was spent."
@@ -198,7 +207,7 @@ class Ledger:
                 if settled is None or entry is None:
                     raise refusal(account, grown, numbered)
                 self._known = log, settled
-                return entry
+                return Payment(entry.charges, entry, str(self._path) if self._path is not None else "a ledger in memory")
         except BaseException as failure:
             if fate.committed and entry is not None:  # the file has it; the next call reads it from there
                 failure.add_note(f"The charge stands: entry {entry.number} of {self._file} was written before this came; release nothing.")
@@ -307,9 +316,8 @@ class Ledger:
         if self._closed:
             return f"<p>{html.escape(repr(self))}</p>"
         account, entries = self._report(), self.entries
-        rows = "".join(
-            f"<tr><td>{e.number}</td><td>{html.escape(e.label)}</td><td>{html.escape(str(e.parts))}</td></tr>" for e in entries[-20:]
-        )
+        shown = ((e.number, e.label, ", ".join(str(charge) for charge in e.charges)) for e in entries[-20:])
+        rows = "".join(f"<tr><td>{number}</td><td>{html.escape(a)}</td><td>{html.escape(b)}</td></tr>" for number, a, b in shown)
         bar = f'<progress max="1" value="{account.share:.4f}" style="width:20em"></progress>'
         text = f"{self.cap}: spent epsilon {account.spent.epsilon:.4g}, left {account.left.epsilon:.4g}, {len(entries)} entries"
         return f"<div><p>{html.escape(text)}</p>{bar}<table>{rows}</table></div>"
@@ -353,11 +361,11 @@ def _account(cap: Cap) -> Account:
 
 
 @lru_cache(maxsize=64)
-def _keeps(parts: tuple[Part, ...], epsilon: float | None, delta: float | None) -> bool:
-    """Do the parts keep the pair that they are said to be calibrated for?"""
+def _keeps(releases: tuple[Charge, ...], epsilon: float | None, delta: float | None) -> bool:
+    """Do the releases keep the pair that they are said to be calibrated for?"""
     if epsilon is None or delta is None:
         return True
-    return _account(Cap(epsilon, delta, "planned")).plus([Entry(0, "", "", parts)]).covered()
+    return _account(Cap(epsilon, delta, "planned")).plus([Entry(0, "", "", releases)]).covered()
 
 
 def _now() -> str:

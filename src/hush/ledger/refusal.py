@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from hush.errors import BudgetExceeded, HushError, reject
 from hush.ledger.account import Account
-from hush.ledger.entry import Entry, Part
-from hush.noise.discrete import Discrete
-from hush.noise.skellam import Skellam
-from hush.privacy.subsampling import Subsampled
-from hush.privacy.vector import compose
+from hush.ledger.entry import Entry
+from hush.numerics.rounding import decimal_down, decimal_up
+from hush.privacy.compose import compose
 
 __all__ = ["must_be_ledger", "refusal"]
 
@@ -60,8 +57,7 @@ def _epsilon(value: float) -> str:
 
 def _shown(value: float, *, digits: int = 4, down: bool = False) -> str:
     """A few digits, rounded to the honest side: up what is asked, down what is left."""
-    rounded = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).create_decimal(Decimal(repr(value)))
-    return f"{float(rounded):g}"
+    return f"{float((decimal_down if down else decimal_up)(value, digits)):g}"
 
 
 def _would_fit(account: Account, entry: Entry, left: float) -> str:
@@ -78,7 +74,7 @@ def _in_epsilon(entry: Entry, factor: float) -> str:
     if entry.epsilon is None or entry.delta is None:
         return ""
     try:
-        curve = compose([_larger(part, factor) for part in entry.parts])
+        curve = compose([charge.widened(factor) for charge in entry.charges])
         share = entry.delta - entry.extra_delta
         epsilon = float(curve.epsilon_upper(share)) if share > 0.0 else curve.pure_epsilon
     except HushError:
@@ -95,7 +91,7 @@ def _larger_noise(account: Account, entry: Entry) -> float | None:
 
     def fits(factor: float) -> bool:
         try:
-            larger = replace(entry, parts=tuple(_larger(part, factor) for part in entry.parts))
+            larger = replace(entry, charges=tuple(charge.widened(factor) for charge in entry.charges))
             return account.plus([larger]).settled() is not None
         except HushError:
             return False
@@ -109,14 +105,3 @@ def _larger_noise(account: Account, entry: Entry) -> float | None:
             break
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
-
-
-def _larger(part: Part, factor: float) -> Part:
-    first: Any = part[0]
-    if isinstance(first, Subsampled):
-        return Subsampled(first.whole.noise.scaled(factor), first.rate, first.whole.shift), part[1]
-    if isinstance(first, Discrete):  # wider on the same lattice
-        return Discrete(first.noise.scaled(factor), first.step), *part[1:]
-    if isinstance(first, Skellam):
-        return Skellam(first.sigma * factor, first.step), *part[1:]
-    return first.scaled(factor), *part[1:]

@@ -20,6 +20,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,7 +31,7 @@ from hush.numerics.bracket import unwrap
 from hush.numerics.quadrature import panels
 from hush.numerics.twofold import Twofold
 
-__all__ = ["Law", "Noise", "Region"]
+__all__ = ["Law", "LossTerms", "Noise", "Region"]
 
 Array = NDArray[np.float64]
 
@@ -65,6 +66,19 @@ class Region:
         return recurs & (outward > 0.0) & (folded > 0.0) & (folded < self.upper - self.lower)
 
 
+@dataclass(frozen=True)
+class LossTerms:
+    """A law laid over its shifted copy, as a list: log probabilities, and the loss log f(x)/f(x - shift) of each.
+
+    `complete` says that nothing is left out; else the terms at both ends show whether what is left out matters.
+    """
+
+    log_mass: Array
+    loss: Array
+    complete: bool
+    relative_error: float
+
+
 class Noise:
     """What is added to d numbers: independent copies of a `Law` (dimension None: as many as there are numbers), or a joint noise.
 
@@ -73,8 +87,9 @@ class Noise:
 
     #: how many numbers the noise is made for; None where it is drawn independently for each number, however many there are
     dimension: int | None = None
-    #: the law sits on a lattice of its own `step`
+    #: the noise sits on a lattice of its own `step`
     discrete: ClassVar[bool] = False
+    step: float
 
     @property
     def marginal(self) -> Law:
@@ -186,9 +201,38 @@ class Law(Noise):
         """The simplest family's member with exactly this law: a Gaussian or Laplace law under another name, or itself."""
         return self
 
+    @property
+    def stability(self) -> tuple[float, float] | None:
+        """(alpha, scale) of a law whose characteristic function is exp(-|scale t|^alpha); None for every other law."""
+        return None
+
+    @property
+    def memoryless(self) -> float | None:
+        """The b of a law whose density is proportional to e^(-|x|/b) everywhere; None for every other law."""
+        return None
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
+        """The law whose characteristic function is this one's to the power `ratio`, rounded to more noise (up) or to less."""
+        raise Unsupported(
+            f"{type(self).__name__} noise is not known to be a sum of smaller independent noises; "
+            "share Stable, Gaussian, Laplace, Discrete(Laplace(...)) or Skellam noise."
+        )
+
+    def power_on_lattice(self, ratio: Fraction, step: float, *, upwards: bool = True) -> Law | None:
+        """`power` of the law that has this density, renormalised, on the multiples of a step; None where it is not known."""
+        return None
+
     def max_loss(self, shift: float) -> float:
         """sup over x of log f(x)/f(x - shift): the pure epsilon, infinite where there is none."""
         return math.inf
+
+    def exact_max_loss(self, shift: float) -> Fraction | None:
+        """`max_loss` as an exact number, where the parameters give one; None where it is known in floats only."""
+        return None
+
+    def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
+        """All losses as a list, `reach` times as far as the law's own table goes; None where they form a continuum, or cannot be listed."""
+        return None
 
     def atoms(self, shift: float) -> tuple[float, ...]:
         """Positive values that the privacy loss takes with a probability of their own, the weightiest first."""

@@ -1,27 +1,29 @@
-"""Noise that lives on a lattice, analysed by its own sums."""
+"""Laws that live on a lattice, analysed by their own sums."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
-from hush.noise.contract import Law
+from hush.noise.contract import Law, LossTerms
 from hush.noise.family import Family, Reference
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.log_concave import LogConcave
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.numerics.twofold import Twofold
 
 __all__ = ["FAMILY", "Discrete"]
 
 Array = NDArray[np.float64]
+_FURTHEST_TERM = 2e7  # points; sums of more take too long
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,19 @@ class Discrete(Lattice):
         on = np.isfinite(here.hi)
         return loss[on], mass[on]
 
+    def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
+        """Every lattice point up to `reach` times the table's length; the weights have a formula beyond it."""
+        n, far = self.steps_in(shift), reach * self.points
+        if far > _FURTHEST_TERM:
+            return None
+        k = np.arange(-far, far + n + 1.0)
+        here, there = self.log_weights(np.abs(k)), self.log_weights(np.abs(k - n))
+        inside = np.isfinite(here.hi)
+        beyond = np.isneginf(there.hi)
+        with np.errstate(invalid="ignore"):
+            loss = np.where(beyond, np.inf, (here - there.where(~beyond, 0.0)).value())
+        return LossTerms((here.value() - math.log(self.total_weight))[inside], loss[inside], complete=False, relative_error=1e-13)
+
     @property
     def subgaussian_proxy(self) -> float:
         """sigma^2 for the discrete Gaussian (Canonne, Kamath and Steinke 2020, Lemma 25); none is claimed for others."""
@@ -108,6 +123,24 @@ class Discrete(Lattice):
 
     def scaled(self, k: float) -> Discrete:
         return Discrete(self.noise.scaled(k), self.step * positive("k", k))
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
+        found = self.noise.power_on_lattice(ratio, self.step, upwards=upwards)
+        return super().power(ratio, upwards=upwards) if found is None else found
+
+    def widened(self, k: float) -> Discrete:
+        return Discrete(self.noise.scaled(k), self.step)
+
+    def plain(self) -> Discrete:
+        inner = self.noise.plain()
+        return self if inner is self.noise else Discrete(inner, self.step)
+
+    def exact_max_loss(self, shift: float) -> Fraction | None:
+        """That of the continuous law, for the whole steps that the shift stands for."""
+        steps = round(Fraction(shift) / Fraction(self.step))
+        most = max(Fraction(shift), steps * Fraction(self.step))
+        exact = self.noise.exact_max_loss(shift)
+        return None if exact is None else exact * most / Fraction(shift)
 
     def atoms(self, shift: float) -> tuple[float, ...]:
         """Of a discrete Laplace law those of its continuous one; other lattices have too many to align with."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from scipy.special import gammainc, gammaln, kve, log_ndtr
 
 from hush.errors import epsilons, positive, reject
 from hush.noise.contract import Law, Region
+from hush.noise.divisible import shape_of
 from hush.noise.family import Family
 from hush.noise.gamma_difference_tail import tail
 from hush.noise.laplace import Laplace
@@ -187,6 +189,9 @@ class GammaDifference(Law):
 
     def scaled(self, k: float) -> GammaDifference:
         return self._scaled_by(k, "scale")
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
+        return GammaDifference(shape_of(Fraction(self.shape) * ratio, upwards=upwards), self.scale).plain()
 
     # -- privacy -------------------------------------------------------------------------------------------------------
 

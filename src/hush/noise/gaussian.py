@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
+from hush.noise.divisible import scale_of
 from hush.noise.family import Family, Reference, Request
 from hush.noise.gaussian_tailed import GaussianTailed
 from hush.numerics.ball import Tail, normal_tail
+from hush.numerics.rounding import FEW_ROUNDINGS
 
 __all__ = ["FAMILY", "Gaussian", "gaussian_noise"]
 
@@ -56,6 +59,13 @@ class Gaussian(GaussianTailed):
 
     def scaled(self, k: float) -> Gaussian:
         return self._scaled_by(k, "sigma")
+
+    @property
+    def stability(self) -> tuple[float, float]:
+        return 2.0, self.sigma / math.sqrt(2.0)
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Gaussian:
+        return Gaussian(scale_of(self.sigma * float(ratio) ** 0.5, FEW_ROUNDINGS, upwards=upwards))
 
 
 def gaussian_noise(request: Request) -> Law:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
+from hush.noise.divisible import shape_of
 from hush.noise.family import Family, Reference, Request
 from hush.noise.log_concave import LogConcave
 from hush.numerics.ball import Tail
@@ -73,8 +75,25 @@ class Laplace(LogConcave):
     def max_loss(self, shift: float) -> float:
         return positive("shift", shift) / self.scale
 
+    def exact_max_loss(self, shift: float) -> Fraction | None:
+        return Fraction(shift) / Fraction(self.scale)
+
     def scaled(self, k: float) -> Laplace:
         return self._scaled_by(k, "scale")
+
+    @property
+    def memoryless(self) -> float:
+        return self.scale
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
+        from hush.noise.gamma_difference import GammaDifference  # which is made of this law
+
+        return GammaDifference(shape_of(ratio, upwards=upwards), self.scale)
+
+    def power_on_lattice(self, ratio: Fraction, step: float, *, upwards: bool = True) -> Law:
+        from hush.noise.polya_difference import PolyaDifference
+
+        return PolyaDifference(shape_of(ratio, upwards=upwards), self.scale, step)
 
 
 def laplace_noise(request: Request) -> Law:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified, Unsupported, epsilons, positive, probabilities, reals, reject
-from hush.noise.contract import Law, Region
+from hush.noise.contract import Law, LossTerms, Region
 from hush.numerics.bracket import unwrap
 
 __all__ = ["MOST_POINTS", "Lattice"]
@@ -144,6 +144,15 @@ class Lattice(Law):
                 f"answers on a lattice of step {self.step!r} move by whole steps, not by {shift!r}; write sensitivity={enough!r}."
             )
         return n
+
+    def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
+        """Every point of the table; a table does not reach further than it does."""
+        if reach > 1.0:
+            return None
+        n = self.steps_in(shift)
+        k = np.arange(1.0 - self.points, self.points + n)
+        here, there = self.log_mass(np.abs(k)), self.log_mass(np.abs(k - n))
+        return LossTerms(here, here - there, complete=False, relative_error=1e-11)
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)

@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified, Unsupported, positive
+from hush.noise.divisible import shape_of
 from hush.noise.family import Counts, Family
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.numerics.ball import Ball, flint_module
-from hush.numerics.figure import rounded_up
 from hush.numerics.quadrature import gauss
+from hush.numerics.rounding import rounded_up
 
 __all__ = ["FAMILY", "PolyaDifference"]
 
@@ -199,6 +201,9 @@ class PolyaDifference(Lattice):
 
     def scaled(self, k: float) -> PolyaDifference:
         return self._scaled_by(k, "scale", "step")
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> PolyaDifference:
+        return PolyaDifference(shape_of(Fraction(self.shape) * ratio, upwards=upwards), self.scale, self.step)
 
     def max_loss(self, shift: float) -> float:
         n = self.steps_in(shift)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law, Region
+from hush.noise.divisible import scale_of
 from hush.noise.family import Counts, Family, Reference, Request
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.numerics.ball import Ball, flint_module, precision
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import FEW_ROUNDINGS, rounded_down, rounded_up
 
 __all__ = ["FAMILY", "Skellam"]
 
@@ -160,6 +162,12 @@ class Skellam(Lattice):
 
     def scaled(self, k: float) -> Skellam:
         return self._scaled_by(k, "sigma", "step")
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Skellam:
+        return Skellam(scale_of(self.sigma * float(ratio) ** 0.5, FEW_ROUNDINGS, upwards=upwards), self.step)
+
+    def widened(self, k: float) -> Skellam:
+        return Skellam(self.sigma * k, self.step)
 
 
 def _noise(request: Request) -> Law:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,12 +19,14 @@ from numpy.typing import NDArray
 
 from hush.errors import epsilons, positive, reals, reject, within
 from hush.noise.contract import Law, Region
+from hush.noise.divisible import scale_of
 from hush.noise.family import Family, Reference, Shape, TwoUniforms
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable_density import law
 from hush.noise.stable_exact import tail, two_uniforms
 from hush.noise.stable_loss import information, largest_loss, loss, nodes_between, peak_of_score, root
 from hush.numerics.bracket import unwrap
+from hush.numerics.rounding import ELEMENTARY
 
 __all__ = ["FAMILY", "Stable"]
 
@@ -119,6 +122,13 @@ class Stable(Law):
 
     def scaled(self, k: float) -> Stable:
         return self._scaled_by(k, "gamma")
+
+    @property
+    def stability(self) -> tuple[float, float]:
+        return self.alpha, self.gamma
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Stable:
+        return Stable(self.alpha, scale_of(self.gamma * float(ratio) ** (1.0 / self.alpha), ELEMENTARY, upwards=upwards))
 
     def sup_score(self) -> float:
         """sup |p'/p|, rounded up: the slope of max_loss at shift 0, infinite at alpha = 2.

@@ -15,7 +15,7 @@ from hush.noise.contract import Law
 from hush.noise.family import Family, Reference, Request
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
 from hush.numerics.ball import Ball, Tail, flint_module
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 
 __all__ = ["FAMILY", "Staircase", "least_mean_abs_gamma", "least_variance_gamma"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import epsilons, positive, reject
-from hush.noise.contract import Law, Region
+from hush.noise.contract import Law, LossTerms, Region
 
 __all__ = ["MOST_PIECES", "Pieces", "Steps"]
 
@@ -79,6 +79,12 @@ class Steps(Law):
                 # a plain sum along the row, so that a number does not depend on its company (a matrix product's order does)
                 total[start : start + chunk] = np.sum(-np.expm1(below) * mass, axis=1)
         return total.reshape(epsilon.shape)
+
+    def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
+        pieces = self.pieces(positive("shift", shift))
+        mass = pieces.mass
+        held = mass > 0.0
+        return LossTerms(np.log(mass[held]), pieces.loss[held], complete=True, relative_error=1e-13)
 
     def max_loss(self, shift: float) -> float:
         pieces = self.pieces(positive("shift", shift))

@@ -46,7 +46,7 @@ def reference(name: str) -> Reference:
     """What is known of a dotted name.
 
     >>> reference("hush.delta").source, reference("hush.delta").page
-    ('hush/privacy/vector.py', 'api/privacy.md')
+    ('hush/privacy/compose.py', 'api/privacy.md')
     """
     found = _found(name)
     inner = getattr(found, "fget", None) or getattr(found, "func", None) or found  # properties, cached or not

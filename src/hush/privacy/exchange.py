@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from hush.errors import needs, positive, reject
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import FOREIGN, up
 from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.loss import Reversed, discretise
 
-__all__ = ["Imported", "from_dp_accounting", "to_dp_accounting"]
+__all__ = ["Imported", "from_dp_accounting", "to_dp_accounting", "whole_pair"]
 
 Array = NDArray[np.float64]
 
@@ -33,6 +34,15 @@ class _Whole(Mirrored):
     def _forward(self, epsilon: Array) -> Bracket:
         return self.curve._forward(epsilon)
 
+    @property
+    def pure_epsilon(self) -> float:
+        return self.curve.pure_epsilon
+
+
+def whole_pair(curve: Curve) -> Any:
+    """The curve as a part of a composition: itself where it is a pair, else one symmetric pair with that curve."""
+    return curve if hasattr(curve, "forward") else _Whole(curve)
+
 
 def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     """The curve as their PrivacyLossDistribution on a grid of the given step: pessimistic, so their answers stay upper bounds.
@@ -49,7 +59,7 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     if not isinstance(curve, Curve):
         raise reject("curve", curve, "a privacy curve", "write to_dp_accounting(hush.curve(noise))")
     step, peer = positive("step", step), _peer()
-    pair: Any = curve if hasattr(curve, "forward") else _Whole(curve)
+    pair = whole_pair(curve)
     ways = (pair,) if pair.symmetric else (pair, Reversed(pair))
     rows = []
     for way in ways:
@@ -74,7 +84,7 @@ class Imported(Mirrored):
     def _forward(self, epsilon: Array) -> Bracket:
         flat = np.minimum(np.asarray(epsilon, dtype=np.float64), 700.0)  # delta falls, so an earlier epsilon is on the safe side
         upper = np.array([float(self.distribution.get_delta_for_epsilon(float(e))) for e in flat.ravel()]).reshape(flat.shape)
-        return Bracket(np.zeros_like(upper), np.clip(upper * (1.0 + 1e-9) + 1e-300, 0.0, 1.0))
+        return Bracket(np.zeros_like(upper), np.clip(up(upper, FOREIGN) + 1e-300, 0.0, 1.0))
 
 
 def from_dp_accounting(distribution: Any) -> Imported:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, NotCertified, Unsupported, positive, whole
 from hush.noise.contract import Law, Noise
-from hush.noise.discrete import Discrete
 from hush.sampling.ball import descriptor
 from hush.sampling.difference import Difference, Table, is_difference
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
@@ -113,8 +112,10 @@ def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
         sample[draws] = way.settle(draws, np.concatenate(words), entropy)
 
 
-def sampler_for(noise: Law, step: float | None = None) -> _Sampler:
-    """The sampler of a noise as given: built, validated and kept for the next call."""
+def sampler_for(noise: Noise, step: float | None = None) -> _Sampler:
+    """The sampler of a law as given: built, validated and kept for the next call."""
+    if not isinstance(noise, Law):
+        raise Unsupported(f"{type(noise).__name__} is drawn jointly, not number by number.")
     return sampler(plain_law(noise), _lattice(noise, step))
 
 
@@ -125,13 +126,13 @@ def law_of(noise: Law, step: float) -> Tails:
 
 def plain_law(noise: Law) -> Law:
     """The simplest noise of exactly this law; a lattice law keeps its step."""
-    return Discrete(noise.noise.plain(), noise.step) if isinstance(noise, Discrete) else noise.plain()
+    return noise.plain()
 
 
 def _lattice(noise: Noise, step: float | None) -> float:
     if not noise.discrete:
         return positive("step", 1.0 if step is None else step, "write step=1.0")
-    own: float = noise.step  # type: ignore[attr-defined]
+    own: float = noise.step
     if step is not None and positive("step", step) != own:
         raise Unsupported(f"{noise} lives on its own lattice; write step={own!r} or leave step out.")
     return own

@@ -11,8 +11,8 @@ from hush.mechanism import Mechanism
 from hush.noise import gaussian, laplace
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
+from hush.privacy.compose import curve as curve_of
 from hush.privacy.curve import Curve
-from hush.privacy.vector import curve as curve_of
 
 __all__ = ["budget", "curves", "named", "noises"]
 

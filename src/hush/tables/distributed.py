@@ -1,4 +1,4 @@
-"""Law where the groups are: on Spark's executors, for groups found privately, which may be too many for the driver.
+"""Noise where the groups are: on Spark's executors, for groups found privately, which may be too many for the driver.
 
 A task may run twice (a retry, a speculative copy, a frame computed again), and fresh noise each time would be a
 second release. So the bits of a group's noise are a function of a secret of this release and of the group's own key:
@@ -12,14 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import HushError
-from hush.mechanism import Mechanism
+from hush.ledger.payment import Draws
 from hush.sampling.entropy import NamedBits
 from hush.tables.arrow import arrow
 from hush.tables.engine import WITHHELD
@@ -39,9 +39,10 @@ def group_names(keys: list[Any], secret: bytes) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
 
-def noise_by_name(column: NDArray[np.int64], made: Mechanism, names: NDArray[np.uint64], secret: bytes) -> NDArray[np.float64]:
+def noise_by_name(column: NDArray[np.int64], draws: Draws, names: NDArray[np.uint64], secret: bytes) -> NDArray[np.float64]:
     """A column with its noise, each cell's bits by its group's name; the secret is the column's own."""
-    steps = made.noisy_from(NamedBits(secret, names), made.on_lattice(column))
+    made = draws.mechanism
+    steps = draws.add_from(NamedBits(secret, names), made.on_lattice(column))
     return steps.astype(np.float64) * made.step
 
 
@@ -50,10 +51,12 @@ def _secrets(secret: bytes, columns: list[str]) -> dict[str, bytes]:
     return {name: hashlib.blake2b(b"column " + name.encode(), key=secret, digest_size=64).digest() for name in columns}
 
 
-def noise_in_batches(keys: tuple[str, ...], spent: Spending, recipe: Recipe, secret: bytes) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def noise_in_batches(
+    keys: tuple[str, ...], spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, secret: bytes
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What an executor does to its batches: add noise, keep the groups above the threshold, make answers of them."""
-    mechanisms, units, threshold, shared = spent.mechanisms, spent.units, spent.threshold, dict(spent.shared)
-    secrets = _secrets(secret, list(mechanisms))
+    columns_of, units, threshold, shared = list(spent.mechanisms), spent.units, spent.threshold, dict(spent.shared)
+    secrets, paid = _secrets(secret, columns_of), dict(draws)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         pa = arrow()
@@ -61,12 +64,12 @@ def noise_in_batches(keys: tuple[str, ...], spent: Spending, recipe: Recipe, sec
             held = pa.RecordBatch.from_arrays([batch.column(i) for i in range(len(keys))], names=list(keys))
             names = group_names(held.columns, secret)
             columns: dict[str, NDArray[np.float64]] = {}
-            for i, (name, made) in enumerate(mechanisms.items(), len(keys)):
+            for i, name in enumerate(columns_of, len(keys)):
                 if name in shared:
                     columns[name] = columns[shared[name]]
                     continue
                 exact = batch.column(i).to_numpy(zero_copy_only=False).astype(np.int64)
-                columns[name] = noise_by_name(exact, made, names, secrets[name])
+                columns[name] = noise_by_name(exact, paid[name], names, secrets[name])
             shown = np.flatnonzero(columns[units] >= threshold) if units and threshold else np.arange(batch.num_rows)
             answers = answer_table(recipe, held.take(pa.array(shown)), {name: column[shown] for name, column in columns.items()})
             yield from answers.rename_columns(plain_names(answers.column_names)).combine_chunks().to_batches()
@@ -74,11 +77,11 @@ def noise_in_batches(keys: tuple[str, ...], spent: Spending, recipe: Recipe, sec
     return work
 
 
-def write_on_executors(aggregates: Aggregates, spent: Spending, recipe: Recipe, path: str) -> None:
+def write_on_executors(aggregates: Aggregates, spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, path: str) -> None:
     """Answers of the shown groups, written by the executors; the secret lives as long as this call."""
     from hush.tables.spark import write_in_batches
 
-    work = noise_in_batches(aggregates.keys, spent, recipe, os.urandom(64))
+    work = noise_in_batches(aggregates.keys, spent, draws, recipe, os.urandom(64))
     ends = [f"{name}{end}" for name in recipe.names for end in ("", "_low", "_high")]
     backend, failed = aggregates.query.table.source.backend, False
     try:

@@ -59,7 +59,7 @@ def numbers(column: Any) -> Array:
 
 def half_width(made: Mechanism, level: float) -> float:
     """The w with P(|noise| <= w) >= level, in steps of the grid."""
-    return Error(made.noise, made.step, rounded=False).half_width(level)
+    return Error(made.noise.marginal, made.step, rounded=False).half_width(level)
 
 
 # -- one column ----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 One row of each unit is counted in a bin, on either side of zero. Bins are between powers of two from 2^-40 to 2^64,
 between every fourth power out to 2^-104 and 2^128, and coarser out to 2^-424 and 2^448. Dates are counted by year from
-1900 to 2100, by decade or century outside. Law is added; bins that rise above the noise are kept, and the range that
+1900 to 2100, by decade or century outside. Noise is added; bins that rise above the noise are kept, and the range that
 holds all but half a percent of them at either end is taken, rounded outwards to the bins' edges. Where no bin rises
 above the noise, or values lie beyond 2^448, no range is found: the answer is then unknown, and says so.
 
@@ -70,7 +70,7 @@ def bounds_from(query: Query, spent: Spending, released: Mapping[str, Any]) -> d
     for measure in query.measures:
         counts = measure.answer(released)[0]
         made = spent.mechanisms[measure.bin_columns[0]]
-        noise = Error(made.noise, made.step, rounded=False).half_width(_CLEAR)
+        noise = Error(made.noise.marginal, made.step, rounded=False).half_width(_CLEAR)
         edges = [first for first, _ in measure.labels] + [measure.labels[-1][1]]
         found[measure.name] = _range(np.where(counts > noise, counts, 0.0), edges)
     return found

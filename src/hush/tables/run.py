@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
+from hush.ledger.payment import Draws, Payment, pay
 from hush.noise.catalogue import plain_values
+from hush.privacy.charge import Budget
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow
 from hush.tables.destination import must_be_writable
@@ -40,18 +42,19 @@ __all__ = ["Request", "noisy_columns"]
 _ROW_GROUP = 65_536  # shown groups in a row group of a file
 
 
-def noisy_columns(columns: Mapping[str, Any], spent: Spending) -> dict[str, NDArray[np.float64]]:
+def noisy_columns(columns: Mapping[str, Any], spent: Spending, draws: Mapping[str, Draws]) -> dict[str, NDArray[np.float64]]:
     """Those integer columns that the noise is for, with it, in grid steps. Always float64: a type that depends on how
     large the numbers are would tell of hidden ones.
     """
     alike: dict[int, list[str]] = {}
-    for name, made in spent.mechanisms.items():
-        if name in columns and name not in spent.shared:
-            alike.setdefault(id(made), []).append(name)
+    for name, paid in draws.items():
+        if name in columns:
+            alike.setdefault(id(paid.mechanism), []).append(name)
     out: dict[str, NDArray[np.float64]] = {}
     for names in alike.values():  # columns of one law are drawn for in one call
-        made = spent.mechanisms[names[0]]
-        steps = made.noisy(made.on_lattice(np.stack([np.asarray(columns[name], dtype=np.int64) for name in names])))
+        paid = draws[names[0]]
+        made = paid.mechanism
+        steps = paid.add(made.on_lattice(np.stack([np.asarray(columns[name], dtype=np.int64) for name in names])))
         out |= dict(zip(names, steps.astype(np.float64) * made.step, strict=True))
     return {name: out[spent.shared.get(name, name)] for name in spent.mechanisms if name in columns}
 
@@ -86,16 +89,16 @@ class Request:
         exact, beside = self._exact(self.query), self._exact_limits()
         if self.query.search is not None:
             exact = self._exact(self.query.search)
-        charged = self._charge()
+        payment = self._pay()
         settled, found = self, None
         if self.query.search is not None:
-            settled, found = self._bounded(exact)
+            settled, found = self._bounded(exact, payment)
             exact, beside = settled._exact(settled.query), settled._exact_limits()
         self.progress("drawing noise")
-        keys, released = settled._noisy(exact)
+        keys, released = settled._noisy(exact, settled.spent.open(payment, "answers"))
         recipe = Recipe.of(settled.query, settled.spent, self.level)
         noisy = arrow().table({name: arrow().array(column) for name, column in released.items()})
-        receipt = settled._receipt(charged, found, beside) | {"groups": keys.num_rows}
+        receipt = settled._receipt(payment, found, beside) | {"groups": keys.num_rows}
         return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names)
 
     def write(self, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -106,17 +109,18 @@ class Request:
         self.progress("charging the ledger")
         magnitudes = self._exact(self.query.search) if self.query.search is not None else None
         with nullcontext() if on_executors else _part_of(Path(path)) as part:
-            charged = self._charge()
-            settled, found = (self, None) if magnitudes is None else self._bounded(magnitudes)
+            payment = self._pay()
+            settled, found = (self, None) if magnitudes is None else self._bounded(magnitudes, payment)
             self.progress("aggregating, adding noise and writing")
-            receipt = settled._receipt(charged, found, settled._exact_limits())
+            receipt = settled._receipt(payment, found, settled._exact_limits())
+            draws = settled.spent.open(payment, "answers")
             recipe = Recipe.of(settled.query, settled.spent, self.level)
             aggregates = settled.query.aggregates(**self.options)
             if part is None:
-                write_on_executors(aggregates, settled.spent, recipe, str(path))
+                write_on_executors(aggregates, settled.spent, draws, recipe, str(path))
                 Path(path, "_hush_receipt.json").write_text(json.dumps(receipt))
             else:
-                settled._stream(aggregates, recipe, part, receipt)
+                settled._stream(aggregates, recipe, draws, part, receipt)
                 os.replace(part, path)
         return receipt
 
@@ -142,62 +146,65 @@ class Request:
         asked = left_out(self.query) if self.shares.limits is not None else None
         return None if asked is None else (asked, self._exact(asked.query))
 
-    def _charge(self) -> dict[str, Any] | None:
-        if self.ledger is None:
-            return None
-        parts = [part for spent in (self.spent, self.shares.bounds, self.shares.limits) if spent for part in spent.parts]
+    def _pay(self) -> Payment:
+        questions = [spent for spent in (self.spent, self.shares.bounds, self.shares.limits) if spent]
         # parts keep the pair asked for, because it is the sum of theirs; their composition on a grid may say a little more than that
-        asked = {"epsilon": self.shares.epsilon, "delta": self.shares.delta} if self.shares.bounds is None else {}
-        entry = self.ledger.spend(parts, label=self.label, extra_delta=self.spent.key_delta, **asked)
-        self.ledger.bind(self.query.table.fingerprint)  # not before: a refused request must not tie the ledger to its table
-        name = str(self.ledger.path) if self.ledger.path is not None else "a ledger in memory"
-        return {"ledger": name, "number": entry.number, "label": self.label}
+        budget = Budget(self.shares.epsilon, self.shares.delta) if self.shares.bounds is None else None
+        return pay(
+            self.ledger,
+            [spent.charge for spent in questions],
+            label=self.label,
+            extra_delta=self.spent.key_delta,
+            budget=budget,
+            source=self.query.table.fingerprint,
+        )
 
-    def _bounded(self, magnitudes: Any) -> tuple[Request, dict[str, tuple[Any, Any] | None]]:
+    def _bounded(self, magnitudes: Any, payment: Payment) -> tuple[Request, dict[str, tuple[Any, Any] | None]]:
         """The same request with the bounds that the noisy magnitudes give."""
         search, spent = self.query.search, self.shares.bounds
         assert search is not None and spent is not None
-        found = bounds_from(search, spent, noisy_columns(_columns_of(magnitudes, spent.mechanisms), spent))
+        found = bounds_from(search, spent, noisy_columns(_columns_of(magnitudes, spent.mechanisms), spent, spent.open(payment, "bounds")))
         query = self.query.with_bounds(found)
         if query.sensitivity.l0 > self.spent.reach.l0:
             raise NotCertified("the bounds found would let a unit reach further than was charged for; nothing was released.")
         return replace(self, query=query, spent=replace(self.spent, reach=query.sensitivity)), found
 
-    def _noisy(self, exact: Any) -> tuple[Any, dict[str, NDArray[np.float64]]]:
+    def _noisy(self, exact: Any, draws: Mapping[str, Draws]) -> tuple[Any, dict[str, NDArray[np.float64]]]:
         """Keys and noisy columns of the groups to show."""
         spent, columns = self.spent, exact.schema.names
         keys = exact.select([name for name in self.query.grouping.names if name in columns])
-        released = noisy_columns(_columns_of(exact, spent.mechanisms), spent)
+        released = noisy_columns(_columns_of(exact, spent.mechanisms), spent, draws)
         if spent.threshold is None or spent.units is None:
             return keys, released
         shown = np.flatnonzero(released[spent.units] >= spent.threshold)
         return keys.take(arrow().array(shown)), {name: column[shown] for name, column in released.items()}
 
-    def _stream(self, aggregates: Aggregates, recipe: Recipe, part: Path, receipt: dict[str, Any]) -> None:
+    def _stream(self, aggregates: Aggregates, recipe: Recipe, draws: Mapping[str, Draws], part: Path, receipt: dict[str, Any]) -> None:
         """Batch by batch into a file. Row groups hold shown groups only, a fixed number each: where the engine's
         batches began and ended would tell of groups that are not shown.
         """
         import pyarrow.parquet
 
-        note, held = {"hush": json.dumps(receipt)}, self._answers(recipe, aggregates.empty())
+        note, held = {"hush": json.dumps(receipt)}, self._answers(recipe, aggregates.empty(), draws)
         with pyarrow.parquet.ParquetWriter(part, held.schema.with_metadata(note)) as writer:
             for batch in aggregates.batches():
-                held = arrow().concat_tables([held, self._answers(recipe, arrow().Table.from_batches([batch]))])
+                held = arrow().concat_tables([held, self._answers(recipe, arrow().Table.from_batches([batch]), draws)])
                 while held.num_rows >= _ROW_GROUP:
                     writer.write_table(held.slice(0, _ROW_GROUP).combine_chunks().replace_schema_metadata(note))
                     held = held.slice(_ROW_GROUP)
             writer.write_table(held.combine_chunks().replace_schema_metadata(note))
 
-    def _answers(self, recipe: Recipe, exact: Any) -> Any:
-        return answer_table(recipe, *self._noisy(exact))
+    def _answers(self, recipe: Recipe, exact: Any, draws: Mapping[str, Draws]) -> Any:
+        return answer_table(recipe, *self._noisy(exact, draws))
 
-    def _receipt(self, charged: Any, found: Mapping[str, Any] | None, beside: tuple[LeftOut, Any] | None) -> dict[str, Any]:
-        receipt = receipt_of(self.query, self.spent, self.shares, self.level, charged)
+    def _receipt(self, payment: Payment, found: Mapping[str, Any] | None, beside: tuple[LeftOut, Any] | None) -> dict[str, Any]:
+        receipt = receipt_of(self.query, self.spent, self.shares, self.level, payment.receipt)
         if found is not None:
             receipt["bounds_found"] = {name: None if ends is None else [_plain_end(end) for end in ends] for name, ends in found.items()}
         if beside is not None and self.shares.limits is not None:
             (asked, exact), spent = beside, self.shares.limits
-            released = noisy_columns(_columns_of(exact, asked.query.sensitivity.columns), spent)
+            draws = spent.open(payment, "limits")
+            released = noisy_columns(_columns_of(exact, asked.query.sensitivity.columns), spent, draws)
             receipt["left_out"] = asked.told(released, spent.mechanisms, self.level)
         return receipt
 

@@ -22,11 +22,12 @@ import numpy as np
 
 from hush.calibrate import Plan, calibrate
 from hush.errors import InvalidParameter, NotCertified, budgets, deltas, positive, within
+from hush.ledger.payment import Draws, Payment
 from hush.mechanism import Mechanism
 from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.laplace import Laplace
-from hush.noise.lattice import Lattice
+from hush.privacy.charge import Charge
 from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
 from hush.tables.reach import Reach
@@ -77,7 +78,7 @@ class Spending:
         """Every column's own noise, on a lattice that holds the whole numbers."""
         made: dict[str, Mechanism] = {}
         for part in self.reach.parts:
-            own = _scaled(self.noise, part.linf / self.weights.get(part.aggregate, 1.0), part.linf)
+            own = _scaled(self.charge, self.noise, part.linf / self.weights.get(part.aggregate, 1.0), part.linf)
             for column in part.columns:
                 made[column] = made.get(self.shared.get(column, column), own)
         return made
@@ -88,17 +89,21 @@ class Spending:
         if self.units is None:
             return None
         made = self.mechanisms[self.units]
-        law = law_of(made.noise, made.step)
+        law = law_of(made.noise.marginal, made.step)
         allowed = 2.0 * self.key_delta / self.reach.groups * (1.0 - 2.0 * law.slack)  # T_m = P(|K| > m) is twice one tail
         steps = float(law.guess(np.array(min(allowed, 0.5))))
         while float(law.at(np.array(steps))) > allowed:
             steps += 1.0
         return 1.0 + (steps + 1.0) * made.step
 
+    def open(self, payment: Payment, what: str) -> dict[str, Draws]:
+        """Every column's paid draws; `what` tells this question's columns from those of the questions beside it."""
+        return {name: payment.open(made, part=f"{what}: {name}") for name, made in self.mechanisms.items() if name not in self.shared}
+
     @property
-    def parts(self) -> list[tuple[Law, Sensitivity, int]]:
-        """What a ledger is charged."""
-        return [(self.noise, self.plan.sensitivity, 1)]
+    def charge(self) -> Charge:
+        """What a ledger is charged for all columns together."""
+        return Charge(self.noise, self.plan.sensitivity)
 
 
 @dataclass(frozen=True)
@@ -114,14 +119,16 @@ class Shares:
     limits: Spending | None = None
 
 
-def _scaled(noise: Law, factor: float, bound: int) -> Mechanism:
-    if isinstance(noise, Lattice):
+def _scaled(charge: Charge, noise: Law, factor: float, bound: int) -> Mechanism:
+    """One column's share of the charge: noise and bound enlarged by the same factor."""
+    moves = Sensitivity(linf=float(bound), l0=1)
+    if noise.discrete:
         if factor != 1.0:
             raise NotCertified("noise on the integers was calibrated for columns that move by 1; nothing was spent.")
-        return Mechanism(noise, Sensitivity(linf=float(bound)), noise.step, integers=True)
+        return Mechanism(noise, moves, noise.step, integers=True, part_of=charge)
     own = noise.scaled(factor * _SAFE)
     fine = max(float(np.asarray(own.isf(0.25))) / 16.0, bound * 2.0**-30)  # finer steps would leave too little room for sums
-    return Mechanism(own, Sensitivity(linf=float(bound)), min(1.0, float(2.0 ** np.floor(np.log2(fine)))), integers=True)
+    return Mechanism(own, moves, min(1.0, float(2.0 ** np.floor(np.log2(fine)))), integers=True, part_of=charge)
 
 
 def spending(

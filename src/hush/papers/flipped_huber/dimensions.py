@@ -9,7 +9,7 @@ from hush.noise.laplace import Laplace
 from hush.papers.crossing import crossing
 from hush.papers.flipped_huber.optimum import at_variance, best, box, by_theorem8, decibels, least_delta, sufficient
 from hush.papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
-from hush.privacy.vector import delta
+from hush.privacy.compose import delta
 
 __all__ = ["figure_4", "motivation"]
 

@@ -12,7 +12,9 @@ from hush.noise.laplace import Laplace
 from hush.papers.flipped_huber.optimum import best
 from hush.papers.flipped_huber.table3 import PUBLISHED, stored_run
 from hush.papers.item import NOT_REPRODUCIBLE, Comparison, Context, Figure, Grid, Item, claim, compare, line
-from hush.privacy.renyi import flipped_huber_theorem9, renyi, zcdp_to_epsilon
+from hush.privacy.compose import renyi
+from hush.privacy.conversion import zcdp_to_epsilon
+from hush.privacy.paper_bounds import flipped_huber_theorem9
 
 __all__ = ["composition", "less", "percentages", "table_3"]
 
@@ -76,21 +78,21 @@ def _theorem_9() -> tuple[Comparison, ...]:
             "<= 1",
             ratio,
             holds=ratio <= 1.0,
-            function="hush.privacy.renyi.flipped_huber_theorem9",
+            function="hush.privacy.paper_bounds.flipped_huber_theorem9",
         ),
         claim(
             "Theorem 9: xi at alpha = 2, gamma = 1",
             "R/(2 gamma^2) = 1.5",
             xi,
             holds=math.isclose(xi, 1.5, rel_tol=1e-12),
-            function="hush.privacy.renyi.flipped_huber_theorem9",
+            function="hush.privacy.paper_bounds.flipped_huber_theorem9",
         ),
         claim(
             "Theorem 9: eta at alpha = 2, gamma = 1",
             "Delta^2/(2 gamma^2) = 0.5",
             eta,
             holds=math.isclose(eta, 0.5, rel_tol=1e-12),
-            function="hush.privacy.renyi.flipped_huber_theorem9",
+            function="hush.privacy.paper_bounds.flipped_huber_theorem9",
         ),
     )
 

@@ -16,7 +16,7 @@ from hush.papers.crossing import crossing
 from hush.papers.flipped_huber import printed
 from hush.papers.flipped_huber.optimum import best, box
 from hush.papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
-from hush.privacy.vector import delta
+from hush.privacy.compose import delta
 
 __all__ = ["conditions", "figure_5", "figure_6", "figure_7"]
 

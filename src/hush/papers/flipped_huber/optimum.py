@@ -17,7 +17,7 @@ from hush.numerics.bracket import Bracket
 from hush.papers.crossing import crossing
 from hush.papers.flipped_huber.printed import theorem8
 from hush.papers.osgt.setting import in_box
-from hush.privacy.vector import delta
+from hush.privacy.compose import delta
 from hush.sensitivity import Sensitivity
 
 __all__ = ["at_variance", "best", "box", "by_theorem8", "decibels", "floor", "least_delta", "osgt_in_box", "sufficient"]

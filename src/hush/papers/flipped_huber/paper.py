@@ -16,7 +16,7 @@ __all__ = ["PAPER"]
 PAPER = Paper(
     "flipped_huber",
     "Flipped Huber: Laplace centre, Gaussian tails",
-    "G. Muthukrishnan and S. Kalyani, Grafting Laplace and Gaussian Distributions: A New Law Mechanism for Differential Privacy.",
+    "G. Muthukrishnan and S. Kalyani, Grafting Laplace and Gaussian Distributions: A New Noise Mechanism for Differential Privacy.",
     (
         figure_1,
         figure_2,

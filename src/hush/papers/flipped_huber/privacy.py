@@ -12,7 +12,7 @@ from hush.papers.crossing import crossing
 from hush.papers.flipped_huber import printed
 from hush.papers.flipped_huber.optimum import best, box, sufficient
 from hush.papers.item import Comparison, Context, Figure, Grid, Item, claim, line
-from hush.privacy.vector import delta
+from hush.privacy.compose import delta
 
 __all__ = ["better_than_gaussian", "lemmas", "table_1"]
 
@@ -206,7 +206,7 @@ def _theorem_8() -> tuple[Comparison, ...]:
             "-",
             least,
             holds=half <= 1.0,
-            function="hush.privacy.bounds.FlippedHuberTheorem8",
+            function="hush.privacy.paper_bounds.FlippedHuberTheorem8",
             why="It is not printed. For bounds on norms alone the theorem needs at least 1 here. Where that fails its bound does not "
             "grow with the move: at "
             f"alpha = 2, gamma = 8, epsilon = 0.05, where it is {_room(noise, e, 1):.2g}, half the move has {half:.3g} times the bound of "

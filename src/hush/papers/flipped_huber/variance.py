@@ -10,7 +10,7 @@ from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.osgt import OSGT
 from hush.papers.flipped_huber.optimum import best, decibels, floor, osgt_in_box
 from hush.papers.item import Comparison, Context, Figure, Grid, HeatMap, Item, claim, compare, line
-from hush.privacy.vector import delta
+from hush.privacy.compose import delta
 
 __all__ = ["figure_3a", "figure_3b", "figure_3c", "osgt_redone"]
 

@@ -14,8 +14,7 @@ from hush.noise.osgt import OSGT
 from hush.papers.crossing import crossing
 from hush.papers.item import Context, Figure, Grid, Item, claim, line
 from hush.papers.osgt.setting import EIGHT, FIRST, SECOND, calibrated, named, twin
-from hush.privacy.renyi import renyi
-from hush.privacy.vector import delta
+from hush.privacy.compose import delta, renyi
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.exact import draw
 from hush.sampling.rejection import osgt_by_rejection

@@ -13,8 +13,8 @@ from hush.noise.osgt import OSGT
 from hush.papers.crossing import crossing
 from hush.papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
 from hush.papers.osgt.setting import EIGHT, FIRST, SECOND, named, twin
-from hush.privacy.renyi import osgt_appendix_e, osgt_theorem2, renyi
-from hush.privacy.vector import delta, epsilon
+from hush.privacy.compose import delta, epsilon, renyi
+from hush.privacy.paper_bounds import osgt_appendix_e, osgt_theorem2
 
 __all__ = ["better_beyond", "better_order", "figure_4a", "figure_4b", "figure_5", "renyi_ranges"]
 
@@ -178,7 +178,7 @@ def _theorem_2() -> tuple[Comparison, ...]:
     zeta, nearer = (osgt_theorem2(FIRST, a) - a * rho for a in (1.001, 1.00001))
     tiny = osgt_theorem2(OSGT(1e-9, 1.0), 2.0) / renyi(Gaussian(1.0), 2.0)
     late = (osgt_theorem2(FIRST, 1e6) - 1e6 * rho) / (1e6 * rho)
-    name = "hush.privacy.renyi.osgt_theorem2"
+    name = "hush.privacy.paper_bounds.osgt_theorem2"
     return (
         claim("(16): exact divergence over the bound, largest over orders 1.1 to 10^4", "<= 1", gap, holds=gap <= 1.0, function=name),
         claim(

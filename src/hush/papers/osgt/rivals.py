@@ -9,7 +9,7 @@ from hush.calibrate import calibrate
 from hush.noise.gaussian import Gaussian
 from hush.papers.item import Context, Figure, Grid, Item, line
 from hush.papers.osgt.setting import calibrated, in_box
-from hush.privacy.vector import delta
+from hush.privacy.compose import delta
 
 __all__ = ["flipped_huber_claims"]
 

@@ -13,7 +13,7 @@ from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.osgt import OSGT
 from hush.papers.crossing import crossing
-from hush.privacy.vector import delta
+from hush.privacy.compose import delta
 from hush.sensitivity import Sensitivity
 
 __all__ = ["EIGHT", "FIRST", "SECOND", "calibrated", "in_box", "named", "twin"]

@@ -15,8 +15,8 @@ from hush.noise.osgt import OSGT
 from hush.papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
 from hush.papers.osgt.privacy import better_beyond
 from hush.papers.osgt.setting import EIGHT, FIRST, SECOND, calibrated, named, twin
-from hush.privacy.renyi import osgt_appendix_e, renyi
-from hush.privacy.vector import delta, epsilon
+from hush.privacy.compose import delta, epsilon, renyi
+from hush.privacy.paper_bounds import osgt_appendix_e
 from hush.sensitivity import Sensitivity
 
 __all__ = ["slide_components", "slide_curves", "slide_densities", "slide_dimensions", "slide_variance"]

@@ -11,8 +11,9 @@ from hush.noise.osgt import OSGT
 from hush.papers.crossing import crossing
 from hush.papers.item import Comparison, Context, Figure, Grid, HeatMap, Item, claim, compare, line
 from hush.papers.osgt.setting import EIGHT, FIRST, named, twin
-from hush.privacy.renyi import best_delta, osgt_appendix_e, osgt_theorem2, rdp_to_delta, renyi
-from hush.privacy.vector import curve, delta
+from hush.privacy.compose import curve, delta, renyi
+from hush.privacy.conversion import best_delta, rdp_to_delta
+from hush.privacy.paper_bounds import osgt_appendix_e, osgt_theorem2
 from hush.sensitivity import Sensitivity
 
 __all__ = ["conjecture", "directions", "figure_6"]
@@ -78,7 +79,7 @@ def _meet() -> float:
 
 def _printed() -> tuple[Comparison, ...]:
     ours, theirs = _bound(0.9), _gaussian_bound(0.9)
-    name = "hush.privacy.renyi.best_delta"
+    name = "hush.privacy.conversion.best_delta"
     off = np.vectorize(lambda a: rdp_to_delta(a, 8.0 * osgt_appendix_e(EIGHT, a), 0.9) - 1.44e-14)
     best = _order_of_bound(0.9)
     low, high = crossing(off, 40.0, best), crossing(off, 150.0, best)
@@ -296,7 +297,7 @@ def directions(context: Context) -> Item:
             "Delta_i = Delta",
             worst,
             holds=worst <= 1.0 + 1e-12,
-            function="hush.privacy.renyi.osgt_appendix_e",
+            function="hush.privacy.paper_bounds.osgt_appendix_e",
             why="Seen in every test, not proved; proved when each coordinate is bounded by Delta.",
         ),
         claim(

@@ -13,7 +13,7 @@ from hush.papers.crossing import crossing
 from hush.papers.item import Comparison, Context, Figure, Grid, Item, Series, claim, compare
 from hush.papers.zhao.amounts import GRID, LABELS, amount
 from hush.papers.zhao.asymptotics import half_sum
-from hush.privacy.renyi import mcdp_to_pdp, rdp_to_epsilon_mironov, tcdp_to_epsilon, zcdp_to_epsilon
+from hush.privacy.conversion import mcdp_to_pdp, rdp_to_epsilon_mironov, tcdp_to_epsilon, zcdp_to_epsilon
 
 __all__ = ["appendix", "section5", "section7"]
 
@@ -149,7 +149,7 @@ def _round_trips() -> list[Comparison]:
     rho = 1.0 / (2.0 * float(amount("zcdp", epsilon, delta)) ** 2)
     order = 1.0 + math.sqrt(-math.log(delta) / rho)
     sigma = float(amount("mcdp", epsilon, delta))
-    where = "hush.privacy.renyi"
+    where = "hush.privacy.conversion"
     found = (
         ("epsilon that zCDP gives back for its amount at (1, 1e-5)", epsilon, zcdp_to_epsilon(rho, delta), "zcdp_to_epsilon"),
         (

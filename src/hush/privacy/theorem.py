@@ -1,0 +1,450 @@
+"""Which theorem covers which noise under which sensitivity: the one registry.
+
+A theorem says when it covers a charge and gives its pairs of laws (for curves and composition), its Renyi divergence, its pure epsilon,
+its sources and its words. Every other room reads this list: no other file decides what is proved. Where several theorems cover a
+charge each of them holds, so the best counts at every epsilon and every order: another true fact never costs privacy.
+
+    theorem       noise                         facts                    result
+    GAUSSIAN      Gaussian                      any                      exact for the l2 bound that follows
+    INDEPENDENT   every other law               numbers that move        l0 full shifts, composed: exact for linf with l0
+    LAPLACE_L1    Laplace                       an l1 bound              one number that takes the whole move: exact for l1
+    STABLE_SCORE  Stable                        an l1 bound              pure epsilon l1 sup|score|
+    OSGT_VECTOR   OSGT                          l2, numbers that move    OSGT paper, Theorem 2
+    HUBER_VECTOR  FlippedHuber, once            l2, numbers that move    FH paper, Theorem 8
+    OWN           a noise with its own `pair`   as the noise says        the noise's own curve
+    SAMPLED       one number on a sample        one shift                Balle, Barthe and Gaboardi 2018
+    IMPORTED      a loss distribution           inside                   as dp_accounting states it
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import Unsupported
+from hush.noise.contract import Law, Noise
+from hush.noise.flipped_huber import FlippedHuber
+from hush.noise.gaussian import Gaussian
+from hush.noise.laplace import Laplace
+from hush.noise.osgt import OSGT
+from hush.noise.stable import Stable
+from hush.numerics.bracket import Bracket
+from hush.privacy.charge import Charge
+from hush.privacy.curve import Curve, Mirrored, OneNumber, PureBound
+from hush.privacy.divergence import gaussian_divergence, laplace_divergence, law_divergence
+from hush.privacy.exchange import Imported, whole_pair
+from hush.privacy.paper_bounds import FlippedHuberTheorem8, OSGTTheorem2, osgt_theorem2
+from hush.sensitivity import Sensitivity
+
+__all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_for", "words"]
+
+Array = NDArray[np.float64]
+#: Pairs of laws, and how often each is composed with itself.
+Pairs = list[tuple[Curve, int]]
+_UP = 1.0 + 1e-15  # one rounding of a product, or of a short sum
+_SAME = 1.0 - 1e-12  # bounds that agree to this share are the same fact
+
+
+def _nothing(charge: Charge, order: float) -> float:
+    return math.inf
+
+
+def _no_pure(charge: Charge) -> Fraction | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem about additive noise.
+
+    covers  does it say something about this charge?
+    pairs   the pairs of laws whose composition bounds the charge, `times` included
+    renyi   the divergence of one release at an order, infinite where the theorem gives none
+    pure    the pure epsilon of one release, exactly where the parameters allow; None where there is none
+    alone   it bounds the whole charge in one go, and cannot be composed with other charges
+    """
+
+    name: str
+    words: str
+    cites: tuple[str, ...]
+    covers: Callable[[Charge], bool]
+    pairs: Callable[[Charge], Pairs]
+    renyi: Callable[[Charge, float], float] = _nothing
+    pure: Callable[[Charge], Fraction | None] = _no_pure
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class AtMost(Mirrored):
+    """A pair that bounds the truth from above only: facts beside it may make the true worst case smaller, so nothing is said from below."""
+
+    whole: Mirrored
+
+    def _forward(self, epsilon: Array) -> Bracket:
+        upper = self.whole._end(epsilon, "upper")
+        return Bracket(np.zeros_like(upper), upper)
+
+    def _end(self, epsilon: Array, end: str) -> Array:
+        return self.whole._end(epsilon, end) if end == "upper" else np.zeros(np.shape(epsilon))
+
+    @property
+    def pure_epsilon(self) -> float:
+        return self.whole.pure_epsilon
+
+    @property
+    def spread(self) -> float:
+        return self.whole.spread
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        return self.whole.atoms
+
+
+# -- Gaussian noise -------------------------------------------------------------------------------------------------------------------
+
+#: In standard deviations. From the first on, delta is 1 at every epsilon that a float can hold; below the second, floats lose their digits
+#: and _UP does not round up any more.
+_MOST_SHIFT, _LEAST_SHIFT = 1e290, 1e-300
+
+
+def merged_gaussians(charges: list[Charge]) -> Mirrored:
+    """All Gaussian releases as one number: squared sensitivity over variance adds up (Zhao et al. 2019, Lemma 15)."""
+    rows = [(_gaussian(charge), charge.sensitivity.l2_bound, charge.times) for charge in charges]
+    exact = all(_reached(charge.sensitivity) for charge in charges)
+    if len(rows) == 1 and rows[0][2] == 1 and _LEAST_SHIFT < rows[0][1] / rows[0][0] < _MOST_SHIFT:
+        made = OneNumber(Gaussian(rows[0][0]), rows[0][1])
+    else:
+        ratios = [(min(reach / sigma, _MOST_SHIFT), times) for sigma, reach, times in rows]
+        unit = math.frexp(max(ratio for ratio, _ in ratios))[1]  # squares near 1: a power of 2 scales without rounding
+        together = math.ldexp(math.sqrt(math.fsum(times * math.ldexp(ratio, -unit) ** 2 for ratio, times in ratios)), unit)
+        made = OneNumber(Gaussian(1.0), max(together * _UP, _LEAST_SHIFT))
+    return made if exact else AtMost(made)
+
+
+def _gaussian(charge: Charge) -> float:
+    assert isinstance(charge.noise, Gaussian)
+    return charge.noise.sigma
+
+
+def _reached(bound: Sensitivity) -> bool:
+    """Is there a move as long as the l2 bound? So it is for a box, and for an l1 or l2 bound that other facts do not tighten."""
+    if bound.is_box or (bound.l1 is None) != (bound.l2 is None):
+        return bound.is_box or bound.linf is None
+    return False
+
+
+GAUSSIAN = Theorem(
+    "gaussian",
+    "exact: the numbers that move act as one of the l2 norm of all moves (Zhao et al. 2019, Lemma 15); Balle and Wang 2018, Theorem 8; "
+    "Zhao et al. 2019, Theorem 2",
+    ("zhao2019", "balle2018"),
+    covers=lambda charge: isinstance(charge.noise, Gaussian) and charge.rate is None,
+    pairs=lambda charge: [(merged_gaussians([charge]), 1)],
+    renyi=lambda charge, order: gaussian_divergence(charge.sensitivity.l2_bound / _gaussian(charge), order),
+)
+
+
+# -- independent copies of a law ------------------------------------------------------------------------------------------------------
+
+
+def _box_of(charge: Charge) -> list[tuple[float, int]] | None:
+    """The box in which the numbers move; where it follows from a norm, moves on a lattice are cut down to whole steps."""
+    bound, law = charge.sensitivity, charge.noise
+    box = bound.box
+    if box is None or bound.is_box or not isinstance(law, Law) or not law.discrete:
+        return box
+    step = Fraction(law.step)
+    listed = bound.linf if isinstance(bound.linf, tuple) else (bound.linf,)
+    whole = [(s if s in listed else float(Fraction(s) // step * step), count) for s, count in box]
+    return whole if all(shift > 0.0 for shift, _ in whole) else box
+
+
+def _independent(charge: Charge) -> bool:
+    """Every law, where the number of moves is known; not where a sharper theorem says all that this one says."""
+    if charge.rate is not None or not isinstance(charge.noise, Law) or isinstance(charge.noise, Gaussian):
+        return False
+    bound = charge.sensitivity
+    if bound.box is None:
+        return False
+    total = bound.l1_bound
+    if total is None or bound.moving == 1 or not isinstance(charge.noise, Laplace):
+        return True
+    return any(shift < total * _SAME for shift, _ in bound.shifts)
+
+
+def _independent_pairs(charge: Charge) -> Pairs:
+    box, bound = _box_of(charge), charge.sensitivity
+    assert box is not None and isinstance(charge.noise, Law)
+    exact = bound.is_box or bound.moving == 1
+    ones = ((OneNumber(charge.noise, shift), count * charge.times) for shift, count in box)
+    return [(one if exact else AtMost(one), count) for one, count in ones]
+
+
+def _independent_renyi(charge: Charge, order: float) -> float:
+    law, box = charge.noise, _box_of(charge)
+    assert box is not None and isinstance(law, Law)
+
+    def one(shift: float) -> float:
+        return laplace_divergence(shift / law.scale, order) if isinstance(law, Laplace) else law_divergence(law, order, shift)
+
+    return math.fsum(count * one(shift) for shift, count in box) * _UP
+
+
+def _independent_pure(charge: Charge) -> Fraction | None:
+    box, total = _box_of(charge), Fraction(0)
+    assert box is not None and isinstance(charge.noise, Law)
+    for shift, count in box:
+        one = _pure_of_one(charge.noise, shift)
+        if one is None:
+            return None
+        total += one * count
+    return total
+
+
+def _pure_of_one(law: Law, shift: float) -> Fraction | None:
+    exact = law.exact_max_loss(shift)
+    if exact is not None:
+        return exact
+    curve = OneNumber(law, shift)
+    most = curve.pure_epsilon
+    if not math.isfinite(most):
+        return None
+    stated = math.nextafter(most, 0.0)  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
+    return Fraction(stated if float(curve.delta_upper(stated)) == 0.0 else most)
+
+
+INDEPENDENT = Theorem(
+    "independent",
+    "exact: for symmetric noise that falls away from 0 the divergence grows with the shift, so the worst case is every number that can "
+    "move at its full move; the curve is the composition of these",
+    (),
+    covers=_independent,
+    pairs=_independent_pairs,
+    renyi=_independent_renyi,
+    pure=_independent_pure,
+)
+
+
+# -- norms ----------------------------------------------------------------------------------------------------------------------------
+
+
+def _by_norm(charge: Charge, kind: type[Noise]) -> bool:
+    """The noise under an l1 bound that says more than the box does."""
+    bound = charge.sensitivity
+    if charge.rate is not None or not isinstance(charge.noise, kind) or bound.l1_bound is None or bound.moving == 1:
+        return False
+    return bound.box is None or bound.l1_bound < math.fsum(count * shift for shift, count in bound.shifts) * _SAME
+
+
+def _l1(charge: Charge) -> float:
+    bound = charge.sensitivity.l1_bound
+    assert bound is not None
+    return bound
+
+
+def _laplace_pairs(charge: Charge) -> Pairs:
+    assert isinstance(charge.noise, Laplace)
+    bound, one = charge.sensitivity, OneNumber(charge.noise, _l1(charge))
+    exact = bound.l1 is not None and bound.linf is None and bound.l2 is None
+    return [(one if exact else AtMost(one), charge.times)]
+
+
+def _scale(charge: Charge) -> float:
+    assert isinstance(charge.noise, Laplace)
+    return charge.noise.scale
+
+
+LAPLACE_L1 = Theorem(
+    "laplace, l1",
+    "exact: the whole move on one number is the worst (Dwork, McSherry, Nissim and Smith 2006, Proposition 1); an l2 bound gives an l1 "
+    "bound, sqrt(K) times as large for K numbers",
+    ("dwork2006",),
+    covers=lambda charge: _by_norm(charge, Laplace),
+    pairs=_laplace_pairs,
+    renyi=lambda charge, order: laplace_divergence(_l1(charge) / _scale(charge), order),
+    pure=lambda charge: Fraction(_l1(charge)) / Fraction(_scale(charge)),
+)
+
+
+def _score_bound(charge: Charge) -> PureBound:
+    assert isinstance(charge.noise, Stable)
+    return PureBound(_l1(charge) * charge.noise.sup_score() * _UP)
+
+
+STABLE_SCORE = Theorem(
+    "stable, l1",
+    "a bound by the largest score of the density: pure epsilon at most l1 sup|score|; an l2 bound gives an l1 bound, sqrt(K) times as "
+    "large for K numbers",
+    ("zawacki2023",),
+    covers=lambda charge: _by_norm(charge, Stable),
+    pairs=lambda charge: [(_score_bound(charge), charge.times)],
+    pure=lambda charge: Fraction(_score_bound(charge).pure),
+)
+
+
+def _in_a_ball(charge: Charge, kind: type[Noise]) -> bool:
+    """Several numbers under a norm."""
+    bound = charge.sensitivity
+    several = bound.moving is not None and bound.moving > 1
+    return charge.rate is None and isinstance(charge.noise, kind) and several and not bound.is_box
+
+
+def _osgt_pairs(charge: Charge) -> Pairs:
+    bound = charge.sensitivity
+    assert isinstance(charge.noise, OSGT) and bound.moving is not None
+    return [(OSGTTheorem2(charge.noise, bound.l2_bound * math.sqrt(charge.times) * _UP, bound.moving * charge.times), 1)]
+
+
+def _osgt_renyi(charge: Charge, order: float) -> float:
+    assert isinstance(charge.noise, OSGT) and charge.sensitivity.moving is not None
+    return osgt_theorem2(charge.noise, order, charge.sensitivity.l2_bound, k=charge.sensitivity.moving)
+
+
+OSGT_VECTOR = Theorem(
+    "osgt, l2",
+    "a bound in every direction by Renyi divergences: Sadeghi and Korki 2022, Theorem 2",
+    ("sadeghi2022",),
+    covers=lambda charge: _in_a_ball(charge, OSGT),
+    pairs=_osgt_pairs,
+    renyi=_osgt_renyi,
+    alone=True,
+)
+
+
+def _huber_pairs(charge: Charge) -> Pairs:
+    bound = charge.sensitivity
+    assert isinstance(charge.noise, FlippedHuber) and bound.moving is not None
+    return [(FlippedHuberTheorem8(charge.noise, bound.l2_bound * _UP, bound.moving), 1)]
+
+
+HUBER_VECTOR = Theorem(
+    "flipped huber, l2",
+    "a bound in every direction for one vector: Muthukrishnan and Kalyani 2023, Theorem 8, with its hypothesis corrected",
+    ("muthukrishnan2023",),
+    # a second vector may be asked for after the first answer, and the theorem does not speak of it
+    covers=lambda charge: _in_a_ball(charge, FlippedHuber) and charge.times == 1,
+    pairs=_huber_pairs,
+    alone=True,
+)
+
+
+# -- curves that come with the charge -------------------------------------------------------------------------------------------------
+
+
+def _finite(value: float) -> Fraction | None:
+    return Fraction(value) if math.isfinite(value) else None
+
+
+def _own_curve(charge: Charge) -> Curve | None:
+    found = charge.noise.pair(charge.sensitivity) if isinstance(charge.noise, Noise) and charge.rate is None else None
+    if found is not None and not isinstance(found, Curve):
+        raise Unsupported(f"{type(charge.noise).__name__}.pair must return a hush.Curve or None, got {type(found).__name__}.")
+    return found
+
+
+def _own_pairs(charge: Charge) -> Pairs:
+    found = _own_curve(charge)
+    assert found is not None
+    return [(whole_pair(found), charge.times)]
+
+
+def _own_pure(charge: Charge) -> Fraction | None:
+    found = _own_curve(charge)
+    return None if found is None else _finite(found.pure_epsilon)
+
+
+OWN = Theorem(
+    "own",
+    "the noise's own theorem, as its family states it",
+    (),
+    covers=lambda charge: _own_curve(charge) is not None,
+    pairs=_own_pairs,
+    pure=_own_pure,
+)
+SAMPLED = Theorem(
+    "sampled",
+    "exact for one unit more or less: Balle, Barthe and Gaboardi 2018, Theorems 8 and 13",
+    ("ballebarthe2018",),
+    covers=lambda charge: charge.rate is not None,
+    pairs=lambda charge: [(charge.subsampled, charge.times)],
+    pure=lambda charge: _finite(charge.subsampled.pure_epsilon),
+)
+IMPORTED = Theorem(
+    "imported",
+    "as the imported loss distribution states it",
+    (),
+    covers=lambda charge: isinstance(charge.noise, Imported),
+    pairs=lambda charge: [(charge.noise, charge.times)],  # type: ignore[list-item]
+    pure=lambda charge: _finite(charge.noise.pure_epsilon),  # type: ignore[union-attr]
+)
+
+THEOREMS: tuple[Theorem, ...] = (
+    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR, OWN, SAMPLED, IMPORTED
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def theorems_for(charge: Charge) -> tuple[Theorem, ...]:
+    """Every theorem that covers the charge; `Unsupported` where none does, with the nearest call that is covered."""
+    found = tuple(theorem for theorem in THEOREMS if theorem.covers(charge))
+    if not found:
+        raise Unsupported(_refusal(charge))
+    return found
+
+
+def _refusal(charge: Charge) -> str:
+    bound, name = charge.sensitivity, type(charge.noise).__name__
+    if isinstance(charge.noise, Noise) and charge.noise.dimension is not None:
+        return f"no theorem covers {name}, a noise of {charge.noise.dimension} numbers, under {bound!r}."
+    known = f"l2={bound.l2!r}" if bound.l2 is not None else f"l1={bound.l1!r}"
+    return (
+        f"no theorem covers {name} under {known} alone: it needs the number of coordinates that move; write Sensitivity({known}, l0=K), "
+        "or Sensitivity(linf=..., l0=...), or use Gaussian(sigma)."
+    )
+
+
+def words(charge: Charge) -> str:
+    """What certifies the curve of a charge, in words."""
+    found = theorems_for(charge.once)
+    texts = [theorem.words for theorem in found]
+    if isinstance(charge.noise, Law) and charge.noise.discrete and charge.rate is None:
+        texts = [f"exact, by sums over the lattice; {text.removeprefix('exact: ')}" for text in texts]
+    return "; or, where that is better, ".join(texts)
+
+
+# -- one release ----------------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def pure_epsilon(charge: Charge) -> Fraction | None:
+    """The pure epsilon of one release, the least that a theorem gives; None where none gives one."""
+    known = [theorem.pure(charge) for theorem in theorems_for(charge)]
+    return min((value for value in known if value is not None), default=None)
+
+
+@lru_cache(maxsize=1024)
+def renyi_divergence(charge: Charge, order: float) -> float:
+    """The Renyi divergence of one release, the least upper bound that a theorem gives; infinite where none gives one.
+
+    A pure epsilon has a divergence of at most epsilon, and of at most order epsilon^2/2 (Bun and Steinke 2016, Proposition 3.3).
+    """
+    values, refused = [], None
+    for theorem in theorems_for(charge):
+        try:
+            values.append(theorem.renyi(charge, order))
+        except Unsupported as failure:
+            refused = failure
+    pure = pure_epsilon(charge)
+    if pure is not None:
+        epsilon = math.nextafter(float(pure), math.inf)
+        values += [epsilon, 0.5 * order * epsilon * epsilon * _UP]
+    best = min(values, default=math.inf)
+    if math.isinf(best) and refused is not None:
+        raise refused
+    return best
