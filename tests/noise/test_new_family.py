@@ -165,7 +165,7 @@ def _fresh(code: str, *arguments: str) -> str:
 def test_a_ledger_file_holds_it_here_and_in_another_process(tmp_path: Path) -> None:
     path = str(tmp_path / "ledger.db")
     ledger = hush.Ledger(path, epsilon=2.0, delta=1e-5)
-    hush.release([3.0, 4.0], hush.calibrate(1.0, 1e-6, family="secant"), ledger=ledger)
+    hush.release(3.0, hush.calibrate(1.0, 1e-6, family="secant"), ledger=ledger)
     spent = ledger.spent.epsilon
     assert hush.Ledger(path).spent.epsilon == spent > 0.0
     read = "print(hush.Ledger(sys.argv[1]).spent.epsilon)"

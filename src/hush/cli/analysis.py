@@ -114,9 +114,9 @@ def _gaussian(options: argparse.Namespace) -> None:
 
 def _calibrate(options: argparse.Namespace) -> None:
     _check_plot(options)
-    sensitivity = hush.Sensitivity(
-        linf=options.linf if options.linf is not None or options.l1 or options.l2 else 1.0, l0=options.l0, l1=options.l1, l2=options.l2
-    )
+    linf = options.linf if options.linf is not None or options.l1 or options.l2 else 1.0
+    l0 = 1 if options.l0 is None and linf is not None else options.l0  # --linf alone is about one number
+    sensitivity = hush.Sensitivity(linf=linf, l0=l0, l1=options.l1, l2=options.l2)
     if options.pure and options.delta:
         raise InvalidParameter("--pure means delta = 0; leave --delta out.")
     if not options.pure and options.delta is None:

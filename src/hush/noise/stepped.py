@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, positive, reals, whole, within
 from hush.noise.contract import Law
 from hush.noise.family import Family, Reference, Request, Short
+from hush.noise.stepped_exact import tail
+from hush.noise.stepped_heights import CELLS, cut_staircase, exposed
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
-from hush.numerics.ball import Ball, Tail, flint_module, precision
 
 __all__ = ["FAMILY", "Stepped"]
 
@@ -233,8 +234,6 @@ def _pieces(noise: Stepped, shift: float) -> Pieces:
 
 # -- calibration: a staircase cut off where delta allows -----------------------------------------------------------------
 
-_CELLS = 64  # to the sensitivity
-
 
 def _noise(request: Request) -> Law:
     """Nearly the optimum of the linear programme, without solving it (one number only)."""
@@ -243,16 +242,16 @@ def _noise(request: Request) -> Law:
     if request.delta == 0.0:
         raise Unsupported("without delta the step noise is the staircase")
     edge = math.log1p(math.expm1(min(request.epsilon, 700.0)) / (2.0 * request.delta)) / request.epsilon
-    if edge * _CELLS > 50_000:
+    if edge * CELLS > 50_000:
         raise Unsupported("epsilon is too small for step noise; the truncated Laplace is as good there")
     best: tuple[float, Law] | None = None
-    cells = math.ceil((edge + 2.0) * _CELLS) + _CELLS
-    for first in range(0, _CELLS + 1, 2):
-        heights = _cut_staircase(request.epsilon, first, cells)
-        enough = np.flatnonzero(_exposed(heights) <= request.delta * (1.0 - 1e-12))
+    cells = math.ceil((edge + 2.0) * CELLS) + CELLS
+    for first in range(0, CELLS + 1, 2):
+        heights = cut_staircase(request.epsilon, first, cells)
+        enough = np.flatnonzero(exposed(heights) <= request.delta * (1.0 - 1e-12))
         if not enough.size:
             continue
-        noise = Stepped(request.shift / _CELLS, tuple(heights[: int(enough[0]) + 1]))
+        noise = Stepped(request.shift / CELLS, tuple(heights[: int(enough[0]) + 1]))
         value = request.value(noise)
         if best is None or value < best[0]:
             best = (value, noise)
@@ -261,67 +260,15 @@ def _noise(request: Request) -> Law:
     return best[1]
 
 
-def _cut_staircase(epsilon: float, first: int, cells: int) -> Array:
-    """Heights that fall by e^(-epsilon) after `first` cells, and then once per sensitivity."""
-    index = np.arange(cells)
-    level = np.floor(index / _CELLS) + ((index % _CELLS) >= first)
-    heights: Array = np.exp(-epsilon * level)
-    return heights
-
-
-def _exposed(heights: Array) -> Array:
-    """For a cut after each cell: the mass of the outermost sensitivity on one side, as a share of the whole (both sides)."""
-    mass = np.cumsum(heights)
-    inner = np.concatenate([np.zeros(min(_CELLS, mass.size)), mass[:-_CELLS]])
-    return np.where(np.arange(mass.size) >= _CELLS - 1, (mass - inner) / (2.0 * mass), 1.0)
-
-
 def _numbers(noise: Stepped) -> list[float]:
     """How many cells are on the first step, and how many there are in all."""
     heights = np.asarray(noise.heights)
-    return [int(np.count_nonzero(heights[:_CELLS] == 1.0)), heights.size]
+    return [int(np.count_nonzero(heights[:CELLS] == 1.0)), heights.size]
 
 
 def _from_numbers(epsilon: float, numbers: list[float]) -> Stepped:
     first, cells = (int(value) for value in numbers)
-    return Stepped(1.0 / _CELLS, tuple(_cut_staircase(epsilon, first, cells)))
-
-
-# -- exact draws ---------------------------------------------------------------------------------------------------------
-
-
-def _tail(noise: Stepped) -> Tail:
-    def beyond(x: Ball) -> Ball:
-        arb = flint_module().arb
-        cell = (x / noise.width).floor().unique_fmpz()
-        if cell is None:
-            return arb.nan()  # the precision is too low to know the cell: the caller asks again with more
-        n, cells, past = len(noise.heights), int(cell), 0
-        if cells >= n:
-            if noise.ratio == 0.0:
-                return arb(0)
-            past = (cells - n) // noise.period + 1
-            cells -= past * noise.period
-        sums = _sums(noise, flint_module().ctx.prec)
-        part = x / noise.width - int(cell)
-        rest = sums[cells] - part * noise.heights[cells]
-        return rest * arb(noise.ratio) ** past / sums[0]
-
-    return beyond
-
-
-@lru_cache(maxsize=16)
-def _sums(noise: Stepped, bits: int) -> list[Ball]:
-    """Heights from cell i on, the recurring ones included, for every i."""
-    arb = flint_module().arb
-    with precision(bits):
-        recurring = sum((arb(h) for h in noise.heights[-noise.period :]), arb(0))
-        total = recurring * noise.ratio / (1 - arb(noise.ratio))
-        sums = [total]
-        for height in reversed(noise.heights):
-            total = total + height
-            sums.append(total)
-        return sums[::-1]
+    return Stepped(1.0 / CELLS, tuple(cut_staircase(epsilon, first, cells)))
 
 
 FAMILY = Family(
@@ -330,7 +277,7 @@ FAMILY = Family(
     paper="this project",
     cites=("hush",),
     calibrate=_noise,
-    tail=_tail,
+    tail=lambda noise: tail(noise.width, noise.heights, noise.ratio, noise.period),
     reference=Reference(Stepped(0.5, (3.0, 2.0, 1.0)), 0.5, 0.36260656077498932),
     short=Short(_numbers, _from_numbers),
 )

@@ -8,6 +8,7 @@ from typing import Any
 from hush.calibrate import Plan
 from hush.errors import InvalidParameter, reject, whole
 from hush.mechanism import Mechanism
+from hush.noise import gaussian, laplace
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
 from hush.privacy.compose import curve as curve_of
@@ -15,6 +16,8 @@ from hush.privacy.curve import Curve
 
 __all__ = ["budget", "curves", "named", "noises"]
 
+#: The families that a plan's noise is shown beside.
+_FAMILIAR = (laplace.FAMILY.name, gaussian.FAMILY.name)
 _HINT = "write hush.Gaussian(4.0), a list of noises, or a dict of them by name"
 
 
@@ -65,7 +68,7 @@ def budget(what: Any) -> tuple[float, float] | None:
 def noises(what: Any) -> dict[str, Law]:
     """Noises by name; a plan shows its own beside Laplace and Gaussian noise for the same budget."""
     if isinstance(what, Plan):
-        rows = [what.noise, *(c.noise for c in what.ranking if c.family in ("laplace", "gaussian") and c.noise is not None)]
+        rows = [what.noise, *(c.noise for c in what.ranking if c.family in _FAMILIAR and c.noise is not None)]
         what = list(dict.fromkeys(rows))
     found = named(what, "noises", (Law, Plan, Mechanism), "a noise, a plan or a mechanism")
     return {name: item if isinstance(item, Law) else item.noise for name, item in found.items()}
