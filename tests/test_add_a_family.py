@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import dataclasses
 import math
 import re
 import sys
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush.sampling import ball
+from hush.noise import catalogue
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "add_a_family.md"
 CHANCE = 1e-6  # of a false alarm
@@ -23,14 +23,15 @@ CHANCE = 1e-6  # of a false alarm
 
 @pytest.fixture(scope="module")
 def logistic(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The page's class and its exact draws, as a module (tests/test_docs.py runs the other blocks)."""
+    """The page's class and its descriptor, registered, as a module (tests/test_docs.py runs the other blocks)."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    assert len(blocks) == 5
+    descriptor = next(block for block in blocks if "hush.register(" in block)
     module = ModuleType("page_add_a_family")
     sys.modules[module.__name__] = module
-    exec(compile("\n".join((blocks[0], blocks[-1])), PAGE.name, "exec", dont_inherit=True), module.__dict__)
-    yield module.__dict__["Logistic"]
-    del ball._TAILS[module.__dict__["Logistic"]], sys.modules[module.__name__]
+    with catalogue.restored():
+        exec(compile("\n".join((blocks[0], descriptor)), PAGE.name, "exec", dont_inherit=True), module.__dict__)
+        yield module.__dict__["Logistic"]
+    del sys.modules[module.__name__]
 
 
 def truth(scale: float, epsilon: float, shift: float) -> Any:
@@ -93,16 +94,42 @@ def test_draws_have_the_law_and_no_other(logistic: Any, scale: float) -> None:
         assert np.abs(reached - noise.scaled(wrong).cdf(values + 0.5)).max() > allowed
 
 
-def test_without_its_tail_it_is_not_drawn_and_without_a_row_not_written_down(logistic: Any) -> None:
-    kept = ball._TAILS.pop(logistic)
-    try:
-        with pytest.raises(hush.Unsupported, match="no exact draw"):
-            hush.draw(logistic(1.25), 3)
-    finally:
-        ball._TAILS[logistic] = kept
-    mechanism = hush.Mechanism(logistic(1.0), 1.0, step=0.5)
+@pytest.mark.parametrize("scale", [0.7, 30.0])
+def test_draws_of_the_lattice_version_have_its_law(logistic: Any, scale: float) -> None:
+    """As above."""
+    count = 100_000
+    noise = hush.Discrete(logistic(scale))
+    values, counts = np.unique(hush.draw(noise, count), return_counts=True)
+    allowed = math.sqrt(math.log(2.0 / CHANCE) / (2.0 * count))
+    assert np.abs(np.cumsum(counts) / count - noise.cdf(values)).max() <= allowed
+    for wrong in (2.0 / 3.0, 3.0 / 2.0):
+        assert np.abs(np.cumsum(counts) / count - hush.Discrete(logistic(scale * wrong)).cdf(values)).max() > allowed
+
+
+def test_the_class_is_what_its_density_says(logistic: Any) -> None:
+    found = hush.check(logistic)
+    assert found.passed and all(row.state == "ok" for row in found.rows), str(found)
+
+
+def test_without_its_tail_it_is_not_drawn_and_without_a_descriptor_not_written_down(logistic: Any) -> None:
+    row = catalogue.family_of(logistic)
+    assert row is not None
+    with catalogue.restored():
+        hush.register(dataclasses.replace(row, tail=None, log_weight=None))
+        for noise in (logistic(1.25), hush.Discrete(logistic(1.25))):
+            with pytest.raises(hush.Unsupported, match=r"no exact (lattice )?draw: its Family needs"):
+                hush.draw(noise, 3)
+
+    @dataclasses.dataclass(frozen=True)
+    class Other(logistic):  # type: ignore[misc, valid-type]
+        pass
+
+    with pytest.raises(hush.Unsupported, match=r"no exact draw; write hush\.register"):
+        hush.draw(Other(1.25), 3)
     with pytest.raises(hush.Unsupported, match="not in the catalogue"):
-        hush.release(3, mechanism, ledger=None)
+        catalogue.plain_values(Other(1.0))
+    with pytest.raises(hush.Unsupported, match="not registered"):
+        hush.release(3, hush.Mechanism(Other(1.0), 1.0, step=0.5), ledger=None)
 
 
 def test_the_page_names_files_and_tests_that_exist() -> None:
@@ -113,5 +140,6 @@ def test_the_page_names_files_and_tests_that_exist() -> None:
         assert "logistic" in name or (root / name).exists(), name
     for name in set(re.findall(r"`((?:noise|sampling|calibration|privacy)/\w+\.py)`", text)):
         assert (root / "src" / "hush" / name).exists(), name
-    for module, name in (("hush.calibration.tied", "DIRECT"), ("hush.sampling.ball", "_TAILS"), ("hush.noise.catalogue", "Shape")):
-        assert hasattr(importlib.import_module(module), name)
+    fields = {field.name for field in dataclasses.fields(hush.Family)}
+    described = text.split("| field |")[1].split("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)", described, flags=re.MULTILINE)) <= fields

@@ -12,7 +12,7 @@ import pytest
 
 import hush
 from hush import errors, gaussian
-from hush.privacy import renyi
+from hush.privacy import conversion, paper_bounds
 
 NAN, INF = math.nan, math.inf
 #: What no number argument takes.
@@ -122,7 +122,7 @@ CALLS: list[tuple[str, Callable[[Any], Any], list[Any]]] = [
     ("epsilon", lambda v: gaussian.sigma(v, 1e-5), NOT_BUDGETS),
     ("epsilon", lambda v: gaussian.sigma(v, 1e-5, method="mechanism1"), [*NOT_BUDGETS, 0.0]),
     ("delta", lambda v: gaussian.sigma(1.0, v), [*NOT_DELTAS, 0.0, 1e-400]),
-    ("sensitivity", lambda v: gaussian.sigma(1.0, 1e-5, v), [*NOT_ARRAYS, 0.0, -1.0, INF, hush.Sensitivity(linf=1.0)]),
+    ("sensitivity", lambda v: gaussian.sigma(1.0, 1e-5, v), [*NOT_ARRAYS, 0.0, -1.0, INF, hush.Sensitivity(linf=1.0, l0=1)]),
     (
         "method",
         lambda v: gaussian.sigma(1.0, 1e-5, method=v),
@@ -152,26 +152,26 @@ CALLS: list[tuple[str, Callable[[Any], Any], list[Any]]] = [
     ("order", lambda v: hush.renyi(G, v), NOT_ORDERS),
     ("order", lambda v: hush.renyi(F, v), NOT_ORDERS),
     ("sensitivity", lambda v: hush.renyi(F, 2.0, v), NOT_POSITIVE),
-    ("order", lambda v: renyi.osgt_appendix_e(T, v), [*NOT_ORDERS, 1.0]),
-    ("order", lambda v: renyi.osgt_theorem2(T, v), NOT_ORDERS),
-    ("l2", lambda v: renyi.osgt_theorem2(T, 2.0, v), NOT_POSITIVE),
-    ("k", lambda v: renyi.osgt_theorem2(T, 2.0, k=v), [*NOT_POSITIVE, 1.5]),
-    ("order", lambda v: renyi.flipped_huber_theorem9(F, v), NOT_ORDERS),
-    ("sensitivity", lambda v: renyi.flipped_huber_theorem9(F, 2.0, v), NOT_POSITIVE),
-    ("noise", lambda v: renyi.osgt_theorem2(v, 2.0), [*NOT_NOISE, G]),
-    ("noise", lambda v: renyi.osgt_appendix_e(v, 2.0), [*NOT_NOISE, G]),
-    ("noise", lambda v: renyi.flipped_huber_theorem9(v, 2.0), [*NOT_NOISE, G]),
-    ("order", lambda v: renyi.rdp_to_delta(v, 1.0, 1.0), NOT_ORDERS),
-    ("divergence", lambda v: renyi.rdp_to_delta(2.0, v, 1.0), NOT_NEGATIVE),
-    ("epsilon", lambda v: renyi.rdp_to_delta(2.0, 1.0, v), [*NOT_NUMBERS, INF, -INF]),
-    ("delta", lambda v: renyi.rdp_to_epsilon(2.0, 1.0, v), [*NOT_NUMBERS, 0.0, 1.0, 2.0, -1.0, 1e-400]),
-    ("delta", lambda v: renyi.rdp_to_epsilon_mironov(2.0, 1.0, v), [*NOT_NUMBERS, 0.0, 1.0, 2.0]),
-    ("rho", lambda v: renyi.zcdp_to_epsilon(v, 0.1), NOT_NEGATIVE),
-    ("delta", lambda v: renyi.zcdp_to_epsilon(1.0, v), [*NOT_NUMBERS, 0.0, 1.0]),
-    ("xi", lambda v: renyi.zcdp_to_epsilon(1.0, 0.1, xi=v), NOT_NEGATIVE),
-    ("omega", lambda v: renyi.tcdp_to_epsilon(1.0, v, 0.1), [*NOT_NUMBERS, 1.0, 0.5]),
-    ("epsilon", lambda v: renyi.mcdp_to_pdp(0.5, 1.0, v), [*NOT_POSITIVE, 0.5, 0.2]),
-    ("tau", lambda v: renyi.mcdp_to_pdp(0.5, v, 1.0), NOT_POSITIVE),
+    ("order", lambda v: paper_bounds.osgt_appendix_e(T, v), [*NOT_ORDERS, 1.0]),
+    ("order", lambda v: paper_bounds.osgt_theorem2(T, v), NOT_ORDERS),
+    ("l2", lambda v: paper_bounds.osgt_theorem2(T, 2.0, v), NOT_POSITIVE),
+    ("k", lambda v: paper_bounds.osgt_theorem2(T, 2.0, k=v), [*NOT_POSITIVE, 1.5]),
+    ("order", lambda v: paper_bounds.flipped_huber_theorem9(F, v), NOT_ORDERS),
+    ("sensitivity", lambda v: paper_bounds.flipped_huber_theorem9(F, 2.0, v), NOT_POSITIVE),
+    ("noise", lambda v: paper_bounds.osgt_theorem2(v, 2.0), [*NOT_NOISE, G]),
+    ("noise", lambda v: paper_bounds.osgt_appendix_e(v, 2.0), [*NOT_NOISE, G]),
+    ("noise", lambda v: paper_bounds.flipped_huber_theorem9(v, 2.0), [*NOT_NOISE, G]),
+    ("order", lambda v: conversion.rdp_to_delta(v, 1.0, 1.0), NOT_ORDERS),
+    ("divergence", lambda v: conversion.rdp_to_delta(2.0, v, 1.0), NOT_NEGATIVE),
+    ("epsilon", lambda v: conversion.rdp_to_delta(2.0, 1.0, v), [*NOT_NUMBERS, INF, -INF]),
+    ("delta", lambda v: conversion.rdp_to_epsilon(2.0, 1.0, v), [*NOT_NUMBERS, 0.0, 1.0, 2.0, -1.0, 1e-400]),
+    ("delta", lambda v: conversion.rdp_to_epsilon_mironov(2.0, 1.0, v), [*NOT_NUMBERS, 0.0, 1.0, 2.0]),
+    ("rho", lambda v: conversion.zcdp_to_epsilon(v, 0.1), NOT_NEGATIVE),
+    ("delta", lambda v: conversion.zcdp_to_epsilon(1.0, v), [*NOT_NUMBERS, 0.0, 1.0]),
+    ("xi", lambda v: conversion.zcdp_to_epsilon(1.0, 0.1, xi=v), NOT_NEGATIVE),
+    ("omega", lambda v: conversion.tcdp_to_epsilon(1.0, v, 0.1), [*NOT_NUMBERS, 1.0, 0.5]),
+    ("epsilon", lambda v: conversion.mcdp_to_pdp(0.5, 1.0, v), [*NOT_POSITIVE, 0.5, 0.2]),
+    ("tau", lambda v: conversion.mcdp_to_pdp(0.5, v, 1.0), NOT_POSITIVE),
 ]
 
 ROWS = [
@@ -233,8 +233,8 @@ def test_whole_numbers_are_not_rounded():
     for value in (2**63, 2**64, 2.0**63, 0, -(2**70), 10**400):
         with pytest.raises(hush.InvalidParameter, match="times must be a whole number, 1 or greater"):
             errors.whole("times", value)
-    entry = hush.Ledger(None, epsilon=2.0, delta=0.0).spend((hush.Laplace(2.0**53), 1.0, 2**53 + 1))
-    assert entry.parts[0][-1] == 2**53 + 1
+    entry = hush.Ledger(None, epsilon=2.0, delta=0.0).spend((hush.Laplace(2.0**53), 1.0, 2**53 + 1)).entry
+    assert entry.charges[0].times == 2**53 + 1
 
 
 @pytest.mark.parametrize(("sigma", "reach"), [(1e-200, 1.0), (1e-160, 1e160), (5e-324, 1.0)])

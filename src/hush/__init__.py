@@ -8,17 +8,30 @@ the least noise for a budget.
 1.060702
 """
 
-from hush.audit import Finding, audit  # hush.audit is the function; `from hush.audit import ...` still finds the package
+from hush.audit import Finding, NoiseCheck, audit, check  # hush.audit is the function; `from hush.audit import ...` still finds the package
 from hush.calibrate import Choice, Plan, calibrate
 from hush.cite import cite
-from hush.errors import BudgetExceeded, HushError, IncompleteCall, InvalidParameter, LedgerError, MissingExtra, NotCertified, Unsupported
-from hush.ledger import Ledger
+from hush.errors import (
+    BudgetExceeded,
+    HushError,
+    IncompleteCall,
+    InvalidParameter,
+    LedgerError,
+    MissingExtra,
+    NotCertified,
+    NotPaid,
+    UnknownFamily,
+    Unsupported,
+)
+from hush.ledger import Ledger, LedgerView, Payment, unaccounted
 from hush.limit import limit, optimal
 from hush.mechanism import Mechanism
 from hush.noise.asinh import Asinh
+from hush.noise.catalogue import register
 from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
+from hush.noise.family import Family, Shape
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
@@ -30,6 +43,7 @@ from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
 from hush.privacy import gaussian
+from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.privacy.compose import compose, curve, delta, epsilon, renyi
 from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
 from hush.privacy.subsampling import Subsampled
@@ -42,14 +56,18 @@ __all__ = [
     "OSGT",
     "Asinh",
     "Bracket",
+    "Budget",
     "BudgetExceeded",
+    "Charge",
     "Choice",
     "Curve",
     "Discrete",
     "ExponentialPower",
+    "Family",
     "Finding",
     "FlippedHuber",
     "Gaussian",
+    "Guarantee",
     "HushError",
     "IncompleteCall",
     "InvalidParameter",
@@ -57,23 +75,30 @@ __all__ = [
     "Law",
     "Ledger",
     "LedgerError",
+    "LedgerView",
     "Mechanism",
     "MissingExtra",
     "Noise",
+    "NoiseCheck",
     "NotCertified",
+    "NotPaid",
+    "Payment",
     "Plan",
     "Release",
     "Sensitivity",
+    "Shape",
     "Skellam",
     "Stable",
     "Staircase",
     "Stepped",
     "Subsampled",
     "TruncatedLaplace",
+    "UnknownFamily",
     "Unsupported",
     "__version__",
     "audit",
     "calibrate",
+    "check",
     "cite",
     "compose",
     "curve",
@@ -85,8 +110,10 @@ __all__ = [
     "gaussian",
     "limit",
     "optimal",
+    "register",
     "release",
     "renyi",
+    "unaccounted",
 ]
 
 

@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from hush.calibration.demand import LOSSES, Demand, width
-from hush.calibration.shape import limits, search
-from hush.calibration.tied import DIRECT, flipped_huber_kink, regime, rough_size
+from hush.calibration.scale import typical
 from hush.errors import HushError, InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positive, whole
-from hush.noise.catalogue import EVERY, FAMILIES, Family, in_words
+from hush.noise import gaussian, laplace
+from hush.noise.catalogue import in_words, ranked
 from hush.noise.contract import Law
+from hush.noise.family import Family
 from hush.numerics.bracket import Bracket
 from hush.privacy.charge import Guarantee
 from hush.sensitivity import Sensitivity
@@ -57,17 +58,16 @@ def _optimal(demand: Demand) -> Law:
     return optimal(demand.epsilon, demand.delta, demand.shift, loss=demand.loss)
 
 
-def _calibrated(demand: Demand, row: Family, rough: float) -> Law:
+def _calibrated(demand: Demand, row: Family) -> Law:
     """The family's best noise for the demand."""
-    if row.name in DIRECT:
-        return DIRECT[row.name](demand)
-    if row.shape is None:
-        raise Unsupported("no rule to calibrate this family")
-    kink = flipped_huber_kink(demand) if row.name == "flipped_huber" else None
-    if kink is not None and regime(demand) < 0.9 and demand.meets(kink):
-        return min((kink, *(n for n in limits(demand, row) if n is not None)), key=demand.value)
-    noise = search(demand, row, rough)
-    return kink if kink is not None and demand.value(kink) < demand.value(noise) and demand.meets(kink) else noise
+    if row.calibrate is not None:
+        return row.calibrate(demand)
+    if row.shape is not None:
+        return demand.search(row)
+    if row.unit is None:
+        raise Unsupported("no rule to calibrate this family; its Family needs calibrate, shape or unit")
+    unit = row.unit()
+    return demand.at_scale(unit, demand.rough_size / max(typical(unit), 1e-300))
 
 
 @dataclass(frozen=True)
@@ -121,17 +121,17 @@ class Plan:
     @property
     def why(self) -> str:
         """One sentence: what to use, and what the alternatives would cost."""
-        ranked = [choice for choice in self.ranking if choice.noise is not None]
+        present = [choice for choice in self.ranking if choice.noise is not None]
         text = f"Use {in_words(self.noise)}{', the optimum over all noises' if self.family == 'optimal' else ''}"
         text += f": its {self.loss} is {self.value:.6g}"
-        equal = [c.family for c in ranked if c.loss < self.value]
+        equal = [c.family for c in present if c.loss < self.value]
         if equal:  # see _ranked
             text += f"; {' and '.join(equal)}, less plain, would save under 0.01 %"
-        rival = next((c for c in ranked if c.noise is not self.noise and c.loss > self.value), None)
+        rival = next((c for c in present if c.noise is not self.noise and c.loss > self.value), None)
         if rival is not None:
             text += f"; next comes {'the family ' * (self.family == 'optimal')}{rival.family} at {rival.loss / self.value:.4g} times that"
-        for name in ("laplace", "gaussian"):
-            other = next((c for c in ranked if c.family == name), None)
+        for name in (laplace.FAMILY.name, gaussian.FAMILY.name):
+            other = next((c for c in present if c.family == name), None)
             if other is not None and name not in (self.family, rival.family if rival else ""):
                 text += f", {name} at {other.loss / self.value:.4g} times"
         return text + "."
@@ -165,19 +165,18 @@ def calibrate(
     if family == "optimal":
         noise = _optimal(demand)
         return _plan(demand, (Choice("optimal", noise, demand.value(noise)),))
-    rows = [row for row in EVERY if (row in FAMILIES and row.name != "discrete") or (row.name == "skellam" and step is not None)]
-    names = [row.name for row in rows]
+    rows = ranked(lattice=step is not None)
     if family is not None:
-        one_of("family", family, (*names, "optimal"))
-        rows = [row for row in rows if row.name == family]
+        one_of("family", family, (*(row.name for row in rows), "optimal"))
+        rows = tuple(row for row in rows if row.name == family)
     choices = [_choice(demand, row) for row in rows]
     if family is None and demand.delta >= _LARGE_DELTA:
         choices += _optimal_if_better(demand, choices)
-    ranked = _ranked([c for c in choices if c.noise is not None])
-    if not ranked:
+    present = _ranked([c for c in choices if c.noise is not None])
+    if not present:
         reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
         raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
-    return _plan(demand, (*ranked, *(c for c in choices if c.noise is None)))
+    return _plan(demand, (*present, *(c for c in choices if c.noise is None)))
 
 
 def _optimal_if_better(demand: Demand, choices: list[Choice]) -> list[Choice]:
@@ -208,10 +207,10 @@ def _demand(epsilon: Any, delta: Any, sensitivity: Any, loss: str, times: int, n
 
 
 def _choice(demand: Demand, row: Family) -> Choice:
-    if demand.notion == "pdp" and row.name != "gaussian":
+    if demand.notion not in row.notions:
         return Choice(row.name, reason="probabilistic privacy is calibrated for the Gaussian only")
     try:
-        noise = _calibrated(demand, row, rough_size(demand))
+        noise = _calibrated(demand, row)
     except HushError as failure:
         return Choice(row.name, reason=str(failure).rstrip("."))
     value = demand.value(noise)

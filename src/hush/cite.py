@@ -9,32 +9,13 @@ from typing import Any
 from hush.calibrate import Plan
 from hush.errors import InvalidParameter
 from hush.mechanism import Mechanism
-from hush.noise.catalogue import EVERY, family
-from hush.noise.contract import Law
+from hush.noise.catalogue import family, family_of
+from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
-from hush.noise.laplace import Laplace
 from hush.privacy.subsampling import Subsampled
 from hush.version import __version__
 
-__all__ = ["RESTS_ON", "Citation", "cite", "entries"]
-
-#: The papers of each family in the catalogue.
-RESTS_ON: dict[str, tuple[str, ...]] = {
-    "gaussian": ("zhao2019", "balle2018"),
-    "laplace": ("dwork2006",),
-    "osgt": ("sadeghi2022",),
-    "flipped_huber": ("muthukrishnan2023",),
-    "stable": ("zawacki2023",),
-    "staircase": ("geng2014", "geng2016"),
-    "truncated_laplace": ("geng2020",),
-    "exponential_power": ("subbotin1923", "liu2019"),
-    "asinh": ("hush",),
-    "stepped": ("hush",),
-    "discrete": ("canonne2020", "ghosh2012"),
-    "skellam": ("agarwal2021",),
-    "gamma_difference": ("kotz2001",),
-    "polya_difference": ("goryczka2017",),
-}
+__all__ = ["Citation", "cite", "entries"]
 
 
 class Citation(str):
@@ -66,24 +47,25 @@ def cite(what: Any = None) -> Citation:
     3
     """
     keys = tuple(entries()) if what is None else _keys(what)
-    return Citation("\n\n".join(entries()[key] for key in dict.fromkeys(keys)))
+    return Citation("\n\n".join(key.strip() if key.lstrip().startswith("@") else entries()[key] for key in dict.fromkeys(keys)))
 
 
 def _keys(what: Any) -> tuple[str, ...]:
+    """Keys of cite.bib, or BibTeX entries as text, of a family that brings its own."""
     if isinstance(what, Plan | Mechanism):
         what = what.noise
     if isinstance(what, str):
-        return RESTS_ON[family(what).name]
+        return family(what).cites
     if isinstance(what, Subsampled):
         return (*_keys(Subsampled), *_keys(what.whole.noise))
     if what is Subsampled:
         return ("ballebarthe2018",)
-    if isinstance(what, Discrete) and isinstance(what.noise, Law):
-        return ("ghosh2012" if isinstance(what.noise, Laplace) else "canonne2020", *_keys(what.noise))
-    kind = what if isinstance(what, type) else type(what)
-    row = next((row for row in EVERY if row.type is kind), None)
+    if isinstance(what, Discrete):
+        row = family_of(what.noise)
+        return (*(() if row is None else row.lattice_cites), *_keys(what.noise))
+    row = family_of(what) if isinstance(what, type | Noise) else None
     if row is None:
         raise InvalidParameter(
             f"cite takes a noise, its class, a family's name or a plan, got {what!r:.60}; write hush.cite('gaussian'), or hush.cite()."
         )
-    return RESTS_ON[row.name]
+    return row.cites

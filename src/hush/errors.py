@@ -3,6 +3,7 @@
     HushError
     +-- InvalidParameter   (also ValueError)       a value outside its allowed range, or of the wrong type
     |   +-- IncompleteCall (also TypeError)        an argument that is missing, or one that there is not
+    |   +-- UnknownFamily  (also LedgerError)      a noise was written down by a family that is not registered here
     +-- Unsupported        (also TypeError)        no theorem covers this request; the message names the nearest call that has one
     +-- BudgetExceeded                             the ledger's cap would be passed
     +-- NotPaid                                    noise on data that no payment covers; nothing was drawn
@@ -36,6 +37,7 @@ __all__ = [
     "MissingExtra",
     "NotCertified",
     "NotPaid",
+    "UnknownFamily",
     "Unsupported",
 ]
 
@@ -73,6 +75,10 @@ class NotPaid(HushError):
 
 class LedgerError(HushError):
     """A ledger file that cannot be read, written or trusted."""
+
+
+class UnknownFamily(InvalidParameter, LedgerError):
+    """A noise that was written down by a family that is not registered in this process, or by another version of it."""
 
 
 class NotCertified(HushError, ArithmeticError):

@@ -14,6 +14,7 @@ from hush.noise.staircase import Staircase, least_mean_abs_gamma, least_variance
 from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import CLOSED_FORM, ELEMENTARY, SUM_OF_POSITIVE_TERMS, TWO_ROUNDINGS, down, up
 from hush.privacy.curve import OneNumber
 
 __all__ = ["limit", "optimal"]
@@ -28,7 +29,6 @@ _LEAST_SHARE = 1e-9
 _TAME_DELTAS = ((5.0, 1e-6), (3.0, 1e-7), (0.0, 1e-9))
 #: From this delta on the best noise is visibly not unimodal, and a second, smaller programme over all shifts pays.
 _COARSE_DELTA = 1e-2
-_OUTWARD = 1e-12
 _MOST_HEIGHTS = 100_000
 
 
@@ -72,10 +72,10 @@ def _cells(epsilon: float, delta: float, loss: str) -> int:
 def _below(epsilon: float, delta: float, loss: str) -> float:
     """The proved lower bound for sensitivity 1 and delta > 0 (argument in `limit`)."""
     group = max(1, math.floor(_spread(epsilon, delta, loss) / 16.0))
-    grouped = group * epsilon * (1.0 + 4e-16)
+    grouped = up(group * epsilon, TWO_ROUNDINGS)
     # group privacy: a shift by `group` is private with group * epsilon and delta (1 + e^eps + ... + e^((group - 1) eps))
     copies = math.expm1(grouped) / math.expm1(epsilon) if group > 1 else 1.0
-    share = max(delta * copies * (1.0 + 1e-14), next(tame for steep, tame in _TAME_DELTAS if epsilon >= steep))
+    share = max(up(delta * copies, ELEMENTARY), next(tame for steep, tame in _TAME_DELTAS if epsilon >= steep))
     if group > 1:
         return _rounded_back(grouped, share, 1, loss) * group ** (2 if loss == "variance" else 1)
     cells = min(_cells(epsilon, delta, loss), most_cells(epsilon, share, _gamma(epsilon, loss)))
@@ -101,7 +101,7 @@ def _certified(build: Callable[[float], Stepped | None], epsilon: float, delta: 
         noise = build(margin)
         if noise is None:
             return None
-        if OneNumber(noise, 1.0).delta(epsilon).upper * (1.0 + 1e-13) <= delta:
+        if up(OneNumber(noise, 1.0).delta(epsilon).upper, SUM_OF_POSITIVE_TERMS) <= delta:
             return noise
     return None
 
@@ -229,7 +229,7 @@ def limit(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str =
         noise = _best(epsilon, delta, loss)
         upper = min(upper, _loss(noise, loss)) if noise is not None else upper
     power = 2 if loss == "variance" else 1
-    return Bracket(lower * (1.0 - _OUTWARD) * sensitivity**power, upper * (1.0 + _OUTWARD) * sensitivity**power)
+    return Bracket(down(lower, CLOSED_FORM) * sensitivity**power, up(upper, CLOSED_FORM) * sensitivity**power)
 
 
 def optimal(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str = "variance") -> Stepped:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, UNIT, down, up
+
 __all__ = ["edge", "lattice_bound", "most_cells", "step_heights"]
 
 Array = NDArray[np.float64]
@@ -23,7 +25,6 @@ _MOST_PAIRS = 3000
 #: HiGHS settings (tolerance, presolve), in the order they are tried, and the seconds each may take.
 _ATTEMPTS = ((1e-9, False), (1e-9, True), (1e-7, False))
 _SECONDS = 20.0  # far above what a programme here takes: a guard, so that answers do not depend on how busy the machine is
-_UNIT = 2.3e-16  # just above one unit of round-off, 2^-52
 
 
 def edge(epsilon: float, delta: float) -> float:
@@ -115,7 +116,7 @@ class _Tests:
         growth, tail = math.exp(self.epsilon), self.tail
         out, into = np.bincount(self.near, flow, self.size), growth * np.bincount(self.far, flow, self.size)
         terms = np.bincount(self.near, minlength=self.size) + np.bincount(self.far, minlength=self.size) + self.shifts.size + 8
-        return out - into + most @ tail, _UNIT * terms * (out + into + most @ np.abs(tail) + self.count * self.cost[:-1])
+        return out - into + most @ tail, UNIT * terms * (out + into + most @ np.abs(tail) + self.count * self.cost[:-1])
 
     def bound(self, flow: Array, most: Array) -> float:
         """Weak duality: lambda - delta sum mu_j, with lambda the least cost + (out - e^eps in + tail)/count at any distance.
@@ -127,9 +128,9 @@ class _Tests:
         gain, doubt = self.margin(flow, most)
         least = float(np.min(self.cost[:-1] + (gain - doubt) / self.count))
         endless = float(most[self.endless].sum()) * math.expm1(self.epsilon) / 2.0
-        least = min(least, float(self.cost[-1]) * (1.0 - 1e-12) - endless * (1.0 + 1e-12))
+        least = min(least, down(float(self.cost[-1]), CLOSED_FORM) - up(endless, CLOSED_FORM))
         paid = self.delta * float(most.sum())
-        return least - paid - 1e-13 * (abs(least) + paid)
+        return least - paid - SUM_OF_POSITIVE_TERMS.share * (abs(least) + paid)
 
     def repaired(self, flow: Array, most: Array, target: float) -> Array:
         """The flow with every shortfall below the target pushed towards the centre, where it is e^-eps smaller at each step.

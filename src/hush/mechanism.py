@@ -226,7 +226,7 @@ class Mechanism:
 
     def draw_shape(self, steps: NDArray[np.int64]) -> Any:
         """How many draws these steps take: one for each, or one joint draw for all of them."""
-        return steps.shape if self.noise.dimension is None else 1
+        return steps.shape if self.noise.dimension is None else steps.size // self.noise.dimension
 
     def value_of(self, steps: NDArray[np.int64]) -> NDArray[Any]:
         """Steps as values: integers where the step is one, else floats."""

@@ -24,7 +24,7 @@ from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import from_plain_values, in_words, plain_values
 from hush.noise.contract import Law
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Guarantee
 from hush.sampling.entropy import Entropy
 from hush.sampling.exact import law_of

@@ -8,12 +8,12 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
+from paid import noisy_columns
 from scipy.stats import binom
 
 import hush
 from hush.tables import count, count_units, histogram, mean, quantile, sum_, table, variance
 from hush.tables.left_out import left_out, limits_in_words
-from hush.tables.run import noisy_columns
 
 
 def rows_of(seed: int, people: int = 60) -> pa.Table:
@@ -118,7 +118,7 @@ def test_an_answer_says_them_and_they_are_charged():
         assert "noise only" in text or "do not cover" in text
     people = made.left_out["people"]
     assert people[1] <= people[0] <= people[2] and abs(people[0] - 499) < 200
-    assert len(book.entries[0].parts) == 2 and book.entries[0].epsilon == 8.0
+    assert len(book.entries[0].charges) == 2 and book.entries[0].epsilon == 8.0
     assert [part["what"] for part in made.receipt["parts"]] == ["answers", "limits"]
     assert sum(part["epsilon"] for part in made.receipt["parts"]) <= 8.0
     off = query.plan(8.0, 1e-6, family="laplace", limits_share=0)

@@ -15,7 +15,6 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ import hush
 import hush.tables.expression
 import hush.tables.plan
 import hush.tables.run
-from hush.mechanism import Mechanism
+from hush.ledger.payment import Draws
 from hush.tables import count, count_units, histogram, mean, quantile, sum_, variance
 from hush.tables.magnitude import NUMBERS
 from hush.tables.spending import Spending
@@ -97,14 +96,14 @@ def fixed(plan: Any) -> Any:
     The classes are made inside a function, so that executors are sent them whole.
     """
 
-    class Fixed(Mechanism):
+    class Fixed(Draws):
         def _released(self, steps: Any) -> Any:
-            return np.full(steps.shape, round(1000.0 / self.step), dtype=np.int64)
+            return np.full(steps.shape, round(1000.0 / self.mechanism.step), dtype=np.int64)
 
-        def noisy(self, steps: Any, entropy: Any = None) -> Any:
+        def add(self, steps: Any) -> Any:
             return self._released(steps)
 
-        def noisy_from(self, bits: Any, steps: Any) -> Any:
+        def add_from(self, bits: Any, steps: Any) -> Any:
             return self._released(steps)
 
     class Deciding(Fixed):
@@ -112,7 +111,7 @@ def fixed(plan: Any) -> Any:
 
         def _released(self, steps: Any) -> Any:
             high = super()._released(steps)
-            return np.where(steps * self.step >= SHOWN, high, -high)
+            return np.where(steps * self.mechanism.step >= SHOWN, high, -high)
 
     class Magnitudes(Fixed):
         """A column with values from 1 to 8."""
@@ -123,14 +122,12 @@ def fixed(plan: Any) -> Any:
             return np.where(clear, super()._released(steps), 0)
 
     class FixedSpending(Spending):
-        @cached_property
-        def mechanisms(self) -> dict[str, Mechanism]:
-            made: dict[str, Mechanism] = {}
-            known: dict[int, Mechanism] = {}
-            for name, old in super().mechanisms.items():
+        def open(self, payment: Any, what: str) -> dict[str, Draws]:
+            made: dict[str, Draws] = {}
+            for name, old in super().open(payment, what).items():
                 kind = Deciding if name == self.units else Magnitudes if len(self.reach.parts[0].columns) == len(NUMBERS) - 1 else Fixed
-                fields = {field.name: getattr(old, field.name) for field in dataclasses.fields(Mechanism)}
-                made[name] = kind(**fields) if name == self.units else known.setdefault(id(old), kind(**fields))
+                # the deciding column by itself: columns of one mechanism are drawn for in one call
+                made[name] = kind(dataclasses.replace(old.mechanism) if name == self.units else old.mechanism)
             return made
 
     def made(spent: Spending | None) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 import hush
 from hush import tables
+from hush.ledger import unaccounted
 from hush.tables import count, histogram, mean, quantile, sum_, variance
 from hush.tables.distributed import group_names, noise_in_batches
 from hush.tables.recipe import Recipe
@@ -47,13 +48,14 @@ def test_a_repetition_draws_the_same_noise(batch):
     """The same secret and key, in another order and another company; another secret, other noise."""
     query, spent, rows = batch
     recipe = Recipe.of(query, spent, 0.95)
-    work = noise_in_batches(("ward",), spent, recipe, bytes(64))
+    draws = spent.open(unaccounted(spent.charge), "answers")
+    work = noise_in_batches(("ward",), spent, draws, recipe, bytes(64))
     once, again = values(work(iter([rows]))), values(work(iter([rows])))
     assert once == again and len(once) >= 5
     order = np.random.default_rng(1).permutation(rows.num_rows)
     apart = values(work(iter([rows.take(pa.array(order[:4])), rows.take(pa.array(order[4:]))])))
     assert apart == once
-    other = values(noise_in_batches(("ward",), spent, recipe, bytes([1] * 64))(iter([rows])))
+    other = values(noise_in_batches(("ward",), spent, draws, recipe, bytes([1] * 64))(iter([rows])))
     assert all(other[ward] != once[ward] for ward in set(other) & set(once))
 
 

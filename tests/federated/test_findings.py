@@ -232,11 +232,11 @@ def test_the_claimed_scale_of_a_sum_is_rounded_down() -> None:
         for count in range(1, 60):
             exact = (Decimal(count) / 70).sqrt()
             assert (
-                Decimal(power(Gaussian(1.0), Fraction(count, 70), up=False).sigma)
+                Decimal(power(Gaussian(1.0), Fraction(count, 70), upwards=False).sigma)
                 <= exact
                 <= Decimal(power(Gaussian(1.0), Fraction(count, 70)).sigma)
             )
-            shape = power(Laplace(1.0), Fraction(count, 70), up=False).shape
+            shape = power(Laplace(1.0), Fraction(count, 70), upwards=False).shape
             assert Fraction(shape) <= Fraction(count, 70)
 
 

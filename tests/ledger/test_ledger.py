@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush import BudgetExceeded, Gaussian, InvalidParameter, Laplace, Sensitivity, Subsampled, Unsupported
+from hush import Budget, BudgetExceeded, Charge, Gaussian, InvalidParameter, Laplace, Sensitivity, Subsampled, Unsupported
 from hush.errors import HushError, LedgerError
-from hush.ledger import Amount, Cap, Entry, Ledger
+from hush.ledger import Cap, Entry, Ledger
 from hush.noise.catalogue import FAMILIES
 
 SMALL = (Gaussian(20.0), 1.0, 1)
@@ -46,18 +46,18 @@ def path(tmp_path: Path) -> Path:
 def test_a_new_ledger_has_spent_nothing(path: Path) -> None:
     with Ledger(path, epsilon=1.0, delta=1e-6) as ledger:
         assert (ledger.cap, ledger.mode, ledger.entries, ledger.source) == (Cap(1.0, 1e-6, "planned"), "planned", (), None)
-        assert ledger.spent == Amount(0.0, 0.0) and ledger.left == Amount(1.0, 1e-6) and ledger.share == 0.0
+        assert ledger.spent == Budget(0.0, 0.0) and ledger.left == Budget(1.0, 1e-6) and ledger.share == 0.0
         assert ledger.path == path
         ledger.verify()
 
 
 def test_what_was_spent_is_there_when_it_is_opened_again(path: Path) -> None:
     with Ledger(str(path), epsilon=1.0, delta=1e-6) as ledger:
-        first = ledger.spend([SMALL, (Laplace(30.0), Sensitivity(linf=1.0, l0=3), 2)], label="zwei Zähler", extra_delta=1e-9)
+        first = ledger.spend([SMALL, (Laplace(30.0), Sensitivity(linf=1.0, l0=3), 2)], label="zwei Zähler", extra_delta=1e-9).entry
     with Ledger(path) as again:
-        assert again.entries == (first,)
+        assert first is not None and again.entries == (first,)
         assert first.number == 1 and first.label == "zwei Zähler" and first.extra_delta == 1e-9
-        assert first.parts == ((Gaussian(20.0), Sensitivity(linf=1.0, l0=1), 1), (Laplace(30.0), Sensitivity(linf=1.0, l0=3), 2))
+        assert first.charges == (Charge(Gaussian(20.0), Sensitivity.of(1.0)), Charge(Laplace(30.0), Sensitivity(linf=1.0, l0=3), 2))
         assert first.time.endswith("+00:00")
         again.verify()
 
@@ -165,8 +165,8 @@ def test_every_family_has_a_member_here() -> None:
 def test_every_family_reads_back_bit_for_bit(path: Path, name: str) -> None:
     noise = NOISES[name]
     Ledger(path, epsilon=5.0, delta=1e-2).spend((noise, 1.0, 2), label=name)
-    ((found, bound, times),) = Ledger(path).entries[0].parts
-    assert found == noise and repr(found) == repr(noise) and (bound, times) == (Sensitivity.of(1.0), 2)
+    (found,) = Ledger(path).entries[0].charges
+    assert found.noise == noise and repr(found.noise) == repr(noise) and (found.sensitivity, found.times) == (Sensitivity.of(1.0), 2)
     Ledger(path).verify()
 
 
@@ -183,21 +183,22 @@ def test_every_family_reads_back_bit_for_bit(path: Path, name: str) -> None:
 )
 def test_every_sensitivity_reads_back(path: Path, sensitivity: object) -> None:
     Ledger(path, epsilon=1.0, delta=1e-6).spend((Gaussian(30.0), sensitivity))
-    assert Ledger(path).entries[0].parts == ((Gaussian(30.0), Sensitivity.of(sensitivity), 1),)
+    assert Ledger(path).entries[0].charges == (Charge(Gaussian(30.0), Sensitivity.of(sensitivity)),)
 
 
 def test_a_subsampled_release(path: Path) -> None:
     part = Subsampled(Gaussian(2.0), 0.01)
     ledger = Ledger(path, epsilon=1.0, delta=1e-6)
     ledger.spend((part, 10))
-    assert Ledger(path).entries[0].parts == ((part, 10),)
+    assert Ledger(path).entries[0].charges == (Charge(Gaussian(2.0), Sensitivity.of(1.0), 10, rate=0.01),)
     assert ledger.spent.epsilon == pytest.approx(hush.compose([(part, 10)]).epsilon_upper(1e-6), rel=1e-9)
 
 
 def test_parts_may_be_one_tuple_or_a_noise_alone() -> None:
     ledger = Ledger(None, epsilon=1.0, delta=1e-6)
     for parts in (SMALL, [SMALL], Gaussian(20.0), [(Gaussian(20.0),)], [[Gaussian(20.0), 1.0]], ((Gaussian(20.0), 1),)):
-        assert ledger.spend(parts).parts == ((Gaussian(20.0), Sensitivity.of(1.0), 1),)
+        entry = ledger.spend(parts).entry
+        assert entry is not None and entry.charges == (Charge(Gaussian(20.0), Sensitivity.of(1.0)),)
 
 
 @pytest.mark.parametrize(
@@ -253,8 +254,8 @@ def test_noise_that_no_catalogue_knows_cannot_be_written_down() -> None:
 def test_a_claim_is_checked_and_kept() -> None:
     ledger = Ledger(None, epsilon=1.0, delta=1e-6)
     plan = hush.calibrate(0.5, 1e-7)
-    entry = ledger.spend((plan.noise, 1.0), epsilon=plan.epsilon, delta=plan.delta)
-    assert (entry.epsilon, entry.delta) == (0.5, 1e-7) and ledger.entries[0] == entry
+    entry = ledger.spend((plan.noise, 1.0), epsilon=plan.epsilon, delta=plan.delta).entry
+    assert entry is not None and (entry.epsilon, entry.delta) == (0.5, 1e-7) and ledger.entries[0] == entry
     with pytest.raises(InvalidParameter, match=r"does not keep the epsilon 0\.1 and delta 1e-07"):
         ledger.spend((plan.noise, 1.0), epsilon=0.1, delta=1e-7)
     assert len(ledger.entries) == 1
@@ -264,8 +265,8 @@ def test_a_claim_is_checked_and_kept() -> None:
 @pytest.mark.parametrize("family", ["laplace", "staircase", "stable"])
 def test_a_pure_claim_of_a_calibrated_noise_is_kept(family: str, sensitivity: object) -> None:
     plan = hush.calibrate(0.5, 0.0, sensitivity, family=family, loss="mae")
-    entry = Ledger(None, epsilon=0.5, delta=0.0).spend((plan.noise, sensitivity), epsilon=0.5, delta=0.0)
-    assert entry.delta == 0.0
+    entry = Ledger(None, epsilon=0.5, delta=0.0).spend((plan.noise, sensitivity), epsilon=0.5, delta=0.0).entry
+    assert entry is not None and entry.delta == 0.0
 
 
 # -- binding --------------------------------------------------------------------------------------------------------------------------
@@ -332,7 +333,7 @@ def test_a_pickled_ledger_opens_the_same_file(path: Path) -> None:
 
 
 def test_an_entry_is_plain(path: Path) -> None:
-    entry = Ledger(path, epsilon=1.0, delta=1e-6).spend(SMALL)
+    entry = Ledger(path, epsilon=1.0, delta=1e-6).spend(SMALL).entry
     assert isinstance(entry, Entry) and isinstance(entry.number, int) and isinstance(entry.time, str)
 
 

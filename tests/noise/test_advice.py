@@ -13,7 +13,7 @@ import hush
 from hush import Discrete, Laplace, Sensitivity, Skellam, Stable, Staircase, Unsupported, gaussian
 from hush.federated.lattice import RoundedSum
 from hush.mechanism import Mechanism
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.privacy.charge import Guarantee
 
 NUMBER = r"([0-9.]+(?:e[-+]?[0-9]+)?)"

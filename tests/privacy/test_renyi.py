@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush.noise.contract import Noise
-from hush.privacy import renyi
+from hush.privacy import conversion, paper_bounds
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -81,7 +81,7 @@ def test_laplace_kullback_leibler(d):
 def test_osgt_appendix_e(r, d, order):
     """Three normal integrals against quadrature."""
     noise = hush.OSGT(r, 1.0)
-    assert hush.renyi(noise, order, d) == pytest.approx(renyi.osgt_appendix_e(noise, order, d), rel=1e-9)
+    assert hush.renyi(noise, order, d) == pytest.approx(paper_bounds.osgt_appendix_e(noise, order, d), rel=1e-9)
 
 
 # -- by the integral -------------------------------------------------------------------------------------------------------------
@@ -226,9 +226,9 @@ def test_gaussian_limits(order):
 def test_theorem_2_dominates(r, d, order):
     """OSGT paper, Theorem 2, bounds the exact divergence; several coordinates likewise."""
     noise = hush.OSGT(r, 1.0)
-    exact = renyi.osgt_appendix_e(noise, order, d)
-    assert renyi.osgt_theorem2(noise, order, d) >= exact * (1.0 - 1e-9)
-    assert renyi.osgt_theorem2(noise, order, d * math.sqrt(3.0), k=3) >= 3.0 * exact * (1.0 - 1e-9)
+    exact = paper_bounds.osgt_appendix_e(noise, order, d)
+    assert paper_bounds.osgt_theorem2(noise, order, d) >= exact * (1.0 - 1e-9)
+    assert paper_bounds.osgt_theorem2(noise, order, d * math.sqrt(3.0), k=3) >= 3.0 * exact * (1.0 - 1e-9)
 
 
 @settings(max_examples=40)
@@ -236,7 +236,7 @@ def test_theorem_2_dominates(r, d, order):
 def test_theorem_9_dominates(b, d, order):
     """FH paper, Theorem 9."""
     noise = hush.FlippedHuber(b, 1.0)
-    assert renyi.flipped_huber_theorem9(noise, order, d) >= hush.renyi(noise, order, d)
+    assert paper_bounds.flipped_huber_theorem9(noise, order, d) >= hush.renyi(noise, order, d)
 
 
 def test_osgt_is_worse_than_gaussian_at_small_orders():
@@ -254,7 +254,7 @@ def test_osgt_is_worse_than_gaussian_at_small_orders():
 def test_converted_delta_is_never_below_the_exact_one(noise, shift):
     """Renyi loses something on the way to (epsilon, delta), never gains; eq. (20) beats Mironov."""
     most = min(hush.epsilon(noise, 1e-6, shift), 8.0)
-    converted = renyi.best_delta(lambda a: hush.renyi(noise, a, shift), 0.7 * most, largest_order=60.0)
+    converted = conversion.best_delta(lambda a: hush.renyi(noise, a, shift), 0.7 * most, largest_order=60.0)
     assert hush.delta(noise, 0.7 * most, shift) <= converted < 1.0
 
 
@@ -262,14 +262,14 @@ def test_converted_delta_is_never_below_the_exact_one(noise, shift):
 @given(spread(1.001, 1e4), spread(1e-6, 50.0), spread(1e-200, 0.5))
 def test_conversions_agree_and_are_ordered(order, divergence, delta):
     """delta and epsilon forms of eq. (20) invert each other; Mironov's epsilon is never smaller."""
-    e = renyi.rdp_to_epsilon(order, divergence, delta)
-    assert renyi.rdp_to_epsilon_mironov(order, divergence, delta) >= e * (1.0 - 1e-12)
+    e = conversion.rdp_to_epsilon(order, divergence, delta)
+    assert conversion.rdp_to_epsilon_mironov(order, divergence, delta) >= e * (1.0 - 1e-12)
     if e > 0.0:
         # (order - 1)(t - e) is an exponent of a few hundred, so its ulp is felt
         slack = 1e-11 + 4e-15 * order * (e + divergence)
-        assert renyi.rdp_to_delta(order, divergence, e) == pytest.approx(delta, rel=slack)
+        assert conversion.rdp_to_delta(order, divergence, e) == pytest.approx(delta, rel=slack)
     else:
-        assert renyi.rdp_to_delta(order, divergence, 0.0) <= delta * (1.0 + 1e-11)
+        assert conversion.rdp_to_delta(order, divergence, 0.0) <= delta * (1.0 + 1e-11)
 
 
 def test_conversion_by_hand():
@@ -278,18 +278,18 @@ def test_conversion_by_hand():
         with mp.workdps(40):
             a = mp.mpf(order)
             truth = mp.exp((a - 1) * (mp.mpf(t) - mp.mpf(e))) / (a - 1) * (1 - 1 / a) ** a
-        assert renyi.rdp_to_delta(order, t, e) == pytest.approx(float(truth), rel=1e-12)
+        assert conversion.rdp_to_delta(order, t, e) == pytest.approx(float(truth), rel=1e-12)
 
 
 @given(spread(1e-4, 10.0), spread(1e-200, 0.4))
 def test_zcdp_and_tcdp(rho, delta):
     """rho + 2 sqrt(rho log(1/delta)); tCDP is that for a wide window and never less for a narrow one."""
-    plain = renyi.zcdp_to_epsilon(rho, delta)
+    plain = conversion.zcdp_to_epsilon(rho, delta)
     assert plain == pytest.approx(rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta)), rel=1e-12)
-    assert renyi.zcdp_to_epsilon(rho, delta, xi=0.25) == pytest.approx(plain + 0.25, rel=1e-12)
-    assert renyi.tcdp_to_epsilon(rho, 1e9, delta) == pytest.approx(plain, rel=1e-12)
+    assert conversion.zcdp_to_epsilon(rho, delta, xi=0.25) == pytest.approx(plain + 0.25, rel=1e-12)
+    assert conversion.tcdp_to_epsilon(rho, 1e9, delta) == pytest.approx(plain, rel=1e-12)
     for omega in (1.01, 1.5, 3.0, 30.0):
-        assert renyi.tcdp_to_epsilon(rho, omega, delta) >= plain * (1.0 - 1e-12)
+        assert conversion.tcdp_to_epsilon(rho, omega, delta) >= plain * (1.0 - 1e-12)
 
 
 def test_zcdp_covers_the_gaussian():
@@ -297,16 +297,16 @@ def test_zcdp_covers_the_gaussian():
     for sigma in (0.5, 2.0, 20.0):
         rho = 0.5 / sigma**2
         for delta in (1e-2, 1e-6, 1e-30):
-            assert renyi.zcdp_to_epsilon(rho, delta) >= hush.epsilon(hush.Gaussian(sigma), delta)
-            best = renyi.best_epsilon(lambda a, sigma=sigma: hush.renyi(hush.Gaussian(sigma), a), delta)
-            assert hush.epsilon(hush.Gaussian(sigma), delta) <= best <= renyi.zcdp_to_epsilon(rho, delta) * (1.0 + 1e-9)
+            assert conversion.zcdp_to_epsilon(rho, delta) >= hush.epsilon(hush.Gaussian(sigma), delta)
+            best = conversion.best_epsilon(lambda a, sigma=sigma: hush.renyi(hush.Gaussian(sigma), a), delta)
+            assert hush.epsilon(hush.Gaussian(sigma), delta) <= best <= conversion.zcdp_to_epsilon(rho, delta) * (1.0 + 1e-9)
 
 
 def test_mcdp():
     """Zhao, Lemma 7: two tails; a Gaussian with mu = d^2/2, tau = d is covered by it."""
     for sigma, e in ((1.0, 2.0), (3.0, 1.0), (0.5, 8.0)):
         d = 1.0 / sigma
-        bound = renyi.mcdp_to_pdp(0.5 * d * d, d, e)
+        bound = conversion.mcdp_to_pdp(0.5 * d * d, d, e)
         assert hush.gaussian.pdp_delta(e, sigma) <= bound <= 1.0
         by_hand = math.exp(-((e - 0.5 * d * d) ** 2) / (2 * d * d)) + math.exp(-((e + 0.5 * d * d) ** 2) / (2 * d * d))
         assert bound == pytest.approx(by_hand, rel=1e-13)

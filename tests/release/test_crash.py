@@ -17,7 +17,7 @@ WORKER = """
 import os, sys
 import hush
 book, out = hush.Ledger(sys.argv[1]), os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-plan = hush.calibrate(0.01, 0.0, 1.0, family="laplace")
+plan = hush.calibrate(0.01, 0.0, hush.Sensitivity(linf=1.0, l0=1), family="laplace")
 while True:
     answer = hush.release([3, 5, 8], plan, ledger=book)
     os.write(out, f"{answer.receipt['ledger']['number']} {answer.value[0]}\\n".encode())

@@ -52,7 +52,7 @@ def test_very_different_coordinates_share_a_lattice(bound):
 def test_integers_of_large_sensitivity(bound):
     """The step grows with the noise; nothing hangs, and the interval is right."""
     values = np.array([5, -7])
-    answer = hush.release(values, hush.calibrate(1.0, 0.0, bound, family="laplace"), ledger=None)
+    answer = hush.release(values, hush.calibrate(1.0, 0.0, Sensitivity(linf=bound, l0=1), family="laplace"), ledger=None)
     assert answer.error.half_width95 == pytest.approx(-math.log(0.05) * bound, rel=0.01)
 
 
@@ -67,7 +67,7 @@ def test_denoising_comes_first():
 
 def test_the_lattice_does_not_depend_on_what_python_makes_of_the_data():
     """sum([]) is an int and sum([2.5]) a float: both are released on the same lattice."""
-    plan = hush.calibrate(0.01, 0.0, 0.7, family="laplace")
+    plan = hush.calibrate(0.01, 0.0, Sensitivity(linf=0.7, l0=1), family="laplace")
     steps = {hush.release(value, plan, ledger=None).receipt["mechanism"]["step"] for value in (0, 0.0, 2**60, [1], [2.5])}
     assert len(steps) == 1
     counted = hush.release(np.array([1, 2]), plan, ledger=None).receipt["mechanism"]

@@ -86,14 +86,14 @@ def test_rounding_loss_is_what_rounding_adds():
     """Against the measured variance of what is released, over a uniform value (4.9 sigma: 1e-6)."""
     mechanism = Mechanism(Gaussian(3.0), 1.0, 2.0)
     truth = np.random.default_rng(3).uniform(0.0, 1000.0, 400_000)
-    error = mechanism.value_of(mechanism.noisy(mechanism.on_lattice(truth))) - truth
+    error = mechanism.value_of(hush.unaccounted(mechanism.charge).noise(mechanism, mechanism.on_lattice(truth))) - truth
     seen = error.var() / 9.0 - 1.0
     # uniform values lose h^2/12 twice, half of the bound
     assert abs(seen - 0.5 * mechanism.rounding_loss) < 4.9 * math.sqrt(2.0 / truth.size) * 1.2
 
 
 def test_a_lattice_plan_keeps_its_lattice():
-    plan = hush.calibrate(1.0, 1e-6, 1.0, step=1.0, family="laplace")
+    plan = hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=1), step=1.0, family="laplace")
     mechanism = Mechanism.of(plan, integers=True)
     assert isinstance(mechanism.noise, Discrete) and mechanism.step == 1.0 and mechanism.rounding_loss == 0.0
 
@@ -101,7 +101,7 @@ def test_a_lattice_plan_keeps_its_lattice():
 def test_the_sum_is_limited_as_if_the_noise_were_not():
     """Values near the end, saturated noise: always the end itself, which says nothing of the value."""
     mechanism = Mechanism(Laplace(1e40), 1.0, 1.0)
-    out = mechanism.noisy(np.array([-FURTHEST, 0, FURTHEST] * 20))
+    out = hush.unaccounted(mechanism.charge).noise(mechanism, np.array([-FURTHEST, 0, FURTHEST] * 20))
     assert set(np.abs(out).tolist()) == {FURTHEST}
 
 

@@ -12,7 +12,8 @@ import hush
 from hush import BudgetExceeded, InvalidParameter, Ledger, Mechanism, Release, Sensitivity, Unsupported
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 
-PLAN = hush.calibrate(1.0, 1e-6)
+ONE = Sensitivity(linf=1.0, l0=1)
+PLAN = hush.calibrate(1.0, 1e-6, ONE)
 MANY = hush.calibrate(1.0, 1e-6, Sensitivity(linf=1.0, l0=8), family="gaussian")
 
 
@@ -24,14 +25,14 @@ def test_a_number_stays_a_number_and_an_array_keeps_its_shape():
     assert isinstance(hush.release(5, PLAN, ledger=None).value, float)
     for shape in ((4,), (2, 3), (1, 1, 2)):
         assert hush.release(np.ones(shape), MANY, ledger=None).value.shape == shape
-    exact = hush.release(np.arange(5), hush.calibrate(1.0, 1e-6, 1.0, step=1.0, family="laplace"), ledger=None)
+    exact = hush.release(np.arange(5), hush.calibrate(1.0, 1e-6, ONE, step=1.0, family="laplace"), ledger=None)
     assert exact.value.dtype == np.int64
 
 
 def test_values_are_noisy_by_what_the_plan_says():
     """Variance of the error against the plan's (4.9 sigma, 1e-6), and not against 2/3 or 3/2 of the scale."""
     truth = np.arange(40_000)
-    plan = hush.calibrate(1.0, 1e-6, 1.0, family="gaussian")
+    plan = hush.calibrate(1.0, 1e-6, ONE, family="gaussian")
     error = hush.release(truth, plan, ledger=None).value - truth
     z = (np.mean(error**2) / plan.variance - 1.0) * math.sqrt(truth.size / 2.0)
     assert abs(z) < 4.9
@@ -41,7 +42,7 @@ def test_values_are_noisy_by_what_the_plan_says():
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
 @pytest.mark.parametrize("values", [np.arange(30_000), np.arange(30_000) * 0.37 + 0.011], ids=["whole", "fractions"])
-@pytest.mark.parametrize("plan", [PLAN, MANY, hush.calibrate(1.0, 0.0, 1.0, family="stable", loss="mae")], ids=lambda p: p.family)
+@pytest.mark.parametrize("plan", [PLAN, MANY, hush.calibrate(1.0, 0.0, ONE, family="stable", loss="mae")], ids=lambda p: p.family)
 def test_intervals_hold_the_truth_as_often_as_they_say(plan, values, level):
     """At least the level (4.9 sigma below it: 1e-6), and not much more than one lattice step's worth."""
     answer = hush.release(values, plan, ledger=None)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sampling.families import CONTINUOUS, LATTICE, name
 
 from hush import OSGT, Discrete, Gaussian, InvalidParameter, Laplace, Stable, Staircase, Stepped, Unsupported
-from hush.sampling.ball import precision, slow_to_evaluate, tail
+from hush.noise.stable import FAMILY as STABLE
+from hush.sampling.ball import precision, tail
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.exact import SATURATED, _fill, draw, plain_law, sampler
 from hush.sampling.guide import Guide
@@ -33,12 +34,12 @@ def sample(noise, step, margin, size, seed=5):
 @pytest.mark.parametrize(("noise", "step"), CASES, ids=[f"{name(n)}-{s:g}" for n, s in CASES])
 def test_the_slow_path_gives_the_same_draws(noise, step):
     """The same bits, every draw decided by balls: the very same numbers."""
-    size = 30 if slow_to_evaluate(noise) else 150
+    size = 30 if noise.slow_tail else 150
     assert np.array_equal(sample(noise, step, MARGIN, size), sample(noise, step, COARSE, size))
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("noise", "step"), [case for case in CASES if not slow_to_evaluate(case[0])], ids=str)
+@pytest.mark.parametrize(("noise", "step"), [case for case in CASES if not case[0].slow_tail], ids=str)
 def test_the_slow_path_gives_the_same_draws_in_the_thousands(noise, step):
     assert np.array_equal(sample(noise, step, MARGIN, 5000, 8), sample(noise, step, COARSE, 5000, 8))
 
@@ -112,7 +113,7 @@ def test_the_float_bound_is_a_thousand_times_what_balls_show(noise):
     """On other points than the build looked at."""
     step = noise.step if isinstance(noise, Discrete) else 0.25
     law = Tails(plain_law(noise), step)
-    count = 8 if slow_to_evaluate(noise) else 100
+    count = 8 if noise.slow_tail else 100
     points = np.unique(np.floor(np.geomspace(1.0, max(float(law.guess(np.array(1e-9))), 2.0), count) * 0.97))
     with precision(192):
         for k, value in zip(points, law.at(points), strict=True):
@@ -126,7 +127,7 @@ def test_the_panels_bound_is_a_thousand_times_what_balls_show(noise):
     law = Tails(noise, 1e-4)
     way, beyond, unit = Panels(law), tail(noise), float(noise.isf(0.25))
     rng = np.random.default_rng(4)
-    words = (rng.random(12 if slow_to_evaluate(noise) else 300) ** 3 * 2.0**63).astype(np.uint64)
+    words = (rng.random(12 if noise.slow_tail else 300) ** 3 * 2.0**63).astype(np.uint64)
     checked = 0
     for word in words:
         x = float(way.quantile(np.array([word], dtype=np.uint64), np.empty((4, 1)))[0]) * law.step
@@ -144,7 +145,7 @@ def test_the_panels_bound_is_a_thousand_times_what_balls_show(noise):
 def test_the_transformation_gives_the_stable_law(alpha):
     """Its bound holds against balls at scattered words, and its quantiles are the law's (z below 4.9: 1e-6 two-sided)."""
     noise = Stable(alpha, 1e6)
-    way = Transformation(noise, 1.0)
+    way = Transformation(noise, STABLE.two_uniforms(noise), 1.0)
     assert way.tolerance < 1e-10
     out = np.empty(100_000, dtype=np.int64)
     _fill(out, way, DeterministicTestEntropy(9).begin())

@@ -22,13 +22,13 @@ from hush.show.explorer import shelf
 from hush.show.explorer.answer import answer, command_line, python_lines
 from hush.show.explorer.example import WARDS, drawn
 from hush.show.explorer.finding import Absence, Finding, best, findings
-from hush.show.explorer.stop import COUNTS, NAMES, START, STOPS, State
+from hush.show.explorer.stop import COUNTS, START, STOPS, State, names
 from hush.show.explorer.wording import bound, down, figure, up
 
 STATES = st.builds(
     State,
     *(st.sampled_from(STOPS[name]) for name in STOPS),
-    st.sets(st.sampled_from(NAMES)).map(lambda chosen: tuple(name for name in NAMES if name in chosen)),
+    st.sets(st.sampled_from(names())).map(lambda chosen: tuple(name for name in names() if name in chosen)),
 )
 #: One number; pure; many groups; many releases; a large sensitivity.
 SAMPLE = (

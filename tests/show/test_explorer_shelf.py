@@ -14,26 +14,45 @@ import hush
 from hush.errors import HushError
 from hush.noise.catalogue import from_plain_values
 from hush.show.explorer import prepare, shelf
-from hush.show.explorer.stop import COUNTS, NAMES, STOPS
+from hush.show.explorer.stop import COUNTS, STOPS, names
 
 
-def test_the_shelf_is_tied_to_the_catalogue(monkeypatch):
-    """A family that is added, or a stop that is moved, asks for a new shelf."""
-    shelf._document.cache_clear()
-    assert shelf.row(1.0, 1e-6, 1)
-    monkeypatch.setattr(shelf, "catalogue", lambda: [["gaussian", ["sigma"]], ["newcomer", ["scale"]]])
-    shelf._document.cache_clear()
-    with pytest.raises(HushError, match=r"run python -m hush\.show\.explorer\.prepare"):
-        shelf.row(1.0, 1e-6, 1)
-    shelf._document.cache_clear()
+def test_the_shelf_in_the_package_is_made_for_these_families():
+    assert shelf._document()["catalogue"] == shelf.catalogue()
+
+
+@pytest.mark.parametrize(
+    "known", [[["gaussian", ["sigma"]], ["laplace", ["scale"]]], [["gaussian", ["deviation"]], ["gone", ["scale"]]], []]
+)
+def test_a_shelf_made_for_other_families_or_stops_never_raises(monkeypatch, known):
+    """What it does not hold is calibrated now, and the ranking is the same."""
+    expected = shelf.row(1.0, 1e-6, 1)
+    whole = shelf._document()
+    numbers = {number for number, kind in enumerate(whole["catalogue"]) if kind in known}
+    place = [number for number, kind in enumerate(whole["catalogue"]) if kind in known]
+    entry = shelf._entry(1.0, 1e-6, 1)
+    ranked, absent = ([[place.index(n), *rest] for n, *rest in part if n in numbers] for part in entry[:2])
+    small = {
+        "catalogue": known,
+        "epsilon": [1.0],
+        "delta": [1e-6],
+        "count": [1],
+        "reasons": whole["reasons"],
+        "stops": [[ranked, absent, None]],
+    }
+    monkeypatch.setattr(shelf, "_document", lambda: small)
+    found = shelf.row(1.0, 1e-6, 1)
+    assert {name for name, _ in found} == {name for name, _ in expected}
+    assert found[0][0] == "staircase"
+    assert shelf.row(1.25, 1e-6, 1)[0][0] == "staircase" and shelf.limit(1.25, 1e-6, 1) is not None
 
 
 def test_every_stop_is_on_the_shelf():
     """No holes: every family is ranked or has its reason, and the limit is there for one number and nowhere else."""
     for epsilon, delta, count in itertools.product(STOPS["epsilon"], STOPS["delta"], COUNTS):
         ranked, absent, limit = shelf._entry(epsilon, delta, count)
-        assert sorted(number for number, *_ in ranked + absent) == list(range(len(NAMES)))
-        assert {NAMES[number] for number, *_ in ranked} >= (
+        assert sorted(number for number, *_ in ranked + absent) == list(range(len(names())))
+        assert {names()[number] for number, *_ in ranked} >= (
             {"laplace", "staircase"} if delta == 0.0 else {"gaussian", "laplace", "staircase"}
         )
         assert (limit is not None) == (count == 1)
@@ -42,7 +61,7 @@ def test_every_stop_is_on_the_shelf():
 def test_the_shelf_s_gaussians_are_the_optimal_ones():
     """All of them, against the closed form, to the largest enlargement that shelving adds: the axes are not mixed up."""
     stops = [(e, d, c) for e in STOPS["epsilon"] for d in STOPS["delta"] if d > 0.0 for c in COUNTS]
-    kept = [next(values[0] for number, *values in shelf._entry(*stop)[0] if NAMES[number] == "gaussian") for stop in stops]
+    kept = [next(values[0] for number, *values in shelf._entry(*stop)[0] if names()[number] == "gaussian") for stop in stops]
     epsilon, delta, count = (np.array(axis) for axis in zip(*stops, strict=True))
     assert kept == pytest.approx(np.sqrt(count) * hush.gaussian.sigma(epsilon, delta), rel=4e-8)
 

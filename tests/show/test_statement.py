@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import hush
-from hush.noise.catalogue import EVERY
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.noise.catalogue import families
+from hush.numerics.rounding import percent_up, rounded_down, rounded_up
 from hush.statement import Statement, report
-from hush.statement.wording import Promise, percent
+from hush.statement.wording import Promise
 
 
 def printed(lines: str) -> float:
@@ -144,7 +144,7 @@ def test_a_ledgers_statement_is_true_and_can_be_recomputed(kind: Callable[[], hu
     promise = made.facts["promise"]
     # the pair that the words are about is at least what was spent, and within the cap
     assert ledger.spent.epsilon <= promise["epsilon"] <= ledger.cap.epsilon and promise["delta"] == ledger.cap.delta
-    assert f"at most {percent(promise['chance'])}" in made.markdown
+    assert f"at most {percent_up(promise['chance'])}" in made.markdown
     assert 0.5 < promise["chance"] <= 1.0 - 0.5 * hush.error_sum(promise["epsilon"], promise["delta"]) + 1e-12
     assert "by the theorem that" not in made.markdown and "not in the catalogue" not in made.markdown
 
@@ -211,8 +211,8 @@ def test_a_failure_probability_counts_in_the_chance() -> None:
 def test_numbers_round_to_the_safe_side() -> None:
     for value in np.random.default_rng(3).uniform(0.0, 3.0, 200):
         assert float(rounded_down(value)) <= value <= float(rounded_up(value))
-        assert float(percent(value / 3.0).split()[0]) / 100.0 >= value / 3.0 - 1e-15
-    assert rounded_up(math.inf) == "infinite" and rounded_up(0.0) == "0" and percent(1.0 - 1e-9) == "99.9999999 %"
+        assert float(percent_up(value / 3.0).split()[0]) / 100.0 >= value / 3.0 - 1e-15
+    assert rounded_up(math.inf) == "infinite" and rounded_up(0.0) == "0" and percent_up(1.0 - 1e-9) == "99.9999999 %"
     assert "treat the answers as if they had no noise" in Promise(300.0, 1e-6).words("this")[0]
 
 
@@ -330,7 +330,7 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
         GammaDifference(0.5, 2.0),
         PolyaDifference(0.5, 3.0, 1.0),
     ]
-    assert {type(noise) for noise in noises} == {row.type for row in EVERY}
+    assert {type(noise) for noise in noises} == {row.type for row in families()}
     bound = hush.Sensitivity(linf=(1.0, 2.0), neighbours="replace")
     parts = [*((noise, bound, 2) for noise in noises), (hush.Subsampled(hush.Gaussian(3.0), 0.01, 0.5), 7)]
     scope: dict[str, Any] = {}

@@ -85,7 +85,7 @@ def test_one_charge_for_everything(query):
     made = query.plan(1.0, 1e-6, family="gaussian").answer(ledger=book, label="everything")
     (entry,) = book.entries
     assert entry.label == "everything" and made.receipt["ledger"]["number"] == 1
-    assert float(np.asarray(hush.compose(list(entry.parts)).delta_upper(1.0))) <= 1e-6
+    assert float(np.asarray(hush.compose(entry.charges).delta_upper(1.0))) <= 1e-6
     assert book.source is not None
 
 
@@ -119,7 +119,8 @@ def test_weights_move_accuracy(query):
     a, b = plain.errors(), heavy.errors()
     assert b["people"] < 0.75 * a["people"] and b["total"] > a["total"]
     assert b["total"] / b["people"] == pytest.approx(2.0 * a["total"] / a["people"], rel=0.1)
-    noise, bound, times = heavy.spent.parts[0]
+    charge = heavy.spent.charge
+    noise, bound, times = charge.noise, charge.sensitivity, charge.times
     assert hush.delta(noise, 1.0, bound, times=times) <= 1e-6
     with pytest.raises(InvalidParameter, match="weights names 'nobody'"):
         query.plan(1.0, 1e-6, weights={"nobody": 2.0}, family="gaussian")
@@ -207,7 +208,7 @@ def test_bounds_can_be_found_privately(visits):
     query = visits.aggregate(n=count_units(), stay=mean("stay_days", low="private", high="private"))
     made = query.plan(4.0, 1e-6, family="laplace").answer(ledger=book)
     (entry,) = book.entries
-    assert len(entry.parts) == 3 and made.receipt["guarantee"]["epsilon"] == pytest.approx(4.0)
+    assert len(entry.charges) == 3 and made.receipt["guarantee"]["epsilon"] == pytest.approx(4.0)
     low, high = made.receipt["bounds_found"]["stay"]
     stays = sample("visits", 20_000).column("stay_days").to_numpy()
     assert low == 0.0 and np.quantile(stays, 0.98) <= high <= 64.0

@@ -12,8 +12,9 @@ from scipy.stats import binom
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 
+from paid import noisy_columns  # noqa: E402
+
 from hush.tables import mean, quantile, table  # noqa: E402
-from hush.tables.run import noisy_columns  # noqa: E402
 from hush.tables.uncertainty import interval  # noqa: E402
 
 REPEATS = 2000

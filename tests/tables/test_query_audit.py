@@ -25,11 +25,12 @@ import hush
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 
+from paid import noisy_columns  # noqa: E402
+
 import hush.tables.plan as engine_plan  # noqa: E402
 from hush import tables  # noqa: E402
 from hush.tables import Query, count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
 from hush.tables.expression import as_int64  # noqa: E402
-from hush.tables.run import noisy_columns  # noqa: E402
 
 SALT = b"sixteen bytes or more"
 SAMPLES = 40_000

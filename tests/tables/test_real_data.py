@@ -28,11 +28,12 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 duckdb = pytest.importorskip("duckdb")
 
+from paid import noisy_columns  # noqa: E402
+
 from hush import tables  # noqa: E402
 from hush.sampling.exact import plain_law  # noqa: E402
 from hush.sampling.tails import tails  # noqa: E402
 from hush.tables import Query, count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
-from hush.tables.run import noisy_columns  # noqa: E402
 from hush.tables.uncertainty import interval, is_linear  # noqa: E402
 
 SALT = b"sixteen bytes or more"

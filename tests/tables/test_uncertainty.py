@@ -13,12 +13,13 @@ from scipy.stats import binom, cauchy, norm
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 
+from paid import noisy_columns  # noqa: E402
+
 from hush import Gaussian, InvalidParameter, Laplace, Stable, tables  # noqa: E402
 from hush.noise.discrete import Discrete  # noqa: E402
 from hush.tables import count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
 from hush.tables.noise_sum import Term, half_widths  # noqa: E402
 from hush.tables.recipe import Recipe, answer_table  # noqa: E402
-from hush.tables.run import noisy_columns  # noqa: E402
 from hush.tables.uncertainty import interval  # noqa: E402
 
 LEVELS = (0.5, 0.8, 0.95, 0.99, 0.999, 0.9999)

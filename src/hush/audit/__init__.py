@@ -5,5 +5,6 @@
 
 from hush.audit.attack import audit
 from hush.audit.finding import Evidence, Finding
+from hush.audit.noise_check import NoiseCheck, NoiseCheckRow, check
 
-__all__ = ["Evidence", "Finding", "audit"]
+__all__ = ["Evidence", "Finding", "NoiseCheck", "NoiseCheckRow", "audit", "check"]

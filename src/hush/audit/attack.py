@@ -55,7 +55,7 @@ def audit(
     (True, True)
     """
     subject, budget, share = _subject(target, epsilon, delta, inputs, vectorised)
-    sure = within("confidence", confidence, 0.5, 1.0 - 1e-15, "write confidence=0.999999")
+    sure = within("confidence", confidence, 0.5, 0.999_999_999_999_999, "write confidence=0.999999")
     count, size = whole("samples", samples), whole("batch", batch)
     risk = (1.0 - sure) / (2.0 * _TESTS)
     least = max(_FEWEST, 2.0 * trials_needed(budget, share, risk))

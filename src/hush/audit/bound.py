@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.numerics.rounding import BETA_INVERSE, SPECIAL_FUNCTION, down, up
+
 __all__ = ["clopper_pearson", "epsilon_lower", "trials_needed"]
 
 Array = NDArray[np.float64]
-
-#: Outward step that covers the round-off of the inverse beta function, about 1e-13 relative.
-_OUTWARD = 1e-11
 
 
 def clopper_pearson(hits: Any, trials: int, risk: float) -> tuple[Array, Array]:
@@ -46,7 +45,7 @@ def _lower(hits: Any, trials: int, risk: float) -> Array:
 
     hits = np.asarray(hits, dtype=np.float64)
     some = np.maximum(hits, 1.0)
-    return np.where(hits > 0.0, betaincinv(some, trials - some + 1.0, risk) * (1.0 - _OUTWARD), 0.0)
+    return np.where(hits > 0.0, down(betaincinv(some, trials - some + 1.0, risk), BETA_INVERSE), 0.0)
 
 
 def _upper(hits: Any, trials: int, risk: float) -> Array:
@@ -55,7 +54,8 @@ def _upper(hits: Any, trials: int, risk: float) -> Array:
 
     hits = np.asarray(hits, dtype=np.float64)
     not_all = np.minimum(hits, trials - 1.0)
-    return np.where(hits < trials, np.minimum(betainccinv(not_all + 1.0, trials - not_all, risk) * (1.0 + _OUTWARD), 1.0), 1.0)
+    most = up(betainccinv(not_all + 1.0, trials - not_all, risk), BETA_INVERSE)
+    return np.where(hits < trials, np.minimum(most, 1.0), 1.0)
 
 
 def epsilon_lower(hits: Any, other_hits: Any, trials: int, delta: float, risk: float) -> Array:
@@ -77,4 +77,4 @@ def trials_needed(epsilon: float, delta: float, risk: float) -> float:
     u = risk^(1/n), and log((u - delta)/(1 - u)) > epsilon says 1 - u < (1 - delta)/(1 + e^epsilon).
     """
     gap = (1.0 - delta) / (1.0 + math.exp(min(epsilon, 700.0)))
-    return math.ceil(math.log(risk) / math.log1p(-gap) * (1.0 + 1e-9)) + 1.0 if gap > 1e-300 else math.inf
+    return math.ceil(up(math.log(risk) / math.log1p(-gap), SPECIAL_FUNCTION)) + 1.0 if gap > 1e-300 else math.inf

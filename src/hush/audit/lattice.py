@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from hush.audit.target import Target, pair_of
 from hush.calibrate import Plan
 from hush.errors import InvalidParameter, reals, reject
+from hush.ledger.payment import unaccounted
 from hush.noise.contract import Law
-from hush.noise.lattice import Lattice
+from hush.numerics.rounding import CLOSED_FORM, up
 from hush.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -38,18 +39,20 @@ def of_lattice(target: Any, inputs: Any) -> tuple[Target, Claim] | None:
     pair = None if inputs is None else _given(inputs, target.sensitivity)
     moved = _moved(target.sensitivity) if pair is None else pair[1] - pair[0]
     mechanism = Mechanism.of(target, coordinates=moved.size) if isinstance(target, Plan) else target
-    epsilon, delta, times, _ = mechanism.claim or (None, None, 1, "")
+    stated = mechanism.guarantee
     first, second = _worst(mechanism, moved) if pair is None else pair
-    return _subject(mechanism, first, second, times), (epsilon, delta)
+    claim = (None, None) if stated is None else (stated.epsilon, stated.delta)
+    return _subject(mechanism, first, second, 1 if stated is None else stated.times), claim
 
 
 def _subject(mechanism: Mechanism, first: Vector, second: Vector, times: int) -> Target:
     """All the releases that the claim is about, side by side: `times` times every coordinate."""
     steps = [np.tile(mechanism.on_lattice(value), times) for value in (first, second)]
     shift: Vector = np.asarray(mechanism.value_of(steps[1] - steps[0]), dtype=np.float64)
+    draws = unaccounted([mechanism.charge]).open(mechanism)  # the inputs of an audit are public
 
     def draw(which: int, size: int) -> Any:
-        return mechanism.value_of(mechanism.noisy(np.broadcast_to(steps[which], (size, shift.size))))
+        return mechanism.value_of(draws.add(np.broadcast_to(steps[which], (size, shift.size))))
 
     shown = [repr(float(value[0]) if value.size == 1 else value.tolist()) for value in (first, second)]
     return Target(draw, (shown[0], shown[1]), shift)
@@ -60,7 +63,7 @@ def _around(noise: Law, first: Vector, second: Vector) -> Mechanism:
     from hush.mechanism import Mechanism
 
     moved = np.abs(second - first)
-    step = noise.step if isinstance(noise, Lattice) else float(np.min(moved[moved > 0.0])) / _STEPS
+    step = noise.step if noise.discrete else float(np.min(moved[moved > 0.0])) / _STEPS
     off = np.abs(moved - np.round(moved / step) * step)
     if (off > 1e-9 * step).any():
         raise reject("inputs", moved.tolist(), f"apart by whole steps of {step:g}", "leave inputs out for (0.0, 1.0)")
@@ -73,7 +76,7 @@ def _moved(bound: Sensitivity) -> Vector:
         limits = np.array(bound.linf)
         largest = np.argsort(-limits, kind="stable")
         if bound.is_box:
-            limits[largest[bound.l0 :]] = 0.0
+            limits[largest[bound.moving :]] = 0.0
             return limits
         return np.where(np.arange(limits.size) == largest[0], _one(bound), 0.0)
     if bound.is_box:
@@ -104,11 +107,10 @@ def _given(inputs: Any, bound: Sensitivity | None) -> tuple[Vector, Vector]:
 
 
 def _neighbours(moved: Vector, bound: Sensitivity) -> bool:
-    slack = 1.0 + 1e-12
     limits = bound.linf if isinstance(bound.linf, tuple) else (bound.linf,) * moved.size
     checks = [len(limits) == moved.size]
-    checks += [b is None or m <= b * slack for m, b in zip(moved, limits, strict=False)]
-    checks.append(bound.l0 is None or int(np.count_nonzero(moved)) <= bound.l0)
-    checks.append(bound.l1 is None or math.fsum(moved) <= bound.l1 * slack)
-    checks.append(bound.l2 is None or math.hypot(*moved) <= bound.l2 * slack)
+    checks += [b is None or m <= up(b, CLOSED_FORM) for m, b in zip(moved, limits, strict=False)]
+    checks.append(bound.moving is None or int(np.count_nonzero(moved)) <= bound.moving)
+    checks.append(bound.l1 is None or math.fsum(moved) <= up(bound.l1, CLOSED_FORM))
+    checks.append(bound.l2 is None or math.hypot(*moved) <= up(bound.l2, CLOSED_FORM))
     return all(checks)

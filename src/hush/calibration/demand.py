@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from hush.calibration import scale, shape
+from hush.calibration.scale import FINE, typical
 from hush.errors import Unsupported
 from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
-from hush.noise.gaussian import Gaussian
+from hush.noise.family import Family
+from hush.noise.laplace import Laplace
+from hush.privacy import gaussian
 from hush.privacy.compose import curve
-from hush.privacy.composition import DEFAULT_RELATIVE, Composed
+from hush.privacy.composition import Composed
 from hush.privacy.curve import OneNumber
 from hush.sensitivity import Sensitivity
 
 __all__ = ["FINE", "LOSSES", "Demand", "width"]
-
-#: The grid that certifies: what hush.delta uses, so that its answer agrees.
-FINE = DEFAULT_RELATIVE
 
 
 def width(noise: Law, outside: float) -> float:
@@ -39,7 +41,7 @@ LOSSES: dict[str, Callable[[Law], float]] = {
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked: a budget, a sensitivity, a number of releases, a loss, perhaps a lattice."""
+    """What is asked: a budget, a sensitivity, a number of releases, a loss, perhaps a lattice. It is the `Request` of family rules."""
 
     epsilon: float
     delta: float
@@ -52,7 +54,7 @@ class Demand:
     @property
     def count(self) -> int:
         """How many one-dimensional releases a box comes to."""
-        return (self.bound.l0 or 1) * self.times
+        return (self.bound.moving or 1) * self.times
 
     @property
     def plain(self) -> bool:
@@ -70,12 +72,16 @@ class Demand:
     def on_lattice(self, noise: Law) -> Law:
         return noise if self.step is None else Discrete(noise, self.step)
 
-    def excess(self, noise: Law, relative: float) -> float:
+    def off_lattice(self) -> Demand:
+        """The same demand without a lattice."""
+        return dataclasses.replace(self, step=None)
+
+    def excess(self, noise: Law, relative: float | None = None) -> float:
         """log of delta over its target, or of the pure epsilon over its target; at or below 0 means private."""
         noise = noise.plain()
-        if self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1) and not isinstance(noise, Gaussian):
+        if self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1) and not noise.isotropic:
             parts = tuple((OneNumber(noise, shift), count * self.times) for shift, count in self.bound.shifts)
-            released: Any = Composed(parts, relative)
+            released: Any = Composed(parts, FINE if relative is None else relative)
         else:
             released = curve(noise, self.bound, times=self.times)
         if self.delta == 0.0:
@@ -87,4 +93,48 @@ class Demand:
         return math.log(got / self.delta) if got > 0.0 else -60.0
 
     def meets(self, noise: Law) -> bool:
-        return self.excess(noise, FINE) <= 0.0
+        return self.excess(noise) <= 0.0
+
+    # -- tools for the rules of families -------------------------------------------------------------------------------
+
+    def gaussian_sigma(self) -> float:
+        """The least deviation of Gaussian noise."""
+        reach = self.bound.l2_bound * math.sqrt(self.times)
+        method = "pdp_optimal" if self.notion == "pdp" else "optimal"
+        return float(np.asarray(gaussian.sigma(self.epsilon, self.delta, reach, method=method)))
+
+    @property
+    def rough_size(self) -> float:
+        """A first guess of the noise's size: the better of the Gaussian and the pure Laplace."""
+        sizes = []
+        if self.delta > 0.0:
+            reach = self.bound.l2_bound * math.sqrt(self.times)
+            sizes.append(float(np.asarray(gaussian.sigma(self.epsilon, self.delta, reach))))
+        if self.bound.is_box:
+            total = math.fsum(shift * count for shift, count in self.bound.shifts) * self.times
+            sizes.append(typical(Laplace(total / self.epsilon)))
+        return min(sizes) if sizes else self.bound.l2_bound * self.times / self.epsilon
+
+    @property
+    def regime(self) -> float:
+        """r = variance of pure Laplace over that of the Gaussian: which shape is best depends on little else."""
+        if self.delta == 0.0 or not self.plain:
+            return 1.0
+        sigma = float(np.asarray(gaussian.sigma(self.epsilon, self.delta)))
+        return 2.0 * (self.count / self.epsilon) ** 2 / (self.count * sigma * sigma)
+
+    def least(self, noise_at: Callable[[float], Law], start: float, *, tolerance: float, relative: float | None = None) -> Law:
+        """See `scale.least`."""
+        return scale.least(self, noise_at, start, relative=FINE if relative is None else relative, tolerance=tolerance)
+
+    def at_scale(self, unit: Law, guess: float, *, fine: bool = True) -> Law:
+        """See `scale.at_scale`."""
+        return scale.at_scale(self, unit, guess, fine=fine)
+
+    def search(self, family: Family) -> Law:
+        """See `shape.search`."""
+        return shape.search(self, family)
+
+    def limits(self, family: Family) -> list[Law]:
+        """See `shape.limits`."""
+        return shape.limits(self, family)

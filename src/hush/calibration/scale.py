@@ -7,17 +7,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hush.calibration.demand import FINE, Demand
 from hush.errors import Unsupported
 from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
+from hush.noise.family import Request
+from hush.privacy.composition import DEFAULT_RELATIVE
 
-__all__ = ["at_scale", "base", "least", "typical"]
+__all__ = ["FINE", "at_scale", "base", "least", "typical"]
+
+#: The grid that certifies: what hush.delta uses, so that its answer agrees.
+FINE = DEFAULT_RELATIVE
 
 _COARSE = 1e-4  # share of the shift that the search's grid may cost
 
 
-def least(demand: Demand, noise_at: Callable[[float], Law], start: float, *, relative: float, tolerance: float) -> Law:
+def least(demand: Request, noise_at: Callable[[float], Law], start: float, *, relative: float, tolerance: float) -> Law:
     """The noise at the smallest x (to `tolerance`, from above) that meets the demand; the one returned was evaluated and does.
 
     `noise_at(x)` grows more private with x. log delta is nearly linear in a log scale, so secant steps settle in three or four; a bracket
@@ -74,7 +78,7 @@ def _linear_share(at_low: float, at_high: float) -> float:
     return above / (above - below)
 
 
-def at_scale(demand: Demand, unit: Law, guess: float, *, fine: bool) -> Law:
+def at_scale(demand: Request, unit: Law, guess: float, *, fine: bool) -> Law:
     exact = demand.bound.is_box and demand.count == 1
     tolerance = (1e-13 if exact else 1e-7) if fine else 3e-5
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 from collections.abc import Callable
 from functools import lru_cache
 
-from hush.calibration.demand import Demand
 from hush.calibration.scale import at_scale, base, typical
-from hush.calibration.tied import gaussian_noise, laplace_noise, regime, truncated_laplace_noise
 from hush.errors import HushError, Unsupported
-from hush.noise.catalogue import Family
 from hush.noise.contract import Law
-from hush.noise.laplace import Laplace
+from hush.noise.family import Family, Request
+from hush.noise.gaussian import gaussian_noise
+from hush.noise.laplace import Laplace, laplace_noise
+from hush.noise.log_concave import LogConcave
+from hush.noise.truncated_laplace import truncated_laplace_noise
 
 __all__ = ["limits", "search"]
 
 
-def search(demand: Demand, row: Family, rough: float) -> Law:
+def search(demand: Request, row: Family) -> Law:
     """The best shape of a scale family: its Laplace and its Gaussian, then from the rule's start downhill."""
     shape = row.shape
     assert shape is not None
-    start = shape.start(regime(demand))
+    start, rough = shape.start(demand.regime), demand.rough_size
     if demand.step is None and not math.isfinite(demand.value(shape.build(shape.value(start)))):
         raise Unsupported(f"its {demand.loss} is infinite")
     found: dict[float, tuple[float, Law | None, Law]] = {}
@@ -41,7 +41,7 @@ def search(demand: Demand, row: Family, rough: float) -> Law:
                 found[t] = (math.inf, None, unit)
         return found[t][0]
 
-    known = [noise for noise in limits(demand, row) if noise is not None]
+    known = limits(demand, row)
     ceiling = min((demand.value(noise) for noise in known), default=math.inf)
     # a shape much worse than Laplace and Gaussian is not worth a closer look
     if (not known or not _worthless_delta(demand)) and at(start) < 1.3 * _best_plain(demand):
@@ -58,17 +58,17 @@ def search(demand: Demand, row: Family, rough: float) -> Law:
     return min(known, key=demand.value)
 
 
-def _best_plain(demand: Demand) -> float:
+def _best_plain(demand: Request) -> float:
     """The loss of the better of Laplace and Gaussian noise: a shape much worse than that is not worth a closer look."""
-    plain = (_plainest(demand, name) for name in ("laplace", "gaussian"))
+    plain = (_plainest(demand, rule) for rule in (laplace_noise, gaussian_noise))
     return min((demand.value(noise) for noise in plain if noise is not None), default=math.inf)
 
 
-def _worthless_delta(demand: Demand) -> bool:
+def _worthless_delta(demand: Request) -> bool:
     """Is delta too small to buy anything? Then a family's Laplace is its best: cutting Laplace noise off shows what delta is worth."""
-    if not demand.plain or regime(demand) > 0.5:
+    if not demand.plain or demand.regime > 0.5:
         return False
-    demand = dataclasses.replace(demand, step=None)
+    demand = demand.off_lattice()
     pure = Laplace(demand.shift * demand.count / demand.epsilon)
     try:
         return demand.delta == 0.0 or truncated_laplace_noise(demand).variance > pure.variance * (1.0 - 5e-4)
@@ -76,28 +76,29 @@ def _worthless_delta(demand: Demand) -> bool:
         return False
 
 
-def limits(demand: Demand, row: Family) -> list[Law | None]:
+def limits(demand: Request, row: Family) -> list[Law]:
     """The family's members that are Laplace and Gaussian noise for all that matters, at those families' own scales."""
     assert row.shape is not None
-    found: list[Law | None] = []
-    for name, build in (("laplace", row.shape.like_laplace), ("gaussian", row.shape.like_gaussian)):
-        base = _plainest(demand, name) if build is not None else None
-        if base is None or build is None:
+    found: list[Law] = []
+    for rule, build in ((laplace_noise, row.shape.like_laplace), (gaussian_noise, row.shape.like_gaussian)):
+        like = _plainest(demand, rule) if build is not None else None
+        if like is None or build is None:
             continue
-        size = base.scale if isinstance(base, Laplace) else base.sigma  # type: ignore[attr-defined]
-        tries = (demand.on_lattice(build(size * (1.0 + rise))) for rise in (0.0, 1e-14, 1e-10, 1e-7, 1e-5))
-        found.append(next((noise for noise in tries if demand.meets(noise)), None))
+        tries = (demand.on_lattice(build(like.unit * (1.0 + rise))) for rise in (0.0, 1e-14, 1e-10, 1e-7, 1e-5))
+        noise = next((noise for noise in tries if demand.meets(noise)), None)
+        found += [] if noise is None else [noise]
     return found
 
 
 @lru_cache(maxsize=64)
-def _plainest(demand: Demand, name: str) -> Law | None:
+def _plainest(demand: Request, rule: Callable[[Request], Law]) -> LogConcave | None:
     """The demand's Laplace or Gaussian noise, without its lattice; None where there is none."""
     try:
-        noise = (laplace_noise if name == "laplace" else gaussian_noise)(demand)
+        noise = base(rule(demand))
     except HushError:
         return None
-    return base(noise)
+    assert isinstance(noise, LogConcave)
+    return noise
 
 
 def _downhill(function: Callable[[float], float], start: float, low: float, high: float, stride: float) -> None:

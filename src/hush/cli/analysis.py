@@ -12,9 +12,10 @@ import numpy as np
 import hush
 from hush.cli.text import Command, emit, finite, number, numbers, table
 from hush.errors import HushError, InvalidParameter
-from hush.noise.catalogue import FAMILIES, family
+from hush.noise.catalogue import family, ranked
+from hush.noise.family import Family
 
-__all__ = ["register"]
+__all__ = ["register", "simple_families"]
 
 #: How a constructor's parameter is spelled on the command line where its own name is taken.
 _FLAG = {"epsilon": "noise-epsilon", "sensitivity": "noise-sensitivity"}
@@ -24,30 +25,29 @@ _NORMS = {
     "l1": "how far all move, added up",
     "l2": "how far all move, as a length",
 }
-_SIMPLE = tuple(row for row in FAMILIES if row.name not in ("discrete", "stepped"))
+
+
+def simple_families() -> tuple[Family, ...]:
+    """The families whose parameters are single numbers, for options of their names."""
+    return tuple(row for row in ranked(lattice=False) if row.numeric)
 
 
 def _noise(options: argparse.Namespace) -> hush.Law:
     row = family(options.noise)
     given = {name: getattr(options, name_of(name)) for name in row.parameters}
     given = {name: value for name, value in given.items() if value is not None}
-    foreign = [
-        name for other in _SIMPLE for name in other.parameters if name not in row.parameters and getattr(options, name_of(name)) is not None
-    ]
+    others = {name for other in simple_families() for name in other.parameters if name not in row.parameters}
+    foreign = sorted(name for name in others if getattr(options, name_of(name)) is not None)
     if foreign:
         raise InvalidParameter(
             f"{row.name} noise has no parameter --{_FLAG.get(foreign[0], foreign[0])}; it takes {', '.join(row.parameters)}."
         )
-    needed = [name for name in row.parameters if name not in given and not _has_default(row.type, name)]
+    needed = [name for name in row.parameters if name not in given and not row.has_default(name)]
     if needed:
         flags = " ".join(f"--{_FLAG.get(name, name)} <number>" for name in needed)
         raise InvalidParameter(f"{row.name} noise also needs {flags}.")
     noise = row.type(**given)
     return hush.Discrete(noise, options.step or 1.0) if options.discrete else noise
-
-
-def _has_default(kind: type, name: str) -> bool:
-    return hasattr(kind, name) and not isinstance(getattr(kind, name), property)
 
 
 def name_of(parameter: str) -> str:
@@ -56,9 +56,9 @@ def name_of(parameter: str) -> str:
 
 
 def _add_noise_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--noise", required=True, metavar="FAMILY", help="one of " + ", ".join(row.name for row in _SIMPLE))
-    for name in sorted({name for row in _SIMPLE for name in row.parameters}):
-        owners = ", ".join(row.name for row in _SIMPLE if name in row.parameters)
+    parser.add_argument("--noise", required=True, metavar="FAMILY", help="one of " + ", ".join(row.name for row in simple_families()))
+    for name in sorted({name for row in simple_families() for name in row.parameters}):
+        owners = ", ".join(row.name for row in simple_families() if name in row.parameters)
         parser.add_argument(f"--{_FLAG.get(name, name)}", dest=name_of(name), type=number, metavar="X", help=f"parameter of {owners}")
     parser.add_argument("--discrete", action="store_true", help="the lattice version of the noise")
     parser.add_argument("--step", type=number, metavar="H", help="lattice step for --discrete (default 1)")

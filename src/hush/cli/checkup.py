@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 import hush
 from hush.errors import HushError, NotCertified
+from hush.noise.catalogue import families
+from hush.noise.family import Reference
 from hush.sampling.entropy import Entropy, KeyedBits, SecureEntropy
 
 __all__ = ["Check", "checks"]
@@ -40,21 +42,6 @@ PACKAGES: dict[str, dict[str, str]] = {
     "show": {"altair": ">=5.3", "vl-convert-python": ">=1.4"},
     "papers": {"matplotlib": ">=3.8"},
     "accounting": {"dp-accounting": ">=0.4.4"},
-}
-#: delta at epsilon 1/2 for a sensitivity of 1, from the densities by forty-digit quadrature and sums (tests/test_doctor.py does it again).
-REFERENCES: dict[str, tuple[hush.Law, float]] = {
-    "gaussian": (hush.Gaussian(2.0), 0.052440323287669662),
-    "laplace": (hush.Laplace(1.0), 0.22119921692859513),
-    "osgt": (hush.OSGT(1.0, 2.0), 0.084982079497046336),
-    "flipped_huber": (hush.FlippedHuber(1.0, 1.5), 0.10578698295626024),
-    "stable": (hush.Stable(1.0, 1.0), 0.11907165294524971),
-    "staircase": (hush.Staircase(1.0), 0.27882693094780022),
-    "truncated_laplace": (hush.TruncatedLaplace(2.0, 10.0), 0.0022003506154044198),
-    "exponential_power": (hush.ExponentialPower(1.5, 2.0), 0.082123192678342518),
-    "asinh": (hush.Asinh(1.0, 1.0), 0.19697714957103828),
-    "stepped": (hush.Stepped(0.5, (3.0, 2.0, 1.0)), 0.36260656077498932),
-    "discrete": (hush.Discrete(hush.Gaussian(2.0)), 0.054007223694154421),
-    "skellam": (hush.Skellam(2.0), 0.05267542605376093),
 }
 _LOOSEST = 2e-11  # of an upper bound over the truth: what the stable law keeps
 _BITS = 1 << 20
@@ -89,8 +76,9 @@ def checks(*, spark: bool = False, folder: str | None = None) -> Iterator[Check]
     yield _tried("entropy", "operating system", lambda: sound_bits(SecureEntropy()), "do not release anything from this machine")
     yield _tried("entropy", "exact draws", lambda: sound_draws(None), "do not release anything from this machine")
     yield _tried("numerics", "float64", _rounding, "run hush on hardware and a Python with IEEE 754 arithmetic")
-    for name, (noise, truth) in REFERENCES.items():
-        yield _tried("numerics", name, lambda n=noise, t=truth: _delta(n, t), "reinstall numpy and scipy")  # type: ignore[misc]
+    for row in families():
+        if row.reference is not None:
+            yield _tried("numerics", row.name, lambda known=row.reference: _delta(known), "reinstall numpy and scipy")  # type: ignore[misc]
     yield _tried("numerics", "gaussian.sigma", _sigma, "reinstall numpy and scipy")
     yield _tried("ledger", "write and lock", lambda: _ledger(folder), "keep ledgers on a local disk that may be written to")
     yield _data()
@@ -243,10 +231,11 @@ def _rounding() -> str:
     return "rounds to nearest, keeps tiny numbers"
 
 
-def _delta(noise: hush.Law, truth: float) -> str:
-    found = float(hush.delta(noise, 0.5))
+def _delta(known: Reference) -> str:
+    noise, epsilon, truth = known
+    found = float(hush.delta(noise, epsilon))
     if not truth <= found <= truth * (1.0 + _LOOSEST):
-        raise NotCertified(f"delta of {noise} at epsilon 0.5 came out as {found!r}, not just above {truth!r}")
+        raise NotCertified(f"delta of {noise} at epsilon {epsilon:g} came out as {found!r}, not just above {truth!r}")
     return f"delta of {noise} right to {max(found / truth - 1.0, 1e-16):.0e}"
 
 

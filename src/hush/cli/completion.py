@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hush.calibration.demand import LOSSES
+from hush.cli.analysis import simple_families
 from hush.cli.text import Command
-from hush.noise.catalogue import EVERY, FAMILIES
+from hush.noise.catalogue import families, ranked
 from hush.privacy.gaussian import methods
 
 __all__ = ["Place", "Slot", "places", "register", "script"]
@@ -26,22 +27,26 @@ _EXAMPLES = """examples:
   hush completion fish > ~/.config/fish/completions/hush.fish          every fish from now on"""
 
 SHELLS = ("bash", "zsh", "fish")
-_CALIBRATED = (*(row.name for row in FAMILIES if row.name != "discrete"), "skellam")
-_SIMPLE = tuple(row.name for row in FAMILIES if row.name not in ("discrete", "stepped"))
-#: Words for values that the parser takes as any text, by place and option; "" stands for any place.
-_WORDS: dict[tuple[str, str], Iterable[str]] = {
-    ("", "--family"): (*_CALIBRATED, "optimal"),
-    ("/answer", "--family"): _CALIBRATED,
-    ("", "--noise"): ("auto", *_CALIBRATED),
-    ("/curve", "--noise"): _SIMPLE,
-    ("/cite", "family"): tuple(row.name for row in EVERY),
-    ("", "--loss"): tuple(LOSSES),
-    ("", "--method"): methods(),
-    ("", "--mode"): ("planned", "interactive"),
-    ("", "--engine"): ("duckdb", "spark"),
-    ("", "--keys"): ("private",),
-    ("", "paper"): ("zhao", "osgt", "flipped_huber", "sas", "beyond"),
-}
+
+
+def _words() -> dict[tuple[str, str], Iterable[str]]:
+    """Words for values that the parser takes as any text, by place and option; "" stands for any place."""
+    calibrated = tuple(row.name for row in ranked())
+    return {
+        ("", "--family"): (*calibrated, "optimal"),
+        ("/answer", "--family"): calibrated,
+        ("", "--noise"): ("auto", *calibrated),
+        ("/curve", "--noise"): tuple(row.name for row in simple_families()),
+        ("/cite", "family"): tuple(row.name for row in families()),
+        ("", "--loss"): tuple(LOSSES),
+        ("", "--method"): methods(),
+        ("", "--mode"): ("planned", "interactive"),
+        ("", "--engine"): ("duckdb", "spark"),
+        ("", "--keys"): ("private",),
+        ("", "paper"): ("zhao", "osgt", "flipped_huber", "sas", "beyond"),
+    }
+
+
 #: Values that are files: by metavar or by destination.
 _FILES = frozenset({"FILE", "FOLDER", "PATH", "DIR", "file", "source", "out", "data", "ledger", "table", "ledger.db"})
 
@@ -95,7 +100,8 @@ def _slot(action: argparse.Action, path: str) -> Slot:
     if action.choices is not None:
         words = map(str, action.choices)
     else:
-        words = next((_WORDS[key] for name in names for key in ((path, name), ("", name)) if key in _WORDS), ())
+        known = _words()
+        words = next((known[key] for name in names for key in ((path, name), ("", name)) if key in known), ())
     files = not action.choices and (metavar in _FILES or (action.dest in _FILES and not (metavar and metavar.isupper())))
     takes = "0" if action.nargs == 0 else action.nargs if action.nargs in ("?", "*") else "1"
     help_text = " ".join((action.help or "").split()).replace("%%", "%")

@@ -10,7 +10,7 @@ from hush.cli.text import Command, emit, number, table
 from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
-from hush.noise.catalogue import in_words
+from hush.statement.proof import named
 
 __all__ = ["opened", "register"]
 
@@ -33,13 +33,13 @@ def _cap_of(ledger: Ledger) -> dict[str, Any]:
 
 
 def _row(entry: Entry) -> dict[str, Any]:
-    parts = [{"noise": str(part[0]), "sensitivity": str(part[1]) if len(part) == 3 else None, "times": part[-1]} for part in entry.parts]
+    parts = [{"noise": str(one.noise), "sensitivity": str(one.sensitivity), "times": one.times, "rate": one.rate} for one in entry.charges]
     row: dict[str, Any] = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}
     return row | {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}
 
 
 def _mechanism(entry: Entry) -> str:
-    parts = [in_words(part[0]) + (f" x {part[-1]}" if part[-1] > 1 else "") for part in entry.parts]
+    parts = [named(charge) + (f" x {charge.times}" if charge.times > 1 else "") for charge in entry.charges]
     return ", ".join(parts) + (f", extra delta {entry.extra_delta:g}" if entry.extra_delta else "")
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, one_of, reject
 from hush.federated.stable import one_budget
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import ELEMENTARY, down, rounded_up
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 
 __all__ = ["Answers", "answers", "chances"]
@@ -113,7 +113,7 @@ def _odds(epsilon: float) -> Fraction:
     """a/b just below e^epsilon, at least one step above 1."""
     if epsilon >= math.log(_MOST_ODDS):
         return Fraction(_MOST_ODDS)
-    above = math.expm1(epsilon) * _UNIT * (1.0 - 1e-14)
+    above = down(math.expm1(epsilon) * _UNIT, ELEMENTARY)
     if above < 1.0:
         raise InvalidParameter(
             f"epsilon must be at least {rounded_up(1.0 / _UNIT, 3)} here, got {epsilon:g}; such answers would tell nothing."

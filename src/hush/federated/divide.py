@@ -19,9 +19,10 @@ from hush.noise.contract import Law
 __all__ = ["power"]
 
 
-def power(noise: Law, ratio: Fraction, *, up: bool = True) -> Law:
+def power(noise: Law, ratio: Fraction, *, upwards: bool = True) -> Law:
     """The law with characteristic function phi^ratio, its scale rounded up; the noise itself at ratio 1.
 
-    up=False rounds down instead: what may be claimed of a sum whose shares were rounded up.
+    Rounded up, the sum of shares has at least the noise that was asked for, and more noise is post-processing. upwards=False
+    rounds down instead: what may be claimed of a sum whose shares were rounded up.
     """
-    return noise if ratio == 1 else noise.plain().power(ratio, up=up)
+    return noise if ratio == 1 else noise.plain().power(ratio, upwards=upwards)

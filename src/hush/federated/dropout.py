@@ -13,7 +13,7 @@ from hush.errors import as_float, reject, whole
 from hush.federated.share import Share, share
 from hush.federated.stable import one_delta
 from hush.noise.contract import Law
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.sampling.entropy import Entropy
 
 __all__ = ["Dropout", "DropoutTable", "dropout"]

@@ -15,7 +15,6 @@ they were drawn from at random.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,6 +28,8 @@ from hush.federated.category import Answers
 from hush.federated.local import STEPS, Reports
 from hush.federated.unbiased import Bounded, bounded
 from hush.noise.contract import Law
+from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, up
+from hush.numerics.search import first_true
 
 __all__ = ["Estimate", "Histogram", "half_width", "histogram", "mean", "methods", "total"]
 
@@ -83,7 +84,7 @@ def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled
     if sampled:
         wide = max(wide, _sampled(numbers, reports.noise, way, level))
     value = reports.low + reports.width * (math.fsum(numbers) / reports.count)
-    return Estimate(value, reports.width * wide * (1.0 + 1e-12), level, way, reports.count)
+    return Estimate(value, up(reports.width * wide, CLOSED_FORM), level, way, reports.count)
 
 
 def total(reports: Reports, *, level: float = 0.95, method: str = "auto") -> Estimate:
@@ -173,7 +174,7 @@ def _convolved(noise: Law, count: int, beyond: float, step: float) -> float:
     power = np.fft.rfft(np.fft.ifftshift(mass)) ** count
     law = np.fft.fftshift(np.fft.irfft(power, mass.size))
     above = np.cumsum(law[::-1])[::-1]  # P(sum >= place)
-    outside = np.flatnonzero(above[half:] > beyond - 1e-13)
+    outside = np.flatnonzero(above[half:] > beyond - SUM_OF_POSITIVE_TERMS.share)
     return (float(outside[-1]) + 0.5 if outside.size else 0.5) * step
 
 
@@ -249,18 +250,9 @@ def _exact_ends(tally: int, n: int, p: float, q: float, beyond: float) -> tuple[
 
     T is binomial(c, p) plus binomial(n - c, q), and rises with c.
     """
-    low = _first(n, lambda c: _at_least(tally, n, c, p, q) > beyond)
-    high = _first(n, lambda c: 1.0 - _at_least(tally + 1, n, c, p, q) <= beyond) - 1
+    low = first_true(0, n, lambda c: _at_least(tally, n, c, p, q) > beyond)
+    high = first_true(0, n, lambda c: 1.0 - _at_least(tally + 1, n, c, p, q) <= beyond) - 1
     return float(min(low, n)), float(max(high, 0))
-
-
-def _first(n: int, holds: Callable[[int], bool]) -> int:
-    """The least c from 0 to n where what stays true once it is holds; n + 1 if it never does."""
-    low, high = -1, n + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 def _at_least(tally: int, n: int, c: int, p: float, q: float) -> float:

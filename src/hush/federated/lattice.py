@@ -29,6 +29,7 @@ from hush.errors import Unsupported, positive, reject, whole
 from hush.federated.divide import power
 from hush.noise.contract import Law, Region
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, TWO_ROUNDINGS, ULP, down, next_up, up
 from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
 
@@ -36,7 +37,6 @@ __all__ = ["Near", "RoundedSum", "beyond", "rounded_sum_curve", "saturated"]
 
 Array = NDArray[np.float64]
 
-_ULP = 2.0**-52
 _LONGEST = 1 << 22
 _MOST_FOLDS = 2000
 _DARK = 45.0  # a characteristic function below e^-45 is left out, and bounded
@@ -46,13 +46,13 @@ def beyond(noise: Law, count: int, steps: float, step: float) -> float:
     """A bound on P(|S| > steps) for the sum S of `count` shares drawn on the lattice, the noise rounded to it or living on it."""
     total = power(noise, Fraction(count))
     if noise.discrete:
-        return min(2.0 * float(total.sf(steps * step)) * (1.0 + 1e-9), 1.0)
+        return min(up(2.0 * float(total.sf(steps * step)), SPECIAL_FUNCTION), 1.0)
     best = 1.0
     for share in (1e-6, 1e-9, 1e-12, 1e-15, 1e-20, 1e-30, 1e-60, 0.0):  # what is left to the rounding errors
         c = 0.5 * count if share == 0.0 else min(math.sqrt(0.5 * count * math.log(2.0 / share)), 0.5 * count)
         left = share if c < 0.5 * count else 0.0
         if steps > c:
-            best = min(best, 2.0 * float(total.sf((steps - c) * step)) * (1.0 + 1e-9) + left)
+            best = min(best, up(2.0 * float(total.sf((steps - c) * step)), SPECIAL_FUNCTION) + left)
     return best
 
 
@@ -133,7 +133,7 @@ class RoundedSum(Law):
             value = np.exp(rest - n * here)
             left_out = 4.0 * theta * math.exp(-_DARK)
             error = (
-                value * _ULP * (16.0 * (np.abs(rest) + n * here) + 16.0 + 16.0 * n * (size + theta**2 * 1e-2)) + value * 2.0 * n * left_out
+                value * ULP * (16.0 * (np.abs(rest) + n * here) + 16.0 + 16.0 * n * (size + theta**2 * 1e-2)) + value * 2.0 * n * left_out
             )
         return value, error
 
@@ -162,7 +162,7 @@ class RoundedSum(Law):
         value, error = np.append(1.0, value), np.append(0.0, error)
         folded = irfft(value, size)
         rms = math.sqrt((2.0 * float(np.sum(value**2)) + 1.0) / size)
-        round_off = 8.0 * _ULP * math.log2(size) * rms  # of an FFT, normwise (Higham 2002, Theorem 24.2), in its largest entry
+        round_off = 8.0 * ULP * math.log2(size) * rms  # of an FFT, normwise (Higham 2002, Theorem 24.2), in its largest entry
         off = round_off + 2.0 * float(np.mean(error))
         tail = beyond(self.noise, self.count, size / 4.0, self.step)
         return folded[: size // 4 + 1], off, 2.0 / size * tail
@@ -203,8 +203,9 @@ class RoundedSum(Law):
             factor = math.exp(min(float(e), 700.0))
             most = here + off - factor * np.maximum(there - off - folded, 0.0)
             least = here - off - folded - factor * (there + off)
-            low[i] = max(float(np.sum(np.maximum(least, 0.0))) * (1.0 - 1e-12), 0.0)
-            high[i] = float(np.min(np.cumsum(np.maximum(most, 0.0)) + far)) * (1.0 + 1e-12)  # the best place to stop
+            low[i] = max(down(float(np.sum(np.maximum(least, 0.0))), CLOSED_FORM), 0.0)
+            best = float(np.min(np.cumsum(np.maximum(most, 0.0)) + far))  # the best place to stop
+            high[i] = up(best, CLOSED_FORM)
         return low, np.minimum(high, 1.0)
 
     # -- the contract --------------------------------------------------------------------------------------------------
@@ -251,7 +252,7 @@ class RoundedSum(Law):
     def error_at(self, epsilon: Array, shift: float) -> Array:
         """How much of the upper bound is not in the lower one."""
         low, high = self._ends(epsilon, shift)
-        return (1.0 - low / np.maximum(high, 1e-300)).reshape(np.shape(epsilon)) + 4e-16
+        return (1.0 - low / np.maximum(high, 1e-300)).reshape(np.shape(epsilon)) + TWO_ROUNDINGS.share
 
 
 @dataclass(frozen=True)
@@ -263,7 +264,7 @@ class Near(Curve):
 
     def _forward(self, epsilon: Array) -> Bracket:
         found, moved = self.inner.delta(epsilon), (1.0 + np.exp(np.minimum(epsilon, 700.0))) * self.distance
-        upper = np.minimum(np.nextafter(np.asarray(found.upper) + moved, 2.0), 1.0)
+        upper = np.minimum(next_up(np.asarray(found.upper) + moved), 1.0)
         return Bracket(np.maximum(np.asarray(found.lower) - moved, 0.0), upper)
 
 
@@ -280,7 +281,7 @@ def rounded_sum_curve(noise: Law, count: int, step: float, sensitivity: Any, coo
     beyond them (at most e^-200 times the scale in steps) come to less than 1e-60, and for 10^10 coordinates to less than 1e-50.
     """
     law = RoundedSum(noise, count, step, lazy=True)
-    total = power(law.noise, Fraction(count), up=False)
+    total = power(law.noise, Fraction(count), upwards=False)
     lost = coordinates * saturated(law.noise, count, step)
     fine = float(law._decay(np.array(math.pi))) >= 400.0 + 2.0 * math.log(count)
     if fine and count <= 10**9 and float(total.isf(0.25)) < 1e20 * step:

@@ -23,7 +23,7 @@ from hush.ledger.payment import unaccounted
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import FAMILIES, in_words
 from hush.noise.contract import Law
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.privacy.compose import curve
 from hush.sampling.entropy import Entropy
 from hush.sensitivity import Sensitivity

@@ -14,6 +14,7 @@ from hush.federated.estimate import METHODS, as_level, half_width
 from hush.federated.local import LOCAL_FAMILIES, local_noise, local_range
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.noise.contract import Law
+from hush.numerics.search import first_true_from
 
 __all__ = ["Need", "ReportPlan", "answers_needed", "reports_needed"]
 
@@ -139,17 +140,5 @@ def _rows(family: str, epsilon: float, delta: float, goal: float, level: float, 
 
 
 def _fewest(noise: Law, goal: float, level: float, method: str) -> int | None:
-    """The least n that is enough: doubling, then halving between."""
-    enough = 1
-    while half_width(noise, enough, level=level, method=method) > goal:
-        enough *= 2
-        if enough > _MOST:
-            return None
-    short = enough // 2
-    while enough - short > 1:
-        middle = (enough + short) // 2
-        if half_width(noise, middle, level=level, method=method) <= goal:
-            enough = middle
-        else:
-            short = middle
-    return enough
+    """The least n that is enough."""
+    return first_true_from(1, _MOST, lambda count: half_width(noise, count, level=level, method=method) <= goal)

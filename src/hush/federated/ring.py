@@ -14,7 +14,7 @@ from hush.federated.lattice import beyond, saturated
 from hush.federated.share import Share, numbers
 from hush.ledger.payment import Payment, pay
 from hush.numerics.bracket import Bracket
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import next_up, rounded_up
 from hush.privacy.curve import Curve
 from hush.sampling.entropy import Entropy
 
@@ -36,7 +36,7 @@ class Charged(Curve):
 
     def _forward(self, epsilon: Array) -> Bracket:
         found = self.inner.delta(epsilon)
-        upper = np.minimum(np.nextafter(np.asarray(found.upper) + self.failure, 2.0), 1.0)
+        upper = np.minimum(next_up(np.asarray(found.upper) + self.failure), 1.0)
         return Bracket(np.asarray(found.lower), upper)
 
     @property
@@ -99,7 +99,7 @@ class Ring:
 
     def _failure(self, count: int) -> float:
         """The chance that one of so many sums overflows."""
-        return min(math.nextafter(count * self.overflow, 1.0), 1.0)
+        return min(next_up(count * self.overflow), 1.0)
 
     def __str__(self) -> str:
         return (

@@ -17,7 +17,7 @@ from hush.ledger.payment import Payment, must_be_payment
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Charge
 from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
@@ -109,7 +109,7 @@ class Share:
         if count > self.parties:
             raise reject("answering", answering, f"at most the {self.parties} parties", f"write answering={self.parties}")
         if step is None or self.noise.discrete:
-            return curve(power(self.target, Fraction(count, self.honest), up=False), sensitivity)
+            return curve(power(self.target, Fraction(count, self.honest), upwards=False), sensitivity)
         return rounded_sum_curve(self.noise, count, step, sensitivity, numbers(sensitivity, coordinates))
 
     def local(self, sensitivity: Any = 1.0) -> Curve:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from hush.errors import Unsupported, as_float, budgets, deltas, positive, within
+from hush.errors import NotCertified, Unsupported, as_float, budgets, deltas, positive, within
 from hush.noise.stable import Stable
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
+from hush.numerics.search import golden_minimum, nudged, safe_secant
 
 __all__ = ["StablePlan", "calibrate_stable", "one_budget", "one_delta"]
 
@@ -62,19 +64,16 @@ class StablePlan:
 def _reach(alpha: float, epsilon: float, accuracy: float = 1e-14) -> float:
     """The largest shift in units of gamma with max_loss at most epsilon, from below."""
     unit = Stable(alpha, 1.0)
+
+    def excess(shift: float) -> float:
+        return (unit.max_loss(shift) if shift > 0.0 else 0.0) - epsilon
+
     low, high = 0.0, 1.0
-    while unit.max_loss(high) <= epsilon:
+    while excess(high) <= 0.0:
         low, high = high, 2.0 * high
         if high > 1e12:
             return low
-    for turn in range(200):
-        if high - low <= accuracy * high:
-            break
-        at_low, at_high = unit.max_loss(low) if low > 0.0 else 0.0, unit.max_loss(high)
-        middle = low + (high - low) * (epsilon - at_low) / (at_high - at_low) if turn % 3 < 2 else 0.5 * (low + high)
-        middle = min(max(middle, low + 0.3 * accuracy * high), high - 0.3 * accuracy * high)
-        low, high = (middle, high) if unit.max_loss(middle) <= epsilon else (low, middle)
-    return low
+    return safe_secant(excess, high, low, relative=accuracy)
 
 
 def _error(alpha: float, epsilon: float) -> float:
@@ -84,21 +83,8 @@ def _error(alpha: float, epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def _best_alpha(epsilon: float) -> float:
-    """The alpha of least mean absolute error, by golden section: it falls, then rises."""
-    low, high = 1.05, 1.98
-    golden = 0.5 * (5.0**0.5 - 1.0)
-    a, b = high - golden * (high - low), low + golden * (high - low)
-    at_a, at_b = _error(a, epsilon), _error(b, epsilon)
-    while high - low > 1e-3:  # the error is flat: 1e-3 of alpha is 1e-6 of it
-        if at_a < at_b:
-            high, b, at_b = b, a, at_a
-            a = high - golden * (high - low)
-            at_a = _error(a, epsilon)
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + golden * (high - low)
-            at_b = _error(b, epsilon)
-    return 0.5 * (low + high)
+    """The alpha of least mean absolute error, which falls, then rises; it is flat there: 1e-3 of alpha is 1e-6 of it."""
+    return golden_minimum(lambda alpha: _error(alpha, epsilon), 1.05, 1.98, width=1e-3)
 
 
 def calibrate_stable(epsilon: float, sensitivity: float = 1.0, *, alpha: float | None = None) -> StablePlan:
@@ -115,7 +101,8 @@ def calibrate_stable(epsilon: float, sensitivity: float = 1.0, *, alpha: float |
     alpha = within("alpha", alpha, 1.0, 2.0, "write alpha=1.7")
     if alpha == 2.0:
         raise Unsupported("alpha = 2 is Gaussian noise, which has no pure epsilon; write alpha=1.7, or calibrate(epsilon, delta).")
-    noise = Stable(alpha, moved / _reach(alpha, target) * (1.0 + 1e-15))
-    while noise.max_loss(moved) > target:
-        noise = noise.scaled(1.0 + 1e-14)
-    return StablePlan(noise, target, moved)
+    start = up(moved / _reach(alpha, target), FEW_ROUNDINGS)
+    scale = nudged(lambda gamma: Stable(alpha, gamma).max_loss(moved) <= target, start, first=ELEMENTARY.share, growth=2.0, turns=40)
+    if scale is None:
+        raise NotCertified(f"no certified scale was found for epsilon = {target:g}; please report epsilon and alpha.")
+    return StablePlan(Stable(alpha, scale), target, moved)

@@ -35,6 +35,7 @@ from hush.ledger.payment import Payment, must_be_payment, pay
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
 from hush.noise.stable import Stable
+from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, down, next_down
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
@@ -111,7 +112,7 @@ class Terms:
         """
         turns = self._turns(rounds)
         one, m = self.share.noise.plain(), self.share.parties
-        leaves = 2.0 * m * float(np.asarray(one.sf(math.ldexp(self.step, _BITS) * (1.0 - 1e-9))))
+        leaves = 2.0 * m * float(np.asarray(one.sf(down(math.ldexp(self.step, _BITS), SPECIAL_FUNCTION))))
         variation = self.coordinates * (leaves + math.exp(min(_log_aliasing(one, m, self.step) + 64.0 * math.log(2.0), 0.0)))
         pure = self.epsilon(view, 0.0, rounds=1)
         if math.isfinite(pure):
@@ -141,15 +142,15 @@ class Terms:
         norm = float(np.abs(shape).sum()) if self.norm == "l1" else float(np.sqrt(np.square(shape).sum()))
         scaled = shape * min(largest, self.clip / norm)
         steps = np.trunc(scaled / self.step).astype(np.int64)
-        while not self._within(steps):  # a rounding above the bound: a hair shorter
-            scaled = scaled * (1.0 - 1e-12) - np.sign(scaled) * self.step * 1e-3
+        while not self._within(steps):  # rounding went above the bound: shorter by less than one step, which is enough
+            scaled = down(scaled, CLOSED_FORM) - np.sign(scaled) * self.step * 1e-3
             steps = np.trunc(scaled / self.step).astype(np.int64)
         return steps
 
     def _within(self, steps: NDArray[np.int64]) -> bool:
         sizes = [abs(int(k)) for k in steps]
         bound = self.clip / self.step  # exact: the step is a power of two
-        return sum(sizes) <= bound if self.norm == "l1" else sum(k * k for k in sizes) <= bound * bound * (1.0 - 2.0**-52)
+        return sum(sizes) <= bound if self.norm == "l1" else sum(k * k for k in sizes) <= next_down(bound * bound)
 
     @called_like("terms.message(update, terms.pay(ledger, view='local'))")
     def message(self, update: Any, payment: Payment, *, entropy: Entropy | None = None) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from scipy.special import gammainc
 
 from hush.errors import Unsupported
 from hush.noise.contract import Law
+from hush.numerics.rounding import BETWEEN_COARSE_POINTS, BETWEEN_FINE_POINTS, up
 
 __all__ = ["Bounded", "bounded"]
 
@@ -82,7 +83,8 @@ class Bounded:
             return np.asarray(0.5 * (1.0 - fall) / (1.0 - way * b) + 0.5 * fall * np.exp(way * b))
 
         turns = (2.0j * math.pi * k / (1.0 + 2.0 * b) for k in (1, 2))
-        return tuple(min(float(np.abs(side(1.0 - x, turn) + side(x, -turn)).max()) * (1.0 + 1e-6), 1.0) for turn in turns)
+        largest = (float(np.abs(side(1.0 - x, turn) + side(x, -turn)).max()) for turn in turns)
+        return tuple(min(up(value, BETWEEN_FINE_POINTS), 1.0) for value in largest)
 
     def __call__(self, y: Array) -> Array:
         """g at reports in units of the range."""
@@ -133,7 +135,7 @@ def _clamped(noise: Law, b: float) -> Bounded:
         return np.asarray(above + (-1.0) ** power * below)
 
     square = moment(2)
-    worst = float(square.max()) * (1.0 + 1e-4)  # between the points of the grid
+    worst = up(float(square.max()), BETWEEN_COARSE_POINTS)
     third, fourth = float(np.abs(moment(3)).max()), float(np.abs(moment(4) - 3.0 * square**2).max())
     # the slope: a jump of b where the density is at most 1/(2b), at either end
     return Bounded(noise, (), (), 0.0, worst, 1.0 + b, 4.0, 1.01 * third, 1.01 * fourth)
@@ -157,7 +159,7 @@ def _barankin(noise: Law) -> Bounded:
         mean = density @ g
         apart = g[None, :] - mean[:, None]
         square, third, fourth = (np.einsum("xy,xy->x", density, apart**power) for power in (2, 3, 4))
-        spread = float(square.max()) * (1.0 + 1e-4)
+        spread = up(float(square.max()), BETWEEN_COARSE_POINTS)
         bias = 1.01 * float(np.abs(mean - x).max()) + 1e-8
         found = Bounded(
             noise,

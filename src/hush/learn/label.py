@@ -25,6 +25,7 @@ from hush.calibrate import calibrate
 from hush.errors import InvalidParameter, Unsupported, one_of
 from hush.learn.paid import Paid
 from hush.mechanism import Mechanism
+from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, up
 from hush.sensitivity import Sensitivity
 
 __all__ = ["Labels", "as_labels", "check_type", "declared", "found", "kind_of", "labels_plan", "to_be_found", "where"]
@@ -70,9 +71,9 @@ def labels_plan(epsilon: float, delta: float) -> Labels:
         raise Unsupported("classes='private' needs a delta greater than 0: without it no label may be found; write classes=(0, 1).")
     plan = calibrate(epsilon, 0.0, Sensitivity(linf=1.0, l0=2, neighbours="replace"), family="laplace", step=1.0)
     made = Mechanism.of(plan, integers=True)
-    scale = 2.0 / epsilon * (1.0 + 1e-9)  # not below the noise's own
+    scale = up(2.0 / epsilon, SPECIAL_FUNCTION)  # not below the noise's own
     # P(1 + K >= t) = e^(-(t-1)/s) / (1 + e^(-1/s)) for two-sided geometric K of scale s, and it grows with s
-    needed = scale * -math.log(delta * (1.0 + math.exp(-1.0 / scale))) * (1.0 + 1e-12)
+    needed = up(scale * -math.log(delta * (1.0 + math.exp(-1.0 / scale))), CLOSED_FORM)
     threshold = 1.0 + max(math.ceil(needed), 1)
     return Labels(made, threshold, delta)
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, reject
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
+from hush.numerics.rounding import FEW_ROUNDINGS, up
 from hush.sensitivity import Sensitivity
 
 __all__ = ["SCALINGS", "Scaling", "Span", "moments_wish", "private_scaling", "span_of"]
@@ -137,7 +138,7 @@ class Scaling:
 
 def moments_wish(columns: int, share: float) -> Wish:
     """The two sums of every column, in whole numbers."""
-    l2 = math.sqrt(columns * (4.0 * _GRAIN**2 + 1.0)) * (1.0 + 1e-15)
+    l2 = up(math.sqrt(columns * (4.0 * _GRAIN**2 + 1.0)), FEW_ROUNDINGS)
     return Wish(
         "means and spreads",
         share,

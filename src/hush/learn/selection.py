@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, within
+from hush.numerics.rounding import CLOSED_FORM, down, up
+from hush.numerics.search import safe_end
 from hush.privacy.charge import Charge
 from hush.privacy.conversion import best_epsilon
 from hush.privacy.theorem import renyi_divergence
@@ -36,7 +38,6 @@ __all__ = ["Charges", "Runs", "any_of", "largest_base", "run_divergence", "split
 Charges = tuple[Charge, ...]
 Divergence = Callable[[float], float]
 
-_UP = 1.0 + 1e-12  # covers the rounding of the closed forms below
 _ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 64)
 
 
@@ -57,11 +58,9 @@ class Runs:
         """The law with this eta whose mean is `tries`."""
         wanted = within("tries", tries, 1.01, 1e4, "write tries=8")
         eta = within("eta", eta, -0.75, 10.0, "write eta=0.0")
-        low, high = -200.0, math.log1p(-1e-6)  # of log gamma: the mean falls as gamma grows
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if cls(eta, math.exp(middle)).mean > wanted else (low, middle)
-        return cls(eta, math.exp(high))
+        # of log gamma: the mean falls as gamma grows
+        log = safe_end(lambda log_gamma: cls(eta, math.exp(log_gamma)).mean <= wanted, -200.0, math.log1p(-1e-6))
+        return cls(eta, math.exp(log))
 
     @property
     def mean(self) -> float:
@@ -100,8 +99,8 @@ class Runs:
         """The bound for the best of K runs (Theorem 2), for runs of divergence `one`; the best b is looked for among many."""
         spread = 1.0 + self.eta
         extra = min(spread * ((1.0 - 1.0 / b) * one(b) - math.log(self.gamma) / b) for b in map(float, _ORDERS))
-        log_mean = math.log(self.mean * _UP)
-        return lambda order: (one(order) + extra + log_mean / (order - 1.0)) * _UP
+        log_mean = math.log(up(self.mean, CLOSED_FORM))
+        return lambda order: up(one(order) + extra + log_mean / (order - 1.0), CLOSED_FORM)
 
     def epsilon(self, one: Divergence, delta: float) -> float:
         """The epsilon of the best of K runs at delta, by eq. (20) of the OSGT paper over all orders."""
@@ -109,7 +108,7 @@ class Runs:
 
     def pure(self, epsilon: float) -> float:
         """What one run may have so that the best of K is epsilon-private with delta = 0: epsilon/(2 + eta)."""
-        return epsilon / (2.0 + self.eta) / _UP
+        return down(epsilon / (2.0 + self.eta), CLOSED_FORM)
 
 
 def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
@@ -122,7 +121,8 @@ def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
 
     @cache
     def largest(order: float) -> float:
-        return max(math.fsum(charge.times * _divergence(charge.once, order) for charge in one) for one in different) * _UP
+        sums = (math.fsum(charge.times * _divergence(charge.once, order) for charge in one) for one in different)
+        return up(max(sums), CLOSED_FORM)
 
     return largest
 
@@ -143,10 +143,7 @@ def largest_base(fits: Callable[[float], bool], most: float) -> float:
         low, high = 0.5 * low, low
         if low < 1e-4 * most:
             raise Unsupported("no budget is left for one run; ask for fewer tries, or a larger epsilon.")
-    while high > low * (1.0 + 2e-4):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return safe_end(fits, high, low, relative=2e-4, geometric=True)
 
 
 def split(bits: Bits, rows: int, held: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
+from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
 from hush.sensitivity import Sensitivity
 
 __all__ = ["Products", "products", "products_wish", "quadratic_minimum"]
@@ -34,13 +35,13 @@ def _grain(rows: int, radius: float) -> float:
 
 def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
     """All sums of products of rows with `width` entries, at most `radius` long."""
-    square = (_grain(rows, radius) * radius) ** 2 * (1.0 + 1e-15)
+    square = up((_grain(rows, radius) * radius) ** 2, FEW_ROUNDINGS)
     numbers = width * (width + 1) // 2
     # l1: 7 (|r|_1^2) / 2 + 5 |r|_2^2 at most, with |r|_1^2 <= width |r|_2^2, for each of the two rows
     return Wish(
         "sums of products",
         share,
-        Sensitivity(l2=_DIAGONAL * math.sqrt(2.0) * square * (1.0 + 1e-15), neighbours="replace"),
+        Sensitivity(l2=up(_DIAGONAL * math.sqrt(2.0) * square, FEW_ROUNDINGS), neighbours="replace"),
         Sensitivity(l1=(_ABOVE * width + 2.0 * _DIAGONAL) * square, neighbours="replace"),
         numbers,
     )
@@ -50,7 +51,7 @@ def whole_rows(columns: Array, radius: float) -> tuple[Array, float]:
     """Columns (width, N) in place: shrunk to the radius, then whole numbers of 1/G, never longer than G R."""
     grain = _grain(columns.shape[1], radius)
     length = np.sqrt(np.einsum("in,in->n", columns, columns))
-    inside = radius * (1.0 - 4e-16 * (len(columns) + 16))  # the computed length is that near to the true one
+    inside = radius * (1.0 - TWO_ROUNDINGS.share * (len(columns) + 16))  # the computed length is that near to the true one
     with np.errstate(divide="ignore"):
         factor = grain * np.minimum(1.0, inside / length)
     columns *= factor
@@ -90,6 +91,7 @@ def quadratic_minimum(hessian: Array, pull: Array, penalty: Penalty, floor: floa
     if not penalty.l1.any():
         return np.asarray(np.linalg.lstsq(safe + np.diag(penalty.l2), pull, rcond=None)[0])  # 0 for a column without any spread
     weights, gradient = np.zeros_like(pull), -pull.copy()
+    # Coordinate descent, no search for one number: the minimum over all weights at once.
     for _ in range(100_000):
         largest = 0.0
         for i in np.flatnonzero(np.diag(safe) > 1e-14 * values[-1]):  # a column without any spread stays at 0

@@ -16,10 +16,9 @@ from hush.noise.contract import Law
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
+from hush.numerics.rounding import CLOSED_FORM, down, up
 
 __all__ = ["ROUTES", "eta_left", "flipped_huber", "gaussian"]
-
-_UP = 1.0 + 1e-12  # covers the rounding of the closed forms below
 
 
 def eta_left(epsilon: float, delta: float, xi: float = 0.0) -> float:
@@ -35,7 +34,8 @@ def gaussian(epsilon: float, delta: float, times: int, *, kept: float = 0.0) -> 
     >>> round(gaussian(1.0, 1e-6, 10).sigma ** 2, 2)
     286.22
     """
-    return Gaussian(math.sqrt(whole("times", times) / (2.0 * (eta_left(*_budget(epsilon, delta)) - kept))) * _UP)
+    left = eta_left(*_budget(epsilon, delta)) - kept
+    return Gaussian(up(math.sqrt(whole("times", times) / (2.0 * left)), CLOSED_FORM))
 
 
 def flipped_huber(epsilon: float, delta: float, times: int, *, kept: float = 0.0) -> Law:
@@ -50,7 +50,7 @@ def flipped_huber(epsilon: float, delta: float, times: int, *, kept: float = 0.0
     budget, share = _budget(epsilon, delta)
     count = whole("times", times)
     most = _largest_xi(budget, share, kept)
-    found: list[Law] = [gaussian(budget, share, count, kept=kept), Laplace(count / most * _UP)]
+    found: list[Law] = [gaussian(budget, share, count, kept=kept), Laplace(up(count / most, CLOSED_FORM))]
     for xi in most * (1.0 - np.geomspace(1e-9, 1.0, 60)[:-1]):  # inner points, in case an end is not the best after all
         eta = eta_left(budget, share, float(xi)) - kept
         if eta <= 0.0:
@@ -58,7 +58,7 @@ def flipped_huber(epsilon: float, delta: float, times: int, *, kept: float = 0.0
         ratio = float(xi) / eta
         alpha = math.sqrt(ratio) if ratio <= 1.0 else 0.5 * (ratio + 1.0)
         if alpha < 1e6:  # further out it is Laplace noise to all digits
-            found.append(FlippedHuber(alpha / _UP, math.sqrt(count / (2.0 * eta)) * _UP))
+            found.append(FlippedHuber(down(alpha, CLOSED_FORM), up(math.sqrt(count / (2.0 * eta)), CLOSED_FORM)))
     return min(found, key=lambda noise: noise.variance)
 
 

@@ -23,12 +23,13 @@ from typing import Self
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.ledger.entry import Cap, Entry
+from hush.numerics.rounding import round_down, round_up
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
 from hush.privacy.theorem import GAUSSIAN, pure_epsilon
 
-__all__ = ["Account", "Planned", "Pure", "round_down", "round_up", "within"]
+__all__ = ["Account", "Planned", "Pure", "within"]
 
 _FORGIVEN = 1 + Fraction(1, 2**51)
 
@@ -40,17 +41,6 @@ def within(total: Fraction, cap: float) -> bool:
     (True, False)
     """
     return total <= Fraction(cap) * _FORGIVEN
-
-
-def round_up(value: Fraction) -> float:
-    """The least float that is not below."""
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
-
-
-def round_down(value: Fraction) -> float:
-    """The greatest float that is not above, and 0 for what is below 0."""
-    return -round_up(-value) if value > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from hush.errors import InvalidParameter, Unsupported, as_float, reject
-from hush.ledger.account import Account, round_down, round_up, within
+from hush.ledger.account import Account, within
 from hush.ledger.entry import Cap
+from hush.numerics.rounding import round_down, round_up
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.conversion import rdp_to_delta, rdp_to_epsilon
 from hush.privacy.theorem import renyi_divergence, theorems_for

@@ -6,6 +6,7 @@ from `unaccounted`, for a caller who keeps no ledger and says so.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,8 @@ class Draws:
     def add_from(self, bits: Bits, steps: Steps) -> Steps:
         """The same from given bits, for engines that must be able to repeat a draw."""
         made = self.mechanism
-        return np.clip(steps + draw_from(bits, made.noise, steps.size, made.step), -FURTHEST, FURTHEST)
+        count = math.prod(np.atleast_1d(made.draw_shape(steps)))
+        return np.clip(steps + draw_from(bits, made.noise, count, made.step).reshape(steps.shape), -FURTHEST, FURTHEST)
 
 
 @dataclass(frozen=True, eq=False)

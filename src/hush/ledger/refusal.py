@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from hush.errors import BudgetExceeded, HushError, reject
 from hush.ledger.account import Account
 from hush.ledger.entry import Entry
+from hush.numerics.rounding import decimal_down, decimal_up
 from hush.privacy.compose import compose
 
 __all__ = ["must_be_ledger", "refusal"]
@@ -57,8 +57,7 @@ def _epsilon(value: float) -> str:
 
 def _shown(value: float, *, digits: int = 4, down: bool = False) -> str:
     """A few digits, rounded to the honest side: up what is asked, down what is left."""
-    rounded = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).create_decimal(Decimal(repr(value)))
-    return f"{float(rounded):g}"
+    return f"{float((decimal_down if down else decimal_up)(value, digits)):g}"
 
 
 def _would_fit(account: Account, entry: Entry, left: float) -> str:

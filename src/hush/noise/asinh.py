@@ -19,13 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import positive, within
+from hush.noise.family import Family, Reference, Shape
 from hush.noise.log_concave import LogConcave
 from hush.noise.smooth import crossing
+from hush.numerics.ball import Ball, Tail, flint_module
 from hush.numerics.logarithm import log_twofold
 from hush.numerics.quadrature import gauss
 from hush.numerics.twofold import Twofold
 
-__all__ = ["Asinh", "crossing", "log_twofold"]
+__all__ = ["FAMILY", "Asinh", "crossing", "log_twofold"]
 
 Array = NDArray[np.float64]
 
@@ -238,5 +240,58 @@ class Asinh(LogConcave):
         """E U''/scale^2, U'' = kappa/sqrt(1 + y^2)."""
         return _law(self.kappa).fisher_information / self.scale**2
 
+    @property
+    def slow_tail(self) -> bool:
+        return True
+
     def scaled(self, k: float) -> Asinh:
         return self._scaled_by(k, "scale")
+
+
+def _tail(noise: Asinh) -> Tail:
+    """The integral of exp(-kappa (u sinh u - cosh u + 1)) cosh u over (asinh(x/scale), inf), over that from 0.
+
+    The integrand is entire. Beyond the end W, with u sinh u - cosh u + 1 = e(u) convex and e'(u) = u cosh u, what is left out is the
+    integral of exp(-kappa e) de/u <= exp(-kappa e(W))/(kappa W).
+    """
+
+    def beyond(x: Ball) -> Ball:
+        flint = flint_module()
+        kappa, start = flint.arb(noise.kappa), (x / noise.scale).asinh()
+
+        def energy(u: Ball) -> Ball:
+            return u * u.sinh() - u.cosh() + 1
+
+        def integral(low: Ball) -> Ball:
+            end = low + 1
+            needed = (flint.ctx.prec + 16) * 0.7 / noise.kappa
+            while not energy(end) > energy(low) + needed:
+                end = end * 2
+            inside = flint.acb.integral(lambda u, _: (-kappa * energy(u)).exp() * u.cosh(), low, end).real
+            return inside + (-kappa * energy(end)).exp() / (kappa * end) * flint.arb(0.5, 0.5)
+
+        key = (noise.kappa, flint.ctx.prec)
+        if key not in _CENTRE:
+            _CENTRE[key] = integral(flint.arb(0))
+        return integral(start) / _CENTRE[key]
+
+    return beyond
+
+
+_CENTRE: dict[tuple[float, int], Ball] = {}
+
+
+def _log_weight(noise: Asinh) -> Tail:
+    return lambda x: -noise.kappa * (lambda y: y * y.asinh() - (1 + y * y).sqrt() + 1)(x / noise.scale)
+
+
+FAMILY = Family(
+    "asinh",
+    Asinh,
+    paper="this project",
+    cites=("hush",),
+    shape=Shape(lambda k: Asinh(k, 1.0), -6.0, 6.0, 0.25, lambda r: math.log(max(0.74 * (r - 0.84), 0.01))),
+    tail=_tail,
+    log_weight=_log_weight,
+    reference=Reference(Asinh(1.0, 1.0), 0.5, 0.19697714957103828),
+)

@@ -1,166 +1,174 @@
-"""One table of all families: name, class, paper, parameters, which sensitivities have a proof, how a draw is made."""
+"""All noise families: the built-in ones, one line each, and those that `register` adds; their members as plain values.
+
+Everything else is derived from the descriptors: see `hush.noise.family`.
+"""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, overload
 
-import numpy as np
+from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of
+from hush.noise import (
+    asinh,
+    discrete,
+    exponential_power,
+    flipped_huber,
+    gamma_difference,
+    gaussian,
+    laplace,
+    osgt,
+    polya_difference,
+    skellam,
+    stable,
+    staircase,
+    stepped,
+    truncated_laplace,
+)
+from hush.noise.contract import Noise
+from hush.noise.family import Family, Shape
 
-from hush.errors import InvalidParameter, Unsupported, one_of
-from hush.noise.asinh import Asinh
-from hush.noise.contract import Law, Noise
-from hush.noise.discrete import Discrete
-from hush.noise.exponential_power import ExponentialPower
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gamma_difference import GammaDifference
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
-from hush.noise.polya_difference import PolyaDifference
-from hush.noise.skellam import Skellam
-from hush.noise.stable import Stable
-from hush.noise.staircase import Staircase
-from hush.noise.stepped import Stepped
-from hush.noise.truncated_laplace import TruncatedLaplace
+__all__ = [
+    "DIVISIBLE",
+    "EVERY",
+    "FAMILIES",
+    "Family",
+    "Shape",
+    "families",
+    "family",
+    "family_of",
+    "from_plain_values",
+    "in_words",
+    "plain_values",
+    "ranked",
+    "register",
+    "restored",
+]
 
-__all__ = ["DIVISIBLE", "EVERY", "FAMILIES", "Family", "Shape", "family", "from_plain_values", "in_words", "plain_values"]
+#: The built-in families, the plainest first: of families that tie in a ranking the first one leads.
+_BUILT_IN: tuple[Family, ...] = (
+    gaussian.FAMILY,
+    laplace.FAMILY,
+    osgt.FAMILY,
+    flipped_huber.FAMILY,
+    stable.FAMILY,
+    staircase.FAMILY,
+    truncated_laplace.FAMILY,
+    exponential_power.FAMILY,
+    asinh.FAMILY,
+    stepped.FAMILY,
+    discrete.FAMILY,
+    skellam.FAMILY,
+    gamma_difference.FAMILY,
+    polya_difference.FAMILY,
+)
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The shapes of a scale family, for calibration: a parameter t in [low, high], and how to build the unit-scale noise from it.
+class _Registry:
+    """The families of this process, as one tuple that is replaced as a whole: readers need no lock."""
 
-    `like_laplace` and `like_gaussian` build the member that is Laplace noise of a scale, Gaussian noise of a sigma, for all that floats can
-    tell: a family must not lose to its own special case. `start` guesses t from r, the variance of pure Laplace over Gaussian noise.
+    rows: tuple[Family, ...] = _BUILT_IN
+    lock = threading.Lock()
+
+
+def families() -> tuple[Family, ...]:
+    """Every family, registered ones last."""
+    return _Registry.rows
+
+
+def ranked(*, lattice: bool = True) -> tuple[Family, ...]:
+    """The families that `calibrate` ranks; lattice=False leaves out those that are calibrated on a lattice only."""
+    return tuple(row for row in families() if row.ranked and (lattice or not row.type.discrete))
+
+
+def register(noise: type[Noise] | Family) -> Family:
+    """Make a noise family known: it is calibrated, drawn, written to ledgers and cited like the built-in ones.
+
+    `noise` is a `Family`, or a class whose attribute FAMILY is one. Registering the same class again replaces its descriptor.
+
+    >>> from hush import Laplace
+    >>> register(Laplace).name
+    'laplace'
     """
-
-    build: Callable[[float], Law]
-    low: float
-    high: float
-    stride: float
-    start: Callable[[float], float]
-    logarithmic: bool = True
-    like_laplace: Callable[[float], Law] | None = None
-    like_gaussian: Callable[[float], Law] | None = None
-
-    def value(self, t: float) -> float:
-        """The shape parameter itself."""
-        return math.exp(t) if self.logarithmic else t
-
-
-@dataclass(frozen=True)
-class Family:
-    """A row of the catalogue. `parameters` are the constructor's, in order; `proofs` names the sensitivities with a theorem."""
-
-    name: str
-    type: type[Law]
-    parameters: tuple[str, ...]
-    paper: str
-    proofs: tuple[str, ...]
-    drawn: str
-    shape: Shape | None = None
+    row = noise if isinstance(noise, Family) else _descriptor(noise)
+    with _Registry.lock:
+        same = next((known for known in families() if known.type is row.type or _same_class(known.type, row.type)), None)
+        taken = next((known for known in families() if known.name == row.name and known is not same), None)
+        if taken is not None:
+            raise InvalidParameter(
+                f"the name {row.name!r} is taken by {taken.type.__module__}.{taken.type.__name__}; give {row.type.__name__} another name."
+            )
+        if same in _BUILT_IN and row is not same:
+            raise InvalidParameter(f"{row.type.__name__} is built in as {same.name!r} and cannot be registered otherwise.")
+        _Registry.rows = tuple(row if known is same else known for known in families()) + (() if same is not None else (row,))
+    return row
 
 
-def _power_from(r: float) -> float:
-    """p against r, fitted on K = 5 .. 50."""
-    if r >= 1.1:
-        return 2.0 - 0.55 * r**-0.8
-    ladder = ((0.55, 1.01), (0.65, 1.045), (0.70, 1.07), (0.77, 1.13), (0.86, 1.242), (0.93, 1.329), (1.0, 1.39), (1.1, 1.47))
-    return float(np.interp(math.log(r), [math.log(x) for x, _ in ladder], [p for _, p in ladder]))
+def _same_class(one: type, other: type) -> bool:
+    """Are both the class of one line of source, defined again (a notebook cell that was run twice)?"""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
-_SHAPES = {
-    "osgt": Shape(
-        lambda r: OSGT(r, 1.0),  # r = m/sigma
-        -4.0,
-        7.0,
-        0.25,
-        lambda r: -0.84 - 1.03 * math.log(max(r - 0.6, 0.02)),
-        like_laplace=lambda scale: OSGT(1e12 * scale, 1e6 * scale),
-        like_gaussian=lambda sigma: OSGT(0.0, sigma),
-    ),
-    "flipped_huber": Shape(
-        lambda b: FlippedHuber(b, 1.0),  # b = alpha/gamma
-        -4.0,
-        3.4,
-        0.4,
-        lambda r: -1.5 if r > 1.2 else 0.0,
-        like_laplace=lambda scale: FlippedHuber(1600.0 * scale, 40.0 * scale),
-        like_gaussian=lambda sigma: FlippedHuber(0.0, sigma),
-    ),
-    "exponential_power": Shape(
-        lambda p: ExponentialPower(p, 1.0),
-        1.0,
-        2.0,
-        0.04,
-        _power_from,
-        logarithmic=False,
-        like_laplace=lambda scale: ExponentialPower(1.0, scale),
-        like_gaussian=lambda sigma: ExponentialPower(2.0, sigma * math.sqrt(2.0)),
-    ),
-    "asinh": Shape(lambda k: Asinh(k, 1.0), -6.0, 6.0, 0.25, lambda r: math.log(max(0.74 * (r - 0.84), 0.01))),
-    "stable": Shape(lambda a: Stable(a, 1.0), 1.05, 1.98, 0.08, lambda r: 1.7, logarithmic=False),
-}
-_BOX = ("linf with l0",)
-_DRAWN = {"discrete": "table", "skellam": "difference of counts", "polya_difference": "difference of counts"}
+def _descriptor(kind: Any) -> Family:
+    row = getattr(kind, "FAMILY", None) or family_of(kind) if isinstance(kind, type) else None
+    if not isinstance(row, Family):
+        raise InvalidParameter(
+            f"register takes a Family, or a noise class with an attribute FAMILY, got {kind!r:.80}; "
+            "write MyNoise.FAMILY = hush.Family('my_noise', MyNoise), then hush.register(MyNoise)."
+        )
+    if row.type is not kind:
+        raise InvalidParameter(f"FAMILY of {kind.__name__} describes {row.type.__name__}; write Family('...', {kind.__name__}).")
+    return row
 
 
-def _row(name: str, kind: type[Law], parameters: tuple[str, ...], paper: str, proofs: tuple[str, ...] = _BOX) -> Family:
-    return Family(name, kind, parameters, paper, proofs, _DRAWN.get(name, "quantile"), _SHAPES.get(name))
-
-
-FAMILIES: tuple[Family, ...] = (
-    _row("gaussian", Gaussian, ("sigma",), "Zhao et al. 2019; Balle and Wang 2018", (*_BOX, "l1", "l2")),
-    _row("laplace", Laplace, ("scale",), "Dwork, McSherry, Nissim and Smith 2006", (*_BOX, "l1")),
-    _row("osgt", OSGT, ("m", "sigma"), "Sadeghi and Korki 2022", (*_BOX, "l2")),
-    _row("flipped_huber", FlippedHuber, ("alpha", "gamma"), "Muthukrishnan and Kalyani 2023", (*_BOX, "l2")),
-    _row("stable", Stable, ("alpha", "gamma"), "Zawacki and Abed 2023", (*_BOX, "l1", "l2")),
-    _row("staircase", Staircase, ("epsilon", "sensitivity", "gamma"), "Geng and Viswanath 2014"),
-    _row("truncated_laplace", TruncatedLaplace, ("scale", "bound"), "Geng, Ding, Guo and Kumar 2020"),
-    _row("exponential_power", ExponentialPower, ("p", "scale"), "Subbotin 1923; Liu 2019"),
-    _row("asinh", Asinh, ("kappa", "scale"), "this project"),
-    _row("stepped", Stepped, ("width", "heights", "ratio", "period"), "this project"),
-    _row("discrete", Discrete, ("noise", "step"), "Canonne, Kamath and Steinke 2020"),
-)
-#: Laws of sums and shares of noise (see hush.federated); Skellam noise is calibrated where a lattice is asked for.
-DIVISIBLE: tuple[Family, ...] = (
-    _row("skellam", Skellam, ("sigma", "step"), "Agarwal, Kairouz and Liu 2021"),
-    _row("gamma_difference", GammaDifference, ("shape", "scale"), "Kotz, Kozubowski and Podgorski 2001"),
-    _row("polya_difference", PolyaDifference, ("shape", "scale", "step"), "Goryczka and Xiong 2017"),
-)
-EVERY = FAMILIES + DIVISIBLE
+@contextmanager
+def restored() -> Iterator[None]:
+    """What is registered inside this block is forgotten after it."""
+    before = families()
+    try:
+        yield
+    finally:
+        _Registry.rows = before
 
 
 def family(name: str) -> Family:
-    """The catalogue row of a family name.
+    """The descriptor of a family name.
 
     >>> family("osgt").parameters
     ('m', 'sigma')
     """
-    one_of("noise", name, (row.name for row in EVERY))
-    return next(row for row in EVERY if row.name == name)
+    one_of("noise", name, (row.name for row in families()))
+    return next(row for row in families() if row.name == name)
+
+
+def family_of(noise: Noise | type) -> Family | None:
+    """The descriptor of a noise or of its class; None where the class is not registered."""
+    kind = noise if isinstance(noise, type) else type(noise)
+    return next((row for row in families() if row.type is kind), None)
 
 
 def plain_values(noise: Noise) -> dict[str, Any]:
     """The noise as its family name and numbers, for JSON and for the ledger; `from_plain_values` reads it back, bit for bit.
 
+    >>> from hush import Discrete, Gaussian
     >>> plain_values(Discrete(Gaussian(2.0)))
     {'family': 'discrete', 'noise': {'family': 'gaussian', 'sigma': 2.0}, 'step': 1.0}
     """
-    row = next((row for row in EVERY if row.type is type(noise)), None)
+    row = family_of(noise)
     if row is None:
-        raise Unsupported(f"{type(noise).__name__} is not in the catalogue and cannot be written down; add a row to hush.noise.catalogue.")
+        raise Unsupported(f"{type(noise).__name__} is not in the catalogue and cannot be written down; write hush.register(...) first.")
     values = {name: getattr(noise, name) for name in row.parameters}
-    return {"family": row.name} | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
+    version = {} if row.version == 1 else {"version": row.version}
+    return {"family": row.name} | version | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
 
 
 def in_words(noise: Noise) -> str:
     """The noise on one line, its numbers to six digits: for people; `repr` has every digit.
 
+    >>> from hush import Laplace
     >>> in_words(Laplace(1.0 / 3.0))
     'Laplace(scale=0.333333)'
     """
@@ -168,14 +176,48 @@ def in_words(noise: Noise) -> str:
 
 
 def from_plain_values(values: Mapping[str, Any]) -> Any:
-    """The noise that `plain_values` wrote down.
+    """The noise that `plain_values` wrote down: a `Law`, or a joint noise.
 
     >>> from_plain_values({"family": "laplace", "scale": 2.0})
     Laplace(scale=2.0)
     """
-    row = family(values.get("family", ""))
-    given = {name: v for name, v in values.items() if name != "family"}
+    name = values.get("family", "")
+    row = next((row for row in families() if row.name == name), None)
+    if row is None:
+        raise UnknownFamily(f"the noise family {name!r:.60} is not known here; import its module and call hush.register, then try again.")
+    if (version := values.get("version", 1)) != row.version:
+        raise UnknownFamily(f"this {name} noise was written by version {version!r:.20} of its family; version {row.version} is known here.")
+    given = {name: v for name, v in values.items() if name not in ("family", "version")}
     unknown = sorted(set(given) - set(row.parameters))
     if unknown or set(row.parameters) - set(given):
         raise InvalidParameter(f"{row.name} noise takes {', '.join(row.parameters)}, got {', '.join(sorted(given)) or 'nothing'}.")
     return row.type(**{name: from_plain_values(v) if isinstance(v, Mapping) else v for name, v in given.items()})
+
+
+class _Live(Sequence[Family]):
+    """The families that pass a test, read anew at every use: registered ones are seen."""
+
+    def __init__(self, test: Callable[[Family], bool]) -> None:
+        self._test = test
+
+    def _rows(self) -> tuple[Family, ...]:
+        return tuple(row for row in families() if self._test(row))
+
+    def __len__(self) -> int:
+        return len(self._rows())
+
+    @overload
+    def __getitem__(self, index: int) -> Family: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Family]: ...
+
+    def __getitem__(self, index: int | slice) -> Family | Sequence[Family]:
+        return self._rows()[index]
+
+
+#: Every family; `families()` as a sequence.
+EVERY: Sequence[Family] = _Live(lambda row: True)
+#: Laws of sums and shares of noise (see hush.federated), and all others.
+DIVISIBLE: Sequence[Family] = _Live(lambda row: row.divisible)
+FAMILIES: Sequence[Family] = _Live(lambda row: not row.divisible)

@@ -132,6 +132,8 @@ class Law(Noise):
 
     #: log f is concave: the privacy loss is monotone and the exceeding region a half line.
     log_concave: ClassVar[bool] = False
+    #: independent copies have a density that depends on the length of the vector only, so that the l2 norm of a move says it all
+    isotropic: ClassVar[bool] = False
     #: relative error that `surplus` keeps, ten times what the dense check against 40-digit arithmetic shows.
     relative_error: ClassVar[float] = 1e-12
 
@@ -185,6 +187,16 @@ class Law(Noise):
         """The largest |x| with a density, often infinite."""
         return math.inf
 
+    @property
+    def slow_tail(self) -> bool:
+        """Does the tail take milliseconds in ball arithmetic, not microseconds? Then fewer points of it are checked."""
+        return False
+
+    def breaks(self, reach: float, most: int) -> Array | None:
+        """Every x in (0, reach) where the density is not analytic; None if there are more than about `most`."""
+        known = np.array([*self.kinks, self.support], dtype=np.float64)
+        return known[np.isfinite(known) & (known > 0.0)]
+
     def plain(self) -> Law:
         """The simplest family's member with exactly this law: a Gaussian or Laplace law under another name, or itself."""
         return self
@@ -199,14 +211,14 @@ class Law(Noise):
         """The b of a law whose density is proportional to e^(-|x|/b) everywhere; None for every other law."""
         return None
 
-    def power(self, ratio: Fraction, *, up: bool = True) -> Law:
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
         """The law whose characteristic function is this one's to the power `ratio`, rounded to more noise (up) or to less."""
         raise Unsupported(
             f"{type(self).__name__} noise is not known to be a sum of smaller independent noises; "
             "share Stable, Gaussian, Laplace, Discrete(Laplace(...)) or Skellam noise."
         )
 
-    def power_on_lattice(self, ratio: Fraction, step: float, *, up: bool = True) -> Law | None:
+    def power_on_lattice(self, ratio: Fraction, step: float, *, upwards: bool = True) -> Law | None:
         """`power` of the law that has this density, renormalised, on the multiples of a step; None where it is not known."""
         return None
 

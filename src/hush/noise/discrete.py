@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law, LossTerms
+from hush.noise.family import Family, Reference
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.log_concave import LogConcave
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.numerics.twofold import Twofold
 
-__all__ = ["Discrete"]
+__all__ = ["FAMILY", "Discrete"]
 
 Array = NDArray[np.float64]
 _FURTHEST_TERM = 2e7  # points; sums of more take too long
@@ -123,9 +124,9 @@ class Discrete(Lattice):
     def scaled(self, k: float) -> Discrete:
         return Discrete(self.noise.scaled(k), self.step * positive("k", k))
 
-    def power(self, ratio: Fraction, *, up: bool = True) -> Law:
-        found = self.noise.power_on_lattice(ratio, self.step, up=up)
-        return super().power(ratio, up=up) if found is None else found
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
+        found = self.noise.power_on_lattice(ratio, self.step, upwards=upwards)
+        return super().power(ratio, upwards=upwards) if found is None else found
 
     def widened(self, k: float) -> Discrete:
         return Discrete(self.noise.scaled(k), self.step)
@@ -148,3 +149,13 @@ class Discrete(Lattice):
     def max_loss(self, shift: float) -> float:
         self.steps_in(shift)
         return self.noise.max_loss(shift)
+
+
+FAMILY = Family(
+    "discrete",
+    Discrete,
+    paper="Canonne, Kamath and Steinke 2020",
+    cites=("canonne2020", "ghosh2012"),
+    ranked=False,  # calibrate(step=...) ranks the families that it is the lattice version of
+    reference=Reference(Discrete(Gaussian(2.0)), 0.5, 0.054007223694154421),
+)

@@ -1,24 +1,19 @@
-"""Rounding for powers of a characteristic function: a scale or a shape that is never below, or never above, the exact one."""
+"""Parameters of a law that is a part of another one: rounded so that they are never below, or never above, the exact ones."""
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
-__all__ = ["hair", "shape_of"]
+from hush.numerics.rounding import Claim, down, round_down, round_up, up
 
-#: Scales are rounded up by this: the sum of shares then has at least the noise that was asked for, and more noise is post-processing.
-_UP = 1.0 + 4.0 * 2.0**-52
-
-
-def hair(up: bool) -> float:
-    """The factor that covers the rounding of a scale, upwards or downwards."""
-    return _UP if up else 1.0 / _UP
+__all__ = ["scale_of", "shape_of"]
 
 
-def shape_of(exact: Fraction, up: bool) -> float:
+def scale_of(value: float, claim: Claim, *, upwards: bool) -> float:
+    """A computed scale, moved by its claim. Upwards the sum of shares has at least the noise asked for: more is post-processing."""
+    return up(value, claim) if upwards else down(value, claim)
+
+
+def shape_of(exact: Fraction, *, upwards: bool) -> float:
     """The nearest float that is not below, or not above."""
-    near = float(exact)
-    if up:
-        return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
-    return near if Fraction(near) <= exact else math.nextafter(near, 0.0)
+    return round_up(exact) if upwards else round_down(exact)

@@ -13,13 +13,15 @@ from scipy.special import gammainc, log_ndtr, ndtri_exp
 
 from hush.errors import non_negative, positive, reals
 from hush.noise.contract import Law
+from hush.noise.family import Family, Reference, Request, Shape
 from hush.noise.gaussian import Gaussian
 from hush.noise.log_concave import LogConcave
+from hush.numerics.ball import Ball, Tail, flint_module, normal_tail
 from hush.numerics.bracket import unwrap
 from hush.numerics.mills import drop, mean_excess, mills
 from hush.numerics.twofold import Twofold
 
-__all__ = ["FlippedHuber"]
+__all__ = ["FAMILY", "FlippedHuber"]
 
 Array = NDArray[np.float64]
 
@@ -214,3 +216,82 @@ def _log_centre(slope: Array, b: float) -> Array:
 def _log_tail(u: Array, b: float) -> Array:
     """log of the integral of e^(u y - (y^2 + b^2)/2) over (b, infinity)."""
     return 0.5 * u * u - 0.5 * b * b + 0.5 * math.log(2.0 * math.pi) + log_ndtr(u - b)
+
+
+def _noise(request: Request) -> Law:
+    """The best shape, and the one at the kink of the curve, which a search over shapes misses."""
+    kink = _at_kink(request)
+    if kink is not None and request.regime < 0.9 and request.meets(kink):
+        return min((kink, *request.limits(FAMILY)), key=request.value)
+    noise = request.search(FAMILY)
+    return kink if kink is not None and request.value(kink) < request.value(noise) and request.meets(kink) else noise
+
+
+def _at_kink(request: Request) -> Law | None:
+    """The member whose flat loss, times the number of releases, is exactly epsilon (erratum A9): one root in b = alpha/gamma."""
+    if not request.plain or request.delta == 0.0 or request.step is not None:
+        return None
+    share = request.epsilon / request.count
+
+    def noise_at(b: float) -> FlippedHuber:
+        gamma = b * request.shift / share * (1.0 + 1e-14)
+        return FlippedHuber(b * gamma, gamma)
+
+    low, high = math.sqrt(share), math.sqrt(share) + 40.0
+    at_low, at_high = request.excess(noise_at(low)), request.excess(noise_at(high))
+    if at_high > 0.0:
+        return None
+    if at_low <= 0.0:
+        return noise_at(low)
+    for turn in range(60):
+        part = 0.5 if turn % 3 == 2 or at_high < -50.0 else at_low / (at_low - at_high)
+        middle = low + min(max(part, 0.001), 0.999) * (high - low)
+        value = request.excess(noise_at(middle))
+        low, at_low, high, at_high = (low, at_low, middle, value) if value <= 0.0 else (middle, value, high, at_high)
+        if high - low < 1e-9 * high or at_high > -1e-9:
+            break
+    return noise_at(high)
+
+
+def _tail(noise: FlippedHuber) -> Tail:
+    def beyond(x: Ball) -> Ball:
+        arb = flint_module().arb
+        y, b = x / noise.gamma, arb(noise.alpha) / noise.gamma
+
+        def outer(z: Ball) -> Ball:
+            return (-b * b / 2).exp() * (arb.pi() / 2).sqrt() * normal_tail(z)
+
+        def inner(z: Ball) -> Ball:
+            return (-b * z).exp() * -(b * z - b * b).expm1() / b  # e^(-bz) (1 - e^(bz - b^2))
+
+        beyond_x = inner(y) + outer(b) if x <= noise.alpha else outer(y)
+        return beyond_x / (inner(arb(0)) + outer(b))
+
+    return beyond
+
+
+def _log_weight(noise: FlippedHuber) -> Tail:
+    arb = flint_module().arb
+    alpha, square = arb(noise.alpha), arb(noise.gamma) ** 2
+    return lambda x: -(alpha * x if x <= alpha else (x**2 + alpha**2) / 2) / square
+
+
+FAMILY = Family(
+    "flipped_huber",
+    FlippedHuber,
+    paper="Muthukrishnan and Kalyani 2023",
+    cites=("muthukrishnan2023",),
+    calibrate=_noise,
+    shape=Shape(
+        lambda b: FlippedHuber(b, 1.0),  # b = alpha/gamma
+        -4.0,
+        3.4,
+        0.4,
+        lambda r: -1.5 if r > 1.2 else 0.0,
+        like_laplace=lambda scale: FlippedHuber(1600.0 * scale, 40.0 * scale),
+        like_gaussian=lambda sigma: FlippedHuber(0.0, sigma),
+    ),
+    tail=_tail,
+    log_weight=_log_weight,
+    reference=Reference(FlippedHuber(1.0, 1.5), 0.5, 0.10578698295626024),
+)

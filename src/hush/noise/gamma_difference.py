@@ -26,10 +26,12 @@ from scipy.special import gammainc, gammaln, kve, log_ndtr
 from hush.errors import epsilons, positive, reject
 from hush.noise.contract import Law, Region
 from hush.noise.divisible import shape_of
+from hush.noise.family import Family
+from hush.noise.gamma_difference_tail import tail
 from hush.noise.laplace import Laplace
 from hush.numerics.quadrature import gauss
 
-__all__ = ["GammaDifference"]
+__all__ = ["FAMILY", "GammaDifference"]
 
 Array = NDArray[np.float64]
 
@@ -188,8 +190,8 @@ class GammaDifference(Law):
     def scaled(self, k: float) -> GammaDifference:
         return self._scaled_by(k, "scale")
 
-    def power(self, ratio: Fraction, *, up: bool = True) -> Law:
-        return GammaDifference(shape_of(Fraction(self.shape) * ratio, up), self.scale).plain()
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
+        return GammaDifference(shape_of(Fraction(self.shape) * ratio, upwards=upwards), self.scale).plain()
 
     # -- privacy -------------------------------------------------------------------------------------------------------
 
@@ -319,3 +321,16 @@ def _outermost(loss: Any, epsilon: Array, far: float) -> Array:
         low[on], above[on] = np.where(inside, x, a), np.where(inside, value, at_a)
         high[on], below[on] = np.where(inside, b, x), np.where(inside, at_b, value)
     return np.exp(high)
+
+
+FAMILY = Family(
+    "gamma_difference",
+    GammaDifference,
+    paper="Kotz, Kozubowski and Podgorski 2001",
+    cites=("kotz2001",),
+    ranked=False,
+    tail=lambda noise: tail(noise.shape, noise.scale),
+    panels=False,  # the density may be infinite at 0, where no polynomial follows the quantile
+    divisible=True,
+    public=False,
+)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
-from hush.errors import positive
-from hush.noise.divisible import hair
-from hush.noise.osgt import GaussianTailed
+from hush.errors import Unsupported, positive
+from hush.noise.contract import Law
+from hush.noise.divisible import scale_of
+from hush.noise.family import Family, Reference, Request
+from hush.noise.gaussian_tailed import GaussianTailed
+from hush.numerics.ball import Tail, normal_tail
+from hush.numerics.rounding import FEW_ROUNDINGS
 
-__all__ = ["Gaussian"]
+__all__ = ["FAMILY", "Gaussian", "gaussian_noise"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,8 @@ class Gaussian(GaussianTailed):
     >>> Gaussian(2.0).variance
     4.0
     """
+
+    isotropic: ClassVar[bool] = True
 
     sigma: float
 
@@ -57,5 +64,40 @@ class Gaussian(GaussianTailed):
     def stability(self) -> tuple[float, float]:
         return 2.0, self.sigma / math.sqrt(2.0)
 
-    def power(self, ratio: Fraction, *, up: bool = True) -> Gaussian:
-        return Gaussian(self.sigma * float(ratio) ** 0.5 * hair(up))
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Gaussian:
+        return Gaussian(scale_of(self.sigma * float(ratio) ** 0.5, FEW_ROUNDINGS, upwards=upwards))
+
+
+def gaussian_noise(request: Request) -> Law:
+    """The least deviation, in closed form but for the last digit."""
+    if request.delta == 0.0:
+        raise Unsupported("Gaussian noise has no pure epsilon")
+    sigma = request.gaussian_sigma()
+    if request.step is not None:
+        return request.at_scale(Gaussian(1.0), sigma)
+    noise = Gaussian(sigma)
+    while request.notion == "dp" and not request.meets(noise):  # times and l0 enter through a rounded square root
+        noise = Gaussian(noise.sigma * (1.0 + 1e-15))
+    return noise
+
+
+def _tail(noise: Gaussian) -> Tail:
+    return lambda x: normal_tail(x / noise.sigma)
+
+
+def _log_weight(noise: Gaussian) -> Tail:
+    return lambda x: -((x / noise.sigma) ** 2) / 2
+
+
+FAMILY = Family(
+    "gaussian",
+    Gaussian,
+    paper="Zhao et al. 2019; Balle and Wang 2018",
+    cites=("zhao2019", "balle2018"),
+    notions=("dp", "pdp"),
+    calibrate=gaussian_noise,
+    tail=_tail,
+    log_weight=_log_weight,
+    degree=2,
+    reference=Reference(Gaussian(2.0), 0.5, 0.052440323287669662),
+)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import positive
+from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
 from hush.noise.divisible import shape_of
+from hush.noise.family import Family, Reference, Request
 from hush.noise.log_concave import LogConcave
+from hush.numerics.ball import Tail
 from hush.numerics.twofold import Twofold
 
-__all__ = ["Laplace"]
+__all__ = ["FAMILY", "Laplace", "laplace_noise"]
 
 Array = NDArray[np.float64]
 
@@ -82,12 +85,60 @@ class Laplace(LogConcave):
     def memoryless(self) -> float:
         return self.scale
 
-    def power(self, ratio: Fraction, *, up: bool = True) -> Law:
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
         from hush.noise.gamma_difference import GammaDifference  # which is made of this law
 
-        return GammaDifference(shape_of(ratio, up), self.scale)
+        return GammaDifference(shape_of(ratio, upwards=upwards), self.scale)
 
-    def power_on_lattice(self, ratio: Fraction, step: float, *, up: bool = True) -> Law:
+    def power_on_lattice(self, ratio: Fraction, step: float, *, upwards: bool = True) -> Law:
         from hush.noise.polya_difference import PolyaDifference
 
-        return PolyaDifference(shape_of(ratio, up), self.scale, step)
+        return PolyaDifference(shape_of(ratio, upwards=upwards), self.scale, step)
+
+
+def laplace_noise(request: Request) -> Law:
+    """The pure scale, and then less of it by what delta buys.
+
+    As the scale falls by e^-u below the pure one, delta grows from 0 like a power of u: nearly linear in log u, so that is what is solved.
+    """
+    if not request.bound.is_box:
+        return request.at_scale(Laplace(1.0), request.rough_size)
+    total = math.fsum(shift * count for shift, count in request.bound.shifts) * request.times
+    pure = total / request.epsilon * (1.0 + 1e-15)
+    if request.delta == 0.0:
+        return request.on_lattice(Laplace(pure))
+
+    def noise_at(x: float) -> Law:
+        return request.on_lattice(Laplace(pure * math.exp(-math.exp(-x))))
+
+    first = max(-math.log(2.0 * request.delta), 0.0) - 0.69 * min(request.count, 30)
+    tolerance = 1e-13 * math.exp(min(max(first, 0.0), 12.0)) if request.count == 1 else 1e-7
+    try:
+        return request.least(noise_at, max(first, 0.0), tolerance=tolerance)
+    except Unsupported:
+        noise = request.on_lattice(Laplace(pure))
+        if not request.meets(noise):
+            raise
+        return noise
+
+
+def _tail(noise: Laplace) -> Tail:
+    return lambda x: (-x / noise.scale).exp()
+
+
+def _log_weight(noise: Laplace) -> Tail:
+    return lambda x: -x / noise.scale
+
+
+FAMILY = Family(
+    "laplace",
+    Laplace,
+    paper="Dwork, McSherry, Nissim and Smith 2006",
+    cites=("dwork2006",),
+    calibrate=laplace_noise,
+    tail=_tail,
+    log_weight=_log_weight,
+    degree=1,
+    reference=Reference(Laplace(1.0), 0.5, 0.22119921692859513),
+    lattice_cites=("ghosh2012",),
+)

@@ -6,62 +6,16 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hush.errors import non_negative, positive
 from hush.noise.contract import Law
-from hush.noise.log_concave import LogConcave
-from hush.numerics.mills import drop, mills, moment_ratios
+from hush.noise.family import Family, Reference, Shape
+from hush.noise.gaussian import Gaussian
+from hush.noise.gaussian_tailed import GaussianTailed
+from hush.numerics.ball import Ball, Tail, flint_module, normal_tail
+from hush.numerics.mills import mills, moment_ratios
 from hush.numerics.twofold import Twofold
 
-__all__ = ["OSGT", "GaussianTailed"]
-
-Array = NDArray[np.float64]
-
-
-_GAUSSIAN_PEAK = Twofold(-math.log(2.0 * float(mills(0.0))))
-
-
-class GaussianTailed(LogConcave):
-    """exp(-y^2/2 - r y)/(2 M(r)) for y >= 0 in units of sigma, with M the normal Mills ratio; r = 0 is the Gaussian itself.
-
-    The Mills ratio of this law at y is M(r + y), and its loss is linear on each side of the centre:
-
-        y >= 0:   d (2y + 2r + d)/2 = eps      =>   y = eps/d - d/2 - r
-        y <  0:   (d - 2z)(d + 2r)/2 = eps     =>   z = d/2 - eps/(d + 2r),  z = -y
-
-    These are the two branches of OSGT paper, Theorem 1.
-    """
-
-    @property
-    def _offset(self) -> Twofold:
-        """r, twofold."""
-        return Twofold(0.0)
-
-    @property
-    def _peak(self) -> Twofold:
-        """log f(0) in units of sigma."""
-        return _GAUSSIAN_PEAK
-
-    def unit_log_density(self, y: Twofold) -> Twofold:
-        half = y.halved()
-        return self._peak - y * (half + self._offset if float(self._offset.hi) else half)
-
-    def unit_mills(self, y: Array) -> Array:
-        return mills(self._offset.hi + y)
-
-    def unit_drop(self, y: Array, d: Array) -> Array:
-        return drop(self._offset.hi + y, d)
-
-    def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
-        far = np.asarray(epsilon, dtype=np.float64) / d - d.halved()
-        if float(self._offset.hi) == 0.0:
-            return far
-        far = far - self._offset
-        if (far.hi >= 0.0).all():
-            return far
-        return far.where(far.hi >= 0.0, epsilon / (d + self._offset * 2.0) - d.halved())
+__all__ = ["FAMILY", "OSGT"]
 
 
 @dataclass(frozen=True)
@@ -127,9 +81,48 @@ class OSGT(GaussianTailed):
         return (0.0,) if self.m > 0.0 else ()
 
     def plain(self) -> Law:
-        from hush.noise.gaussian import Gaussian  # here, because the Gaussian is built on this room
-
         return Gaussian(self.sigma) if self.m == 0.0 else self
 
     def scaled(self, k: float) -> OSGT:
         return self._scaled_by(k, "m", "sigma")
+
+
+def _tail(noise: OSGT) -> Tail:
+    """Q((x + m)/sigma)/Q(m/sigma); far out each Q is a density times U(1/2, 1/2, z^2), and the densities are divided by hand."""
+
+    def beyond(x: Ball) -> Ball:
+        arb = flint_module().arb
+        near, far = arb(noise.m) / noise.sigma, (x + noise.m) / noise.sigma
+        if near < 20:
+            return normal_tail(far) / normal_tail(near)
+        half = arb(0.5)
+        fall = (-(x * (x + 2 * arb(noise.m))) / (2 * arb(noise.sigma) ** 2)).exp()
+        return fall * (far**2 / 2).hypgeom_u(half, half) / (near**2 / 2).hypgeom_u(half, half)
+
+    return beyond
+
+
+def _log_weight(noise: OSGT) -> Tail:
+    arb = flint_module().arb
+    return lambda x: -(x * (x + 2 * arb(noise.m))) / (2 * arb(noise.sigma) ** 2)
+
+
+FAMILY = Family(
+    "osgt",
+    OSGT,
+    paper="Sadeghi and Korki 2022",
+    cites=("sadeghi2022",),
+    shape=Shape(
+        lambda r: OSGT(r, 1.0),  # r = m/sigma
+        -4.0,
+        7.0,
+        0.25,
+        lambda r: -0.84 - 1.03 * math.log(max(r - 0.6, 0.02)),
+        like_laplace=lambda scale: OSGT(1e12 * scale, 1e6 * scale),
+        like_gaussian=lambda sigma: OSGT(0.0, sigma),
+    ),
+    tail=_tail,
+    log_weight=_log_weight,
+    degree=2,
+    reference=Reference(OSGT(1.0, 2.0), 0.5, 0.084982079497046336),
+)

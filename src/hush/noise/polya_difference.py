@@ -23,11 +23,13 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified, Unsupported, positive
 from hush.noise.divisible import shape_of
+from hush.noise.family import Counts, Family
 from hush.noise.lattice import MOST_POINTS, Lattice
-from hush.numerics.figure import rounded_up
+from hush.numerics.ball import Ball, flint_module
 from hush.numerics.quadrature import gauss
+from hush.numerics.rounding import rounded_up
 
-__all__ = ["PolyaDifference"]
+__all__ = ["FAMILY", "PolyaDifference"]
 
 Array = NDArray[np.float64]
 
@@ -200,8 +202,8 @@ class PolyaDifference(Lattice):
     def scaled(self, k: float) -> PolyaDifference:
         return self._scaled_by(k, "scale", "step")
 
-    def power(self, ratio: Fraction, *, up: bool = True) -> PolyaDifference:
-        return PolyaDifference(shape_of(Fraction(self.shape) * ratio, up), self.scale, self.step)
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> PolyaDifference:
+        return PolyaDifference(shape_of(Fraction(self.shape) * ratio, upwards=upwards), self.scale, self.step)
 
     def max_loss(self, shift: float) -> float:
         n = self.steps_in(shift)
@@ -220,3 +222,29 @@ def _mixture(count: int, t: Array, mass: Array) -> Array:
             live = t * start < 750.0
             out[start : start + k.size] = np.exp(-k[:, None] * t[live]) @ mass[live]
     return out
+
+
+def _counts(noise: PolyaDifference) -> Counts:
+    """Negative binomial counts: P(N > k) = 1 - I_(1-q)(r, k + 1), the regularised incomplete beta function."""
+    from scipy.special import betaincc
+
+    r, per_step = noise.shape, noise.step / noise.scale
+
+    def ball(k: int) -> Ball:
+        arb = flint_module().arb
+        fall = arb(noise.step) / noise.scale
+        return 1 - (-(-fall).expm1()).beta_lower(arb(noise.shape), arb(k + 1), 1)
+
+    return Counts(lambda k: betaincc(r, k + 1.0, -math.expm1(-per_step)), ball)
+
+
+FAMILY = Family(
+    "polya_difference",
+    PolyaDifference,
+    paper="Goryczka and Xiong 2017",
+    cites=("goryczka2017",),
+    ranked=False,
+    counts=_counts,
+    divisible=True,
+    public=False,
+)

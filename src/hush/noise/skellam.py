@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
-from hush.noise.contract import Region
-from hush.noise.divisible import hair
+from hush.noise.contract import Law, Region
+from hush.noise.divisible import scale_of
+from hush.noise.family import Counts, Family, Reference, Request
 from hush.noise.lattice import MOST_POINTS, Lattice
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.ball import Ball, flint_module, precision
+from hush.numerics.rounding import FEW_ROUNDINGS, rounded_down, rounded_up
 
-__all__ = ["Skellam"]
+__all__ = ["FAMILY", "Skellam"]
 
 Array = NDArray[np.float64]
 Wide = NDArray[np.longdouble]
@@ -161,8 +163,89 @@ class Skellam(Lattice):
     def scaled(self, k: float) -> Skellam:
         return self._scaled_by(k, "sigma", "step")
 
-    def power(self, ratio: Fraction, *, up: bool = True) -> Skellam:
-        return Skellam(self.sigma * float(ratio) ** 0.5 * hair(up), self.step)
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Skellam:
+        return Skellam(scale_of(self.sigma * float(ratio) ** 0.5, FEW_ROUNDINGS, upwards=upwards), self.step)
 
     def widened(self, k: float) -> Skellam:
         return Skellam(self.sigma * k, self.step)
+
+
+def _noise(request: Request) -> Law:
+    """The least sigma on the lattice that is asked for, from the Gaussian's on."""
+    if request.step is None:
+        raise Unsupported("Skellam noise lives on a lattice; write step=1.0")
+    if request.delta == 0.0:
+        raise Unsupported("Skellam noise has no pure epsilon")
+    step, first = request.step, request.gaussian_sigma()
+    tolerance = 1e-13 if request.bound.is_box and request.count == 1 else 1e-7
+    return request.least(lambda x: Skellam(math.exp(x), step), math.log(first), tolerance=tolerance)
+
+
+# -- the two counts ------------------------------------------------------------------------------------------------------
+
+
+def _counts(noise: Skellam) -> Counts:
+    """Poisson counts of mean m = sigma^2/(2 step^2): P(N > k) = e^(-m) sum over j > k of m^j/j!."""
+    if noise.rate > 1e9:
+        raise Unsupported(f"{noise} has {noise.rate:.3g} events on average, too many to draw; use a step of {noise.sigma / 4e4:.3g}.")
+    start, table = _poisson_table(noise.rate)
+
+    def above(k: Array) -> Array:
+        return np.where(k < start, 1.0, table[np.clip(k - start, 0, table.size - 1).astype(np.int64)])
+
+    def ball(k: int) -> Ball:
+        flint = flint_module()
+        arb, ctx = flint.arb, flint.ctx
+        extra = 2 * math.ceil(math.log2(noise.rate + k + 2.0)) + 32
+        with precision(ctx.prec + extra):
+            mean = (arb(noise.sigma) / noise.step) ** 2 / 2
+            log_mass = -mean + k * mean.log() - arb(k + 1).lgamma()  # of k itself
+            if k + 1 > mean:  # the sum over j > k, each term m/j of the one before
+                return log_mass.exp() * _series(mean, k + 1, +1, ctx.prec)
+            return 1 - log_mass.exp() * (1 + _series(mean, k, -1, ctx.prec))  # one minus the sum over j <= k
+
+    return Counts(above, ball)
+
+
+def _poisson_table(mean: float) -> tuple[int, Array]:
+    """The first k and P(N > k) from there on, as far as probabilities are floats: products of ratios from the mode, summed both ways."""
+    reach = 40.0 * math.sqrt(mean) + 400.0
+    mode, start = int(mean), max(int(mean - reach), 0)
+    j = np.arange(start, int(mean + reach) + 1).astype(np.longdouble)
+    ratios = np.log1p((np.longdouble(mean) - j[1:]) / j[1:])  # log m/j
+    logs = np.concatenate([np.zeros(1, dtype=np.longdouble), np.cumsum(ratios)])
+    with np.errstate(under="ignore"):
+        weights = np.exp(logs - logs[mode - start])
+        up_to, beyond = np.cumsum(weights), np.cumsum(weights[::-1])[::-1]
+        beyond = np.append(beyond[1:], np.longdouble(0.0)) / up_to[-1]
+        above = np.where(beyond < 0.5, beyond, 1.0 - up_to / up_to[-1])
+    return start, above.astype(np.float64)
+
+
+def _series(mean: Ball, start: int, direction: int, bits: int) -> Ball:
+    """Sum of products of m/j, j = start, start + 1, ... (upwards), or of j/m, j = start, start - 1, ..., with a bound on the rest.
+
+    Ratios fall along the way, so what is left out is at most the last term times rho/(1 - rho), rho the next ratio.
+    """
+    arb = flint_module().arb
+    total, term, j, small = arb(0), arb(1), start, arb(2) ** -(bits + 8)
+    while j > 0:
+        term = term * (mean / j if direction > 0 else j / mean)
+        total, j = total + term, j + direction
+        if term < small * total:
+            rho = mean / j if direction > 0 else j / mean
+            if rho < 1:
+                return total + (term * rho / (1 - rho)).upper() * arb(0.5, 0.5)
+    return total
+
+
+FAMILY = Family(
+    "skellam",
+    Skellam,
+    paper="Agarwal, Kairouz and Liu 2021",
+    cites=("agarwal2021",),
+    calibrate=_noise,
+    counts=_counts,
+    reference=Reference(Skellam(2.0), 0.5, 0.05267542605376093),
+    divisible=True,
+)

@@ -10,10 +10,8 @@ which rises from 0 at y = -s/2 to one maximum and falls back to 0 as y grows, so
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,116 +19,22 @@ from numpy.typing import NDArray
 
 from hush.errors import epsilons, positive, reals, reject, within
 from hush.noise.contract import Law, Region
-from hush.noise.divisible import hair
+from hush.noise.divisible import scale_of
+from hush.noise.family import Family, Reference, Shape, TwoUniforms
 from hush.noise.gaussian import Gaussian
-from hush.noise.stable_density import FAR, law
+from hush.noise.stable_density import law
+from hush.noise.stable_exact import tail, two_uniforms
+from hush.noise.stable_loss import information, largest_loss, loss, nodes_between, peak_of_score, root
 from hush.numerics.bracket import unwrap
-from hush.numerics.quadrature import gauss
+from hush.numerics.rounding import ELEMENTARY
 
-__all__ = ["Stable"]
+__all__ = ["FAMILY", "Stable"]
 
 Array = NDArray[np.float64]
 
 _ROUND_UP = 1.0 + 1e-12  # on suprema that serve as bounds; their own error is below 1e-14
 _LENIENT = 1.0 - 5e-15  # on epsilon: covers the error of M, so that delta errs upwards as epsilon meets the pure epsilon
 _PLAIN = 0.02  # a difference of tails that keeps this share of the larger one is taken as it stands
-
-
-def _loss(alpha: float, y: Array, s: float) -> Array:
-    """M(y) for y >= -s/2: an integral of the score over a short way, a difference of logarithms over a long one."""
-    unit = law(alpha)
-    start = np.abs(y)
-    way = np.where(y >= 0.0, s, np.maximum(s + 2.0 * y, 0.0))
-    short = (way <= 0.25) | ((start >= FAR) & (way < 0.5 * start))
-    out = np.empty_like(start)
-    nodes, weights = gauss(10)
-    a, d = start[short], way[short]
-    out[short] = (unit.score(a[:, None] + d[:, None] * nodes) * weights).sum(axis=1) * d
-    a, d = start[~short], way[~short]
-    out[~short] = unit.log_density(a) - unit.log_density(a + d)
-    return out
-
-
-@lru_cache(maxsize=256)
-def _peak(alpha: float) -> tuple[float, float, float]:
-    """Where the score peaks, its peak, and a bound on y times the score."""
-    unit = law(alpha)
-    y = np.arange(1, 1281) / 64.0
-    score = unit.score(y)
-    steep = 1.05 * max(float((y * score).max()), 1.0 + alpha)
-    centre, width = float(y[score.argmax()]), 1.0 / 64.0
-    for _ in range(5):  # shrink a fan of points about the best one
-        fan = np.maximum(centre + width * np.linspace(-1.0, 1.0, 65), 0.0)
-        centre, width = float(fan[unit.score(fan).argmax()]), width / 16.0
-    return centre, float(unit.score(np.array([centre]))[0]), steep
-
-
-@lru_cache(maxsize=256)
-def _top(alpha: float, s: float) -> tuple[float, float]:
-    """The y >= 0 where M is largest, and M there: the scores at y and y + s agree, on either side of the score's peak."""
-    from scipy.optimize import brentq  # here, because it is slow to import
-
-    unit = law(alpha)
-    peak = _peak(alpha)[0]
-
-    def gap(y: float) -> float:
-        ends = unit.score(np.array([y, y + s]))
-        return float(ends[1] - ends[0])
-
-    low = max(0.0, peak - s)
-    y = float(brentq(gap, low, peak)) if gap(low) > 0.0 > gap(peak) else peak - 0.5 * min(s, peak)
-    seen = np.concatenate([[y], np.geomspace(1e-9, 1e3, 400)])
-    loss = _loss(alpha, seen, s)
-    best = int(loss.argmax())
-    return float(seen[best]), float(loss[best])
-
-
-def _between(low: float, high: float, *, order: int = 16) -> tuple[Array, Array]:
-    """Nodes and weights on (low, high): panels of 1/2 below |y| = 20, where body and tail meet, and growing fourfold beyond."""
-    inner = np.arange(0.0, FAR, 0.5)
-    far = max(abs(low), abs(high), FAR)
-    outer = FAR * 4.0 ** np.arange(0, math.ceil(math.log(far / FAR, 4.0)) + 1)
-    cuts = np.concatenate([-outer, -inner, inner, outer])
-    edges = np.unique(np.concatenate([[low], cuts[(cuts > low) & (cuts < high)], [high]]))
-    nodes, weights = gauss(order)
-    width = np.diff(edges)[:, None]
-    return (edges[:-1, None] + width * nodes).ravel(), (width * weights).ravel()
-
-
-@lru_cache(maxsize=256)
-def _information(alpha: float) -> float:
-    """Fisher information of location at unit scale: the integral of score^2 p."""
-    y, weight = _between(0.0, 1e6)
-    with np.errstate(under="ignore"):
-        return 2.0 * float(np.sum(weight * law(alpha).score(y) ** 2 * np.exp(law(alpha).log_density(y))))
-
-
-def _root(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
-    """Ridders' method, elementwise, where the function changes sign between a and b; the bracket halves at every step."""
-    at_a, at_b = function(a), function(b)
-    last, settled = a, np.zeros(a.shape, dtype=bool)
-    for _ in range(100):
-        middle = 0.5 * (a + b)
-        at_middle = function(middle)
-        with np.errstate(over="ignore"):
-            spread = np.sqrt(at_middle**2 - np.minimum(at_a * at_b, 0.0))
-        move = np.divide(at_middle, spread, out=np.zeros_like(spread), where=spread > 0.0)
-        point = middle + (middle - a) * np.sign(at_a - at_b) * move
-        at_point = function(point)
-        crossed = np.sign(at_middle) != np.sign(at_point)
-        left = np.sign(at_a) != np.sign(at_point)  # else the root is on the far side of the point
-        a, at_a, b, at_b = (
-            np.where(crossed, middle, np.where(left, a, point)),
-            np.where(crossed, at_middle, np.where(left, at_a, at_point)),
-            np.where(crossed | left, point, b),
-            np.where(crossed | left, at_point, at_b),
-        )
-        # a root that has settled stays put, so that it does not depend on its company
-        settled |= np.abs(point - last) <= 1e-15 * np.abs(point)
-        last = np.where(settled, last, point)
-        if settled.all():
-            break
-    return last
 
 
 @dataclass(frozen=True)
@@ -203,7 +107,7 @@ class Stable(Law):
     @property
     def fisher_information(self) -> float:
         """E (p'/p)^2: 1/(2 gamma^2) at both ends of the family, a little less between."""
-        return (0.5 if self.alpha in (1.0, 2.0) else _information(self.alpha)) / self.gamma**2
+        return (0.5 if self.alpha in (1.0, 2.0) else information(self.alpha)) / self.gamma**2
 
     @property
     def subgaussian_proxy(self) -> float:
@@ -212,6 +116,10 @@ class Stable(Law):
     def plain(self) -> Law:
         return self._gaussian or self
 
+    @property
+    def slow_tail(self) -> bool:
+        return self.alpha > 1.0
+
     def scaled(self, k: float) -> Stable:
         return self._scaled_by(k, "gamma")
 
@@ -219,8 +127,8 @@ class Stable(Law):
     def stability(self) -> tuple[float, float]:
         return self.alpha, self.gamma
 
-    def power(self, ratio: Fraction, *, up: bool = True) -> Stable:
-        return Stable(self.alpha, self.gamma * float(ratio) ** (1.0 / self.alpha) * hair(up))
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Stable:
+        return Stable(self.alpha, scale_of(self.gamma * float(ratio) ** (1.0 / self.alpha), ELEMENTARY, upwards=upwards))
 
     def sup_score(self) -> float:
         """sup |p'/p|, rounded up: the slope of max_loss at shift 0, infinite at alpha = 2.
@@ -228,7 +136,7 @@ class Stable(Law):
         >>> round(Stable(1.0, 0.5).sup_score(), 9)
         2.0
         """
-        return math.inf if self.alpha == 2.0 else _peak(self.alpha)[1] / self.gamma * _ROUND_UP
+        return math.inf if self.alpha == 2.0 else peak_of_score(self.alpha)[1] / self.gamma * _ROUND_UP
 
     def max_loss(self, shift: float) -> float:
         """sup M, rounded up: the pure epsilon of SaS paper, Theorem IV.4; 2 asinh(s/2) at alpha = 1, infinite at alpha = 2."""
@@ -237,7 +145,7 @@ class Stable(Law):
             return math.inf
         if self.alpha == 1.0:
             return 2.0 * math.asinh(0.5 * s) * (1.0 + 1e-15)
-        return _top(self.alpha, s)[1] * _ROUND_UP
+        return largest_loss(self.alpha, s)[1] * _ROUND_UP
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
@@ -266,14 +174,14 @@ class Stable(Law):
     def _ends(self, epsilon: Array, s: float) -> tuple[Array, Array]:
         """Both y where M(y) = epsilon."""
         alpha = self.alpha
-        top, most = _top(alpha, s)
+        top, most = largest_loss(alpha, s)
         epsilon = np.minimum(epsilon * _LENIENT, most)
         with np.errstate(over="ignore"):
-            reach = np.minimum(top + _peak(alpha)[2] * s / epsilon + 1.0, 1e300)  # M(y) <= s/y sup(y score)
+            reach = np.minimum(top + peak_of_score(alpha)[2] * s / epsilon + 1.0, 1e300)  # M(y) <= s/y sup(y score)
         start = np.full_like(epsilon, -0.5 * s)
-        near = _root(lambda y: _loss(alpha, y, s) / epsilon - 1.0, start, np.full_like(epsilon, top))
+        near = root(lambda y: loss(alpha, y, s) / epsilon - 1.0, start, np.full_like(epsilon, top))
         level, first = np.log(epsilon), np.full_like(epsilon, math.log1p(top))
-        far = _root(lambda w: np.log(_loss(alpha, np.expm1(w), s)) - level, first, np.log1p(reach))
+        far = root(lambda w: np.log(loss(alpha, np.expm1(w), s)) - level, first, np.log1p(reach))
         return near, np.expm1(far)
 
     def error_at(self, epsilon: Array, shift: float) -> Array:
@@ -308,7 +216,23 @@ class Stable(Law):
 
     def _by_panels(self, low: float, high: float, epsilon: float, s: float) -> float:
         high = min(high, 1e9 * max(1.0, s))  # the integrand falls like y^(-2-alpha): what is left out is below 1e-18
-        y, weight = _between(low, high)
+        y, weight = nodes_between(low, high)
         with np.errstate(under="ignore"):
-            share = -np.expm1(epsilon * _LENIENT - _loss(self.alpha, y, s))
+            share = -np.expm1(epsilon * _LENIENT - loss(self.alpha, y, s))
             return float(np.sum(weight * np.exp(law(self.alpha).log_density(np.abs(y))) * np.maximum(share, 0.0)))
+
+
+def _two_uniforms(noise: Stable) -> TwoUniforms:
+    return TwoUniforms(noise.gamma, *two_uniforms(noise.alpha))
+
+
+FAMILY = Family(
+    "stable",
+    Stable,
+    paper="Zawacki and Abed 2023",
+    cites=("zawacki2023",),
+    shape=Shape(lambda a: Stable(a, 1.0), 1.05, 1.98, 0.08, lambda r: 1.7, logarithmic=False),
+    tail=lambda noise: tail(noise.alpha, noise.gamma),
+    two_uniforms=_two_uniforms,
+    reference=Reference(Stable(1.0, 1.0), 0.5, 0.11907165294524971),
+)

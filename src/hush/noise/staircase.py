@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive, within
+from hush.noise.contract import Law
+from hush.noise.family import Family, Reference, Request
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
-from hush.numerics.figure import rounded_up
+from hush.numerics.ball import Ball, Tail, flint_module
+from hush.numerics.rounding import rounded_up
 
-__all__ = ["Staircase", "least_mean_abs_gamma", "least_variance_gamma"]
+__all__ = ["FAMILY", "Staircase", "least_mean_abs_gamma", "least_variance_gamma"]
 
 Array = NDArray[np.float64]
 
@@ -174,6 +177,11 @@ class Staircase(Steps):
         jumps = np.concatenate([starts[1:], starts + self.fraction]) * self.sensitivity
         return tuple(float(x) for x in np.unique(jumps))
 
+    def breaks(self, reach: float, most: int) -> Array | None:
+        count = math.ceil(reach / self.sensitivity) + 1.0
+        edges = np.arange(min(count, most + 1.0)) * self.sensitivity
+        return None if count > most else np.concatenate([edges[1:], edges + self.fraction * self.sensitivity])
+
     def scaled(self, k: float) -> Staircase:
         return self._scaled_by(k, "sensitivity")
 
@@ -210,3 +218,43 @@ def _pieces(noise: Staircase, shift: float) -> Pieces:
     centre = listed(inner_edges[:-1], inner_edges[1:], inner_mine, inner_other, np.ones(inner_mine.size))
     right = listed(near + edges[:-1], near + edges[1:], other, mine, tail_weight)
     return Pieces(*(np.concatenate(columns) for columns in zip(left, centre, right, strict=True)))
+
+
+def _noise(request: Request) -> Law:
+    """The staircase at epsilon per one-dimensional release: pure, whatever delta is."""
+    if not request.plain:
+        raise Unsupported("the staircase is proved for one linf with l0 only")
+    if request.step is not None:
+        raise Unsupported("a staircase on a lattice of its own step is the discrete Laplace")
+    share = request.epsilon / request.count * (1.0 - 1e-15 * (request.count > 1))
+    gamma = least_mean_abs_gamma(share) if request.loss == "mae" else least_variance_gamma(share)
+    return Staircase(share, request.shift, gamma)
+
+
+def _tail(noise: Staircase) -> Tail:
+    """b^k for the whole periods passed, b = e^(-epsilon), times what is left after the part of a period."""
+
+    def beyond(x: Ball) -> Ball:
+        arb = flint_module().arb
+        b, gamma = (-arb(noise.epsilon)).exp(), arb(noise.fraction)
+        u = x / noise.sensitivity
+        period = u.floor().unique_fmpz()
+        if period is None:
+            return arb.nan()  # the precision is too low to know the period: the caller asks again with more
+        part = u - period
+        passed = part.min(gamma + b * (part - gamma))  # mass passed within the period: one line up to gamma, a flatter one beyond
+        level = gamma + b * (1 - gamma)
+        return b**period * (1 - (1 - b) * passed / level)
+
+    return beyond
+
+
+FAMILY = Family(
+    "staircase",
+    Staircase,
+    paper="Geng and Viswanath 2014",
+    cites=("geng2014", "geng2016"),
+    calibrate=_noise,
+    tail=_tail,
+    reference=Reference(Staircase(1.0), 0.5, 0.27882693094780022),
+)

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, positive, reals, whole, within
+from hush.noise.contract import Law
+from hush.noise.family import Family, Reference, Request, Short
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
+from hush.numerics.ball import Ball, Tail, flint_module, precision
 
-__all__ = ["Stepped"]
+__all__ = ["FAMILY", "Stepped"]
 
 Array = NDArray[np.float64]
 
@@ -77,7 +80,8 @@ class Stepped(Steps):
         n = len(self.heights)
         past = np.maximum(cell - (n - self.period), 0.0)
         rounds = np.floor(past / self.period)
-        index = np.where(cell < n, cell, n - self.period + (past - rounds * self.period)).astype(np.int64)
+        inside = np.clip(past - rounds * self.period, 0.0, self.period - 1.0)  # beyond 2^53 cells floats do not tell cells apart
+        index = np.where(cell < n, cell, n - self.period + inside).astype(np.int64)
         if self.ratio == 0.0:
             return np.where(cell < n, self._log_heights[np.minimum(index, n - 1)], -np.inf)
         with np.errstate(invalid="ignore"):
@@ -182,6 +186,10 @@ class Stepped(Steps):
         rounds = 60 if self.ratio > 0.0 else 0
         return tuple(float(k) * self.width for k in range(1, len(self.heights) + rounds * self.period + 1))
 
+    def breaks(self, reach: float, most: int) -> Array | None:
+        count = math.ceil(min(reach, self.support) / self.width) + 1.0
+        return None if count > most else np.arange(1.0, count) * self.width
+
     def scaled(self, k: float) -> Stepped:
         return self._scaled_by(k, "width")
 
@@ -221,3 +229,108 @@ def _pieces(noise: Stepped, shift: float) -> Pieces:
     columns = [np.concatenate(c) for c in zip(*rows, strict=True)]
     keep = columns[1] > columns[0]
     return Pieces(*(c[keep] for c in columns))
+
+
+# -- calibration: a staircase cut off where delta allows -----------------------------------------------------------------
+
+_CELLS = 64  # to the sensitivity
+
+
+def _noise(request: Request) -> Law:
+    """Nearly the optimum of the linear programme, without solving it (one number only)."""
+    if not request.plain or request.count != 1 or request.step is not None:
+        raise Unsupported("step noise is calibrated for one number only")
+    if request.delta == 0.0:
+        raise Unsupported("without delta the step noise is the staircase")
+    edge = math.log1p(math.expm1(min(request.epsilon, 700.0)) / (2.0 * request.delta)) / request.epsilon
+    if edge * _CELLS > 50_000:
+        raise Unsupported("epsilon is too small for step noise; the truncated Laplace is as good there")
+    best: tuple[float, Law] | None = None
+    cells = math.ceil((edge + 2.0) * _CELLS) + _CELLS
+    for first in range(0, _CELLS + 1, 2):
+        heights = _cut_staircase(request.epsilon, first, cells)
+        enough = np.flatnonzero(_exposed(heights) <= request.delta * (1.0 - 1e-12))
+        if not enough.size:
+            continue
+        noise = Stepped(request.shift / _CELLS, tuple(heights[: int(enough[0]) + 1]))
+        value = request.value(noise)
+        if best is None or value < best[0]:
+            best = (value, noise)
+    if best is None or not request.meets(best[1]):
+        raise Unsupported("step noise could not be certified for this budget")
+    return best[1]
+
+
+def _cut_staircase(epsilon: float, first: int, cells: int) -> Array:
+    """Heights that fall by e^(-epsilon) after `first` cells, and then once per sensitivity."""
+    index = np.arange(cells)
+    level = np.floor(index / _CELLS) + ((index % _CELLS) >= first)
+    heights: Array = np.exp(-epsilon * level)
+    return heights
+
+
+def _exposed(heights: Array) -> Array:
+    """For a cut after each cell: the mass of the outermost sensitivity on one side, as a share of the whole (both sides)."""
+    mass = np.cumsum(heights)
+    inner = np.concatenate([np.zeros(min(_CELLS, mass.size)), mass[:-_CELLS]])
+    return np.where(np.arange(mass.size) >= _CELLS - 1, (mass - inner) / (2.0 * mass), 1.0)
+
+
+def _numbers(noise: Stepped) -> list[float]:
+    """How many cells are on the first step, and how many there are in all."""
+    heights = np.asarray(noise.heights)
+    return [int(np.count_nonzero(heights[:_CELLS] == 1.0)), heights.size]
+
+
+def _from_numbers(epsilon: float, numbers: list[float]) -> Stepped:
+    first, cells = (int(value) for value in numbers)
+    return Stepped(1.0 / _CELLS, tuple(_cut_staircase(epsilon, first, cells)))
+
+
+# -- exact draws ---------------------------------------------------------------------------------------------------------
+
+
+def _tail(noise: Stepped) -> Tail:
+    def beyond(x: Ball) -> Ball:
+        arb = flint_module().arb
+        cell = (x / noise.width).floor().unique_fmpz()
+        if cell is None:
+            return arb.nan()  # the precision is too low to know the cell: the caller asks again with more
+        n, cells, past = len(noise.heights), int(cell), 0
+        if cells >= n:
+            if noise.ratio == 0.0:
+                return arb(0)
+            past = (cells - n) // noise.period + 1
+            cells -= past * noise.period
+        sums = _sums(noise, flint_module().ctx.prec)
+        part = x / noise.width - int(cell)
+        rest = sums[cells] - part * noise.heights[cells]
+        return rest * arb(noise.ratio) ** past / sums[0]
+
+    return beyond
+
+
+@lru_cache(maxsize=16)
+def _sums(noise: Stepped, bits: int) -> list[Ball]:
+    """Heights from cell i on, the recurring ones included, for every i."""
+    arb = flint_module().arb
+    with precision(bits):
+        recurring = sum((arb(h) for h in noise.heights[-noise.period :]), arb(0))
+        total = recurring * noise.ratio / (1 - arb(noise.ratio))
+        sums = [total]
+        for height in reversed(noise.heights):
+            total = total + height
+            sums.append(total)
+        return sums[::-1]
+
+
+FAMILY = Family(
+    "stepped",
+    Stepped,
+    paper="this project",
+    cites=("hush",),
+    calibrate=_noise,
+    tail=_tail,
+    reference=Reference(Stepped(0.5, (3.0, 2.0, 1.0)), 0.5, 0.36260656077498932),
+    short=Short(_numbers, _from_numbers),
+)

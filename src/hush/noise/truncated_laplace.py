@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
-from hush.errors import positive
-from hush.noise.contract import Region
+from hush.errors import Unsupported, positive
+from hush.noise.contract import Law, Region
+from hush.noise.family import Family, Reference, Request
 from hush.noise.log_concave import LogConcave
+from hush.numerics.ball import Ball, Tail, flint_module
 from hush.numerics.twofold import Twofold
 
-__all__ = ["TruncatedLaplace"]
+__all__ = ["FAMILY", "TruncatedLaplace", "truncated_laplace_noise"]
 
 Array = NDArray[np.float64]
 
@@ -129,3 +131,48 @@ class TruncatedLaplace(LogConcave):
 
     def scaled(self, k: float) -> TruncatedLaplace:
         return self._scaled_by(k, "scale", "bound")
+
+
+def truncated_laplace_noise(request: Request) -> Law:
+    """Scale from epsilon, bound from delta: each release spends its share of delta on the uncovered edge."""
+    if not request.plain:
+        raise Unsupported("truncated Laplace is proved for one linf with l0 only")
+    if request.delta == 0.0:
+        raise Unsupported("truncated Laplace has no pure epsilon")
+    share = request.epsilon / request.count
+    edge = -math.expm1(math.log1p(-request.delta) / request.count)
+    scale = request.shift / share * (1.0 + 1e-15)
+    bound = scale * math.log1p(math.expm1(min(share, 700.0)) / (2.0 * edge))
+    for rise in (0.0, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8):
+        noise = request.on_lattice(TruncatedLaplace(scale, bound * (1.0 + rise)))
+        if request.meets(noise):
+            return noise
+    raise Unsupported("truncated Laplace could not be certified for this budget")
+
+
+def _tail(noise: TruncatedLaplace) -> Tail:
+    def beyond(x: Ball) -> Ball:
+        arb = flint_module().arb
+        if x >= noise.bound:
+            return arb(0)
+        edge = (-arb(noise.bound) / noise.scale).exp()
+        return ((-x / noise.scale).exp() - edge) / (1 - edge)
+
+    return beyond
+
+
+def _log_weight(noise: TruncatedLaplace) -> Tail:
+    return lambda x: -x / noise.scale
+
+
+FAMILY = Family(
+    "truncated_laplace",
+    TruncatedLaplace,
+    paper="Geng, Ding, Guo and Kumar 2020",
+    cites=("geng2020",),
+    calibrate=truncated_laplace_noise,
+    tail=_tail,
+    log_weight=_log_weight,
+    degree=1,
+    reference=Reference(TruncatedLaplace(2.0, 10.0), 0.5, 0.0022003506154044198),
+)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hush.errors import NotCertified
+from hush.numerics.rounding import next_down, next_up
 
 __all__ = ["Bracket", "unwrap"]
 
@@ -68,6 +69,6 @@ def around(value: Any, relative: Any) -> Bracket:
     """
     value = np.asarray(value, dtype=np.float64)
     relative = np.asarray(relative, dtype=np.float64)
-    lower = np.nextafter(value - value * relative, 0.0)
-    upper = np.nextafter(value + value * np.minimum(relative, 1e-10), np.inf)
+    lower = next_down(value - value * relative)
+    upper = next_up(value + value * np.minimum(relative, 1e-10))
     return Bracket(np.maximum(lower, 0.0), upper)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import ELEMENTARY, next_up
 
 __all__ = ["gauss", "integral", "panels"]
 
@@ -66,8 +67,8 @@ def integral(function: Callable[[Array], Array], edges: Any, *, relative: float 
         done += float(halves[~rough].sum())
         error += float(difference[~rough].sum())
         if not rough.any():
-            slack = 10.0 * error + 1e-14 * done
-            return Bracket(max(done - slack, 0.0), np.nextafter(done + slack, np.inf))
+            slack = 10.0 * error + ELEMENTARY.share * done
+            return Bracket(max(done - slack, 0.0), next_up(done + slack))
         if rough.sum() > 100_000:
             break
         middle = 0.5 * (left + right)

@@ -1,4 +1,13 @@
-"""Roots of decreasing functions that end on the safe side."""
+"""Roots and maxima of many functions at once; numerics/search.py is the twin for one number.
+
+    safe_root           a sign change to the last float, ending on the safe side
+    bracket_upwards     a bracket for it
+    newton_roots        a good guess at a root, by Newton's steps inside brackets
+    raised_until        from good guesses to numbers that are safe
+    narrowed_maximum    the largest value, by ever finer grids
+
+Every function works elementwise.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +19,11 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified
 
-__all__ = ["bracket_upwards", "safe_root"]
+__all__ = ["bracket_upwards", "narrowed_maximum", "newton_roots", "raised_until", "safe_root"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+_SETTLED = 4e-15  # a Newton step this small, against the size of its number, is round-off
 
 
 def bracket_upwards(function: Callable[[Array], Array], start: Any, *, largest: float = 1e40) -> tuple[Array, Array]:
@@ -80,3 +91,70 @@ def _tightest(points: Array, values: Array, a: Array, b: Array) -> tuple[Array, 
     last = np.where(before.any(axis=0, keepdims=True), last, 0)
     take = lambda array, index: np.take_along_axis(array, index, axis=0)[0]  # noqa: E731
     return take(points, last), take(points, first), take(values, last), take(values, first)
+
+
+def raised_until(fails: Callable[[Array, Index], Any], start: Array, *, first: float, growth: float, turns: int = 30) -> Array:
+    """Each number raised until `fails` is false: by the share `first`, then by shares `growth` times as large.
+
+    `fails(x[late], late)` is asked only of the numbers that still fail.
+    """
+    x = np.array(start, dtype=np.float64).ravel()
+    late, rise = np.arange(x.size), first
+    for _ in range(turns):
+        late = late[fails(x[late], late)]
+        if late.size == 0:
+            return x.reshape(np.shape(start))
+        x[late] *= 1.0 + rise
+        rise *= growth
+    raise NotCertified("no number that meets the target was found; please report the arguments.")
+
+
+def newton_roots(
+    probe: Callable[[Array, Index], tuple[Array, Array]],
+    low: Array,
+    high: Array,
+    size: Callable[[Array, Index], Array],
+) -> Array:
+    """Roots of falling functions, for flat arrays: Newton's steps from `high` where they stay inside, halves elsewhere.
+
+    `probe(x, at)` is (value, -slope) of the functions numbered `at`; a step that is small against `size(x, at)` is the
+    last. The result is near the roots, on either side; the caller checks.
+    """
+    low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
+    x, active = high.copy(), np.arange(high.size)
+    for _ in range(100):
+        here = x[active]
+        value, fall = probe(here, active)
+        above = value > 0.0
+        low[active] = np.where(above, here, low[active])
+        high[active] = np.where(above, high[active], here)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+            newton = here + value / fall
+        inside = np.isfinite(newton) & (newton >= low[active]) & (newton <= high[active])
+        x[active] = np.where(inside, newton, 0.5 * (low[active] + high[active]))
+        active = active[np.abs(x[active] - here) > _SETTLED * size(here, active)]
+        if active.size == 0:
+            break
+    return x
+
+
+def narrowed_maximum(function: Callable[[Array], Array], low: Any, high: Any, *, points: int = 33, rounds: int = 12) -> Array:
+    """The largest value that a function takes on a grid and on finer grids about the best point, elementwise.
+
+    `function` takes arrays with one more axis in front. Smooth or with a corner, either way this closes in; of several
+    peaks the one counts that the first grid shows.
+
+    >>> round(float(narrowed_maximum(lambda x: 1.0 - np.abs(x - 0.3), 0.0, 1.0)), 12)
+    1.0
+    """
+    low, high = (np.asarray(v, dtype=np.float64) for v in np.broadcast_arrays(low, high))
+    share = np.linspace(0.0, 1.0, points).reshape((-1,) + (1,) * low.ndim)
+    best = np.full(low.shape, -np.inf)
+    for _ in range(rounds):
+        grid = low + share * (high - low)
+        values = function(grid)
+        at = np.argmax(values, axis=0)[None]
+        best = np.maximum(best, np.take_along_axis(values, at, axis=0)[0])
+        low = np.take_along_axis(grid, np.maximum(at - 1, 0), axis=0)[0]
+        high = np.take_along_axis(grid, np.minimum(at + 1, points - 1), axis=0)[0]
+    return best

@@ -19,7 +19,7 @@ import numpy as np
 from hush.errors import InvalidParameter, Unsupported, budgets, deltas, reject, whole
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.noise.contract import Noise
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
 from hush.privacy.curve import Curve
 from hush.privacy.exchange import Imported
 from hush.privacy.subsampling import Subsampled, sampling_rate
@@ -146,10 +146,10 @@ class Charge:
             if isinstance(first, Imported):
                 return cls(first, Sensitivity.of(1.0), times)
             return cls(first.whole.noise, Sensitivity.of(first.whole.shift), times, first.rate)
-        if not 1 <= len(items) <= 3:
-            raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; {_HINT}.")
         if not isinstance(first, Noise):
             raise reject("noise", first, "a noise family", "write for example Gaussian(1.0)")
+        if len(items) > 3:
+            raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; {_HINT}.")
         return cls(first, Sensitivity.of(items[1] if len(items) > 1 else 1.0), items[2] if len(items) > 2 else 1)
 
     # -- what follows ------------------------------------------------------------------------------------------------------------------

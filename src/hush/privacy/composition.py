@@ -1,10 +1,6 @@
 """Composition: losses add, so their distributions convolve.
 
-Every distribution is tilted first, p_j e^(t e_j)/M(t), with t at the saddle point: the tilted sum is centred where
-delta is decided, and round-off, 1e-16 of the *tilted* mass, is 1e-16 of delta instead of 1e-16 of 1. The convolution
-is a product of discrete Fourier transforms on a window around the tilted mean; what may wrap round it is bounded by
-Chernoff. Composed laws are smooth, so few frequencies of the product are not negligible, and on those delta is a sum
-in closed form (a geometric series for each); only where many are left, the law itself is transformed back. Round-off,
+Distributions are convolved under a tilt (tilted.py), which centres their sum where delta is decided. Round-off,
 neglected frequencies, wrap-around and the mass at infinity are added to the upper end.
 """
 
@@ -13,188 +9,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, next_fast_len, rfft
 
 from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, SEARCH_AIM, SPECIAL_FUNCTION, down, up
+from hush.numerics.search import nudged, safe_end
 from hush.privacy.curve import Curve
-from hush.privacy.law import Dense, Law, Spectral
-from hush.privacy.loss import LossDistribution, Reversed, discretise, discretise_below
+from hush.privacy.law import Law
+from hush.privacy.loss import Reversed, discretise, discretise_below
+from hush.privacy.tilted import TiltedSum
 
 __all__ = ["DEFAULT_RELATIVE", "Composed", "compose_parts"]
 
 Array = NDArray[np.float64]
-Spectrum = NDArray[np.complex128]
 
 #: The share of the shift that discretisation may cost, unless asked otherwise.
 DEFAULT_RELATIVE = 1.9e-6
-_UNIT = 2.3e-16
-_WRAPPED = 1e-10  # share of the tilted mass that may wrap round, and is then added to delta
-_FAINT = 1e-16  # frequencies fainter than this are left out, and added to delta
-_MOST_FREQUENCIES = 4096  # beyond, transforming back is cheaper
-_MOST_POINTS = 1 << 24
-
-
-@dataclass(frozen=True, eq=False)
-class _Sum:
-    """Several loss distributions on one grid, each a number of times, composed under a tilt."""
-
-    parts: tuple[tuple[LossDistribution, int], ...]
-
-    @property
-    def step(self) -> float:
-        return self.parts[0][0].step
-
-    @cached_property
-    def count(self) -> int:
-        return sum(times for _, times in self.parts)
-
-    @cached_property
-    def infinite(self) -> float:
-        return -math.expm1(sum(times * math.log1p(-min(part.infinite, 1.0 - 1e-16)) for part, times in self.parts))
-
-    def moments(self, tilt: float) -> tuple[float, float, float]:
-        """log M, mean and variance of the tilted sum."""
-        log_m = mean = variance = 0.0
-        for part, times in self.parts:
-            one = part.moments(tilt)
-            log_m, mean, variance = log_m + times * one[0], mean + times * one[1], variance + times * one[2]
-        return log_m, mean, variance
-
-    def log_mgf(self, tilt: float) -> float:
-        return math.fsum(times * part.log_mgf(tilt) for part, times in self.parts)
-
-    def tilt_for(self, epsilon: float) -> float:
-        """The saddle point: the tilt whose mean is epsilon (0 if the mean is above it already); near it is near
-        enough.
-        """
-        top = sum(times * part.losses[-1] for part, times in self.parts)
-        epsilon = min(epsilon, top * (1.0 - 1e-9))
-        low, high, tilt = 0.0, math.inf, 0.0
-        for _ in range(200):
-            _, mean, variance = self.moments(tilt)
-            if abs(mean - epsilon) < 0.2 * math.sqrt(variance) or (tilt == 0.0 and mean >= epsilon) or tilt > 1e12:
-                break
-            low, high = (tilt, high) if mean < epsilon else (low, tilt)
-            newton = tilt + (epsilon - mean) / max(variance, 1e-300)
-            inside = low < newton < min(high, 4.0 * tilt + 1.0 / math.sqrt(max(variance, 1e-300)))
-            tilt = newton if inside else min(2.0 * low + 1e-3, 0.5 * (low + high))
-        return tilt
-
-    def tilt_for_delta(self, delta: float) -> float:
-        """The tilt t at which M(t) e^(-t mean)/(1 + t) has come down to delta: Chernoff's bound at its own mean, and
-        a little less, because losses count by how far they pass epsilon (without it, losses that end in an atom would
-        never get there).
-        """
-        target = math.log(delta)
-        variance = self.moments(0.0)[2]
-        tilt, low, high = math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf
-        for _ in range(200):
-            log_m, mean, variance = self.moments(tilt)
-            gap = log_m - tilt * mean - math.log1p(tilt) - target
-            if abs(gap) < 1.0 or tilt > 1e12:
-                break
-            low, high = (tilt, high) if gap > 0.0 else (low, tilt)
-            newton = tilt + gap / (tilt * variance + 1.0 / (1.0 + tilt))
-            tilt = newton if low < newton < min(high, 4.0 * tilt) else min(2.0 * low + 1e-3, 0.5 * (low + high))
-        return tilt
-
-    def composed(self, tilt: float) -> Law:
-        """The tilted law of the sum, in a window around its mean that all but a known share of it stays in."""
-        log_m, mean, variance = self.moments(tilt)
-        lowest = sum(times * part.first for part, times in self.parts)
-        highest = sum(times * (part.first + part.masses.size - 1) for part, times in self.parts)
-        below, above, wrapped = self._window(tilt, log_m, mean, variance)
-        first = max(lowest, math.floor((mean - below) / self.step))
-        last = min(highest, math.ceil((mean + above) / self.step))
-        least = max(last - first + 1, max(part.masses.size for part, _ in self.parts), 16)
-        length = next_fast_len(least, real=True)
-        if length > _MOST_POINTS:
-            raise Unsupported("the composition needs too fine a grid; fewer releases or more noise are needed.")
-        spectrum = self._spectrum(tilt, length)
-        rounding = 8.0 * _UNIT * (self.count + math.log2(length))
-        known = (first, length, self.step, tilt, log_m, wrapped, self.infinite, mean, math.sqrt(variance))
-        size = np.abs(spectrum)
-        numbers = np.flatnonzero(size > _FAINT)
-        if numbers.size <= _MOST_FREQUENCIES:
-            faint = 2.0 * float(size.sum() - size[numbers].sum() + _UNIT) / length
-            turned = np.exp(-2j * math.pi / length * (numbers * (lowest % length) % length))
-            return Spectral(*known, rounding, numbers, spectrum[numbers] * turned, faint)
-        circle = np.roll(irfft(spectrum, length), -((first - lowest) % length))
-        return Dense(*known, rounding * 2.0 * float(size.mean()), np.maximum(circle, 0.0))
-
-    def _spectrum(self, tilt: float, length: int) -> Spectrum:
-        """The transform of the tilted sum; short parts are convolved with each other first, at the length that they
-        need.
-        """
-        spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
-        waiting: list[Array] = []
-        with np.errstate(under="ignore"):
-            for part, times in self.parts:
-                masses = part.tilted(tilt, part.log_mgf(tilt))
-                if times > 1 or 8 * masses.size > length:
-                    spectrum *= _power(rfft(masses, length), times)
-                    continue
-                if sum(w.size for w in waiting) + masses.size > length // 4:
-                    spectrum *= rfft(_convolved(waiting), length)
-                    waiting = []
-                waiting.append(masses)
-            if waiting:
-                spectrum *= rfft(_convolved(waiting), length)
-        return spectrum
-
-    def _window(self, tilt: float, log_m: float, mean: float, variance: float) -> tuple[float, float, float]:
-        """How far below and above the mean the window has to go, and Chernoff's bound on what lies outside."""
-        deviation = math.sqrt(variance) + self.step
-        reach, bounds = [], []
-        for sign in (-1.0, 1.0):
-            width = 7.0 * deviation
-            for _ in range(60):
-                # at the point that suits a normal law, then at some that suit longer tails
-                for t in (width / deviation**2, 0.5 * width / deviation**2, 2.0 * width / deviation**2, 2.0 / deviation):
-                    bound = math.exp(min(self.log_mgf(tilt + sign * t) - log_m - sign * t * mean - t * width, 0.0))
-                    if bound < _WRAPPED:
-                        break
-                if bound < _WRAPPED:
-                    break
-                width *= 1.25
-            reach.append(width)
-            bounds.append(bound)
-        return reach[0], reach[1], sum(bounds)
-
-
-def _convolved(rows: list[Array]) -> Array:
-    """All rows convolved."""
-    if len(rows) == 1:
-        return rows[0]
-    size = sum(row.size for row in rows) - len(rows) + 1
-    length = next_fast_len(size, real=True)
-    product = rfft(rows[0], length)
-    for row in rows[1:]:
-        product *= rfft(row, length)
-    return irfft(product, length)[:size]
-
-
-def _power(transform: Spectrum, times: int) -> Spectrum:
-    """z^times by squaring, where it is not hopelessly small."""
-    if times == 1:
-        return transform
-    alive = np.flatnonzero(np.abs(transform) > 1e-30 ** (1.0 / times))
-    base, result = transform[alive], np.ones(alive.size, dtype=np.complex128)
-    while times:
-        if times & 1:
-            result = result * base
-        times >>= 1
-        if times:
-            base = base * base
-    whole = np.zeros_like(transform)
-    whole[alive] = result
-    return whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,14 +64,14 @@ class Composed(Curve):
         return self.parts, tuple((Reversed(pair), times) for pair, times in self.parts)
 
     @cached_property
-    def _above(self) -> tuple[_Sum, ...]:
-        return tuple(_Sum(tuple((discretise(pair, self._step), times) for pair, times in parts)) for parts in self._ways)
+    def _above(self) -> tuple[TiltedSum, ...]:
+        return tuple(TiltedSum(tuple((discretise(pair, self._step), times) for pair, times in parts)) for parts in self._ways)
 
     @cached_property
-    def _below(self) -> tuple[_Sum | None, ...]:
+    def _below(self) -> tuple[TiltedSum | None, ...]:
         return tuple(self._below_of(parts) for parts in self._ways)
 
-    def _below_of(self, parts_of_way: tuple[tuple[Any, int], ...]) -> _Sum | None:
+    def _below_of(self, parts_of_way: tuple[tuple[Any, int], ...]) -> TiltedSum | None:
         """Each part with the least share that passes."""
         alone = len(parts_of_way) == 1
         step = self._step if alone else self._step / 6.0  # atoms of several parts cannot all be aligned
@@ -248,7 +83,7 @@ class Composed(Curve):
             part = next((p for p in tried if p is not None), None)
             if part is not None:  # a part without a lower bound is left out, which only lowers the whole
                 found.append((part, times))
-        return _Sum(tuple(found)) if found else None
+        return TiltedSum(tuple(found)) if found else None
 
     @cached_property
     def _inflation(self) -> float:
@@ -262,7 +97,7 @@ class Composed(Curve):
     @property
     def pure_epsilon(self) -> float:
         """The sum of the parts' pure epsilons."""
-        return self._pure * (1.0 + 1e-15)
+        return up(self._pure, FEW_ROUNDINGS)
 
     def _one(self, epsilon: float, *, lower: bool) -> float:
         if lower:
@@ -284,7 +119,7 @@ class Composed(Curve):
         bounds = []
         for i, (pair, times) in enumerate(self.parts):
             others = math.fsum(n * other.pure_epsilon for j, (other, n) in enumerate(self.parts) if j != i)
-            left = epsilon - others * (1.0 + 1e-14)
+            left = epsilon - up(others, ELEMENTARY)
             if left > 0.0:
                 bounds.append(self._alone(pair, times, left))
         return min(bounds, default=1.0)
@@ -296,7 +131,7 @@ class Composed(Curve):
         alone: Composed = self._cache.setdefault((pair, times), Composed(((pair, times),), self.relative))
         return alone._one(epsilon, lower=False)
 
-    def _upper(self, total: _Sum, epsilon: float) -> float:
+    def _upper(self, total: TiltedSum, epsilon: float) -> float:
         """From the tilt that fits, or from a weaker one where so strong a tilt leaves only round-off: every tilt's
         answer is a bound.
         """
@@ -308,7 +143,7 @@ class Composed(Curve):
             tilt *= math.exp(-0.5)
         return found
 
-    def _law(self, total: _Sum, tilt: float) -> Law:
+    def _law(self, total: TiltedSum, tilt: float) -> Law:
         """The composed law under a tilt from a ladder, so that nearby questions share it and the same question always
         gets the same.
         """
@@ -318,7 +153,7 @@ class Composed(Curve):
             made[rung] = total.composed(rung)
         return made[rung]
 
-    def _law_at(self, total: _Sum, epsilon: float) -> Law:
+    def _law_at(self, total: TiltedSum, epsilon: float) -> Law:
         """The law that decides delta at epsilon."""
         return self._law(total, total.tilt_for(epsilon))
 
@@ -342,52 +177,44 @@ class Composed(Curve):
             return 0.0
         return max((self._crossing(total, delta, lower=lower) for total in totals if total is not None), default=0.0)
 
-    def _crossing(self, total: _Sum, delta: float, *, lower: bool) -> float:
+    def _crossing(self, total: TiltedSum, delta: float, *, lower: bool) -> float:
         """One tilt aimed at delta, its crossing, and then as little more (or less) as makes the certified end agree."""
-        if total.infinite >= (delta if not lower else delta * self._inflation * (1.0 + 1e-9)):
+        if total.infinite >= (delta if not lower else up(delta * self._inflation, SPECIAL_FUNCTION)):
             return math.inf  # no epsilon takes this mass away
-        sign = -1.0 if lower else 1.0
         # aim a little to the safe side, so that the first check settles it: 1e-8 of delta is nothing in epsilon
-        room = (
-            delta / self._inflation * (1.0 - 1e-8) - total.infinite
-            if not lower
-            else delta * self._inflation * (1.0 + 1e-8) - total.infinite
-        )
+        aim = up(delta * self._inflation, SEARCH_AIM) if lower else down(delta / self._inflation, SEARCH_AIM)
+        room = aim - total.infinite
         law = self._law(total, total.tilt_for_delta(delta))
         for _ in range(3):
-            found, rise = law.epsilon(max(room, 5e-324)), 1e-13
-            for _ in range(12):
-                if self._settles(law.delta(found), delta, lower=lower):
-                    break
-                found = found + sign * (rise * abs(found) + 1e-300)
-                rise *= 4.0
-            else:
+            settled, guess = partial(self._settles, law, delta, lower=lower), law.epsilon(max(room, 5e-324))
+            found = nudged(settled, guess, first=-1e-13 if lower else 1e-13, growth=4.0, turns=12)
+            if found is None:
                 break
             deciding = self._law_at(total, found)  # what delta(found) will be answered with: it has to agree
-            if self._settles(deciding.delta(found), delta, lower=lower):
+            if self._settles(deciding, delta, found, lower=lower):
                 return max(found, 0.0)
             law = deciding
         return self._bisected(total, delta, lower=lower)
 
-    def _settles(self, value: Bracket, delta: float, *, lower: bool) -> bool:
+    def _settles(self, law: Law, delta: float, epsilon: float, *, lower: bool) -> bool:
+        """Is the law's delta at epsilon certified to be at most `delta` (or at least, for a lower end)?"""
+        value = law.delta(epsilon)
         if lower:
             return float(value.lower) / self._inflation >= delta
         return float(value.upper) * self._inflation <= delta
 
-    def _bisected(self, total: _Sum, delta: float, *, lower: bool) -> float:
+    def _bisected(self, total: TiltedSum, delta: float, *, lower: bool) -> float:
         """The same by halves, a tilt of its own at every point: for laws so lopsided that one tilt does not show the
         crossing.
         """
-        low, high = 0.0, min(self._pure, total.step * sum(times * (part.first + part.masses.size) for part, times in total.parts))
-        safe = 0.0 if lower else math.inf
-        for _ in range(64):
-            middle = 0.5 * (low + high)
-            settles = self._settles(self._law_at(total, middle).delta(middle), delta, lower=lower)
-            safe = middle if settles else safe
-            low, high = (middle, high) if settles == lower else (low, middle)
-            if high - low <= 1e-13 * high:
-                break
-        return safe
+        end = min(self._pure, total.step * sum(times * (part.first + part.masses.size) for part, times in total.parts))
+
+        def settles(epsilon: float) -> bool:
+            return self._settles(self._law_at(total, epsilon), delta, epsilon, lower=lower)
+
+        unsafe, safe = (end, 0.0) if lower else (0.0, end)
+        found = safe_end(settles, unsafe, safe, relative=1e-13, turns=64)
+        return found if lower or found < end else math.inf  # the end itself was not tried
 
 
 def compose_parts(parts: Sequence[tuple[Any, int]], **options: Any) -> Composed:

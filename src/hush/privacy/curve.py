@@ -11,6 +11,7 @@ For a symmetric unimodal noise it grows with the shift, so the full sensitivity 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,8 @@ from scipy.special import ndtri
 from hush.errors import NotCertified, as_float, deltas, epsilons, probabilities, reject
 from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket, around, unwrap
-from hush.numerics.root import bracket_upwards, safe_root
+from hush.numerics.root import bracket_upwards, narrowed_maximum, safe_root
+from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, PURE_EPSILON, down, next_down, next_up, up
 
 __all__ = ["Curve", "OneNumber", "PureBound", "epsilon_for_error_sum", "error_sum"]
 
@@ -72,12 +74,12 @@ class Curve:
         """delta at epsilon, any real number: below zero by delta(-e) = 1 - e^-e + e^-e delta(e), the symmetry of the pair."""
         epsilon = epsilons("epsilon", epsilon)
         forward = self._forward(np.abs(epsilon))
-        return Bracket(_mirrored(epsilon, forward.lower, 0.0), _mirrored(epsilon, forward.upper, 2.0))
+        return Bracket(_mirrored(epsilon, forward.lower, next_down), _mirrored(epsilon, forward.upper, next_up))
 
     def delta_upper(self, epsilon: Any) -> Any:
         """The upper end of `delta(epsilon)` alone, often at half the work."""
         epsilon = epsilons("epsilon", epsilon)
-        return unwrap(_mirrored(epsilon, self._end(np.abs(epsilon), "upper"), 2.0))
+        return unwrap(_mirrored(epsilon, self._end(np.abs(epsilon), "upper"), next_up))
 
     def _gap(self, epsilon: Array, delta: Array, end: str) -> Array:
         """How far the chosen end of the delta bracket lies above the target, in logarithms."""
@@ -106,7 +108,7 @@ class Curve:
         pure = delta == 0.0
         lower, _ = self._epsilon_end(np.where(pure, 0.5, delta), "lower")
         ceiling = self.pure_epsilon
-        floor = ceiling * (1.0 - 1e-11) if math.isfinite(ceiling) else ceiling
+        floor = down(ceiling, PURE_EPSILON) if math.isfinite(ceiling) else ceiling
         return Bracket(np.where(pure, floor, np.minimum(lower, upper)), upper)
 
     def epsilon_upper(self, delta: Any) -> Any:
@@ -130,16 +132,10 @@ class Curve:
     def _supporting_line(self, alpha: float) -> float:
         """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha) over e >= 0, each searched on its own."""
         steep = min(self.pure_epsilon, 60.0 if alpha == 0.0 else 1.0 - math.log(alpha))  # beyond, e^e alpha passes 1
-        best = 0.0
-        for mirrored, reach in ((False, steep), (True, min(self.pure_epsilon, 60.0))):
-            grid = np.linspace(0.0, reach, 65)
-            for _ in range(12):  # narrow around the best point; smooth or with a corner, either way this closes in
-                free = 1.0 - self._end(grid, "upper")
-                lines = np.exp(-grid) * (free - alpha) if mirrored else free - np.exp(grid) * alpha
-                top = int(np.argmax(lines))
-                best = max(best, float(lines[top]))
-                grid = np.linspace(grid[max(top - 1, 0)], grid[min(top + 1, grid.size - 1)], 65)
-        return best
+        there = narrowed_maximum(lambda e: 1.0 - self._end(e, "upper") - np.exp(e) * alpha, 0.0, steep, points=65)
+        far = min(self.pure_epsilon, 60.0)
+        back = narrowed_maximum(lambda e: np.exp(-e) * (1.0 - self._end(e, "upper") - alpha), 0.0, far, points=65)
+        return max(float(there), float(back), 0.0)
 
     @property
     def least_error_sum(self) -> float:
@@ -147,14 +143,14 @@ class Curve:
         return max(1.0 - float(self.delta_upper(0.0)), 0.0)
 
 
-def _mirrored(epsilon: Array, forward: Any, towards: float) -> Array:
-    """delta at epsilon of either sign from delta at |epsilon|, rounded towards the given side."""
+def _mirrored(epsilon: Array, forward: Any, rounded: Callable[[Array], Array]) -> Array:
+    """delta at epsilon of either sign from delta at |epsilon|, rounded to the given side."""
     forward = np.asarray(forward)
     negative = epsilon < 0.0
     if not negative.any():
         return forward
     below = np.minimum(epsilon, 0.0)
-    mirror = np.clip(np.nextafter(-np.expm1(below) + np.exp(below) * forward, towards), 0.0, 1.0)
+    mirror = np.clip(rounded(-np.expm1(below) + np.exp(below) * forward), 0.0, 1.0)
     return np.where(negative, mirror, forward)
 
 
@@ -177,7 +173,7 @@ class Mirrored(Curve):
     def spread(self) -> float:
         """The shift of the unit Gaussian that is as easy to tell from its copy (same total variation)."""
         apart = float(np.asarray(self._end(np.zeros(()), "upper")))
-        return float(min(2.0 * ndtri(0.5 * (1.0 + min(apart, 1.0 - 1e-15))), 16.0))
+        return float(min(2.0 * ndtri(0.5 * (1.0 + min(apart, down(1.0, FEW_ROUNDINGS)))), 16.0))
 
     @property
     def atoms(self) -> tuple[float, ...]:
@@ -202,7 +198,7 @@ class OneNumber(Mirrored):
 
     @property
     def pure_epsilon(self) -> float:
-        return max(float(np.nextafter(self.noise.max_loss(shift), math.inf)) for shift in self._shifts())
+        return max(next_up(float(self.noise.max_loss(shift))) for shift in self._shifts())
 
     def tradeoff(self, alpha: Any) -> Any:
         """For a log-concave noise F(F^-1(1 - alpha) - shift); by supporting lines otherwise. Rounded down."""
@@ -211,7 +207,7 @@ class OneNumber(Mirrored):
         alpha = probabilities("alpha", alpha)
         beta = np.asarray(self.noise.cdf(np.asarray(self.noise.isf(alpha)) - self.shift))
         beta = np.where(alpha <= 0.0, np.asarray(self.noise.cdf(self.noise.support - self.shift)), beta)
-        return unwrap(np.maximum(beta * (1.0 - 1e-12), 0.0))
+        return unwrap(np.maximum(down(beta, CLOSED_FORM), 0.0))
 
     def forward(self, epsilon: Array) -> Bracket:
         """The curve; its lower end of the full shift alone, because several releases share one shift."""
@@ -234,7 +230,7 @@ class PureBound(Mirrored):
     def _forward(self, epsilon: Array) -> Bracket:
         room = np.maximum(self.pure - epsilon, 0.0)
         upper = -np.expm1(-room) / (1.0 + math.exp(-self.pure))
-        return Bracket(np.zeros_like(upper), np.minimum(upper * (1.0 + 1e-15), 1.0))
+        return Bracket(np.zeros_like(upper), np.minimum(up(upper, FEW_ROUNDINGS), 1.0))
 
     @property
     def pure_epsilon(self) -> float:
@@ -262,7 +258,8 @@ def error_sum(epsilon: float, delta: float = 0.0) -> float:
         raise reject("epsilon", epsilon, "a finite number, 0 or greater")
     share = float(deltas("delta", as_float("delta", delta, "in [0, 1)"), zero=True))
     fall = math.exp(-epsilon)
-    return 2.0 * (1.0 - share) * fall / (1.0 + fall) * (1.0 - 1e-15 * (epsilon > 0.0 or share > 0.0))
+    found = 2.0 * (1.0 - share) * fall / (1.0 + fall)
+    return down(found, FEW_ROUNDINGS) if epsilon > 0.0 or share > 0.0 else found  # exactly 1 at (0, 0)
 
 
 def epsilon_for_error_sum(least: float) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hush.errors import needs, positive, reject
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import FOREIGN, up
 from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.loss import Reversed, discretise
 
@@ -83,7 +84,7 @@ class Imported(Mirrored):
     def _forward(self, epsilon: Array) -> Bracket:
         flat = np.minimum(np.asarray(epsilon, dtype=np.float64), 700.0)  # delta falls, so an earlier epsilon is on the safe side
         upper = np.array([float(self.distribution.get_delta_for_epsilon(float(e))) for e in flat.ravel()]).reshape(flat.shape)
-        return Bracket(np.zeros_like(upper), np.clip(upper * (1.0 + 1e-9) + 1e-300, 0.0, 1.0))
+        return Bracket(np.zeros_like(upper), np.clip(up(upper, FOREIGN) + 1e-300, 0.0, 1.0))
 
 
 def from_dp_accounting(distribution: Any) -> Imported:

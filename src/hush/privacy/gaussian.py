@@ -13,12 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, erfinv, ndtr, ndtri, ndtri_exp
 
-from hush.errors import InvalidParameter, NotCertified, Unsupported, budgets, called_like, deltas, one_of, positives, reject
+from hush.errors import InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positives, reject
 from hush.noise.gaussian import Gaussian
 from hush.numerics.bracket import Bracket, unwrap
-from hush.numerics.figure import rounded_up
 from hush.numerics.mills import drop, mills
-from hush.numerics.root import safe_root
+from hush.numerics.root import raised_until, safe_root
+from hush.numerics.rounding import (
+    ELEMENTARY,
+    GAUSSIAN_AMOUNT,
+    NEAR_ENOUGH,
+    NORMAL_TAILS,
+    down,
+    next_down,
+    next_up,
+    rounded_up,
+    up,
+)
 from hush.numerics.twofold import Twofold
 from hush.privacy.curve import OneNumber
 from hush.privacy.threshold import Y, log_dp, log_pdp, step
@@ -41,10 +51,6 @@ Array = NDArray[np.float64]
 
 _SQRT_2 = math.sqrt(2.0)
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
-#: sigma is moved up by this share, so that the certified delta (error bound included) stays at or below the target.
-_UP = 1.0 + 2e-15
-
-
 _CLASSICAL = {"dwork2006": 2.0, "dwork2014": 1.25}  # sigma = sqrt(2 ln(c/delta)) Delta/eps
 
 
@@ -91,13 +97,13 @@ def sigma(
         amount = _amount(method, epsilon, delta)
         if capped:
             amount = np.minimum(amount, _epsilon_free(delta))
-    return unwrap(np.nextafter(amount * reach, np.inf))
+    return unwrap(next_up(amount * reach))
 
 
 def _amount(method: str, epsilon: Array, delta: Array) -> Array:
     zero = epsilon == 0.0
     safe_epsilon = np.where(zero, 1.0, epsilon)
-    amount = _UP / step(Y[method](safe_epsilon, delta), safe_epsilon)
+    amount = up(1.0, GAUSSIAN_AMOUNT) / step(Y[method](safe_epsilon, delta), safe_epsilon)
     if zero.any():
         amount = np.where(zero, _epsilon_free(delta), amount)
     return _certify(amount, epsilon, delta) if method == "optimal" else amount
@@ -105,16 +111,9 @@ def _amount(method: str, epsilon: Array, delta: Array) -> Array:
 
 def _certify(amount: Array, epsilon: Array, delta: Array) -> Array:
     """Raise each amount by as little as makes its certified delta meet the target."""
-    shape = np.shape(epsilon)
-    amount, epsilon, delta = (np.array(v, dtype=np.float64).ravel() for v in np.broadcast_arrays(amount, epsilon, delta))
-    late, rise = np.arange(amount.size), 1e-14
-    for _ in range(30):
-        late = late[dp_delta_upper(amount[late], epsilon[late]) > delta[late]]
-        if late.size == 0:
-            return amount.reshape(shape)
-        amount[late] *= 1.0 + rise
-        rise *= 3.0
-    raise NotCertified("no certified Gaussian amount was found; please report epsilon and delta.")
+    amount, epsilon, delta = np.broadcast_arrays(amount, epsilon, delta)
+    epsilon, delta = epsilon.ravel(), delta.ravel()
+    return raised_until(lambda x, late: dp_delta_upper(x, epsilon[late]) > delta[late], amount, first=1e-14, growth=3.0)
 
 
 def dp_delta_upper(amount: Array, epsilon: Array) -> Array:
@@ -123,7 +122,7 @@ def dp_delta_upper(amount: Array, epsilon: Array) -> Array:
     The curve of a unit Gaussian with shift 1/sigma; the shift is rounded up, so the bound survives the division.
     """
     unit = Gaussian(1.0)
-    shift = np.nextafter(1.0 / amount, np.inf)
+    shift = next_up(1.0 / amount)
     d = Twofold(shift)
     y = epsilon / d - d.halved()
     value = unit.surplus_at(y, d)
@@ -131,7 +130,7 @@ def dp_delta_upper(amount: Array, epsilon: Array) -> Array:
 
 
 def _classical(method: str, epsilon: Array, delta: Array) -> Array:
-    return np.sqrt(2.0 * (math.log(_CLASSICAL[method]) - np.log(delta))) / epsilon * _UP
+    return up(np.sqrt(2.0 * (math.log(_CLASSICAL[method]) - np.log(delta))) / epsilon, GAUSSIAN_AMOUNT)
 
 
 def _refuse_unproved(method: str, epsilon: Array, delta: Array, amount: Array) -> None:
@@ -148,7 +147,7 @@ def _refuse_unproved(method: str, epsilon: Array, delta: Array, amount: Array) -
 
 
 def _epsilon_free(delta: Array) -> Array:
-    return 1.0 / (2.0 * _SQRT_2 * erfinv(delta)) * _UP
+    return up(1.0 / (2.0 * _SQRT_2 * erfinv(delta)), GAUSSIAN_AMOUNT)
 
 
 def epsilon_free_sigma(delta: Any, sensitivity: Any = 1.0) -> Any:
@@ -158,7 +157,7 @@ def epsilon_free_sigma(delta: Any, sensitivity: Any = 1.0) -> Any:
     0.741301109253
     """
     delta = deltas("delta", delta, zero=False)
-    return unwrap(np.nextafter(_epsilon_free(delta) * positives("sensitivity", sensitivity), np.inf))
+    return unwrap(next_up(_epsilon_free(delta) * positives("sensitivity", sensitivity)))
 
 
 def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:
@@ -170,13 +169,13 @@ def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:
     reach = positives("sensitivity", sensitivity)
     epsilon, delta, reach = np.broadcast_arrays(epsilon, delta, reach)
     above = 1.0 / step(-ndtri(delta), epsilon)  # (31b)
-    upper = np.minimum(_epsilon_free(delta), above) * _UP
+    upper = up(np.minimum(_epsilon_free(delta), above), GAUSSIAN_AMOUNT)
     lower = 1.0 / step(ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0)), epsilon)  # (32a), (33a)
     at_zero = 0.5 * drop(np.zeros_like(epsilon), np.sqrt(2.0 * epsilon)) / mills(0.0)  # delta at y = 0
     lower = np.maximum(lower, np.where(at_zero > delta, 1.0 / np.sqrt(2.0 * epsilon), 0.0))  # (32b), Theorem 2 (ii)
     deep = (delta >= 0.5) & (erfcx(np.sqrt(epsilon)) < 1.0 - delta)
     lower = np.where(deep, np.maximum(lower, 1.0 / step(-_SQRT_2 * erfinv(delta), epsilon)), lower)  # (33b)
-    return Bracket(lower / _UP * reach, upper * reach)
+    return Bracket(down(lower, GAUSSIAN_AMOUNT) * reach, upper * reach)
 
 
 # -- where the classical amounts fail ---------------------------------------------------------------------------------------------
@@ -203,7 +202,7 @@ def fails_beyond(delta: Any, method: str, notion: str = "dp") -> Any:
 
     # beyond the threshold `short` is positive, so from there downwards the private end is reached last
     _, low = safe_root(short, np.full_like(delta, math.log(1e5)), np.full_like(delta, math.log(1e-5)))
-    return unwrap(np.exp(low) * (1.0 - 1e-14))
+    return unwrap(down(np.exp(low), ELEMENTARY))
 
 
 @dataclass(frozen=True)
@@ -239,7 +238,7 @@ def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) 
     private = true <= target
     if private:
         verdict = f"private: sigma = {amount:g} gives delta = {rounded_up(true)} at epsilon = {budget:g}, at most {target:g} as claimed"
-        verdict += f"; sigma = {rounded_up(needed)} would do." if amount > needed * (1.0 + 1e-9) else "."
+        verdict += f"; sigma = {rounded_up(needed)} would do." if amount > up(needed, NEAR_ENOUGH) else "."
     else:
         verdict = f"NOT private: sigma = {amount:g} gives delta = {rounded_up(true)} at epsilon = {budget:g}, not {target:g}; "
         verdict += f"sigma = {rounded_up(needed)} is needed."
@@ -270,7 +269,7 @@ def pdp_delta(epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
     epsilon = budgets("epsilon", epsilon)
     d = Twofold(positives("sensitivity", sensitivity)) / positives("sigma", sigma)
     y = epsilon / d - d.halved()
-    return unwrap(np.minimum(np.maximum((_tail(y) + _tail(y + d)) * (1.0 + 2e-14), 5e-324), 1.0))
+    return unwrap(np.minimum(np.maximum(up(_tail(y) + _tail(y + d), NORMAL_TAILS), 5e-324), 1.0))
 
 
 def _tail(y: Twofold) -> Array:
@@ -300,7 +299,7 @@ def pdp_from_dp(epsilon: float, delta: float, larger: float) -> tuple[float, flo
     larger = _one(budgets("larger", larger), "larger")
     if larger <= epsilon:
         raise reject("larger", larger, f"greater than epsilon = {epsilon:g}")
-    return larger, min(delta * (1.0 + math.exp(-larger)) / -math.expm1(epsilon - larger) * _UP, 1.0)
+    return larger, min(up(delta * (1.0 + math.exp(-larger)) / -math.expm1(epsilon - larger), GAUSSIAN_AMOUNT), 1.0)
 
 
 def compose_sigma(sigmas: Any, sensitivities: Any = 1.0) -> float:
@@ -314,4 +313,4 @@ def compose_sigma(sigmas: Any, sensitivities: Any = 1.0) -> float:
     ratios = np.atleast_1d(positives("sensitivities", sensitivities) / positives("sigmas", sigmas))
     if ratios.size == 0:
         raise InvalidParameter("sigmas must hold at least one amount.")
-    return float(np.nextafter(1.0 / (math.hypot(*ratios) * _UP), 0.0))
+    return next_down(1.0 / up(math.hypot(*ratios), GAUSSIAN_AMOUNT))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, down, up
 
 __all__ = ["Dense", "Law", "Spectral"]
 
@@ -47,12 +48,15 @@ class Law:
         largest = math.exp(-self.tilt * math.log1p(1.0 / self.tilt)) / (1.0 + self.tilt) if self.tilt > 0.0 else 1.0
         slack += self.wrapped * largest + math.exp(-_NEGLIGIBLE)
         scale = self.log_m - self.tilt * epsilon
-        upper = math.exp(min(scale + math.log(max((total + slack) * (1.0 + 1e-13), 5e-324)), 1.0)) + self.infinite
-        lower = math.exp(min(scale + math.log(max((total - slack) * (1.0 - 1e-13), 5e-324)), 1.0)) if total > slack else 0.0
-        return Bracket(min(lower + self.infinite * (1.0 - 1e-12), upper, 1.0), min(max(upper, 5e-324), 1.0))
+        upper = math.exp(min(scale + math.log(max(up(total + slack, SUM_OF_POSITIVE_TERMS), 5e-324)), 1.0)) + self.infinite
+        lower = 0.0
+        if total > slack:
+            lower = math.exp(min(scale + math.log(max(down(total - slack, SUM_OF_POSITIVE_TERMS), 5e-324)), 1.0))
+        return Bracket(min(lower + down(self.infinite, CLOSED_FORM), upper, 1.0), min(max(upper, 5e-324), 1.0))
 
     def epsilon(self, delta: float) -> float:
         """Where the finite part of delta crosses delta, nearly: Newton's steps on log delta, kept inside a bracket. The caller checks."""
+        # Not guarded_newton: how wide the bracket is decides whether a step is taken on log delta or on delta itself.
         low, high = self.first * self.step, (self.first + self.length - 1) * self.step
         point = min(max(self.mean, low), high)
         for _ in range(100):

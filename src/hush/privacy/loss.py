@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import CLOSED_FORM, ELEMENTARY, NEAR_ENOUGH, SUM_OF_POSITIVE_TERMS, down, up
 
 __all__ = ["LossDistribution", "Pair", "Reversed", "discretise", "discretise_below"]
 
@@ -165,14 +166,14 @@ def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
     counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
     ends = np.asarray(side(np.append(counts * step, _FAR)).upper)
     ends, rest = ends[:-1], float(ends[-1])  # what no epsilon takes away
-    final = np.flatnonzero(ends <= _CUT + rest * (1.0 + 1e-9))
+    final = np.flatnonzero(ends <= _CUT + up(rest, NEAR_ENOUGH))
     if not final.size or counts[final[0]] > _MOST_POINTS:
         raise Unsupported("the loss reaches too far for the grid; fewer releases or more noise are needed.")
     count = int(counts[final[0]])
     grid = np.arange(count + 1, dtype=np.float64) * step
     values = side(grid)
     upper = np.asarray(values.upper)
-    small = np.flatnonzero(upper <= _CUT + rest * (1.0 + 1e-9))
+    small = np.flatnonzero(upper <= _CUT + up(rest, NEAR_ENOUGH))
     end = max(int(small[0]) if small.size else count, 1) + 1
     return grid[:end], Bracket(np.asarray(values.lower)[:end], upper[:end])
 
@@ -180,17 +181,17 @@ def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
 def discretise(pair: Pair, step: float) -> LossDistribution:
     """The chords' distribution: its curve is at or above the pair's, for every epsilon."""
     _, curve = _sampled(pair, False, step)
-    up = _side(curve.upper, step) * (1.0 + 1e-13)
-    down = up if pair.symmetric else _side(_sampled(pair, True, step)[1].upper, step) * (1.0 + 1e-13)
-    return _joined(up, down, float(curve.upper[-1]), step)
+    there = up(_side(curve.upper, step), SUM_OF_POSITIVE_TERMS)
+    back = there if pair.symmetric else up(_side(_sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)
+    return _joined(there, back, float(curve.upper[-1]), step)
 
 
-def _joined(up: Array, down: Array, infinite: float, step: float, *, slack: float = 1e-14) -> LossDistribution:
+def _joined(there: Array, back: Array, infinite: float, step: float, *, slack: float = ELEMENTARY.share) -> LossDistribution:
     """Positive losses as given, negative ones mirrored from the reversed pair, the rest (and the sums' round-off, as slack) at zero."""
-    below = down * np.exp(-step * np.arange(1.0, down.size + 1.0))
-    centre = 1.0 - infinite - float(up.sum()) - float(below.sum()) + slack
+    below = back * np.exp(-step * np.arange(1.0, back.size + 1.0))
+    centre = 1.0 - infinite - float(there.sum()) - float(below.sum()) + slack
     # a trace at zero keeps logarithms finite where all the mass is infinite; it adds to the total, the safe side
-    return LossDistribution(np.concatenate([below[::-1], [max(centre, 1e-300)], up]), -down.size, step, infinite)
+    return LossDistribution(np.concatenate([below[::-1], [max(centre, 1e-300)], there]), -back.size, step, infinite)
 
 
 def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution | None:
@@ -204,20 +205,20 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
     if pair.atoms and pair.atoms[0] > step:
         steps = pair.atoms[0] * squeeze / step
         # a touch short of the grid point, so that rounding leaves no trace of the atom beyond it
-        squeeze *= math.floor(steps * (1.0 + 1e-12)) / steps * (1.0 - 1e-14) if steps >= 1.0 else 1.0
+        squeeze *= down(math.floor(up(steps, CLOSED_FORM)) / steps, ELEMENTARY) if steps >= 1.0 else 1.0
     sides, infinite = [], 0.0
     for backward in (False,) if pair.symmetric else (False, True):
         grid, curve = _sampled(pair, backward, step)
         truth = pair.backward if backward else pair.forward
         squeeze = min(squeeze, 1.0)
         low = np.asarray(truth(grid / squeeze).lower) * squeeze
-        rest = float(np.asarray(truth(np.array([_FAR])).lower)[0]) * squeeze * (1.0 - 1e-12)
+        rest = down(float(np.asarray(truth(np.array([_FAR])).lower)[0]) * squeeze, CLOSED_FORM)
         masses = _masses_below(np.maximum(low - max(rest, low[-1]), 0.0), step)
         if not _lies_below(_curve_of(masses, rest, step), curve, step):
             return None
         sides.append(masses)
         infinite = rest if not backward else infinite
-    found = _joined(sides[0], sides[-1], infinite, step, slack=-1e-14)
+    found = _joined(sides[0], sides[-1], infinite, step, slack=-ELEMENTARY.share)
     return found if found.masses[-found.first] > 1e-300 else None
 
 
@@ -227,9 +228,9 @@ def _masses_below(values: Array, step: float) -> Array:
     Lower ends of brackets need not be convex: where a curve ends they may fall to 0 from one point to the next. Masses below
     zero, raised to zero, would then lift the whole curve; the largest convex curve below the values is taken instead.
     """
-    masses = _side(values, step) * (1.0 - 1e-13)
-    if (_curve_of(masses, 0.0, step) > values * (1.0 + 1e-9)).any():
-        masses = _side(_convex_minorant(values, step), step) * (1.0 - 1e-13)
+    masses = down(_side(values, step), SUM_OF_POSITIVE_TERMS)
+    if (_curve_of(masses, 0.0, step) > up(values, NEAR_ENOUGH)).any():
+        masses = down(_side(_convex_minorant(values, step), step), SUM_OF_POSITIVE_TERMS)
     return masses
 
 
@@ -264,4 +265,4 @@ def _lies_below(chords: Array, truth: Bracket, step: float) -> bool:
     u = np.clip(np.where(np.isfinite(u), u, 0.0), 0.0, 1.0)
     meet = end + right * (1.0 - u)
     chord = chords[:-1] + (chords[1:] - chords[:-1]) * u
-    return bool((chord <= meet * (1.0 - 1e-12)).all() or (chord <= meet)[chord > 0.0].all())
+    return bool((chord <= down(meet, CLOSED_FORM)).all() or (chord <= meet)[chord > 0.0].all())

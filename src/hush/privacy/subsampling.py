@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, as_float, reject
 from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, TWO_ROUNDINGS, down, next_down, next_up, up
 from hush.privacy.curve import Curve, OneNumber
 from hush.sensitivity import Sensitivity
 
@@ -70,9 +71,9 @@ class Subsampled(Curve):
             epsilon - math.log(self.rate) + np.log1p(-(1.0 - self.rate) * np.exp(-np.maximum(epsilon, 0.0))),
             np.log1p(np.expm1(np.minimum(epsilon, 30.0)) / self.rate),
         )
-        inner = self.whole.forward(np.nextafter(raised * (1.0 - 4e-16), -np.inf).clip(0.0))
-        lower = self.whole.forward(np.nextafter(raised * (1.0 + 4e-16), np.inf)).lower
-        return Bracket(np.asarray(lower) * self.rate * (1.0 - 1e-15), np.asarray(inner.upper) * self.rate * (1.0 + 1e-15))
+        inner = self.whole.forward(next_down(down(raised, TWO_ROUNDINGS)).clip(0.0))
+        lower = self.whole.forward(next_up(up(raised, TWO_ROUNDINGS))).lower
+        return Bracket(down(np.asarray(lower) * self.rate, FEW_ROUNDINGS), up(np.asarray(inner.upper) * self.rate, FEW_ROUNDINGS))
 
     def backward(self, epsilon: Array) -> Bracket:
         """The data set without the unit against the one with it."""
@@ -83,9 +84,9 @@ class Subsampled(Curve):
         inside = epsilon < limit
         room = -np.expm1(np.where(inside, epsilon, 0.0) - limit)  # 1 - (1 - q) e^e
         raised = math.log(self.rate) + np.where(inside, epsilon, 0.0) - np.log(room)
-        upper = self.whole.forward(np.maximum(raised * (1.0 - 4e-16) - 1e-15, 0.0)).upper
-        lower = self.whole.forward(np.maximum(raised * (1.0 + 4e-16) + 1e-15, 0.0)).lower
-        return Bracket(np.where(inside, room * lower * (1.0 - 1e-14), 0.0), np.where(inside, room * upper * (1.0 + 1e-14), 0.0))
+        upper = self.whole.forward(np.maximum(down(raised, TWO_ROUNDINGS) - FEW_ROUNDINGS.share, 0.0)).upper
+        lower = self.whole.forward(np.maximum(up(raised, TWO_ROUNDINGS) + FEW_ROUNDINGS.share, 0.0)).lower
+        return Bracket(np.where(inside, down(room * lower, ELEMENTARY), 0.0), np.where(inside, up(room * upper, ELEMENTARY), 0.0))
 
     def _forward(self, epsilon: Array) -> Bracket:
         there, back = self.forward(epsilon), self.backward(epsilon)
@@ -97,7 +98,7 @@ class Subsampled(Curve):
         pure = self.whole.pure_epsilon
         if pure > 700.0:
             return pure
-        return math.log1p(self.rate * math.expm1(pure)) * (1.0 + 1e-14)
+        return up(math.log1p(self.rate * math.expm1(pure)), ELEMENTARY)
 
     @property
     def symmetric(self) -> bool:

@@ -19,6 +19,7 @@ from scipy.special import erfinv, log_ndtr, ndtri, ndtri_exp
 
 from hush.errors import InvalidParameter
 from hush.numerics.mills import drop, mills
+from hush.numerics.root import narrowed_maximum, newton_roots
 
 __all__ = ["Y", "log_dp", "log_pdp", "step"]
 
@@ -70,23 +71,14 @@ def _solve(log_value: Any, slope: Any, epsilon: Array, log_target: Array, low: A
     The log of delta is concave in y, so from the upper end Newton's steps descend to the root; five or six settle it.
     """
     shape = high.shape
-    epsilon, log_target, low, high = (np.array(v, dtype=np.float64).ravel() for v in (epsilon, log_target, low, high))
-    y, active = high.copy(), np.arange(high.size)
-    for _ in range(100):
-        here, e = y[active], epsilon[active]
-        value = log_value(here, e)
-        above = value > log_target[active]
-        low[active] = np.where(above, here, low[active])
-        high[active] = np.where(above, high[active], here)
+    epsilon, log_target, low, high = (np.asarray(v, dtype=np.float64).ravel() for v in (epsilon, log_target, low, high))
+
+    def probe(y: Array, at: NDArray[np.int64]) -> tuple[Array, Array]:
+        value = log_value(y, epsilon[at])
         with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
-            newton = here + (value - log_target[active]) / slope(here, e, value)
-        inside = np.isfinite(newton) & (newton >= low[active]) & (newton <= high[active])
-        y[active] = np.where(inside, newton, 0.5 * (low[active] + high[active]))
-        moving = np.abs(y[active] - here) > 4e-15 * np.hypot(here, np.sqrt(2.0 * e))
-        active = active[moving]
-        if active.size == 0:
-            break
-    return y.reshape(shape)
+            return value - log_target[at], slope(y, epsilon[at], value)
+
+    return newton_roots(probe, low, high, lambda y, at: np.hypot(y, np.sqrt(2.0 * epsilon[at]))).reshape(shape)
 
 
 # -- one y for each method --------------------------------------------------------------------------------------------------------
@@ -150,18 +142,14 @@ def _y_mcdp(epsilon: Array, delta: Array) -> Array:
 
 def _y_cks(epsilon: Array, delta: Array) -> Array:
     """eq. (20) of the OSGT paper at the best order a: d^2 = max over a of 2 (eps - c(a))/a, c(a) = log(1 - 1/a) - log(delta a)/(a - 1)."""
-    low, high = np.full(epsilon.shape, -14.0), np.full(epsilon.shape, 30.0)  # log(a - 1)
-    best = np.zeros(epsilon.shape)
-    for _ in range(12):  # each order is a valid bound on its own: the search only tightens
-        share = np.linspace(0.0, 1.0, 33).reshape((-1,) + (1,) * epsilon.ndim)
-        grid = low + share * (high - low)
-        a = 1.0 + np.exp(grid)
-        square = 2.0 * (epsilon - np.log1p(-1.0 / a) + (np.log(delta) + np.log(a)) / (a - 1.0)) / a
-        at = np.argmax(square, axis=0)[None]
-        best = np.maximum(best, np.take_along_axis(square, at, axis=0)[0])
-        low = np.take_along_axis(grid, np.maximum(at - 1, 0), axis=0)[0]
-        high = np.take_along_axis(grid, np.minimum(at + 1, 32), axis=0)[0]
-    d = np.sqrt(best)
+
+    def square(log_excess: Array) -> Array:
+        a = 1.0 + np.exp(log_excess)
+        return np.asarray(2.0 * (epsilon - np.log1p(-1.0 / a) + (np.log(delta) + np.log(a)) / (a - 1.0)) / a)
+
+    # each order is a valid bound on its own: the search only tightens
+    best = narrowed_maximum(square, np.full(epsilon.shape, -14.0), np.full(epsilon.shape, 30.0))
+    d = np.sqrt(np.maximum(best, 0.0))
     return epsilon / d - 0.5 * d
 
 

@@ -1,24 +1,20 @@
 """Lattice laws that are differences of two independent counts: each count is drawn from its own thresholds, and the two are subtracted.
 
-    Skellam            Poisson counts              P(N > k) = e^(-m) sum over j > k of m^j/j!
-    PolyaDifference    negative binomial counts    P(N > k) = 1 - I_(1-q)(r, k + 1), the regularised incomplete beta function
-
+The family's descriptor supplies the law of a count, P(N > k), in floats and in balls.
 The difference of exact draws is an exact draw of the difference; the two use separate words and separate rounds of further bits.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported
+from hush.noise.catalogue import family_of
 from hush.noise.contract import Law
-from hush.noise.polya_difference import PolyaDifference
-from hush.noise.skellam import Skellam
-from hush.sampling.ball import precision
+from hush.sampling.ball import descriptor
 from hush.sampling.entropy import Bits
 from hush.sampling.guide import Guide
 from hush.sampling.tails import MARGIN, Pending, Tails
@@ -34,75 +30,8 @@ _SECOND = 1 << 40  # rounds of the second count start here: the first never gets
 
 def is_difference(noise: Law) -> bool:
     """Is the law drawn this way?"""
-    return isinstance(noise, Skellam | PolyaDifference)
-
-
-def _poisson(noise: Skellam) -> tuple[Any, Any]:
-    """P(N > k) in floats, from a table of sums, and in balls; mean sigma^2/(2 step^2)."""
-    start, table = _poisson_table(noise.rate)
-
-    def above(k: Array) -> Array:
-        return np.where(k < start, 1.0, table[np.clip(k - start, 0, table.size - 1).astype(np.int64)])
-
-    def ball(k: int) -> Ball:
-        from flint import arb, ctx
-
-        extra = 2 * math.ceil(math.log2(noise.rate + k + 2.0)) + 32
-        with precision(ctx.prec + extra):
-            mean = (arb(noise.sigma) / noise.step) ** 2 / 2
-            log_mass = -mean + k * mean.log() - arb(k + 1).lgamma()  # of k itself
-            if k + 1 > mean:  # the sum over j > k, each term m/j of the one before
-                return log_mass.exp() * _series(mean, k + 1, +1, ctx.prec)
-            return 1 - log_mass.exp() * (1 + _series(mean, k, -1, ctx.prec))  # one minus the sum over j <= k
-
-    return above, ball
-
-
-def _poisson_table(mean: float) -> tuple[int, Array]:
-    """The first k and P(N > k) from there on, as far as probabilities are floats: products of ratios from the mode, summed both ways."""
-    reach = 40.0 * math.sqrt(mean) + 400.0
-    mode, start = int(mean), max(int(mean - reach), 0)
-    j = np.arange(start, int(mean + reach) + 1).astype(np.longdouble)
-    ratios = np.log1p((np.longdouble(mean) - j[1:]) / j[1:])  # log m/j
-    logs = np.concatenate([np.zeros(1, dtype=np.longdouble), np.cumsum(ratios)])
-    with np.errstate(under="ignore"):
-        weights = np.exp(logs - logs[mode - start])
-        up_to, beyond = np.cumsum(weights), np.cumsum(weights[::-1])[::-1]
-        beyond = np.append(beyond[1:], np.longdouble(0.0)) / up_to[-1]
-        above = np.where(beyond < 0.5, beyond, 1.0 - up_to / up_to[-1])
-    return start, above.astype(np.float64)
-
-
-def _series(mean: Ball, start: int, direction: int, bits: int) -> Ball:
-    """Sum of products of m/j, j = start, start + 1, ... (upwards), or of j/m, j = start, start - 1, ..., with a bound on the rest.
-
-    Ratios fall along the way, so what is left out is at most the last term times rho/(1 - rho), rho the next ratio.
-    """
-    from flint import arb
-
-    total, term, j, small = arb(0), arb(1), start, arb(2) ** -(bits + 8)
-    while j > 0:
-        term = term * (mean / j if direction > 0 else j / mean)
-        total, j = total + term, j + direction
-        if term < small * total:
-            rho = mean / j if direction > 0 else j / mean
-            if rho < 1:
-                return total + (term * rho / (1 - rho)).upper() * arb(0.5, 0.5)
-    return total
-
-
-def _negative_binomial(noise: PolyaDifference) -> tuple[Any, Any]:
-    from scipy.special import betaincc
-
-    r, per_step = noise.shape, noise.step / noise.scale
-
-    def ball(k: int) -> Ball:
-        from flint import arb
-
-        fall = arb(noise.step) / noise.scale
-        return 1 - (-(-fall).expm1()).beta_lower(arb(noise.shape), arb(k + 1), 1)
-
-    return lambda k: betaincc(r, k + 1.0, -math.expm1(-per_step)), ball
+    row = family_of(noise)
+    return row is not None and row.counts is not None
 
 
 class Counts(Tails):
@@ -110,16 +39,10 @@ class Counts(Tails):
 
     def __init__(self, noise: Law, margin: float = MARGIN) -> None:
         self.noise, self.step, self.margin = noise, 1.0, margin
-        if isinstance(noise, Skellam):
-            if noise.rate > 1e9:
-                raise Unsupported(
-                    f"{noise} has {noise.rate:.3g} events on average, too many to draw; use a step of {noise.sigma / 4e4:.3g}."
-                )
-            self._float, self._exact = _poisson(noise)
-        elif isinstance(noise, PolyaDifference):
-            self._float, self._exact = _negative_binomial(noise)
-        else:
-            raise Unsupported(f"{type(noise).__name__} is not drawn as a difference of counts.")
+        row = descriptor(noise)
+        if row.counts is None:
+            raise Unsupported(f"{row.name} noise is not drawn as a difference of counts.")
+        self._float, self._exact = row.counts(noise)
         self.slack = self._validated_slack()
 
     def at(self, k: Array) -> Array:

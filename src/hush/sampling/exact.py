@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, NotCertified, Unsupported, positive, whole
 from hush.noise.contract import Law, Noise
-from hush.noise.discrete import Discrete
-from hush.noise.gamma_difference import GammaDifference
-from hush.noise.stable import Stable
+from hush.sampling.ball import descriptor
 from hush.sampling.difference import Difference, Table, is_difference
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
 from hush.sampling.guide import MOST_THRESHOLDS, Guide
@@ -42,13 +40,16 @@ def sampler(noise: Law, step: float, margin: float = MARGIN) -> _Sampler:
     if is_difference(noise):
         return Difference(noise, margin)
     law = tails(noise, step, margin)
-    if isinstance(noise, Discrete | GammaDifference) or float(law.guess(np.array(2.0**-8))) <= MOST_THRESHOLDS:
+    row = descriptor(noise)
+    if noise.discrete or not row.panels or float(law.guess(np.array(2.0**-8))) <= MOST_THRESHOLDS:
         return Guide(law)
-    return Transformation(noise, step, margin) if isinstance(noise, Stable) else Panels(law)
+    return Panels(law) if row.two_uniforms is None else Transformation(noise, row.two_uniforms(noise), step, margin)
 
 
 def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | None = None) -> NDArray[np.int64]:
     """`size` independent draws of the noise, as whole numbers of lattice steps: exactly distributed, from secure bits.
+
+    A joint noise of d numbers gives d numbers for each draw: the last axis of the answer.
 
     The law. For a continuous noise and step h,  P(k) = F((k + 1/2) h) - F((k - 1/2) h): the noise rounded to the lattice. For a
     lattice noise, P(k) is its own probability of the point k step. Parameters count as the exact binary numbers they are.
@@ -72,31 +73,29 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     must_be_entropy(entropy)
     shape = (size,) if np.ndim(size) == 0 else tuple(size)
     shape = tuple(whole("size", n, 0, "write size=1000") for n in shape)
-    bits = (SecureEntropy() if entropy is None else entropy).begin()
-    if noise.dimension is not None:
-        return _joint(bits, noise, math.prod(shape), step).reshape(*shape, noise.dimension)
-    sample = np.empty(math.prod(shape), dtype=np.int64)
-    _fill(sample, sampler_for(noise, step), bits)
-    return sample.reshape(shape)
-
-
-def _joint(bits: Bits, noise: Noise, count: int, step: float | None) -> NDArray[np.int64]:
-    """Draws of a joint noise, one row for each, checked to be what was asked for."""
-    drawn = np.asarray(noise.lattice_draws(bits, count, _lattice(noise, step)))
-    if drawn.shape != (count, noise.dimension) or drawn.dtype != np.int64:
-        raise NotCertified(
-            f"{type(noise).__name__}.lattice_draws must give int64 of shape {(count, noise.dimension)}, got {drawn.dtype} of {drawn.shape}."
-        )
-    return np.clip(drawn, -SATURATED, SATURATED)
+    lattice = _lattice(noise, step)
+    drawn = draw_from((SecureEntropy() if entropy is None else entropy).begin(), noise, math.prod(shape), lattice)
+    return drawn.reshape(shape + drawn.shape[1:])
 
 
 def draw_from(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64]:
     """`draw` from given bits, one call's worth: for engines that must be able to repeat a draw."""
-    if noise.dimension is not None:
-        return _joint(bits, noise, size // noise.dimension, step).ravel()
+    if not isinstance(noise, Law):
+        return _joint(bits, noise, size, _lattice(noise, step))
     sample = np.empty(size, dtype=np.int64)
     _fill(sample, sampler_for(noise, step), bits)
     return sample
+
+
+def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64]:
+    """Draws of a joint noise, by its own method; what comes back is checked to be what a caller may add to a vector."""
+    drawn = noise.lattice_draws(bits, size, step)
+    wanted = (size, noise.dimension)
+    if not isinstance(drawn, np.ndarray) or drawn.dtype != np.int64 or drawn.shape != wanted:
+        raise NotCertified(f"lattice_draws of {type(noise).__name__} must give int64 numbers of shape {wanted}; nothing was drawn.")
+    if drawn.size and (int(drawn.max()) > SATURATED or int(drawn.min()) < -SATURATED):
+        raise NotCertified(f"lattice_draws of {type(noise).__name__} must keep to 2^62 steps either way; nothing was drawn.")
+    return drawn
 
 
 def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
@@ -133,6 +132,7 @@ def plain_law(noise: Law) -> Law:
 def _lattice(noise: Noise, step: float | None) -> float:
     if not noise.discrete:
         return positive("step", 1.0 if step is None else step, "write step=1.0")
-    if step is not None and positive("step", step) != noise.step:
-        raise Unsupported(f"{noise} lives on its own lattice; write step={noise.step!r} or leave step out.")
-    return noise.step
+    own: float = noise.step
+    if step is not None and positive("step", step) != own:
+        raise Unsupported(f"{noise} lives on its own lattice; write step={own!r} or leave step out.")
+    return own

@@ -7,38 +7,20 @@ import math
 import numpy as np
 
 from hush.errors import Unsupported
-from hush.noise.asinh import Asinh
 from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
-from hush.noise.exponential_power import ExponentialPower
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
-from hush.noise.truncated_laplace import TruncatedLaplace
-from hush.sampling.ball import Ball, Tail, flint_module, precision
+from hush.numerics.ball import Ball, Tail, flint_module, precision
+from hush.sampling.ball import descriptor
 
 __all__ = ["DiscreteTail"]
 
 
 def _log_weight(noise: Law) -> Tail:
     """x -> log f(x)/f(0) for a log-concave family, x >= 0."""
-    arb = flint_module().arb
-    match noise:
-        case Gaussian():
-            return lambda x: -((x / noise.sigma) ** 2) / 2
-        case Laplace() | TruncatedLaplace():
-            return lambda x: -x / noise.scale
-        case OSGT():
-            return lambda x: -(x * (x + 2 * arb(noise.m))) / (2 * arb(noise.sigma) ** 2)
-        case FlippedHuber():
-            alpha, square = arb(noise.alpha), arb(noise.gamma) ** 2
-            return lambda x: -(alpha * x if x <= alpha else (x**2 + alpha**2) / 2) / square
-        case ExponentialPower():
-            return lambda x: -((x / noise.scale) ** arb(noise.p))
-        case Asinh():
-            return lambda x: -noise.kappa * (lambda y: y * y.asinh() - (1 + y * y).sqrt() + 1)(x / noise.scale)
-    raise Unsupported(f"{type(noise).__name__} has no exact lattice draw; use a log-concave family of the catalogue.")
+    row = descriptor(noise)
+    if row.log_weight is None:
+        raise Unsupported(f"{row.name} noise has no exact lattice draw: its Family needs `log_weight`, log f(x)/f(0) in ball arithmetic.")
+    return row.log_weight(noise)
 
 
 class DiscreteTail:
@@ -53,13 +35,15 @@ class DiscreteTail:
 
     def __init__(self, noise: Discrete) -> None:
         self._noise = noise
+        #: of log f as a polynomial: 1 makes the weights a geometric sequence, 2 their ratios
+        self._degree = descriptor(noise.noise).degree
         self._sums: dict[int, tuple[list[Ball], Ball]] = {}
 
     def __call__(self, k: int) -> Ball:
         """The tail beyond k steps, at the ambient precision."""
         flint = flint_module()
-        if isinstance(self._noise.noise, Laplace | TruncatedLaplace):
-            return self._geometric(k, self._noise.noise.scale)
+        if self._degree == 1:
+            return self._geometric(k)
         bits = -(-flint.ctx.prec // 128) * 128  # few precisions, so that sums are kept and reused
         if bits not in self._sums:
             with precision(bits):
@@ -68,10 +52,10 @@ class DiscreteTail:
         from_next = sums[k + 1] if k + 1 < len(sums) else rest
         return 2 * from_next / (2 * sums[0] - 1)
 
-    def _geometric(self, k: int, scale: float) -> Ball:
+    def _geometric(self, k: int) -> Ball:
         """Sums of q^j from k + 1 to the last point, over all of them: 2 (q^(k+1) - q^(n+1))/(1 + q - 2 q^(n+1))."""
         arb = flint_module().arb
-        per_step, last = -arb(self._noise.step) / scale, self._last_point()
+        per_step, last = _log_weight(self._noise.noise)(arb(self._noise.step)), self._last_point()
         if k + 1 > last:
             return arb(0)
         cut = arb(0) if math.isinf(last) else (per_step * (int(last) + 1)).exp()
@@ -83,7 +67,7 @@ class DiscreteTail:
         log_weight, step, end = _log_weight(self._noise.noise), arb(self._noise.step), self._last_point()
         weights, last, rest = [arb(1)], arb(1), arb(0)
         least = arb(2) ** -(bits + 64)
-        quadratic = isinstance(self._noise.noise, Gaussian | OSGT)  # then ratios of weights form a geometric sequence
+        quadratic = self._degree == 2
         ratio = log_weight(step).exp() if quadratic else arb(0)
         falling = log_weight(2 * step).exp() / ratio**2 if quadratic else arb(0)
         for k in range(1, self.MOST_TERMS):

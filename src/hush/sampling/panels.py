@@ -18,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
-from hush.noise.contract import Law
-from hush.noise.staircase import Staircase
-from hush.noise.stepped import Stepped
-from hush.sampling.ball import precision, slow_to_evaluate, tail
+from hush.numerics.ball import precision
+from hush.sampling.ball import tail
 from hush.sampling.entropy import Bits
 from hush.sampling.tails import Pending, Tails
 
@@ -47,19 +45,6 @@ def _nodes() -> tuple[Array, Array, Array]:
             shift[j, k] = math.comb(k, j) * 2.0**j * (-1.0) ** (k - j)
     between = np.concatenate([[0.0], 0.5 * (nodes[1:] + nodes[:-1]), [1.0 - 2.0**-20]])
     return nodes, shift @ fit, between
-
-
-def _kinks(noise: Law, reach: float) -> Array | None:
-    """Every x in (0, reach) where the density is not analytic (the centre is the end of a panel); None if there are too many to list."""
-    if isinstance(noise, Staircase | Stepped):
-        width = noise.sensitivity if isinstance(noise, Staircase) else noise.width
-        count = math.ceil(min(reach, noise.support) / width) + 1.0
-        if count > 4 * _COUNT:
-            return None
-        edges = np.arange(count) * width
-        return np.concatenate([edges[1:], edges + noise.fraction * width]) if isinstance(noise, Staircase) else edges[1:]
-    known: Array = np.array([*noise.kinks, noise.support])
-    return known[np.isfinite(known) & (known > 0.0)]
 
 
 class Panels:
@@ -92,7 +77,7 @@ class Panels:
     def _without_kinks(self, low: Array, width: Array) -> NDArray[np.bool_]:
         noise = self._law.noise
         smooth = np.ones(low.size, dtype=bool)
-        kinks = _kinks(noise, float(noise.inverse_tail(0.5 * low[:1])[0]))
+        kinks = noise.breaks(float(noise.inverse_tail(0.5 * low[:1])[0]), 4 * _COUNT)
         if kinks is None:
             return np.zeros(low.size, dtype=bool)
         with np.errstate(under="ignore"):
@@ -118,7 +103,7 @@ class Panels:
 
         noise = self._law.noise
         chosen = np.flatnonzero(usable)
-        chosen = chosen[:: max(1, chosen.size // (8 if slow_to_evaluate(noise) else 48))]
+        chosen = chosen[:: max(1, chosen.size // (8 if noise.slow_tail else 48))]
         beyond, seen, inside = tail(noise), 0.0, 0.3671875  # a dyadic place between two nodes
         with precision(192):
             for panel in chosen:

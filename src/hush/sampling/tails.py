@@ -21,7 +21,8 @@ from hush.errors import NotCertified
 from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.lattice import Lattice
-from hush.sampling.ball import precision, slow_to_evaluate, tail
+from hush.numerics.ball import Tail, precision
+from hush.sampling.ball import tail
 from hush.sampling.entropy import Bits
 from hush.sampling.lattice_ball import DiscreteTail
 
@@ -47,7 +48,7 @@ class Tails:
 
     def __init__(self, noise: Law, step: float, margin: float = MARGIN) -> None:
         self.noise, self.step, self.margin = noise, step, margin
-        self._ball = DiscreteTail(noise) if isinstance(noise, Discrete) else tail(noise)
+        self._ball: Tail = DiscreteTail(noise) if isinstance(noise, Discrete) else tail(noise)
         self.slack = self._validated_slack()
 
     # -- float64: |T_k - truth| <= slack (T_k + 2 x f(x)), x = (k + 1/2) h -----------------------------------------------
@@ -139,7 +140,7 @@ class Tails:
         """T_k at the ambient precision."""
         from flint import arb
 
-        if isinstance(self._ball, DiscreteTail):
+        if self.noise.discrete:
             return self._ball(k)
         return self._ball(arb(2 * k + 1) * arb(self.step) / 2)
 
@@ -164,7 +165,7 @@ class Tails:
 
     def _points_to_check(self) -> Array:
         """Whole numbers of steps: spread over the law, and close to the end of a bounded one on either side."""
-        count = 10 if slow_to_evaluate(self.noise) else 32
+        count = 10 if self.noise.slow_tail else 32
         far = float(np.minimum(self.guess(np.array(2.0**-40)), 2.0**40))
         points = [np.zeros(1), np.geomspace(1.0, max(far, 1.0), count)]
         end = self.noise.support / self.step

@@ -1,12 +1,7 @@
-"""Large lattices of stable noise: a function of two uniforms, because its tail in ball arithmetic takes an integral.
+"""Large lattices of a noise that is a function of two uniforms, where its tail in ball arithmetic would take an integral.
 
-Chambers, Mallows and Stuck 1976, for the symmetric law, written with the angle phi = pi/2 - theta measured from the pole so that every
-sine keeps its digits (c = (2 - alpha) pi/2, phi uniform in (0, pi/2), W standard exponential):
-
-    |X| = gamma  sin(c + alpha phi) sin(phi)^(-1/alpha) (sin(c + (alpha - 1) phi)/W)^(-(alpha - 1)/alpha)
-
-phi = (pi/2) U and W = -log U', both uniforms known as intervals. The float64 value decides unless it lies within its error bound of a
-half; then both intervals are refined with more bits and the same formula in ball arithmetic until the whole ball rounds one way.
+Both uniforms are known as intervals. The float64 value decides unless it lies within its error bound of a half; then both intervals are
+refined with more bits and the same formula in ball arithmetic until the whole ball rounds one way.
 """
 
 from __future__ import annotations
@@ -18,56 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
-from hush.noise.stable import Stable
-from hush.sampling.ball import precision
+from hush.noise.contract import Law
+from hush.noise.family import TwoUniforms
+from hush.numerics.ball import precision
 from hush.sampling.entropy import Bits
 from hush.sampling.tails import MARGIN, SATURATED, Pending
 
 __all__ = ["Transformation"]
 
 Array = NDArray[np.float64]
-_LEAST = 2.0**43  # of 2^63: a uniform below 2^-20, or as near to 1, is left to the balls
 
 
 class Transformation:
-    """Draws of one (stable noise, step)."""
+    """Draws of one (noise, step)."""
 
-    def __init__(self, noise: Stable, step: float, margin: float = MARGIN) -> None:
-        self._noise, self._step = noise, step
+    def __init__(self, noise: Law, two: TwoUniforms, step: float, margin: float = MARGIN) -> None:
+        self._noise, self._two, self._step = noise, two, step
         seen, width = self._seen()
-        #: |x - truth| <= tolerance (gamma + x)
+        #: |x - truth| <= tolerance (unit + x)
         self.tolerance = margin * max(seen, 2.0**-53) + 2.0 * width
-        self._limit = 0.5 - self.tolerance * noise.gamma / step
-
-    def _magnitude(self, angle: NDArray[np.uint64], wait: NDArray[np.uint64]) -> Array:
-        """|X|/gamma from 63-bit words; NaN where a word is too near an end to tell in floats."""
-        alpha = self._noise.alpha
-        u, v = angle.astype(np.float64), wait.astype(np.float64)
-        rest = (np.uint64(1 << 63) - wait).astype(np.float64)  # exact before it is rounded: 1 - U' keeps its digits
-        u[(u < _LEAST) | (v < _LEAST) | (rest < _LEAST)] = np.nan
-        u *= 0.5 * math.pi * 2.0**-63
-        c = 0.5 * math.pi * (2.0 - alpha)
-        power = (alpha - 1.0) / alpha
-        log_x = np.log(np.sin(u)) * (-1.0 / alpha)
-        if power > 0.0:
-            with np.errstate(divide="ignore"):
-                w = np.where(v < 2.0**62, -np.log(v * 2.0**-63), -np.log1p(rest * -(2.0**-63)))
-            log_x += power * (np.log(w) - np.log(np.sin(c + (alpha - 1.0) * u)))
-        return np.exp(log_x) * np.sin(c + alpha * u)
-
-    def _ball(self, angle: Any, wait: Any) -> Any:
-        """|X|/gamma from balls of the two uniforms."""
-        from flint import arb
-
-        pi, alpha = arb.pi(), arb(self._noise.alpha)
-        phi, c = angle * pi / 2, pi * (2 - alpha) / 2
-        x = (c + alpha * phi).sin() * phi.sin() ** (-1 / alpha)
-        if self._noise.alpha > 1.0:
-            x = x * ((c + (alpha - 1) * phi).sin() / -wait.log()) ** ((1 - alpha) / alpha)
-        return x
+        self._limit = 0.5 - self.tolerance * two.unit / step
 
     def _seen(self) -> tuple[float, float]:
-        """The largest |x - truth|/(gamma + x) that ball arithmetic shows, and the largest that a word's width can make of it."""
+        """The largest |x - truth|/(unit + x) that ball arithmetic shows, and the largest that a word's width can make of it."""
         from flint import arb
 
         ends = [
@@ -86,12 +54,12 @@ class Transformation:
         angle, wait = (np.array(column, dtype=np.uint64) for column in zip(*pairs, strict=True))
         seen = width = 0.0
         with precision(192):
-            for (a, w), x in zip(pairs, self._magnitude(angle, wait), strict=True):
+            for (a, w), x in zip(pairs, self._two.magnitude(angle, wait), strict=True):
                 if math.isnan(x):
                     continue
-                truth = self._ball(arb(a) / 2**63, arb(w) / 2**63)
+                truth = self._two.ball(arb(a) / 2**63, arb(w) / 2**63)
                 seen = max(seen, float(abs(truth - float(x)).upper()) / (1.0 + x))
-                width = max(width, float(self._ball(_interval(a, 63), _interval(w, 63)).rad()) * 2.0 / (1.0 + x))
+                width = max(width, float(self._two.ball(_interval(a, 63), _interval(w, 63)).rad()) * 2.0 / (1.0 + x))
         if not (seen < 1e-12 and width < 1e-10):
             raise NotCertified(f"the transformation for {self._noise} is off by {seen:.2g}, more than round-off; nothing was drawn.")
         return seen, width
@@ -100,7 +68,7 @@ class Transformation:
         """The next draws into `out`; what is left to `settle`."""
         words = entropy.words(out.size, np.uint64, lanes=2)
         angle, wait = words >> np.uint64(1)
-        x = self._magnitude(angle, wait) * (self._noise.gamma / self._step)
+        x = self._two.magnitude(angle, wait) * (self._two.unit / self._step)
         whole = np.rint(x)
         certain = (np.abs(x - whole) + self.tolerance * x < self._limit) & (x < 2.0**50)
         rest = np.flatnonzero(~certain)
@@ -126,7 +94,7 @@ class Transformation:
         while True:
             with precision(bits + 128):
                 if angle and wait:
-                    steps = self._ball(_interval(angle, bits), _interval(wait, bits)) * self._noise.gamma / arb(self._step)
+                    steps = self._two.ball(_interval(angle, bits), _interval(wait, bits)) * self._two.unit / arb(self._step)
                     if steps > SATURATED:
                         return SATURATED
                     found = (steps + arb(0.5)).floor().unique_fmpz()

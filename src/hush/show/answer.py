@@ -11,7 +11,7 @@ import numpy as np
 from hush.errors import InvalidParameter, reject
 from hush.ledger import Ledger
 from hush.ledger.entry import printable
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.release import Release
 from hush.show.look import COLOURS, INK, altair, dressed
 from hush.statement.snapshot import reading
@@ -29,7 +29,8 @@ def ledger(ledger: Ledger | str | os.PathLike[str]) -> Any:
     Past sixty entries it shows sixty moments, the last among them; fewer where many different mechanisms are composed at each.
     """
     with reading(ledger) as found:
-        account, entries = found._report(), found.entries
+        view = found.view()
+        account, entries = view.account, view.entries
     cap, state = account.cap, type(account)(account.cap)
     most = max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_COMPOSED // max(len(account.totals), 1)))
     shown = {round(i) for i in np.linspace(0, len(entries), min(len(entries), most) + 1)}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hush.errors import InvalidParameter, deltas, epsilons, reject, whole
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.privacy.curve import Curve, OneNumber
 from hush.show.look import INK, PALE, altair, colour, dressed
 from hush.show.subject import budget, curves
@@ -16,6 +16,7 @@ from hush.show.subject import budget, curves
 __all__ = ["curve", "tradeoff"]
 
 _WIDTH, _HEIGHT = 520, 320
+_UNSEEN = 1e-6  # a share of the epsilon axis that no eye can see
 
 
 def curve(noises: Any, sensitivity: Any = 1.0, *, times: int = 1, epsilon: Any = None, least: float = 1e-10) -> Any:
@@ -79,7 +80,7 @@ def _points(name: str, one: Curve, asked: Any, reach: float, floor: float) -> li
     """The curve's points; the fall to a pure epsilon is steep, and gets points of its own."""
     grid = np.linspace(0.0, reach, 161) if asked is None else asked
     pure = one.pure_epsilon
-    if asked is None and pure <= reach * (1.0 + 1e-6):
+    if asked is None and pure - reach <= _UNSEEN * reach:
         grid = np.unique(np.append(grid[grid < pure], pure * (1.0 - np.geomspace(1e-12, 0.05, 60))))
     heights = np.atleast_1d(np.asarray(one.delta_upper(grid)))
     least = floor if asked is None else 0.0

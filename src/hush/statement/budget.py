@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from hush.errors import HushError
-from hush.ledger import Amount, Cap, Entry, Ledger
-from hush.ledger.account import Account, Planned, Pure, round_down, round_up
-from hush.ledger.entry import Part
+from hush.ledger import Cap, Entry, Ledger
+from hush.ledger.account import Account, Planned, Pure
 from hush.ledger.filter import Filter
-from hush.noise.catalogue import plain_values
-from hush.numerics.figure import rounded_down, rounded_up
-from hush.privacy.subsampling import Subsampled
-from hush.sensitivity import Sensitivity
+from hush.numerics.rounding import round_down, round_up, rounded_down, rounded_up
+from hush.privacy.charge import Budget, Charge
+from hush.privacy.theorem import words
 from hush.statement import caution, check, proof
 from hush.statement.page import Block, Code, Meter, Points, Section, Statement, Table, Text
 from hush.statement.wording import Promise
@@ -35,19 +33,20 @@ _POINT = {
 
 def of_ledger(ledger: Ledger, command: str) -> Statement:
     """The statement of everything charged to a ledger; `command` is its file as a command can name it, "" if it has none."""
-    log, account = ledger._read()
+    view = ledger.view()
+    account = view.account
     rule = _rule(account)
     promise, lines = _promise(account), _lines(account)
-    cap, entries, now = log.cap, log.entries, datetime.now(UTC).isoformat(timespec="seconds")
+    cap, entries, now = view.cap, view.entries, datetime.now(UTC).isoformat(timespec="seconds")
     sections = (
         Section("In short", _short(account, promise, rule)),
-        Section("What was released", _released(entries, log.source)),
+        Section("What was released", _released(entries, view.source)),
         Section("What is promised", _promised(account, promise, rule)),
         Section("On what this rests", (Points(_assumptions(account, rule, promise, bool(command))),)),
         Section("What it does not speak of", (Points(caution.NOT_COVERED),)),
         Section("Mechanisms and proofs", mechanisms(account.releases)),
         Section("What remains", remaining(account)),
-        Section("How to check this", _checks(command, log.last, lines, account)),
+        Section("How to check this", _checks(command, view.digest, lines, account)),
         Section("Origin", (Text(f"Made by hush {__version__} on {now}, from the ledger alone; the ledger was only read."),)),
     )
     name = Path(command).name if command else "a ledger in memory"
@@ -56,14 +55,14 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
         "hush": __version__,
         "time": now,
         "file": name,
-        "source": log.source,
+        "source": view.source,
         "cap": _plain_cap(cap),
         "rule": rule,
         "promise": None if promise is None else promise.facts,
         "spent": _plain(account.spent),
         "left": _plain(account.left),
         "share": account.share,
-        "digest": log.last,
+        "digest": view.digest,
         "entries": [plain_entry(entry) for entry in entries],
         "lines": lines,
     }
@@ -75,8 +74,7 @@ def _rule(account: Account) -> str:
 
 
 def _relation(account: Account) -> str:
-    bounds = [part[1] for part in account.releases if len(part) == 3]
-    return bounds[0].neighbours if bounds else "add-remove"
+    return next((charge.neighbours for charge in account.releases), "add-remove")
 
 
 def _promise(account: Account) -> Promise | None:
@@ -139,7 +137,7 @@ def _released(entries: tuple[Entry, ...], source: str | None) -> tuple[Block, ..
 
 
 def _noises(entry: Entry) -> str:
-    parts = [proof.named(part[0]) + (f" x {part[-1]}" if part[-1] > 1 else "") for part in entry.parts]
+    parts = [proof.named(charge) + (f" x {charge.times}" if charge.times > 1 else "") for charge in entry.charges]
     shown = ", ".join(parts[:6]) + (f", and {len(parts) - 6} more" if len(parts) > 6 else "")
     return shown + (f"; failure probability {rounded_up(entry.extra_delta, 3)}" if entry.extra_delta else "")
 
@@ -171,17 +169,16 @@ def _assumptions(account: Account, rule: str, promise: Promise | None, kept: boo
     )
 
 
-def mechanisms(releases: list[Part]) -> tuple[Block, ...]:
+def mechanisms(releases: list[Charge]) -> tuple[Block, ...]:
     """Every mechanism with its sensitivity, its paper and the theorem behind its curve."""
     if not releases:
         return (Text("None was used."),)
     proofs: dict[str, int] = {}  # one text for all that share it
     rows = []
-    for part in releases[:_MOST]:
-        own = part[1] if len(part) == 3 else None
-        number = proofs.setdefault(proof.theorem(part[0], own), len(proofs) + 1)
-        bound = own or Sensitivity(linf=part[0].whole.shift)
-        rows.append((proof.named(part[0]), str(part[-1]), proof.moves(bound), proof.paper(part[0]), f"proof {number}"))
+    for charge in releases[:_MOST]:
+        number = proofs.setdefault(words(charge), len(proofs) + 1)
+        moves = proof.moves(charge.sensitivity)
+        rows.append((proof.named(charge), str(charge.times), moves, proof.paper(charge), f"proof {number}"))
     heads = ("noise", "times", "one unit moves", "described in", "privacy by")
     blocks: list[Block] = [Table("Mechanisms, equal ones counted together", heads, tuple(rows))]
     if len(releases) > _MOST:
@@ -225,7 +222,7 @@ def _checks(command: str, digest: str, lines: str, account: Account) -> tuple[Bl
 # -- plain values ---------------------------------------------------------------------------------------------------------------------
 
 
-def _plain(amount: Amount) -> dict[str, float]:
+def _plain(amount: Budget) -> dict[str, float]:
     return {"epsilon": amount.epsilon, "delta": amount.delta}
 
 
@@ -243,12 +240,6 @@ def _plain_cap(cap: Cap) -> dict[str, Any]:
 
 def plain_entry(entry: Entry) -> dict[str, Any]:
     """An entry as plain values."""
-    parts = []
-    for part in entry.parts:
-        one = part[0]
-        noise = {"rate": one.rate, "noise": plain_values(one.whole.noise)} if isinstance(one, Subsampled) else {"noise": plain_values(one)}
-        bound = part[1] if len(part) == 3 else Sensitivity(linf=one.whole.shift)
-        known = {name: getattr(bound, name) for name in ("linf", "l0", "l1", "l2", "neighbours") if getattr(bound, name) is not None}
-        parts.append(noise | {"sensitivity": known, "times": part[-1]})
+    parts = [charge.to_plain() for charge in entry.charges]
     row = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}
     return row | {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}

@@ -3,71 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from typing import Any
 
 from hush.errors import HushError
-from hush.ledger.entry import Cap, Part
-from hush.noise.catalogue import DIVISIBLE
-from hush.noise.skellam import Skellam
+from hush.ledger.entry import Cap
+from hush.noise.catalogue import family_of
+from hush.privacy.charge import Charge
 from hush.privacy.compose import compose
-from hush.privacy.subsampling import Subsampled
-from hush.sensitivity import Sensitivity
 
 __all__ = ["composed", "delta_of", "replayed"]
 
-#: What is not among hush's public names comes from its own module.
-_INSIDE = tuple(row.type for row in DIVISIBLE if row.type is not Skellam)
+
+def _literal(charge: Charge) -> str:
+    rate = "" if charge.rate is None else f", rate={charge.rate!r}"
+    return f"Charge({charge.noise!r}, {charge.sensitivity!r}, {charge.times!r}{rate})"
 
 
-def _literal(value: Any) -> str:
-    if isinstance(value, Subsampled):
-        return f"Subsampled({value.whole.noise!r}, {value.rate!r}, {value.whole.shift!r})"
-    if isinstance(value, Sensitivity):
-        said = [(f.name, getattr(value, f.name)) for f in fields(value)]
-        return (
-            f"Sensitivity({', '.join(f'{name}={v!r}' for name, v in said if v is not None and (name, v) != ('neighbours', 'add-remove'))})"
-        )
-    return repr(value)
-
-
-def _noises(value: Any) -> Iterable[Any]:
+def _noises(noise: Any) -> Iterable[Any]:
     """A noise and the noise inside it."""
-    while value is not None:
-        yield value
-        value = value.whole.noise if isinstance(value, Subsampled) else getattr(value, "noise", None)
+    while noise is not None:
+        yield noise
+        noise = getattr(noise, "noise", None)
 
 
-def _imports(parts: Sequence[Part], *words: str) -> list[str]:
-    kinds = {type(one) for part in parts for one in _noises(part[0])}
-    kinds |= {Sensitivity} if any(isinstance(part[1], Sensitivity) for part in parts if len(part) == 3) else set()
-    public = sorted({kind.__name__ for kind in kinds if kind not in _INSIDE} | set(words), key=lambda name: (name.islower(), name))
-    inside = sorted(f"from {kind.__module__} import {kind.__name__}" for kind in kinds if kind in _INSIDE)
+def _home(kind: type) -> str:
+    """The module that a script imports a class from: hush itself where the class is among its public names."""
+    row = family_of(kind)
+    return "hush" if row is None else row.home
+
+
+def _imports(charges: Sequence[Charge], *words: str) -> list[str]:
+    kinds = {type(one) for charge in charges for one in _noises(charge.noise)}
+    names = {kind.__name__ for kind in kinds if _home(kind) == "hush"} | {"Charge", "Sensitivity", *words}
+    public = sorted(names, key=lambda name: (name.islower(), name))
+    inside = sorted(f"from {_home(kind)} import {kind.__name__}" for kind in kinds if _home(kind) != "hush")
     return [f"from hush import {', '.join(public)}", *inside, ""]
 
 
-def _listed(parts: Sequence[Part]) -> list[str]:
-    return ["parts = [", *(f"    ({', '.join(_literal(item) for item in part)})," for part in parts), "]"]
+def _listed(charges: Sequence[Charge]) -> list[str]:
+    return ["charges = [", *(f"    {_literal(charge)}," for charge in charges), "]"]
 
 
-def composed(parts: Sequence[Part], delta: float) -> str:
-    """Lines that print the epsilon of all parts together at delta."""
-    return "\n".join([*_imports(parts, "compose"), *_listed(parts), f"print(compose(parts).epsilon_upper({delta!r}))", ""])
+def composed(charges: Sequence[Charge], delta: float) -> str:
+    """Lines that print the epsilon of all charges together at delta."""
+    return "\n".join([*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).epsilon_upper({delta!r}))", ""])
 
 
-def replayed(parts: Sequence[Part], cap: Cap, extra: float) -> str:
-    """Lines that charge all parts to a new ledger in memory, under the same rule, and print the epsilon spent."""
+def replayed(charges: Sequence[Charge], cap: Cap, extra: float) -> str:
+    """Lines that charge all charges to a new ledger in memory, under the same rule, and print the epsilon spent."""
     rule = f'epsilon={cap.epsilon!r}, delta={cap.delta!r}, mode="{cap.mode}"' + (f", order={cap.order!r}" if cap.order is not None else "")
-    charge = "ledger.spend(parts" + (f", extra_delta={extra!r})" if extra else ")")
+    charge = "ledger.spend(charges" + (f", extra_delta={extra!r})" if extra else ")")
     return "\n".join(
-        [*_imports(parts, "Ledger"), *_listed(parts), f"ledger = Ledger(None, {rule})", charge, "print(ledger.spent.epsilon)", ""]
+        [*_imports(charges, "Ledger"), *_listed(charges), f"ledger = Ledger(None, {rule})", charge, "print(ledger.spent.epsilon)", ""]
     )
 
 
-def delta_of(parts: Sequence[Part], epsilon: float) -> tuple[str, float | None]:
-    """Lines that print the delta of all parts together at epsilon, and that number; None where no theorem gives it."""
-    lines = "\n".join([*_imports(parts, "compose"), *_listed(parts), f"print(compose(parts).delta_upper({epsilon!r}))", ""])
+def delta_of(charges: Sequence[Charge], epsilon: float) -> tuple[str, float | None]:
+    """Lines that print the delta of all charges together at epsilon, and that number; None where no theorem gives it."""
+    lines = "\n".join([*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).delta_upper({epsilon!r}))", ""])
     try:
-        return lines, float(compose(parts).delta_upper(epsilon))
+        return lines, float(compose(charges).delta_upper(epsilon))
     except HushError:
         return lines, None

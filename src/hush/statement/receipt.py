@@ -12,9 +12,9 @@ from typing import Any
 from hush.errors import HushError, InvalidParameter
 from hush.ledger import Cap, Entry, Ledger
 from hush.ledger.account import Pure
-from hush.ledger.entry import Part
 from hush.noise.catalogue import from_plain_values
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import rounded_up
+from hush.privacy.charge import Charge
 from hush.privacy.compose import compose
 from hush.sensitivity import Sensitivity
 from hush.statement import caution, check
@@ -35,7 +35,7 @@ def of_receipt(receipt: Mapping[str, Any], ledger: Ledger | None) -> Statement:
     """The statement of what a receipt is of; with its ledger also what remains, and the charge as it was written."""
     case = _case(receipt)
     entry = _entry(case, ledger)
-    parts, extra = (list(entry.parts), entry.extra_delta) if entry is not None else (case["parts"], case["extra"])
+    parts, extra = (list(entry.charges), entry.extra_delta) if entry is not None else (case["parts"], case["extra"])
     promise = _promise(case, parts, extra)
     lines, said = _lines(case, parts, extra)
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -90,7 +90,7 @@ def _release(receipt: Mapping[str, Any]) -> dict[str, Any]:
     count, size = given["times"], 1
     for side in receipt["shape"]:
         size *= side
-    bound = Sensitivity(**made["sensitivity_on_lattice"])
+    bound = Sensitivity.from_plain(made["sensitivity_on_lattice"])
     deviation = receipt["error"]["standard_deviation"]
     rows = [
         ("answer", "one number" if not receipt["shape"] else f"{size} numbers"),
@@ -117,7 +117,7 @@ def _release(receipt: Mapping[str, Any]) -> dict[str, Any]:
         "neighbours": given["neighbours"],
         "released": rows,
         "assumptions": notes,
-        "parts": [(from_plain_values(made["noise"]), bound, count)],
+        "parts": [Charge(from_plain_values(made["noise"]), bound, count)],
         "extra": 0.0,
         "seen": "this answer" if count == 1 else f"{count} such answers",
         "times": count,
@@ -175,14 +175,14 @@ def _not_covered(receipt: Mapping[str, Any]) -> str:
     return "; they do not cover what the limits do: " + "; ".join(receipt["limits"]) if receipt.get("limits") else ""
 
 
-def _answer_parts(receipt: Mapping[str, Any]) -> list[Part]:
+def _answer_parts(receipt: Mapping[str, Any]) -> list[Charge]:
     """The mechanisms of an answer; of receipts written before the parts were listed, the one that they name."""
     given = receipt["guarantee"]
     listed = receipt.get("parts")
     if listed is None:
         known = given.get("linf") is not None and "bounds_found" not in receipt
         listed = [{"noise": receipt["noise"], "linf": given["linf"], "l0": given["l0"]}] if known else []
-    return [(from_plain_values(part["noise"]), _bound(part["linf"], part["l0"]), 1) for part in listed]
+    return [Charge(from_plain_values(part["noise"]), _bound(part["linf"], part["l0"])) for part in listed]
 
 
 def _bound(linf: Any, l0: int | None) -> Sensitivity:
@@ -192,9 +192,10 @@ def _bound(linf: Any, l0: int | None) -> Sensitivity:
 
 def _fit(receipt: Mapping[str, Any]) -> dict[str, Any]:
     holds, chain = receipt["epsilon"] is not None, receipt.get("started_from", [])
-    parts: list[Part] = []
+    parts: list[Charge] = []
     for part in receipt.get("parts", []) if not chain else []:
-        parts.append((from_plain_values(part["noise"]), Sensitivity(**part["sensitivity"], neighbours="replace"), part["times"]))
+        bound = Sensitivity.from_plain({"neighbours": "replace"} | part["sensitivity"])
+        parts.append(Charge(from_plain_values(part["noise"]), bound, part["times"]))
     own = receipt.get("this_fit") or {}
     if receipt.get("labels") is not None or (own.get("epsilon"), own.get("delta")) != (receipt["epsilon"], receipt["delta"]):
         # labels: the receipt names the threshold's noise without its sensitivity; the winner of a search: the pair is of all its runs
@@ -249,7 +250,7 @@ def _entry(case: dict[str, Any], ledger: Ledger | None) -> Entry | None:
     return entry if case["times"] == 1 and not case.get("chain") else None
 
 
-def _mechanisms(case: dict[str, Any], parts: list[Part]) -> tuple[Block, ...]:
+def _mechanisms(case: dict[str, Any], parts: list[Charge]) -> tuple[Block, ...]:
     if parts:
         return mechanisms(parts)
     if case["pair"] is None:
@@ -261,7 +262,7 @@ def _mechanisms(case: dict[str, Any], parts: list[Part]) -> tuple[Block, ...]:
     )
 
 
-def _promise(case: dict[str, Any], parts: list[Part], extra: float) -> Promise | None:
+def _promise(case: dict[str, Any], parts: list[Charge], extra: float) -> Promise | None:
     if case["pair"] is None:
         return None
     curve = None
@@ -290,7 +291,7 @@ def _promised(case: dict[str, Any], promise: Promise | None) -> tuple[Block, ...
     return (Text(f"{case['seen'][0].upper()}{case['seen'][1:]}: {promise.numbers}."), Text(alone), Text(promise.sources))
 
 
-def _lines(case: dict[str, Any], parts: list[Part], extra: float) -> tuple[str, str]:
+def _lines(case: dict[str, Any], parts: list[Charge], extra: float) -> tuple[str, str]:
     """Python that recomputes the claim, and what it prints, in words."""
     if not parts or case["pair"] is None:
         return "", ""
@@ -314,7 +315,7 @@ def _lines(case: dict[str, Any], parts: list[Part], extra: float) -> tuple[str, 
 
 def _remains(case: dict[str, Any], ledger: Ledger | None) -> tuple[Block, ...]:
     if ledger is not None:
-        return remaining(ledger._report())
+        return remaining(ledger.view().account)
     if case["receipt"]["ledger"] is None:
         return (Text("No ledger was charged, so no budget says what remains."),)
     return (Text(f"The ledger knows: {_charged(case['receipt'])}. Its own statement says what remains; or give it here as ledger=."),)

@@ -5,34 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from hush.numerics.figure import rounded_up
+from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, down, percent_up, rounded_up, up
 from hush.privacy.curve import Curve, error_sum
 from hush.privacy.gaussian import pdp_from_dp
 
-__all__ = ["Promise", "left_out_lines", "percent"]
+__all__ = ["Promise", "left_out_lines"]
 
 #: The odds may move by e^epsilon times this much, at the price of a slightly larger exception: see `Promise.exception`.
 _SLACK = 1.1
 #: Beyond this the odds are no bound worth a sentence.
 _LARGEST = 100.0
-
-
-def percent(share: float) -> str:
-    """A probability of at most this, in per cent, rounded up: one decimal, and more where it is near 100.
-
-    >>> percent(0.6225), percent(0.99995), percent(1.0)
-    ('62.3 %', '99.995 %', '100 %')
-    """
-    least, digits = Decimal(repr(min(float(share), 1.0))) * 100, 1
-    while digits < 12:
-        made = least.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING)
-        if made < 100 or least >= 100:
-            return f"{made.normalize():f} %"
-        digits += 1
-    return "100 %"
 
 
 @dataclass(frozen=True)
@@ -51,7 +35,7 @@ class Promise:
     @property
     def factor(self) -> float:
         """How far the odds can move: e^epsilon where delta = 0, else 1.1 e^epsilon, outside the exception."""
-        return math.exp(min(self.epsilon, 700.0)) * (1.0 + 1e-15) * (1.0 if self.delta == 0.0 else _SLACK)
+        return up(math.exp(min(self.epsilon, 700.0)), FEW_ROUNDINGS) * (1.0 if self.delta == 0.0 else _SLACK)
 
     @property
     def exception(self) -> float:
@@ -63,7 +47,7 @@ class Promise:
         if self.delta == 0.0:
             return 0.0
         larger = self.epsilon + math.log(_SLACK)
-        return min(pdp_from_dp(self.epsilon, self.delta, larger * (1.0 - 1e-15))[1] * (1.0 + 1e-12), 1.0)
+        return min(up(pdp_from_dp(self.epsilon, self.delta, down(larger, FEW_ROUNDINGS))[1], CLOSED_FORM), 1.0)
 
     @property
     def chance(self) -> float:
@@ -75,12 +59,12 @@ class Promise:
         if self.curve is None:
             return self.chance_of_pair
         known = 1.0 - 0.5 * self.curve.least_error_sum + 0.5 * self.extra
-        return min(known * (1.0 + 1e-15), self.chance_of_pair)
+        return min(up(known, FEW_ROUNDINGS), self.chance_of_pair)
 
     @property
     def chance_of_pair(self) -> float:
         """That chance as epsilon and delta alone bound it, whatever the noise."""
-        return min((1.0 - 0.5 * error_sum(self.epsilon, self.delta)) * (1.0 + 1e-15), 1.0)
+        return min(up(1.0 - 0.5 * error_sum(self.epsilon, self.delta), FEW_ROUNDINGS), 1.0)
 
     def words(self, seen: str) -> list[str]:
         """The promise in sentences; `seen` says what an attacker sees, such as "all of these answers"."""
@@ -95,7 +79,7 @@ class Promise:
             sentences.append(f"{text}{but}.")
         else:
             sentences.append("An epsilon this large bounds nothing that matters: treat the answers as if they had no noise.")
-        sentences.append(f"The chance of telling {question[1]} goes from 50 % to at most {percent(self.chance)}.")
+        sentences.append(f"The chance of telling {question[1]} goes from 50 % to at most {percent_up(self.chance)}.")
         return sentences
 
     def note(self, point: str) -> str:
@@ -109,8 +93,8 @@ class Promise:
                     "The odds above hold for each single outcome: that takes a factor 1.1 times e^epsilon, and a larger "
                     "probability than delta."
                 )
-        if percent(self.chance) != percent(self.chance_of_pair):
-            alone = percent(self.chance_of_pair)
+        if percent_up(self.chance) != percent_up(self.chance_of_pair):
+            alone = percent_up(self.chance_of_pair)
             reasons.append(f"The chance above is that of the noise really used: epsilon and delta alone would give {alone}.")
         return " ".join(["You may read other numbers of the same answers, and all are true.", *reasons]) if reasons else ""
 

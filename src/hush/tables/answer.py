@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
-from hush.numerics.figure import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.statement.wording import left_out_lines
 from hush.tables.arrow import arrow
 from hush.tables.chart import LEGEND, bars, fact_lines, text_table

@@ -25,14 +25,14 @@ from scipy.fft import irfft, rfft
 
 from hush.mechanism import Mechanism
 from hush.noise.contract import Law
+from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.sampling.exact import law_of
 
 __all__ = ["MOST_LEVEL", "Term", "half_widths"]
 
 Array = NDArray[np.float64]
 #: The largest level that half widths are found for: Fourier transforms in float64 tell probabilities to about 1e-13.
-MOST_LEVEL = 1.0 - 1e-9
-_ROUND_OFF = 1e-13  # of the probabilities that transforms give
+MOST_LEVEL = 0.999_999_999
 FEW = 3
 _OUTSIDE = 0.002  # of 1 - level: what may lie beyond the grid, counted as outside the interval
 _STEPS = 400  # grid steps in the half width of the widest term
@@ -107,7 +107,7 @@ def _half_widths(sums: tuple[tuple[Term, ...], ...], level: float) -> tuple[floa
         for terms, mass in zip(chosen, masses, strict=True):
             count = sum(term.times for term in terms)
             rounding = 0.5 * step * count if count <= FEW else step
-            widths.append((_least_steps(mass, missed - 2.0 * outside - _ROUND_OFF)) * step + rounding)
+            widths.append((_least_steps(mass, missed - 2.0 * outside - SUM_OF_POSITIVE_TERMS.share)) * step + rounding)
     return tuple(widths)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hush.mechanism import Mechanism
+from hush.numerics.rounding import SPECIAL_FUNCTION, up
 from hush.tables.estimate import Array, Ends, Released, numbers
 from hush.tables.noise_sum import Term, half_widths
 
@@ -65,7 +66,7 @@ class Quantiles:
         """
         made, bins = mechanisms[self.names[0]], len(self.names)  # the bins of a histogram have one law
         terms = [[Term.of(made, 1.0 - self.q, k + 1), Term.of(made, self.q, bins - k - 1)] for k in range(bins)]
-        return half_widths(terms, level) * (1.0 + 1e-9) + 1e-9
+        return up(half_widths(terms, level), SPECIAL_FUNCTION) + SPECIAL_FUNCTION.share
 
     def excess(self, counts: Array) -> Array:
         """F(k) - q N in each bin k: linear in the counts, so its noise is known; negative below the quantile only,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import hush
+from hush.ledger import unaccounted
 from hush.show.explorer.finding import best
 from hush.show.explorer.stop import State
 from hush.show.explorer.wording import power, up
@@ -40,7 +41,8 @@ def drawn(state: State) -> dict[str, Any]:
     step = math.ldexp(state.sensitivity, -halvings)
     mechanism = hush.Mechanism(chosen.noise, state.bound, step, coordinates=len(WARDS))
     placed = mechanism.on_lattice(list(WARDS.values()))
-    made = np.asarray(mechanism.value_of(mechanism.noisy(placed)))
+    noisy = unaccounted([mechanism.charge]).noise(mechanism, placed)  # the wards are made up, and public
+    made = np.asarray(mechanism.value_of(noisy))
     moved = float(np.abs(np.asarray(mechanism.value_of(placed)) - list(WARDS.values())).max())
     bar = chosen.error95 + moved + 0.5 * step + (0.0 if step.is_integer() else 0.5)
     rows = [{"ward": ward, "true": true, "noisy": round(float(noisy))} for (ward, true), noisy in zip(WARDS.items(), made, strict=True)]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 import hush
 from hush.errors import Unsupported
-from hush.noise.catalogue import in_words
+from hush.noise.catalogue import in_words, ranked
+from hush.noise.family import Family
 from hush.show.explorer import shelf
 from hush.show.explorer.stop import State
 from hush.show.explorer.wording import privacy
@@ -85,7 +86,7 @@ class Finding:
 
 def findings(state: State) -> list[Finding | Absence]:
     """Every family in the order of its rank, each analysed now; one that does not meet the budget is absent, whatever the shelf says."""
-    made = _analysed(state.epsilon, state.delta, state.sensitivity, state.groups, state.releases)
+    made = _analysed(state.epsilon, state.delta, state.sensitivity, state.groups, state.releases, ranked(lattice=False))
     return sorted(made, key=lambda found: isinstance(found, Absence))
 
 
@@ -98,7 +99,10 @@ def best(state: State) -> Finding:
 
 
 @lru_cache(maxsize=64)
-def _analysed(epsilon: float, delta: float, sensitivity: float, groups: int, releases: int) -> tuple[Finding | Absence, ...]:
+def _analysed(
+    epsilon: float, delta: float, sensitivity: float, groups: int, releases: int, known: tuple[Family, ...]
+) -> tuple[Finding | Absence, ...]:
+    """`known` are the families of the moment: what was kept for others is not shown."""
     bound = hush.Sensitivity(linf=sensitivity, l0=groups)
 
     def analysed(family: str, unit: hush.Law | str) -> Finding | Absence:

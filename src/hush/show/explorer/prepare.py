@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import hush
-from hush.noise.catalogue import from_plain_values, plain_values
+from hush.noise.catalogue import family, from_plain_values, plain_values
 from hush.noise.contract import Law
-from hush.show.explorer.shelf import catalogue, rebuilt, steps_and_cells
-from hush.show.explorer.stop import COUNTS, NAMES, STOPS
+from hush.show.explorer.shelf import catalogue, rebuilt
+from hush.show.explorer.stop import COUNTS, STOPS, names
 
 __all__ = ["calibrated", "main", "packed", "shelved"]
 
@@ -72,17 +72,18 @@ def shelved(noise: Law, name: str, epsilon: float, delta: float, count: int) -> 
         made = rebuilt(name, epsilon, values)
         return bool(hush.delta(made, epsilon, hush.Sensitivity(linf=1.0, l0=count)) <= delta)
 
-    if isinstance(noise, hush.Stepped):
-        values: list[float] = [*steps_and_cells(noise)]
+    kind = family(name)
+    if kind.short is not None:
+        values = kind.short.numbers(noise)
         if rebuilt(name, epsilon, values) != noise:
-            raise hush.NotCertified(f"step noise at epsilon = {epsilon:g}, delta = {delta:g} is not a cut staircase; shelve it whole.")
+            raise hush.NotCertified(f"{name} noise at epsilon = {epsilon:g}, delta = {delta:g} is not what its few numbers give.")
         return values
     for rise in _RISES:
-        parameters = plain_values(noise.scaled(1.0 + rise))
-        values = [float(f"{value:.{_DIGITS}g}") for key, value in parameters.items() if key != "family"]
+        larger = noise.scaled(1.0 + rise)
+        values = [float(f"{getattr(larger, key):.{_DIGITS}g}") for key in kind.parameters]
         if meets(values):
             return values
-    return [value for key, value in plain_values(noise).items() if key != "family"]
+    return [getattr(noise, key) for key in kind.parameters]
 
 
 def packed(rows: dict[tuple[float, float, int], dict[str, Any]]) -> dict[str, Any]:
@@ -97,9 +98,9 @@ def packed(rows: dict[tuple[float, float, int], dict[str, Any]]) -> dict[str, An
         for name, found in rows[stop]["ranking"]:
             if isinstance(found, str):
                 reasons += [found] if found not in reasons else []
-                absent.append([NAMES.index(name), reasons.index(found)])
+                absent.append([names().index(name), reasons.index(found)])
             else:
-                ranked.append([NAMES.index(name), *shelved(from_plain_values(found), name, *stop)])
+                ranked.append([names().index(name), *shelved(from_plain_values(found), name, *stop)])
         stops.append([ranked, absent, rows[stop]["limit"]])
     axes = {"epsilon": STOPS["epsilon"], "delta": STOPS["delta"], "count": COUNTS}
     return {"catalogue": catalogue(), **axes, "reasons": reasons, "stops": stops}

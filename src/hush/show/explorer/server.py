@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from hush.errors import HushError, InvalidParameter, whole
 from hush.show.explorer.answer import answer
 from hush.show.explorer.example import drawn
-from hush.show.explorer.stop import NAMES, START, STOPS, State
+from hush.show.explorer.stop import START, STOPS, State, names
 from hush.show.explorer.wording import chance, power
 
 __all__ = ["Server", "page"]
@@ -56,7 +56,7 @@ def page() -> str:
         "labels": {name: [power(stop) for stop in stops] for name, stops in STOPS.items()},
         "spoken": {"delta": [chance(stop) for stop in STOPS["delta"]]},
         "start": START.query,
-        "families": list(NAMES),
+        "families": list(names()),
     }
     return _file("page.html").replace("{{facts}}", html.escape(json.dumps(facts)))
 

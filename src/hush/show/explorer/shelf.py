@@ -1,75 +1,105 @@
 """Noises calibrated ahead, one set for every stop of the sliders: read from the package, rebuilt, scaled to a sensitivity.
 
-The shelf saves the search, never the proof: a noise from it is analysed again by hush before anything is said about it.
+The shelf saves the search, never the proof: a noise from it is analysed again by hush before anything is said about it. A family or a
+stop that the shelf does not hold is calibrated when it is asked for.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
+import hush
 from hush.errors import HushError
 from hush.noise.catalogue import family
 from hush.noise.contract import Law
-from hush.noise.stepped import Stepped
+from hush.noise.family import Family
 from hush.numerics.bracket import Bracket
-from hush.show.explorer.stop import COUNTS, NAMES, STOPS
+from hush.show.explorer.stop import names
 
-__all__ = ["catalogue", "limit", "rebuilt", "row", "steps_and_cells"]
-
-#: How finely a calibrated step noise cuts the sensitivity (hush.calibration.tied); the packer checks that it is rebuilt bit for bit.
-_CELLS = 64
+__all__ = ["catalogue", "limit", "rebuilt", "row"]
 
 
 def catalogue() -> list[list[Any]]:
-    """What the shelf was made for: every ranked family and its parameters."""
-    return [[name, list(family(name).parameters)] for name in NAMES]
+    """Every ranked family and its parameters: what a shelf is made for."""
+    return [[name, list(family(name).parameters)] for name in names()]
 
 
 @cache
 def _document() -> dict[str, Any]:
     document: dict[str, Any] = json.loads(files("hush.show.explorer").joinpath("shelf.json").read_text())
-    made_for = [document["catalogue"], document["epsilon"], document["delta"], document["count"]]
-    if made_for != [catalogue(), list(STOPS["epsilon"]), list(STOPS["delta"]), list(COUNTS)]:
-        raise HushError("the explorer's noises were made for other families or stops; run python -m hush.show.explorer.prepare.")
     return document
 
 
 def _entry(epsilon: float, delta: float, count: int) -> Any:
+    """What the shelf holds for a stop: ranked noises, absent families, the limit; None where it was made for other stops."""
     document = _document()
-    place = document["epsilon"].index(epsilon) * len(document["delta"]) + document["delta"].index(delta)
-    return document["stops"][place * len(document["count"]) + document["count"].index(count)]
+    axes = (document["epsilon"], document["delta"], document["count"])
+    stop = (epsilon, delta, count)
+    if any(value not in axis for value, axis in zip(stop, axes, strict=True)):
+        return None
+    first, second, third = (axis.index(value) for value, axis in zip(stop, axes, strict=True))
+    return document["stops"][(first * len(axes[1]) + second) * len(axes[2]) + third]
 
 
 def row(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]:
     """Every family in the order of its rank, with its noise for sensitivity 1; then the absent ones, with the reason why."""
-    ranked, absent, _ = _entry(epsilon, delta, count)
-    found: list[tuple[str, Law | str]] = [(NAMES[number], rebuilt(NAMES[number], epsilon, values)) for number, *values in ranked]
-    return found + [(NAMES[number], _document()["reasons"][reason]) for number, reason in absent]
+    shelved = _shelved(epsilon, delta, count)
+    ranked = [(name, noise) for name, noise in shelved if isinstance(noise, Law)]
+    absent = [(name, reason) for name, reason in shelved if isinstance(reason, str)]
+    for name in names():
+        if name in dict(shelved):
+            continue
+        noise = _calibrated(family(name), epsilon, delta, count)
+        if isinstance(noise, str):
+            absent.append((name, noise))
+        else:
+            ranked.insert(_place(noise, [other for _, other in ranked]), (name, noise))
+    return [*ranked, *absent]
+
+
+def _place(noise: Law, ranked: Sequence[Law]) -> int:
+    """Where a noise belongs among ranked ones: it leads only if it is better by more than 0.01 %, as in `hush.calibrate`."""
+    handicap = [1.0 + 1e-4, *[1.0] * len(ranked)]
+    worse = (place for place, other in enumerate(ranked) if noise.variance * handicap[place] < other.variance)
+    return next(worse, len(ranked))
+
+
+def _shelved(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]:
+    """The families of today's catalogue that the shelf holds for this stop."""
+    entry = _entry(epsilon, delta, count)
+    if entry is None:
+        return []
+    known, today = _document()["catalogue"], catalogue()
+    ranked = [(known[number], values) for number, *values in entry[0]]
+    found: list[tuple[str, Law | str]] = [(kind[0], rebuilt(kind[0], epsilon, values)) for kind, values in ranked if kind in today]
+    absent = [(known[number], _document()["reasons"][reason]) for number, reason in entry[1]]
+    return found + [(kind[0], reason) for kind, reason in absent if kind in today]
+
+
+@lru_cache(maxsize=256)
+def _calibrated(kind: Family, epsilon: float, delta: float, count: int) -> Law | str:
+    """A family's least noise for sensitivity 1, calibrated now, or why there is none."""
+    try:
+        plan = hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=count), family=kind.name)
+    except HushError as failure:
+        return str(failure).rstrip(".")
+    return plan.noise
 
 
 def limit(epsilon: float, delta: float, count: int) -> Bracket | None:
     """The least variance of any additive noise for sensitivity 1, where it is known."""
-    ends = _entry(epsilon, delta, count)[2]
-    return None if ends is None else Bracket(*ends)
+    entry = _entry(epsilon, delta, count)
+    if entry is None:
+        return None if count > 1 else hush.limit(epsilon, delta)
+    return None if entry[2] is None else Bracket(*entry[2])
 
 
 def rebuilt(name: str, epsilon: float, values: Sequence[float]) -> Law:
-    """A noise from its shelved numbers: its parameters, or for step noise how many cells are on the first step and how many in all."""
-    if name != "stepped":
-        return family(name).type(*values)
-    first, kept = (int(value) for value in values)
-    index = np.arange(kept)
-    level = np.floor(index / _CELLS) + ((index % _CELLS) >= first)
-    return Stepped(1.0 / _CELLS, tuple(np.exp(-epsilon * level)))
-
-
-def steps_and_cells(noise: Stepped) -> tuple[int, int]:
-    """The two whole numbers that `rebuilt` makes a calibrated step noise from."""
-    heights = np.asarray(noise.heights)
-    return int(np.count_nonzero(heights[:_CELLS] == 1.0)), heights.size
+    """A noise from its shelved numbers: its parameters, or the few numbers that its family has for them."""
+    kind = family(name)
+    noise: Law = kind.type(*values) if kind.short is None else kind.short.noise(epsilon, list(values))
+    return noise

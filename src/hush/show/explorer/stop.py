@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from hush.errors import InvalidParameter, one_of, reject
-from hush.noise.catalogue import FAMILIES
+from hush.noise.catalogue import ranked
 from hush.sensitivity import Sensitivity
 
-__all__ = ["COUNTS", "NAMES", "START", "STOPS", "State"]
+__all__ = ["COUNTS", "START", "STOPS", "State", "names"]
 
 #: Every slider's stops. Noise scales with the sensitivity; budgets and counts are what the table of calibrated noises runs over.
 STOPS: dict[str, tuple[float, ...]] = {
@@ -23,8 +23,11 @@ STOPS: dict[str, tuple[float, ...]] = {
 }
 #: How many one-dimensional releases the groups and the releases come to.
 COUNTS = tuple(sorted({int(groups * releases) for groups in STOPS["groups"] for releases in STOPS["releases"]}))
-#: The families that a calibration ranks, in the catalogue's order.
-NAMES = tuple(row.name for row in FAMILIES if row.name != "discrete")
+
+
+def names() -> tuple[str, ...]:
+    """The families that a calibration ranks, in the catalogue's order."""
+    return tuple(row.name for row in ranked(lattice=False))
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,10 @@ def _at_stop(name: str, text: str) -> float:
 
 
 def _shown(text: str) -> tuple[str, ...]:
-    names: Sequence[str] = [name for name in text.split(",") if name]
-    for name in names:
-        one_of("show", name, NAMES)
-    return tuple(name for name in NAMES if name in names)
+    wanted: Sequence[str] = [name for name in text.split(",") if name]
+    for name in wanted:
+        one_of("show", name, names())
+    return tuple(name for name in names() if name in wanted)
 
 
 #: Where the sliders stand when a page is opened without a link.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import Decimal
 
-from hush.statement.wording import percent
+from hush.numerics.rounding import decimal_down, decimal_nearest, decimal_up, percent_up
 
 __all__ = ["bound", "chance", "down", "figure", "more", "per_cent", "power", "privacy", "up"]
 
@@ -19,7 +19,7 @@ def figure(value: float) -> str:
     >>> figure(1.3849), figure(24.13), figure(1234567.0), figure(0.001234)
     ('1.38', '24.1', '1,230,000', '0.00123')
     """
-    return _digits(value, 3, ROUND_HALF_EVEN)
+    return _digits(decimal_nearest(value, 3), 3)
 
 
 def up(value: float) -> str:
@@ -28,7 +28,7 @@ def up(value: float) -> str:
     >>> up(2.7101), up(2.71), up(999.5), up(0.0)
     ('2.72', '2.71', '1,000', '0')
     """
-    return _digits(value, 3, ROUND_CEILING)
+    return _digits(decimal_up(value, 3), 3)
 
 
 def down(value: float) -> str:
@@ -37,12 +37,11 @@ def down(value: float) -> str:
     >>> down(2.7199), down(2.71), down(9999.0)
     ('2.71', '2.71', '9,990')
     """
-    return _digits(value, 3, ROUND_FLOOR)
+    return _digits(decimal_down(value, 3), 3)
 
 
-def _digits(value: float, digits: int, way: str) -> str:
-    """So many digits of a number's shortest decimals, rounded this way."""
-    made = Context(prec=digits, rounding=way).create_decimal(Decimal(repr(float(value))))
+def _digits(made: Decimal, digits: int) -> str:
+    """A decimal of so many digits without an exponent."""
     return f"{made:,.{max(0, digits - 1 - made.adjusted())}f}" if made else "0"
 
 
@@ -62,7 +61,7 @@ def bound(share: float) -> str:
     >>> [bound(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.6180001, 0.5, 0.99987)]
     ['61.9 %', '50 %', '99.99 %']
     """
-    return percent(share).replace(" %", _PER_CENT)
+    return percent_up(share).replace(" %", _PER_CENT)
 
 
 def chance(delta: float) -> str:
@@ -80,7 +79,7 @@ def per_cent(share: float) -> str:
     >>> [per_cent(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.2713, 0.00302, 13.4)]
     ['28 %', '0.31 %', '1,400 %']
     """
-    text = _digits(100.0 * share, 2, ROUND_CEILING)
+    text = _digits(decimal_up(100.0 * share, 2), 2)
     return (text.rstrip("0").rstrip(".") if "." in text else text) + _PER_CENT
 
 

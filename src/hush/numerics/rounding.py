@@ -1,0 +1,216 @@
+"""Rounding to the safe side: the one home of every factor that turns a computed number into a bound.
+
+A `Claim` says by which share a computed number may be off, and why that share is enough. `up` and `down` move a number
+that is not negative by a claim, at the price of one multiplication. `next_up` and `next_down` move any number to the
+neighbouring float: enough after one operation that is rounded correctly. Fractions become floats, and floats become
+decimal text, on the side that the caller names.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BETA_INVERSE",
+    "BETWEEN_COARSE_POINTS",
+    "BETWEEN_FINE_POINTS",
+    "CLOSED_FORM",
+    "ELEMENTARY",
+    "FEW_ROUNDINGS",
+    "FOREIGN",
+    "GAUSSIAN_AMOUNT",
+    "NEAR_ENOUGH",
+    "NORMAL_TAILS",
+    "PURE_EPSILON",
+    "SEARCH_AIM",
+    "SPECIAL_FUNCTION",
+    "SUM_OF_POSITIVE_TERMS",
+    "TWO_ROUNDINGS",
+    "ULP",
+    "UNIT",
+    "Claim",
+    "decimal_down",
+    "decimal_nearest",
+    "decimal_up",
+    "down",
+    "next_down",
+    "next_up",
+    "percent_up",
+    "round_down",
+    "round_up",
+    "rounded_down",
+    "rounded_up",
+    "up",
+]
+
+Array = NDArray[np.float64]
+
+#: The distance from 1 to the next float.
+ULP = 2.0**-52
+#: Just above `ULP`: a bound on the error of one operation that stays a bound when it is itself multiplied and rounded.
+UNIT = 2.3e-16
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The truth is within `share` of the computed number, relative to it, and `reason` says why."""
+
+    share: float
+    reason: str
+    #: The factors that `up` and `down` multiply by.
+    above: float = field(init=False, repr=False)
+    below: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "above", 1.0 + self.share)
+        object.__setattr__(self, "below", 1.0 - self.share)
+
+
+# -- the claims, from the smallest to the largest -------------------------------------------------------------------
+
+TWO_ROUNDINGS = Claim(4e-16, "two operations rounded correctly, 2^-53 each, and the multiplication by the factor")
+FEW_ROUNDINGS = Claim(1e-15, "at most seven roundings on positive numbers, 2^-53 each, and the factor's own")
+GAUSSIAN_AMOUNT = Claim(2e-15, "roots, logarithms and inverse error functions, each within a few 2^-53")
+ELEMENTARY = Claim(1e-14, "exponentials and logarithms, 2^-52 each, that amplify errors at most tenfold")
+NORMAL_TAILS = Claim(2e-14, "two normal tails with exponents in twofold precision, each within 1e-14 of the truth")
+SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum by halves of at most 2^24 positive terms, each within 5e-14")
+CLOSED_FORM = Claim(1e-12, "a closed form or a sum of positive terms in at most a thousand roundings, about 1e-13")
+PURE_EPSILON = Claim(1e-11, "the largest relative error that any family states")
+BETA_INVERSE = Claim(1e-11, "the inverse of the incomplete beta function, which keeps about 1e-13")
+SPECIAL_FUNCTION = Claim(1e-9, "a tail or a quantile of any law here; the least exact one is within 1e-11")
+FOREIGN = Claim(1e-9, "the round-off of another library's privacy loss distribution, which states none")
+NEAR_ENOUGH = Claim(1e-9, "no bound: equal for the purpose of a choice that is safe either way")
+SEARCH_AIM = Claim(1e-8, "no bound: a search aims this far to the safe side, so that its first check succeeds")
+BETWEEN_FINE_POINTS = Claim(1e-5, "a characteristic function at 201 points; 40,001 points show 2e-6 more")
+BETWEEN_COARSE_POINTS = Claim(1e-4, "a smooth variance at 201 points of a range: four squared steps")
+
+
+# -- floats ---------------------------------------------------------------------------------------------------------
+
+
+@overload
+def up(x: float, claim: Claim) -> float: ...
+@overload
+def up(x: Array, claim: Claim) -> Array: ...
+def up(x: Any, claim: Claim) -> Any:
+    """x raised by a claim, for x >= 0: the truth is not above it.
+
+    >>> up(3.0, CLOSED_FORM)
+    3.0000000000030003
+    """
+    return x * claim.above
+
+
+@overload
+def down(x: float, claim: Claim) -> float: ...
+@overload
+def down(x: Array, claim: Claim) -> Array: ...
+def down(x: Any, claim: Claim) -> Any:
+    """x lowered by a claim, for x >= 0: the truth is not below it.
+
+    >>> down(3.0, CLOSED_FORM)
+    2.999999999997
+    """
+    return x * claim.below
+
+
+@overload
+def next_up(x: float) -> float: ...
+@overload
+def next_up(x: Array) -> Array: ...
+def next_up(x: Any) -> Any:
+    """The next float above x, of either sign; infinity stays.
+
+    >>> next_up(1.0) - 1.0 == ULP, next_up(0.0)
+    (True, 5e-324)
+    """
+    return math.nextafter(x, math.inf) if type(x) is float else np.nextafter(x, np.inf)
+
+
+@overload
+def next_down(x: float) -> float: ...
+@overload
+def next_down(x: Array) -> Array: ...
+def next_down(x: Any) -> Any:
+    """The next float below x, of either sign; minus infinity stays."""
+    return math.nextafter(x, -math.inf) if type(x) is float else np.nextafter(x, -np.inf)
+
+
+# -- fractions ------------------------------------------------------------------------------------------------------
+
+
+def round_up(value: Fraction) -> float:
+    """The least float that is not below.
+
+    >>> round_up(Fraction(1, 10)), Fraction(round_up(Fraction(1, 3))) > Fraction(1, 3)
+    (0.1, True)
+    """
+    near = float(value)
+    return near if Fraction(near) >= value else next_up(near)
+
+
+def round_down(value: Fraction) -> float:
+    """The greatest float that is not above, and 0 for what is below 0: for an amount that is left."""
+    return -round_up(-value) if value > 0 else 0.0
+
+
+# -- decimal text ---------------------------------------------------------------------------------------------------
+
+
+def _decimal(value: float, digits: int, way: str) -> Decimal:
+    """A float's shortest decimals are what somebody wrote. They are kept where they are short enough."""
+    return Context(prec=digits, rounding=way).create_decimal(Decimal(repr(float(value))))
+
+
+def decimal_up(value: float, digits: int) -> Decimal:
+    """The shortest decimals of a number, rounded up to so many digits."""
+    return _decimal(value, digits, ROUND_CEILING)
+
+
+def decimal_down(value: float, digits: int) -> Decimal:
+    """The shortest decimals of a number, rounded down to so many digits."""
+    return _decimal(value, digits, ROUND_FLOOR)
+
+
+def decimal_nearest(value: float, digits: int) -> Decimal:
+    """The shortest decimals of a number, rounded to so many digits: an estimate, never a bound."""
+    return _decimal(value, digits, ROUND_HALF_EVEN)
+
+
+def rounded_up(value: float, digits: int = 6) -> str:
+    """A number to so many digits, never below it: for an epsilon, a delta, a scale, an error.
+
+    >>> rounded_up(0.1), rounded_up(1.0000001), rounded_up(0.35009612), rounded_up(2e-7, 3)
+    ('0.1', '1.00001', '0.350097', '2e-07')
+    """
+    return f"{float(decimal_up(value, digits)):.{digits}g}" if math.isfinite(value) else "infinite"
+
+
+def rounded_down(value: float, digits: int = 6) -> str:
+    """The same, never above the number: for a budget that is left, a rate of errors that is certain.
+
+    >>> rounded_down(0.1), rounded_down(1.9999999)
+    ('0.1', '1.99999')
+    """
+    return f"{float(decimal_down(value, digits)):.{digits}g}" if math.isfinite(value) else "infinite"
+
+
+def percent_up(share: float) -> str:
+    """A probability of at most this, in per cent, rounded up: one decimal, and more where it is near 100.
+
+    >>> percent_up(0.6225), percent_up(0.99995), percent_up(1.0)
+    ('62.3 %', '99.995 %', '100 %')
+    """
+    least = Decimal(repr(min(float(share), 1.0))) * 100
+    for digits in range(1, 12):
+        made = least.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING)
+        if made < 100 or least >= 100:
+            return f"{made.normalize():f} %"
+    return "100 %"

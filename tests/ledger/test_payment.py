@@ -1,0 +1,138 @@
+"""Noise on data is drawn by a payment, and each release once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hush
+from hush import Charge, Ledger, Mechanism, NotPaid, Sensitivity
+from hush.ledger import pay
+from hush.sampling.entropy import DeterministicTestEntropy
+
+STEPS = np.zeros(4, dtype=np.int64)
+ONE_OF_FOUR = Sensitivity(linf=1.0, l0=1)
+
+
+def made(scale: float = 20.0) -> Mechanism:
+    return Mechanism(hush.Laplace(scale), ONE_OF_FOUR, 1.0, integers=True, coordinates=4)
+
+
+def test_a_payment_draws_what_was_charged_and_no_more() -> None:
+    mechanism = made()
+    payment = Ledger(None, epsilon=1.0, delta=0.0).spend(mechanism.charge, label="counts")
+    assert payment.number == 1 and payment.receipt == {"ledger": "a ledger in memory", "number": 1, "label": "counts"}
+    assert payment.noise(mechanism, STEPS).shape == (4,)
+    with pytest.raises(NotPaid, match="drawn already"):
+        payment.noise(mechanism, STEPS)
+    with pytest.raises(NotPaid, match="not paid for"):
+        payment.noise(made(19.0), STEPS)
+
+
+def test_n_releases_are_n_draws() -> None:
+    mechanism = made(100.0)
+    payment = Ledger(None, epsilon=1.0, delta=0.0).spend(mechanism.charge.repeated(3))
+    for _ in range(3):
+        payment.noise(mechanism, STEPS)
+    with pytest.raises(NotPaid):
+        payment.open(mechanism)
+
+
+def test_an_open_payment_hands_out_draws_over_time() -> None:
+    mechanism = made()
+    payment = hush.unaccounted(mechanism.charge)
+    draws = payment.open(mechanism)
+    assert not (draws.add(STEPS) == draws.add(STEPS)).all()  # 4 equal draws of this noise have a chance below 1e-6
+    with pytest.raises(NotPaid):
+        payment.open(mechanism)
+
+
+def test_columns_of_one_table_are_parts_of_one_charge() -> None:
+    """Two columns of the vector that was charged, each with its own bound: both are drawn, neither twice."""
+    whole = Charge(hush.Laplace(20.0), Sensitivity(linf=1.0, l0=2))
+    columns = {
+        name: Mechanism(hush.Laplace(20.0 * s), Sensitivity(linf=s, l0=1), 1.0, part_of=whole) for name, s in (("n", 1.0), ("s", 5.0))
+    }
+    payment = hush.unaccounted(whole)
+    for name, mechanism in columns.items():
+        payment.noise(mechanism, STEPS, part=name)
+        with pytest.raises(NotPaid):
+            payment.noise(mechanism, STEPS, part=name)
+
+
+def test_without_a_ledger_the_payment_says_so() -> None:
+    payment = pay(None, [made().charge])
+    assert payment.entry is None and payment.number is None and payment.receipt is None
+    assert "no ledger was charged" in repr(payment)
+    with pytest.raises(hush.InvalidParameter, match="ledger must be a Ledger"):
+        pay("budget.ledger", [made().charge])  # type: ignore[arg-type]
+
+
+def test_a_refused_charge_gives_no_payment_and_ties_the_ledger_to_nothing() -> None:
+    ledger = Ledger(None, epsilon=0.01, delta=0.0)
+    with pytest.raises(hush.BudgetExceeded):
+        pay(ledger, [made().charge], source="visits")
+    assert ledger.entries == () and ledger.source is None
+    pay(ledger, [made(1e4).charge], source="visits")
+    assert ledger.source == "visits"
+
+
+def test_randomness_that_can_be_repeated_draws_nothing() -> None:
+    mechanism = made()
+    payment = hush.unaccounted(mechanism.charge)
+    with pytest.raises(hush.Unsupported, match="secure entropy"):
+        payment.noise(mechanism, STEPS, entropy=DeterministicTestEntropy(1))
+    payment.noise(mechanism, STEPS)  # the refusal took nothing of it
+
+
+def test_a_mechanism_cannot_add_noise_by_itself() -> None:
+    assert not [name for name in dir(Mechanism) if "noisy" in name or name.startswith("draw_from")]
+
+
+def test_noise_without_a_payment_is_a_type_error(tmp_path: Path) -> None:
+    """mypy refuses to draw from a ledger entry, from None, and from a mechanism."""
+    code = (
+        "import numpy as np\nimport hush\n"
+        "mechanism = hush.Mechanism(hush.Laplace(2.0), hush.Sensitivity(linf=1.0, l0=1), 1.0)\n"
+        "steps = np.zeros(3, dtype=np.int64)\n"
+        "def add(payment: hush.Payment | None) -> None:\n"
+        "    payment.noise(mechanism, steps)\n"
+        "mechanism.noise(mechanism, steps)\n"
+        "hush.Ledger(None, epsilon=1.0, delta=0.0).noise(mechanism, steps)\n"
+    )
+    file = tmp_path / "draws.py"
+    file.write_text(code)
+    options = ["--config-file=", "--strict", "--ignore-missing-imports", "--follow-imports=silent", f"--cache-dir={tmp_path}"]
+    environment = {"PYTHONPATH": "", "MYPYPATH": str(Path(hush.__file__).parents[1])}
+    shown = subprocess.run([sys.executable, "-m", "mypy", *options, str(file)], capture_output=True, text=True, env=environment)
+    wrong = {int(line.split(":")[1]) for line in shown.stdout.splitlines() if "error" in line and line.startswith(str(file))}
+    assert wrong == {6, 7, 8}, shown.stdout
+
+
+# -- release ---------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plan", [hush.calibrate(1.0, 1e-6), Mechanism(hush.Laplace(2.0), 1.0, 1.0)])
+def test_a_vector_needs_a_sensitivity_that_speaks_of_vectors(plan: object) -> None:
+    book = Ledger(None, epsilon=2.0, delta=1e-5)
+    with pytest.raises(hush.InvalidParameter, match=r"dimension=100 where it may move all"):
+        hush.release(np.zeros(100), plan, ledger=book)  # type: ignore[arg-type]
+    assert book.entries == ()
+    hush.release(3.0, plan, ledger=book)  # type: ignore[arg-type]
+
+
+def test_a_vector_of_another_dimension_is_refused() -> None:
+    plan = hush.calibrate(1.0, 1e-6, Sensitivity(linf=1.0, dimension=3), family="gaussian")
+    with pytest.raises(hush.InvalidParameter, match="of 3 numbers, but 4 are released"):
+        hush.release(np.zeros(4), plan, ledger=None)
+    assert hush.release(np.zeros(3), plan, ledger=None).value.shape == (3,)
+
+
+def test_release_records_the_pair_it_was_calibrated_for() -> None:
+    book = Ledger(None, epsilon=2.0, delta=1e-5)
+    hush.release(7, hush.calibrate(1.0, 1e-6), ledger=book)
+    assert (book.entries[0].epsilon, book.entries[0].delta) == (1.0, 1e-6)

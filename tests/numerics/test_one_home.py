@@ -1,0 +1,95 @@
+"""Rounding has one home: outside numerics/ no literal factor near 1 and no `nextafter` stands in these files."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import hush
+
+SOURCE = Path(hush.__file__).parent
+
+#: Files, and folders with all that is in them, whose factors are named claims of numerics/rounding.py.
+KEPT = [
+    "audit",
+    "federated",
+    "learn/label.py",
+    "learn/rows.py",
+    "learn/scaling.py",
+    "learn/selection.py",
+    "learn/setting.py",
+    "learn/statistics.py",
+    "learn/zcdp.py",
+    "limit.py",
+    "limit_program.py",
+    "privacy/composition.py",
+    "privacy/curve.py",
+    "privacy/exchange.py",
+    "privacy/gaussian.py",
+    "privacy/law.py",
+    "privacy/loss.py",
+    "privacy/subsampling.py",
+    "privacy/threshold.py",
+    "privacy/tilted.py",
+    "show",
+    "statement/wording.py",
+    "tables/bins.py",
+    "tables/estimate.py",
+    "tables/left_out.py",
+    "tables/noise_sum.py",
+    "tables/quantiles.py",
+    "tables/spread.py",
+]
+_SMALL = 1e-3
+
+
+def _files() -> list[Path]:
+    paths = [SOURCE / name for name in KEPT]
+    return sorted(file for path in paths for file in ([path] if path.suffix == ".py" else path.rglob("*.py")))
+
+
+def _small(node: ast.expr) -> bool:
+    """Is this a tiny literal, or a product with one?"""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _small(node.left) or _small(node.right)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        return isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub)
+    return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0.0 < node.value < _SMALL
+
+
+def _one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == 1
+
+
+def factors(text: str) -> list[int]:
+    """The lines with 1 + tiny, 1 - tiny, or a use of nextafter."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) and _one(node.left) and _small(node.right):
+            found.append(node.lineno)
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if name == "nextafter":
+            found.append(node.lineno)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("path", _files(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_factors_are_named_claims(path):
+    lines = factors(path.read_text())
+    assert not lines, f"{path.relative_to(SOURCE)}, lines {lines}: write up(x, CLAIM), down(x, CLAIM), next_up(x) or next_down(x)"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("x * (1.0 + 1e-13)", 1),
+        ("UP = 1 - 4e-16 * (n + 16)", 1),
+        ("UP = 1.0 + 4.0 * 2.0**-52", 1),
+        ("np.nextafter(x, np.inf) + math.nextafter(y, 0.0)", 2),
+        ("1.0 + x, 1.0 - 0.5 * y, up(x, CLOSED_FORM), x - 1e-9, 2.0**-3", 0),
+    ],
+)
+def test_the_check_can_tell(text, count):
+    assert len(factors(text)) == count
