@@ -29,7 +29,9 @@ import numpy as np
 import hush
 from hush.learn import Lasso, LogisticRegression
 from hush.learn.budget import allot
+from hush.learn.paid import Paid
 from hush.learn.scaling import Span, moments_wish, private_scaling
+from hush.ledger import unaccounted
 from hush.papers.flipped_huber.learning_data import NAMES, LearningSet, learning_set
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
@@ -124,7 +126,7 @@ def _noisy_gradients(
         epsilon, delta, (moments_wish(len(low), SHARE), moments_wish(len(low), 1.0 - SHARE)), noise="gaussian", accounting="exact"
     )[0]
     columns = [*X.T, *([y] if data.target_bounds else [])]
-    scaling = private_scaling([np.ascontiguousarray(c) for c in columns], span, part, None).limited(3.0)
+    scaling = private_scaling([np.ascontiguousarray(c) for c in columns], span, part, Paid(unaccounted(part.charge))).limited(3.0)
     own, of_target = scaling[: X.shape[1]], scaling[X.shape[1] :]
 
     def scaled(rows: np.ndarray) -> np.ndarray:

@@ -111,7 +111,7 @@ def _federated() -> hush.Ledger:
     ledger.spend((PolyaDifference(0.5, 8.0, 1.0), 1.0), label="round 2")
     for noise, view in (("gaussian", "central"), ("stable", "local")):
         terms = federated.agree(4.0, 1.0, 3, 10, rounds=2, delta=1e-6 if noise == "gaussian" else 0.0, noise=noise)
-        ledger.spend(terms.parts(view), label=f"{noise}, {view}", extra_delta=terms.slip(rounds=1, view=view, epsilon=30.0))
+        terms.pay(ledger, view=view, label=f"{noise}, {view}")
     return ledger
 
 
