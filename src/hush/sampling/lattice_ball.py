@@ -35,7 +35,7 @@ class DiscreteTail:
     def __init__(self, noise: Law) -> None:
         self._noise = noise
         #: of log f as a polynomial: 1 makes the weights a geometric sequence, 2 their ratios
-        self._degree = descriptor(noise.noise).degree
+        self._degree = descriptor(noise.continuous).degree
         self._sums: dict[int, tuple[list[Ball], Ball]] = {}
 
     def __call__(self, k: int) -> Ball:
