@@ -1,7 +1,7 @@
 """A joint noise of two numbers that hush does not have: two classes with their descriptors, two lines to register them.
 
-Square noise on the whole numbers: P(k) = q^max(|k_1|, |k_2|) / Z with q = e^(-1/scale) and Z = 1 + 8 q/(1 - q)^2. A move of at most m in each
-number changes the exponent by at most m, so it has the pure epsilon m/scale: as a pair of laws, randomised response of that epsilon.
+Square noise on the whole numbers: P(k) = q^max(|k_1|, |k_2|) / Z with q = e^(-1/scale) and Z = 1 + 8 q/(1 - q)^2. A move of at most m in
+each number changes the exponent by at most m, so it has the pure epsilon m/scale: as a pair of laws, randomised response.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class Square(hush.Noise):
         return hush.curve(hush.Staircase(max(shift for shift, _ in box) / self.scale, 1.0, gamma=0.5))
 
     def lattice_draws(self, bits: Any, count: int, step: float) -> Any:
-        """By rejection, in whole numbers: the sum r of two geometric counts has weight (r + 1) q^r; keep it as a radius with 8 r points (one
-        for r = 0), that is with chance r/(r + 1) (1/8 for r = 0), and take a point of the square's edge."""
+        """By rejection, in whole numbers: the sum r of two geometric counts has weight (r + 1) q^r. Keep it as a radius with 8 r
+        points (one for r = 0), that is with chance r/(r + 1) (1/8 for r = 0), and take a point of the square's edge."""
         found = np.empty((0, 2), dtype=np.int64)
         while len(found) < count:
             signed = draw_from(bits, hush.Discrete(hush.Laplace(self.scale)), 8 * count + 64, 1.0)
