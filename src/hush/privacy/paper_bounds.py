@@ -13,6 +13,7 @@ from hush.errors import positive, reject, whole
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.osgt import OSGT
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import CONVERSION, ELEMENTARY, FEW_ROUNDINGS, TWO_TAILS, up
 from hush.privacy.conversion import best_delta, check_order
 from hush.privacy.curve import Curve
 
@@ -54,7 +55,7 @@ def osgt_theorem2(noise: OSGT, order: float, l2: float = 1.0, *, k: int = 1) -> 
         return math.inf
     r = noise.m / noise.sigma
     zeta = k / (order - 1.0) * (float(log_ndtr(r)) - float(log_ndtr(-r)))
-    return (zeta + order * l2 * l2 / (2.0 * noise.sigma**2)) * (1.0 + 1e-14)
+    return up(zeta + order * l2 * l2 / (2.0 * noise.sigma**2), ELEMENTARY)
 
 
 def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float = 1.0) -> float:
@@ -66,7 +67,7 @@ def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float
     order, shift = check_order(order), positive("sensitivity", sensitivity)
     short = max(noise.alpha - shift, 0.0)
     spread = (noise.alpha - short) * (noise.alpha + short)
-    return (spread + order * shift * shift) / (2.0 * noise.gamma**2) * (1.0 + 1e-15)
+    return up((spread + order * shift * shift) / (2.0 * noise.gamma**2), FEW_ROUNDINGS)
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class OSGTTheorem2(Curve):
 
         flat = np.asarray(epsilon, dtype=np.float64)
         upper = np.array([min(best_delta(divergence, float(e)), 1.0) for e in flat.ravel()]).reshape(flat.shape)
-        return Bracket(np.zeros_like(upper), np.minimum(upper * (1.0 + 1e-13) + 5e-324, 1.0))
+        return Bracket(np.zeros_like(upper), np.minimum(up(upper, CONVERSION) + 5e-324, 1.0))
 
 
 @dataclass(frozen=True)
@@ -111,5 +112,5 @@ class FlippedHuberTheorem8(Curve):
         first, second = log_ndtr(-near), epsilon + log_ndtr(-far)
         with np.errstate(under="ignore"):
             value = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
-        upper = np.where(held, np.minimum(value * (1.0 + 1e-11) + 5e-324, 1.0), 1.0)
+        upper = np.where(held, np.minimum(up(value, TWO_TAILS) + 5e-324, 1.0), 1.0)
         return Bracket(np.zeros_like(upper), upper)

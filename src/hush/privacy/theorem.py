@@ -35,6 +35,7 @@ from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, next_down, next_up, up
 from hush.privacy.charge import Charge
 from hush.privacy.curve import Curve, Mirrored, OneNumber, PureBound
 from hush.privacy.divergence import gaussian_divergence, laplace_divergence, law_divergence
@@ -47,8 +48,6 @@ __all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_
 Array = NDArray[np.float64]
 #: Pairs of laws, and how often each is composed with itself.
 Pairs = list[tuple[Curve, int]]
-_UP = 1.0 + 1e-15  # one rounding of a product, or of a short sum
-_SAME = 1.0 - 1e-12  # bounds that agree to this share are the same fact
 
 
 def _nothing(charge: Charge, order: float) -> float:
@@ -109,7 +108,7 @@ class AtMost(Mirrored):
 # -- Gaussian noise -------------------------------------------------------------------------------------------------------------------
 
 #: In standard deviations. From the first on, delta is 1 at every epsilon that a float can hold; below the second, floats lose their digits
-#: and _UP does not round up any more.
+#: and a claim does not round up any more.
 _MOST_SHIFT, _LEAST_SHIFT = 1e290, 1e-300
 
 
@@ -123,7 +122,7 @@ def merged_gaussians(charges: list[Charge]) -> Mirrored:
         ratios = [(min(reach / sigma, _MOST_SHIFT), times) for sigma, reach, times in rows]
         unit = math.frexp(max(ratio for ratio, _ in ratios))[1]  # squares near 1: a power of 2 scales without rounding
         together = math.ldexp(math.sqrt(math.fsum(times * math.ldexp(ratio, -unit) ** 2 for ratio, times in ratios)), unit)
-        made = OneNumber(Gaussian(1.0), max(together * _UP, _LEAST_SHIFT))
+        made = OneNumber(Gaussian(1.0), max(up(together, FEW_ROUNDINGS), _LEAST_SHIFT))
     return made if exact else AtMost(made)
 
 
@@ -175,7 +174,7 @@ def _independent(charge: Charge) -> bool:
     total = bound.l1_bound
     if total is None or bound.moving == 1 or not isinstance(charge.noise, Laplace):
         return True
-    return any(shift < total * _SAME for shift, _ in bound.shifts)
+    return any(shift < down(total, SAME_FACT) for shift, _ in bound.shifts)
 
 
 def _independent_pairs(charge: Charge) -> Pairs:
@@ -193,7 +192,7 @@ def _independent_renyi(charge: Charge, order: float) -> float:
     def one(shift: float) -> float:
         return laplace_divergence(shift / law.scale, order) if isinstance(law, Laplace) else law_divergence(law, order, shift)
 
-    return math.fsum(count * one(shift) for shift, count in box) * _UP
+    return up(math.fsum(count * one(shift) for shift, count in box), FEW_ROUNDINGS)
 
 
 def _independent_pure(charge: Charge) -> Fraction | None:
@@ -215,7 +214,7 @@ def _pure_of_one(law: Law, shift: float) -> Fraction | None:
     most = curve.pure_epsilon
     if not math.isfinite(most):
         return None
-    stated = math.nextafter(most, 0.0)  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
+    stated = next_down(most)  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
     return Fraction(stated if float(curve.delta_upper(stated)) == 0.0 else most)
 
 
@@ -239,7 +238,7 @@ def _by_norm(charge: Charge, kind: type[Noise]) -> bool:
     bound = charge.sensitivity
     if charge.rate is not None or not isinstance(charge.noise, kind) or bound.l1_bound is None or bound.moving == 1:
         return False
-    return bound.box is None or bound.l1_bound < math.fsum(count * shift for shift, count in bound.shifts) * _SAME
+    return bound.box is None or bound.l1_bound < down(math.fsum(count * shift for shift, count in bound.shifts), SAME_FACT)
 
 
 def _l1(charge: Charge) -> float:
@@ -274,7 +273,7 @@ LAPLACE_L1 = Theorem(
 
 def _score_bound(charge: Charge) -> PureBound:
     assert isinstance(charge.noise, Stable)
-    return PureBound(_l1(charge) * charge.noise.sup_score() * _UP)
+    return PureBound(up(_l1(charge) * charge.noise.sup_score(), FEW_ROUNDINGS))
 
 
 STABLE_SCORE = Theorem(
@@ -298,7 +297,7 @@ def _in_a_ball(charge: Charge, kind: type[Noise]) -> bool:
 def _osgt_pairs(charge: Charge) -> Pairs:
     bound = charge.sensitivity
     assert isinstance(charge.noise, OSGT) and bound.moving is not None
-    return [(OSGTTheorem2(charge.noise, bound.l2_bound * math.sqrt(charge.times) * _UP, bound.moving * charge.times), 1)]
+    return [(OSGTTheorem2(charge.noise, up(bound.l2_bound * math.sqrt(charge.times), FEW_ROUNDINGS), bound.moving * charge.times), 1)]
 
 
 def _osgt_renyi(charge: Charge, order: float) -> float:
@@ -320,7 +319,7 @@ OSGT_VECTOR = Theorem(
 def _huber_pairs(charge: Charge) -> Pairs:
     bound = charge.sensitivity
     assert isinstance(charge.noise, FlippedHuber) and bound.moving is not None
-    return [(FlippedHuberTheorem8(charge.noise, bound.l2_bound * _UP, bound.moving), 1)]
+    return [(FlippedHuberTheorem8(charge.noise, up(bound.l2_bound, FEW_ROUNDINGS), bound.moving), 1)]
 
 
 HUBER_VECTOR = Theorem(
@@ -442,8 +441,8 @@ def renyi_divergence(charge: Charge, order: float) -> float:
             refused = failure
     pure = pure_epsilon(charge)
     if pure is not None:
-        epsilon = math.nextafter(float(pure), math.inf)
-        values += [epsilon, 0.5 * order * epsilon * epsilon * _UP]
+        epsilon = next_up(float(pure))
+        values += [epsilon, up(0.5 * order * epsilon * epsilon, FEW_ROUNDINGS)]
     best = min(values, default=math.inf)
     if math.isinf(best) and refused is not None:
         raise refused
