@@ -97,7 +97,7 @@ def _first_private(demand: Request, build: Callable[[float], Law], unit: float) 
     def noise_at(unit: float) -> Law:
         return demand.on_lattice(build(unit))
 
-    found = nudged(lambda unit: demand.meets(noise_at(unit)), unit, first=ELEMENTARY.share, growth=1e4, turns=5)
+    found = nudged(lambda unit: demand.meets(noise_at(unit)), unit, first=ELEMENTARY.share, growth=1e3, turns=5)
     return None if found is None else noise_at(found)
 
 

@@ -13,7 +13,7 @@ from hush.errors import positive, reject, whole
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.osgt import OSGT
 from hush.numerics.bracket import Bracket
-from hush.numerics.rounding import CONVERSION, ELEMENTARY, FEW_ROUNDINGS, TWO_TAILS, up
+from hush.numerics.rounding import CONVERSION, ELEMENTARY, FEW_ROUNDINGS, TWO_TAILS, UNIT, up
 from hush.privacy.conversion import best_delta, check_order
 from hush.privacy.curve import Curve
 
@@ -54,7 +54,9 @@ def osgt_theorem2(noise: OSGT, order: float, l2: float = 1.0, *, k: int = 1) -> 
     if order == 1.0:
         return math.inf
     r = noise.m / noise.sigma
-    zeta = k / (order - 1.0) * (float(log_ndtr(r)) - float(log_ndtr(-r)))
+    # log((1 - Q)/Q) = 2 artanh(1 - 2 Q): for small r a difference of logarithms would lose its digits
+    odds = 2.0 * math.atanh(math.erf(r / math.sqrt(2.0))) if r < 0.5 else float(log_ndtr(r)) - float(log_ndtr(-r))
+    zeta = k / (order - 1.0) * odds
     return up(zeta + order * l2 * l2 / (2.0 * noise.sigma**2), ELEMENTARY)
 
 
@@ -66,7 +68,7 @@ def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float
     _expect(noise, FlippedHuber)
     order, shift = check_order(order), positive("sensitivity", sensitivity)
     short = max(noise.alpha - shift, 0.0)
-    spread = (noise.alpha - short) * (noise.alpha + short)
+    spread = min(noise.alpha, shift) * (noise.alpha + short)  # alpha - short would carry the rounding of short
     return up((spread + order * shift * shift) / (2.0 * noise.gamma**2), FEW_ROUNDINGS)
 
 
@@ -103,7 +105,7 @@ class FlippedHuberTheorem8(Curve):
         gamma, alpha, k = self.noise.gamma, self.noise.alpha, self.coordinates
         epsilon = np.asarray(epsilon, dtype=np.float64)
         short = max(alpha - self.l2, 0.0)
-        spread = k * (alpha - short) * (alpha + short)  # K R
+        spread = k * min(alpha, self.l2) * (alpha + short)  # K R; alpha - short would carry the rounding of short
         room = gamma * epsilon - spread / (2.0 * gamma)
         held = (room >= self.l2) & (room >= self.l2**2 / (2.0 * gamma))
         near = room / self.l2 - self.l2 / (2.0 * gamma)
@@ -112,5 +114,7 @@ class FlippedHuberTheorem8(Curve):
         first, second = log_ndtr(-near), epsilon + log_ndtr(-far)
         with np.errstate(under="ignore"):
             value = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
-        upper = np.where(held, np.minimum(up(value, TWO_TAILS) + 5e-324, 1.0), 1.0)
+            # near and far are known to a few units of the larger, and exponents to that times themselves: it counts where tails cancel
+            error = 8.0 * UNIT * (1.0 + far) * ((1.0 + np.abs(near)) * np.exp(first) + (1.0 + far) * np.exp(second))
+        upper = np.where(held, np.minimum(up(value, TWO_TAILS) + error + 5e-324, 1.0), 1.0)
         return Bracket(np.zeros_like(upper), upper)
