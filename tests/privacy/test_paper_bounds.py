@@ -39,7 +39,7 @@ def test_theorem_8_is_an_upper_bound_where_its_tails_cancel(gamma, b, mu, k, dep
         near = wide * e / move - loss - move / (2 * wide)
         far = wide * e / move + loss + move / (2 * wide) + offset * mp.sqrt(k) / wide
         truth = normal_tail(near) - mp.exp(e) * normal_tail(far)
-        assume(1e-290 < truth)
+        assume(truth > 1e-290)
         assert found >= truth
         sure = math.exp(-0.5 * float(near) ** 2) * (1.0 + float(far)) ** 2  # what a rounding of the exponents is worth
         assert found == 1.0 or found <= truth * (1 + mp.mpf(1e-10)) + 1e-14 * sure
