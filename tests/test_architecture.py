@@ -14,18 +14,18 @@ import hush
 
 SOURCE = Path(hush.__file__).parent
 
-#: The rooms from the ground up; a room may import from lower floors and from itself (design, section 2).
+#: The rooms from the ground up. A room imports from lower floors, and on its own floor from the rooms named before it.
 FLOORS = [
-    {"numerics", "errors", "version"},
-    {"noise", "sensitivity"},
-    {"privacy"},
-    {"calibrate", "calibration", "cite", "limit", "limit_program", "mechanism", "sampling"},
-    {"ledger"},
-    {"receipt"},
-    {"statement"},
-    {"release", "denoise"},
-    {"tables", "learn", "federated", "audit"},
-    {"cli", "show", "papers", "__main__"},
+    ["errors", "version", "numerics"],
+    ["sensitivity", "noise"],
+    ["privacy"],
+    ["sampling", "calibration", "limit_program", "limit", "calibrate", "mechanism", "cite"],
+    ["ledger"],
+    ["receipt"],
+    ["statement"],
+    ["denoise", "release"],
+    ["tables", "learn", "federated", "audit"],
+    ["papers", "show", "cli", "__main__"],
 ]
 RANK = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 #: Rooms of one floor that are neighbours, not to be imported from each other.

@@ -115,13 +115,13 @@ def test_tables_are_tables_and_their_headers_say_what_they_head(pages: dict[Path
 def test_the_reference_has_every_public_name(pages: dict[Path, _Page]) -> None:
     """Every public name has its own heading, under the name a user writes or the place where it is defined."""
     from hush import errors, federated, learn, show, tables
-    from hush.privacy import gaussian, renyi
+    from hush.privacy import conversion, gaussian
 
     reference = {path: page for path, page in pages.items() if path.parent.name == "api"}
     modules = [path.stem for path in reference for _ in re.findall("doc-object doc-module", path.read_text(encoding="utf-8"))]
     assert modules == ["errors"], "a name stands for a module where a function of that name is meant"
     anchors = {anchor for page in reference.values() for anchor in page.anchors}
-    for module in (hush, errors, federated, learn, show, tables, gaussian, renyi):
+    for module in (hush, errors, federated, learn, show, tables, gaussian, conversion):
         for name in module.__all__:
             if name not in ("__version__", "gaussian", "sum"):  # a number, a module, and another name of `sum_`
                 own = getattr(module, name).__module__

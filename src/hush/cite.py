@@ -10,8 +10,7 @@ from hush.calibrate import Plan
 from hush.errors import InvalidParameter
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import family, family_of
-from hush.noise.contract import Noise
-from hush.noise.discrete import Discrete
+from hush.noise.contract import Law, Noise
 from hush.privacy.subsampling import Subsampled
 from hush.version import __version__
 
@@ -43,7 +42,8 @@ def cite(what: Any = None) -> Citation:
 
     >>> print(cite("laplace").splitlines()[0])
     @inproceedings{dwork2006,
-    >>> cite(Discrete(family("gaussian").type(2.0))).count("@")
+    >>> from hush import Discrete, Gaussian
+    >>> cite(Discrete(Gaussian(2.0))).count("@")
     3
     """
     keys = tuple(entries()) if what is None else _keys(what)
@@ -60,9 +60,9 @@ def _keys(what: Any) -> tuple[str, ...]:
         return (*_keys(Subsampled), *_keys(what.whole.noise))
     if what is Subsampled:
         return ("ballebarthe2018",)
-    if isinstance(what, Discrete):
-        row = family_of(what.noise)
-        return (*(() if row is None else row.lattice_cites), *_keys(what.noise))
+    if isinstance(what, Law) and what.continuous is not what:
+        row = family_of(what.continuous)
+        return (*(() if row is None else row.lattice_cites), *_keys(what.continuous))
     row = family_of(what) if isinstance(what, type | Noise) else None
     if row is None:
         raise InvalidParameter(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -31,7 +31,7 @@ KINDS = ("release", "answer", "private fit", "private search")
 _NOT_ONE = "this is not a receipt of hush; write report(release), report(answer) or report(model.receipt_)."
 
 
-class Receipt(Mapping[str, Any]):
+class Receipt(dict[str, Any]):
     """A receipt: plain values by name, ready for JSON, and the typed ones among them as attributes. It never changes.
 
     >>> import hush
@@ -47,7 +47,7 @@ class Receipt(Mapping[str, Any]):
                 known = _first_form(known)
             if known["schema"] != SCHEMA:
                 raise InvalidParameter(f"this receipt is of form {known['schema']!r}, which this hush ({__version__}) does not know.")
-            self._values = known
+            super().__init__(known)
             self._guarantee, self._charges = _guarantee(known["guarantee"]), tuple(Charge.from_plain(row) for row in known["charges"])
             if known["kind"] not in KINDS or not 0.0 <= known["extra_delta"] < 1.0:
                 raise InvalidParameter(_NOT_ONE)
@@ -89,7 +89,7 @@ class Receipt(Mapping[str, Any]):
     @property
     def kind(self) -> str:
         """What it is of: one of KINDS."""
-        return str(self._values["kind"])
+        return str(self["kind"])
 
     @property
     def guarantee(self) -> Guarantee:
@@ -104,34 +104,33 @@ class Receipt(Mapping[str, Any]):
     @property
     def extra_delta(self) -> float:
         """A failure probability that the charges do not show."""
-        return float(self._values["extra_delta"])
+        return float(self["extra_delta"])
 
     @property
     def ledger(self) -> Mapping[str, Any] | None:
         """Where it was charged; None where no ledger was."""
-        found: Mapping[str, Any] | None = self._values["ledger"]
+        found: Mapping[str, Any] | None = self["ledger"]
         return found
 
     # -- plain values --------------------------------------------------------------------------------------------------
 
-    def __getitem__(self, name: str) -> Any:
-        return self._values[name]
+    def _fixed(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("a receipt does not change; write receipt | {...} for another one.")
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+    __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = _fixed
 
-    def __len__(self) -> int:
-        return len(self._values)
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override,misc]
+        return self | other
 
-    def __or__(self, other: Mapping[str, Any]) -> Self:
-        return type(self)({**self._values, **other})
+    def __or__(self, other: Mapping[str, Any]) -> Self:  # type: ignore[override]
+        return type(self)({**self, **other})
 
-    def __repr__(self) -> str:
-        return f"Receipt({self._values!r})"
+    def __reduce__(self) -> Any:
+        return type(self), (dict(self),)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The receipt as JSON; `Receipt.from_json` reads it back."""
-        return json.dumps(self._values, indent=indent, allow_nan=False, default=str)
+        return json.dumps(self, indent=indent, allow_nan=False, default=str)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -158,7 +158,7 @@ def still(monkeypatch):
         def now(cls, tz: Any = None) -> datetime:
             return WHEN
 
-    monkeypatch.setattr(hush.tables.run, "datetime", Clock)
+    monkeypatch.setattr("hush.receipt.datetime", Clock)
     monkeypatch.setattr("hush.ledger.ledger._now", lambda: "then")
 
 

@@ -275,9 +275,7 @@ def test_a_fit_reports_itself() -> None:
     assert type(model.receipt_ | {"time": "now"}) is type(model.receipt_)
     loud = learn.Ridge(epsilon=math.inf, delta=0.0, bounds=(0.0, 1.0), target_bounds=(0.0, 2.0)).fit(rows, rows.sum(axis=1))
     assert "no privacy guarantee" in report(loud).markdown and report(loud).lines == ""
-    won = model.receipt_ | {
-        "epsilon": 2.0
-    }  # the winner of a search states the pair of all its runs; its own parts are not the whole charge
+    won = model.receipt_ | {"charges": []}  # the winner of a search states the pair of all its runs; its own charges are not all
     assert won.report().lines == "" and "the charge in the ledger does" in won.report().markdown
 
 
@@ -332,10 +330,11 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
     ]
     assert {type(noise) for noise in noises} == {row.type for row in families()}
     bound = hush.Sensitivity(linf=(1.0, 2.0), neighbours="replace")
-    parts = [*((noise, bound, 2) for noise in noises), (hush.Subsampled(hush.Gaussian(3.0), 0.01, 0.5), 7)]
+    charges = [hush.Charge(noise, bound, 2) for noise in noises]
+    charges.append(hush.Charge(hush.Gaussian(3.0), hush.Sensitivity.of(0.5), 7, rate=0.01))
     scope: dict[str, Any] = {}
-    exec(composed(parts, 1e-6).rsplit("print", 1)[0], scope)
-    assert scope["parts"] == parts
+    exec(composed(charges, 1e-6).rsplit("print", 1)[0], scope)
+    assert scope["charges"] == charges
 
 
 def test_long_lines_stay_off_the_page() -> None:

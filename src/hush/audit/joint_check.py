@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import HushError
+from hush.errors import HushError, Unsupported
 from hush.noise.contract import Noise
 from hush.sampling.exact import draw
 from hush.sensitivity import Sensitivity
@@ -44,6 +44,8 @@ def joint_rows(noise: Noise) -> Iterator[Row]:
 def _tried(name: str, run: Callable[[], str]) -> Row:
     try:
         return name, "ok", run()
+    except Unsupported as failure:  # a noise may leave out what it has no use for, and says so
+        return name, "absent", _said(failure)
     except Exception as failure:  # as above
         return name, "wrong", _said(failure)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from hush.errors import Unsupported
 from hush.noise.contract import Law
-from hush.noise.discrete import Discrete
 from hush.noise.family import Request
 from hush.privacy.composition import DEFAULT_RELATIVE
 
@@ -90,7 +89,7 @@ def at_scale(demand: Request, unit: Law, guess: float, *, fine: bool) -> Law:
 
 
 def base(noise: Law) -> Law:
-    return noise.noise if isinstance(noise, Discrete) else noise
+    return noise.continuous
 
 
 def typical(noise: Law) -> float:

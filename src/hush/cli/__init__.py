@@ -15,7 +15,20 @@ from hush.errors import HushError, nearest
 
 __all__ = ["main", "parser"]
 
-_GROUPS = (analysis, explore, ledger, report, audit, answer, learn, papers, cite, completion, doctor)
+#: The commands of each module, in the order of `hush --help`.
+_COMMANDS = {
+    analysis: ("calibrate", "curve", "gaussian"),
+    explore: ("explore",),
+    ledger: ("ledger",),
+    report: ("report",),
+    audit: ("audit",),
+    answer: ("answer", "sample"),
+    learn: ("learn",),
+    papers: ("papers",),
+    cite: ("cite",),
+    completion: ("completion",),
+    doctor: ("doctor",),
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -54,8 +67,8 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {hint}")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(first: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line; where its first word is a command, what that command needs."""
     whole = _Parser(
         prog="hush",
         description="Differentially private answers with the least noise that provable privacy allows.",
@@ -71,8 +84,9 @@ def parser() -> argparse.ArgumentParser:
         sub.add_argument("--json", action="store_true", help="machine-readable output")
         return sub
 
-    for group in _GROUPS:
-        group.register(command)
+    asked = [module for module, names in _COMMANDS.items() if first in names]
+    for module in asked or _COMMANDS:
+        module.register(command)
     return whole
 
 
@@ -84,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given:
         parser().print_help()
         return 0
-    options = parser().parse_args(given)
+    options = parser(given[0]).parse_args(given)
     entries = 0
     try:
         entries = _entries(options)

@@ -21,7 +21,7 @@ from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.federated.unbiased import bounded
 from hush.ledger.payment import unaccounted
 from hush.mechanism import Mechanism
-from hush.noise.catalogue import FAMILIES, in_words
+from hush.noise.catalogue import family, in_words, ranked
 from hush.noise.contract import Law
 from hush.numerics.rounding import rounded_up
 from hush.privacy.compose import curve
@@ -160,9 +160,9 @@ def local_noise(epsilon: float, *, delta: float = 0.0, noise: str | Law = "auto"
         return noise
     if noise == "auto":
         return min(_candidates(budget, share), key=variance_of)
-    one_of("noise", noise, ("auto", *(row.name for row in FAMILIES if row.name != "discrete")))
-    if noise == "gaussian" and share == 0.0:
-        raise InvalidParameter("noise='gaussian' has no pure epsilon; write delta=1e-6, or noise='laplace'.")
+    one_of("noise", noise, ("auto", *(row.name for row in ranked(lattice=False))))
+    if share == 0.0 and not family(noise).pure:
+        raise InvalidParameter(f"noise={noise!r} has no pure epsilon; write delta=1e-6, or noise='laplace'.")
     if noise in _SHAPED:
         return _SHAPED[noise](budget)
     return calibrate(budget, share, WHOLE_RANGE, family=noise).noise

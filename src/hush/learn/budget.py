@@ -17,7 +17,7 @@ from hush.calibrate import calibrate
 from hush.errors import NotCertified, Unsupported
 from hush.learn import zcdp
 from hush.mechanism import Mechanism
-from hush.noise.catalogue import FAMILIES, plain_values
+from hush.noise.catalogue import family, family_of, ranked
 from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.numerics.rounding import COARSE_SEARCH, PURE_EPSILON, SPARE, up
@@ -31,7 +31,7 @@ __all__ = ["ACCOUNTING", "NOISES", "Part", "Wish", "allot", "saved_over_zcdp"]
 
 ACCOUNTING = ("exact", "zcdp")
 #: Words for noise=: the families that are calibrated one number at a time and have a variance, and "auto".
-NOISES = ("auto", *(row.name for row in FAMILIES if row.name not in ("discrete", "stepped", "stable")))
+NOISES = ("auto", *(row.name for row in ranked(lattice=False) if row.vectors))
 
 #: Beyond this r = 2T/(epsilon sigma_1)^2 no shape has more than 1 % less variance than the Gaussian (docs/learn.md): not worth seconds.
 _GAUSSIAN_BEYOND = 5.0
@@ -92,11 +92,16 @@ def allot(epsilon: float, delta: float, wishes: tuple[Wish, ...], *, noise: str,
     return parts
 
 
+def _vector_family(delta: float) -> str:
+    """The family that serves sums of vectors: the one with an exact theorem for their norm."""
+    return "laplace" if delta == 0.0 else "gaussian"
+
+
 def _check_family(wishes: tuple[Wish, ...], noise: str, delta: float, accounting: str) -> None:
     """A family that was asked for by name must serve some part: sums of vectors have one family each."""
-    vectors = "laplace" if delta == 0.0 else "gaussian"
-    if delta == 0.0 and noise == "gaussian" and accounting == "exact":
-        raise Unsupported("Gaussian noise has no pure epsilon, which delta = 0 asks for; write noise='laplace', or a delta such as 1e-6.")
+    vectors = _vector_family(delta)
+    if delta == 0.0 and noise != "auto" and not family(noise).pure and accounting == "exact":
+        raise Unsupported(f"{noise} noise has no pure epsilon, which delta = 0 asks for; write noise='laplace', or a delta such as 1e-6.")
     if noise not in ("auto", vectors) and not any((wish.pure if delta == 0.0 else wish.bound).is_box for wish in wishes):
         raise Unsupported(f"sums of products take {vectors} noise at this delta, not {noise}; write noise='auto', or solver='cd'.")
 
@@ -121,7 +126,7 @@ def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, 
 
 
 def _is_gaussian(epsilon: float, amount: float, wish: Wish, noise: str) -> bool:
-    return noise == "gaussian" or (noise == "auto" and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND)
+    return noise == _vector_family(1.0) or (noise == "auto" and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND)
 
 
 def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[Charge]) -> Law | None:
@@ -167,8 +172,8 @@ def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
     wishes, last = tuple(part.wish for part in parts), parts[-1].mechanism
     if last.guarantee is None or last.guarantee.delta == 0.0:
         return None
-    pair, family = last.guarantee.budget, plain_values(last.noise)["family"]
-    route = family if family in zcdp.ROUTES else "gaussian"
+    pair, own = last.guarantee.budget, family_of(last.noise)
+    route = own.name if own is not None and own.name in zcdp.ROUTES else "gaussian"
     return 1.0 - float(last.noise.variance) / _by_zcdp(pair.epsilon, pair.delta, wishes, wishes[-1], route).variance
 
 

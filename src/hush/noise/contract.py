@@ -202,6 +202,11 @@ class Law(Noise):
         return self
 
     @property
+    def continuous(self) -> Law:
+        """The continuous law that a lattice version was made from; every other law is its own."""
+        return self
+
+    @property
     def stability(self) -> tuple[float, float] | None:
         """(alpha, scale) of a law whose characteristic function is exp(-|scale t|^alpha); None for every other law."""
         return None

@@ -14,7 +14,6 @@ from hush.errors import Unsupported, positive
 from hush.noise.contract import Law, LossTerms
 from hush.noise.family import Family, Reference
 from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.log_concave import LogConcave
 from hush.numerics.rounding import rounded_up
@@ -115,11 +114,15 @@ class Discrete(Lattice):
     @property
     def subgaussian_proxy(self) -> float:
         """sigma^2 for the discrete Gaussian (Canonne, Kamath and Steinke 2020, Lemma 25); none is claimed for others."""
-        return self.noise.subgaussian_proxy if isinstance(self.noise, Gaussian) else math.inf
+        return self.noise.subgaussian_proxy if self.noise.isotropic else math.inf
 
     @property
     def support(self) -> float:
         return self.noise.support
+
+    @property
+    def continuous(self) -> Law:
+        return self.noise
 
     def scaled(self, k: float) -> Discrete:
         return Discrete(self.noise.scaled(k), self.step * positive("k", k))
@@ -144,7 +147,7 @@ class Discrete(Lattice):
 
     def atoms(self, shift: float) -> tuple[float, ...]:
         """Of a discrete Laplace law those of its continuous one; other lattices have too many to align with."""
-        return self.noise.atoms(shift) if isinstance(self.noise, Laplace) else ()
+        return self.noise.atoms(shift) if self.noise.memoryless is not None else ()
 
     def max_loss(self, shift: float) -> float:
         self.steps_in(shift)

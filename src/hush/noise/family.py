@@ -168,6 +168,9 @@ class Family:
     version          of the parameters' meaning; written to ledgers where it is not 1, and checked when they are read
     ranked           does `calibrate` rank the family (on a lattice only, where the law is `discrete`)?
     notions          the notions of privacy it is calibrated for
+    pure             can a member have a pure epsilon?
+    vectors          does `calibrate` find a member of finite variance for any number of coordinates?
+    on_whole_numbers the pure lattice member of a scale, where the law is better on the whole numbers than rounded to them
     calibrate        the least noise for a request; or `shape`, shapes to search; or `unit`, a member whose least multiple is found
     tail             noise -> (x -> P(|X| > x)) in balls, the definition of its exact draw
     log_weight       noise -> (x -> log f(x)/f(0)) in balls, for the lattice version; `degree` 1 or 2 where that is a polynomial
@@ -189,6 +192,9 @@ class Family:
     version: int = 1
     ranked: bool = True
     notions: tuple[str, ...] = ("dp",)
+    pure: bool = True
+    vectors: bool = True
+    on_whole_numbers: Callable[[float], Law] | None = None
     calibrate: Callable[[Request], Law] | None = None
     shape: Shape | None = None
     unit: Callable[[], Law] | None = None

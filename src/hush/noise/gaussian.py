@@ -99,6 +99,7 @@ FAMILY = Family(
     paper="Zhao et al. 2019; Balle and Wang 2018",
     cites=("zhao2019", "balle2018"),
     notions=("dp", "pdp"),
+    pure=False,
     calibrate=gaussian_noise,
     tail=_tail,
     log_weight=_log_weight,

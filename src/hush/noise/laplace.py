@@ -131,12 +131,19 @@ def _log_weight(noise: Laplace) -> Tail:
     return lambda x: -x / noise.scale
 
 
+def _on_whole_numbers(scale: float) -> Law:
+    from hush.noise.discrete import Discrete  # which is made of this law
+
+    return Discrete(Laplace(scale))
+
+
 FAMILY = Family(
     "laplace",
     Laplace,
     paper="Dwork, McSherry, Nissim and Smith 2006",
     cites=("dwork2006",),
     calibrate=laplace_noise,
+    on_whole_numbers=_on_whole_numbers,
     tail=_tail,
     log_weight=_log_weight,
     degree=1,

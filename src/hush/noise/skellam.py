@@ -241,6 +241,7 @@ FAMILY = Family(
     Skellam,
     paper="Agarwal, Kairouz and Liu 2021",
     cites=("agarwal2021",),
+    pure=False,
     calibrate=_noise,
     counts=_counts,
     reference=Reference(Skellam(2.0), 0.5, 0.05267542605376093),

@@ -229,6 +229,7 @@ FAMILY = Family(
     "stable",
     Stable,
     paper="Zawacki and Abed 2023",
+    vectors=False,
     cites=("zawacki2023",),
     shape=Shape(lambda a: Stable(a, 1.0), 1.05, 1.98, 0.08, lambda r: 1.7, logarithmic=False),
     tail=lambda noise: tail(noise.alpha, noise.gamma),

@@ -278,6 +278,7 @@ FAMILY = Family(
     "stepped",
     Stepped,
     paper="this project",
+    vectors=False,
     cites=("hush",),
     calibrate=_noise,
     tail=lambda noise: tail(noise.width, noise.heights, noise.ratio, noise.period),

@@ -175,6 +175,7 @@ FAMILY = Family(
     TruncatedLaplace,
     paper="Geng, Ding, Guo and Kumar 2020",
     cites=("geng2020",),
+    pure=False,
     calibrate=truncated_laplace_noise,
     tail=_tail,
     log_weight=_log_weight,

@@ -8,7 +8,6 @@ import numpy as np
 
 from hush.errors import Unsupported
 from hush.noise.contract import Law
-from hush.noise.discrete import Discrete
 from hush.numerics.ball import Ball, Tail, flint_module, precision
 from hush.sampling.ball import descriptor
 
@@ -33,10 +32,10 @@ class DiscreteTail:
     #: Beyond this a sum takes longer than anyone would wait.
     MOST_TERMS = 500_000
 
-    def __init__(self, noise: Discrete) -> None:
+    def __init__(self, noise: Law) -> None:
         self._noise = noise
         #: of log f as a polynomial: 1 makes the weights a geometric sequence, 2 their ratios
-        self._degree = descriptor(noise.noise).degree
+        self._degree = descriptor(noise.continuous).degree
         self._sums: dict[int, tuple[list[Ball], Ball]] = {}
 
     def __call__(self, k: int) -> Ball:
@@ -55,7 +54,7 @@ class DiscreteTail:
     def _geometric(self, k: int) -> Ball:
         """Sums of q^j from k + 1 to the last point, over all of them: 2 (q^(k+1) - q^(n+1))/(1 + q - 2 q^(n+1))."""
         arb = flint_module().arb
-        per_step, last = _log_weight(self._noise.noise)(arb(self._noise.step)), self._last_point()
+        per_step, last = _log_weight(self._noise.continuous)(arb(self._noise.step)), self._last_point()
         if k + 1 > last:
             return arb(0)
         cut = arb(0) if math.isinf(last) else (per_step * (int(last) + 1)).exp()
@@ -64,7 +63,7 @@ class DiscreteTail:
     def _summed(self, bits: int) -> tuple[list[Ball], Ball]:
         """Sums of the weights from k on, for k = 0, 1, ..., and the bound on all that is left out, as a ball that holds 0."""
         arb = flint_module().arb
-        log_weight, step, end = _log_weight(self._noise.noise), arb(self._noise.step), self._last_point()
+        log_weight, step, end = _log_weight(self._noise.continuous), arb(self._noise.step), self._last_point()
         weights, last, rest = [arb(1)], arb(1), arb(0)
         least = arb(2) ** -(bits + 64)
         quadratic = self._degree == 2
@@ -85,7 +84,7 @@ class DiscreteTail:
         else:
             raise Unsupported(
                 f"{self._noise} spreads over more than {self.MOST_TERMS} lattice points; "
-                f"draw the rounded noise instead: draw({self._noise.noise}, size, step={self._noise.step:g})."
+                f"draw the rounded noise instead: draw({self._noise.continuous}, size, step={self._noise.step:g})."
             )
         sums, total = [], rest
         for weight in reversed(weights):
@@ -95,7 +94,7 @@ class DiscreteTail:
 
     def _last_point(self) -> float:
         """The last lattice point inside the support, by the rule that the family's own table follows."""
-        support, step = self._noise.noise.support, self._noise.step
+        support, step = self._noise.continuous.support, self._noise.step
         if math.isinf(support):
             return math.inf
         k = np.floor(support / step) + np.arange(-2.0, 3.0)

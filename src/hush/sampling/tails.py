@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified
 from hush.noise.contract import Law
-from hush.noise.discrete import Discrete
 from hush.noise.lattice import Lattice
 from hush.numerics.ball import Tail, precision
 from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, down, next_down, up
@@ -51,7 +50,7 @@ class Tails:
 
     def __init__(self, noise: Law, step: float, margin: float = MARGIN) -> None:
         self.noise, self.step, self.margin = noise, step, margin
-        self._ball: Tail = DiscreteTail(noise) if isinstance(noise, Discrete) else tail(noise)
+        self._ball: Tail = DiscreteTail(noise) if noise.continuous is not noise else tail(noise)
         self.slack = self._validated_slack()
 
     # -- float64: |T_k - truth| <= slack (T_k + 2 x f(x)), x = (k + 1/2) h -----------------------------------------------

@@ -199,12 +199,13 @@ class Request:
     def _receipt(self, payment: Payment, found: Mapping[str, Any] | None, beside: tuple[LeftOut, Any] | None) -> Receipt:
         receipt = receipt_of(self.query, self.spent, self.shares, self.level, payment.receipt)
         if found is not None:
-            receipt |= {"bounds_found": {name: None if ends is None else [_plain_end(end) for end in ends] for name, ends in found.items()}}
+            plain = {name: None if ends is None else [_plain_end(end) for end in ends] for name, ends in found.items()}
+            receipt = receipt | {"bounds_found": plain}
         if beside is not None and self.shares.limits is not None:
             (asked, exact), spent = beside, self.shares.limits
             draws = spent.open(payment, "limits")
             released = noisy_columns(_columns_of(exact, asked.query.sensitivity.columns), spent, draws)
-            receipt |= {"left_out": asked.told(released, spent.mechanisms, self.level)}
+            receipt = receipt | {"left_out": asked.told(released, spent.mechanisms, self.level)}
         return receipt
 
 

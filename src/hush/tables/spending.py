@@ -25,8 +25,6 @@ from hush.errors import InvalidParameter, NotCertified, budgets, deltas, positiv
 from hush.ledger.payment import Draws, Payment
 from hush.mechanism import Mechanism
 from hush.noise.contract import Law
-from hush.noise.discrete import Discrete
-from hush.noise.laplace import Laplace
 from hush.numerics.rounding import CLOSED_FORM, up
 from hush.privacy.charge import Charge
 from hush.sampling.exact import law_of
@@ -38,18 +36,8 @@ __all__ = ["Shares", "Spending", "quick_spending", "spending"]
 
 @lru_cache(maxsize=256)
 def _least_noise(epsilon: float, delta: float, bound: Sensitivity, family: str | None, whole_steps: bool) -> Plan:
-    """The calibrated box; where every column moves by 1 and Laplace is near the best, its lattice version is a little
-    better still.
-    """
-    plan = calibrate(epsilon, delta, bound, family=family)
-    if not whole_steps or family not in (None, "laplace"):
-        return plan
-    pure = Discrete(Laplace((bound.l0 or 1) / epsilon)).variance  # far below the continuous law's where epsilon is large
-    if pure <= 1.1 * plan.variance:
-        lattice = calibrate(epsilon, delta, bound, family="laplace", step=1.0)
-        if lattice.variance < plan.variance:
-            return lattice
-    return plan
+    """The calibrated box; columns that all move by 1 may take noise on the whole numbers."""
+    return calibrate(epsilon, delta, bound, family=family, values="integer" if whole_steps else "real")
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ def _crowd(state: State, chosen: Finding, people: int) -> dict[str, Any]:
 def python_lines(state: State) -> str:
     """Python that calibrates, explains and releases the same noise."""
     times = f", times={state.releases}" if state.releases > 1 else ""
-    sensitivity = f"hush.Sensitivity(linf={state.sensitivity!r}, l0={state.groups})" if state.groups > 1 else repr(state.sensitivity)
+    sensitivity = f"hush.Sensitivity(linf={state.sensitivity!r}, l0={state.groups})"
     return (
         "import hush\n\n"
         f"plan = hush.calibrate({state.epsilon!r}, {power(state.delta)}, {sensitivity}{times})\n"

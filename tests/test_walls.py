@@ -1,0 +1,156 @@
+"""Walls between rooms: no private attribute, no family test, no family name, no import upwards within a floor."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from test_architecture import FLOORS, MODULES, RANK, SOURCE, imports, room_of
+
+from hush.noise.catalogue import families
+
+#: Rooms of one floor, the lower first: a room imports only rooms before it on its own floor.
+ORDER = {room: place for floor in FLOORS for place, room in enumerate(floor)}
+
+#: Classes of families, and the file in which each is at home.
+FAMILY_CLASSES = {row.type.__name__: Path(row.type.__module__.replace(".", "/") + ".py") for row in families()}
+NAMES = {row.name for row in families()}
+#: The registry of theorems, which must know of whom a theorem speaks, and the papers' own bounds.
+THEOREMS = {Path("hush/privacy/theorem.py"), Path("hush/privacy/paper_bounds.py")}
+
+#: Private names of other packages that have no public twin, with the reason.
+FOREIGN = {
+    "_check_value": "argparse: the message of an unknown command is ours",
+    "_actions": "argparse: what a parser knows, for completion",
+    "_subparsers": "argparse: what a parser knows, for completion",
+    "_group_actions": "argparse: what a parser knows, for completion",
+    "_choices_actions": "argparse: what a parser knows, for completion",
+    "_AppendAction": "argparse: which options may be given again, for completion",
+    "_SubParsersAction": "argparse: what a parser knows, for completion",
+    "_exit": "os: leaves a process whose threads do not end",
+    "_jdf": "pyspark: the frame behind a frame",
+    "_jvm": "pyspark: the engine's own classes",
+    "_sc": "pyspark: the context behind a session",
+    "_session": "pyspark: the session of a backend of Ibis",
+    "_asdict": "named tuples: their public method",
+    "_replace": "named tuples: their public method",
+    "_fields": "named tuples: their public attribute",
+}
+
+
+def home(path: Path) -> Path:
+    return path.relative_to(SOURCE.parent)
+
+
+def private_attributes(tree: ast.AST) -> list[tuple[int, str]]:
+    """Private attributes of anything but self and cls, with their lines."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            owner = node.value
+            if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super":
+                continue
+            if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):
+                found.append((node.lineno, node.attr))
+    return found
+
+
+def defined_in_room(room: str) -> set[str]:
+    """Private names that a room defines: methods, attributes set on self, class-level names, module-level names."""
+    names: set[str] = set()
+    for path in MODULES:
+        if room_of(path) == room:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    names.add(node.name)
+                elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+                    names.add(node.attr)
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    names.add(node.id)
+    return names
+
+
+DEFINED = {room: defined_in_room(room) for room in {room_of(path) for path in MODULES}}
+
+
+def leaks(path: Path, text: str | None = None) -> list[tuple[int, str]]:
+    tree = ast.parse(path.read_text() if text is None else text)
+    return [(line, name) for line, name in private_attributes(tree) if name not in DEFINED[room_of(path)] and name not in FOREIGN]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_private_attribute_of_another_room(path: Path) -> None:
+    assert leaks(path) == []
+
+
+def family_tests(tree: ast.AST) -> list[tuple[int, str]]:
+    """isinstance(x, Family), type(x) is Family, and case Family(): with their lines."""
+    found = []
+    for node in ast.walk(tree):
+        named: list[ast.AST] = []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
+            named = [node.args[1]]
+        elif isinstance(node, ast.MatchClass):
+            named = [node.cls]
+        elif isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq | ast.In) for op in node.ops):
+            named = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Name | ast.Attribute | ast.Tuple)]
+        for inner in (one for part in named for one in ast.walk(part)):
+            name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+            if name in FAMILY_CLASSES:
+                found.append((inner.lineno, name))
+    return found
+
+
+def foreign_tests(path: Path, text: str | None = None) -> list[tuple[int, str]]:
+    tree = ast.parse(path.read_text() if text is None else text)
+    return [(line, name) for line, name in family_tests(tree) if FAMILY_CLASSES[name] != home(path) and home(path) not in THEOREMS]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_family_is_tested_at_home_and_in_its_theorem_only(path: Path) -> None:
+    if room_of(path) != "papers":  # a paper's reproduction speaks of its own noise
+        assert foreign_tests(path) == []
+
+
+def name_tests(tree: ast.AST) -> list[tuple[int, str]]:
+    """Comparisons with a family's name as a string."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [inner for side in (node.left, *node.comparators) for inner in ast.walk(side)]
+            found += [(one.lineno, one.value) for one in sides if isinstance(one, ast.Constant) and one.value in NAMES]
+        elif isinstance(node, ast.MatchValue) and isinstance(node.value, ast.Constant) and node.value.value in NAMES:
+            found.append((node.value.lineno, node.value.value))
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_comparison_with_a_familys_name(path: Path) -> None:
+    own = {name for name in NAMES if path.stem == name}
+    if room_of(path) != "papers":
+        assert [(line, name) for line, name in name_tests(ast.parse(path.read_text())) if name not in own] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_downwards_within_a_floor(path: Path) -> None:
+    room = room_of(path)
+    for other in imports(path):
+        if other in RANK and RANK[other] == RANK[room] and other != room:
+            assert ORDER[other] < ORDER[room], f"{room} stands before {other} on its floor and must not import from it"
+
+
+# -- the checks themselves notice -------------------------------------------------------------------------------------------------------
+
+
+def test_the_walls_notice_what_they_are_for() -> None:
+    path = SOURCE / "cite.py"
+    assert leaks(path, "ledger._read()\n") == [(1, "_read")]
+    assert foreign_tests(path, "isinstance(noise, Laplace | Gaussian)\n") == [(1, "Laplace"), (1, "Gaussian")]
+    assert foreign_tests(path, "match noise:\n    case Stable(alpha):\n        pass\n") == [(2, "Stable")]
+    assert foreign_tests(path, "row.type is Skellam\n") == [(1, "Skellam")]
+    assert name_tests(ast.parse("if name in ('gaussian', 'osgt') or row.name == 'laplace': pass")) == [
+        (1, "gaussian"),
+        (1, "osgt"),
+        (1, "laplace"),
+    ]
