@@ -16,6 +16,7 @@ from hush.noise.catalogue import in_words, ranked
 from hush.noise.contract import Law
 from hush.noise.family import Family
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import TIED, up
 from hush.privacy.charge import Guarantee
 from hush.sensitivity import Sensitivity
 
@@ -224,7 +225,7 @@ def _optimal_if_better(demand: Demand, choices: list[Choice]) -> list[Choice]:
 def _ranked(choices: list[Choice]) -> list[Choice]:
     """Least loss first; of those within 1e-4 of the least, the plainest family (the catalogue's order) leads."""
     ranked = sorted(choices, key=lambda c: c.loss)
-    tied = [c for c in choices if c.loss <= ranked[0].loss * (1.0 + 1e-4)] if ranked else []
+    tied = [c for c in choices if c.loss <= up(ranked[0].loss, TIED)] if ranked else []
     return tied[:1] + [c for c in ranked if c is not tied[0]] if tied else ranked
 
 

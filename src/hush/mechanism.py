@@ -21,6 +21,7 @@ from hush.calibrate import Plan
 from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
+from hush.numerics.rounding import FEW_ROUNDINGS, SPARE, next_up, round_up, up
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
@@ -41,19 +42,17 @@ def _grown(sensitivity: Sensitivity, step: float, *, integers: bool, coordinates
     if integers and _divides_one(step):
         return sensitivity  # whole numbers are on the lattice already
 
-    def up(bound: float) -> float:
-        steps = math.ceil(Fraction(bound) / Fraction(step))
-        exact = Fraction(step) * steps
-        return float(exact) if Fraction(float(exact)) >= exact else math.nextafter(float(exact), math.inf)
+    def whole_steps(bound: float) -> float:
+        return round_up(Fraction(step) * math.ceil(Fraction(bound) / Fraction(step)))
 
     linf = sensitivity.linf
     if isinstance(linf, tuple):
-        return dataclasses.replace(sensitivity, linf=tuple(up(s) for s in linf))
+        return dataclasses.replace(sensitivity, linf=tuple(whole_steps(s) for s in linf))
     return dataclasses.replace(
         sensitivity,
-        linf=None if linf is None else up(linf),
-        l1=None if sensitivity.l1 is None else math.nextafter(sensitivity.l1 + coordinates * step, math.inf),
-        l2=None if sensitivity.l2 is None else math.nextafter(sensitivity.l2 + math.sqrt(coordinates) * step * (1.0 + 1e-15), math.inf),
+        linf=None if linf is None else whole_steps(linf),
+        l1=None if sensitivity.l1 is None else next_up(sensitivity.l1 + coordinates * step),
+        l2=None if sensitivity.l2 is None else next_up(sensitivity.l2 + up(math.sqrt(coordinates) * step, FEW_ROUNDINGS)),
     )
 
 
@@ -142,7 +141,7 @@ class Mechanism:
         return made
 
     def _scaled(self, factor: float) -> Mechanism:
-        return dataclasses.replace(self, noise=self.noise.scaled(factor * (1.0 + 1e-9)))
+        return dataclasses.replace(self, noise=self.noise.scaled(up(factor, SPARE)))
 
     def _enlarged(self) -> Mechanism:
         """For coordinates of different bounds: a small enlargement that keeps the guarantee, on a finer lattice if none does."""

@@ -23,7 +23,7 @@ from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import from_plain_values, in_words, plain_values
 from hush.noise.contract import Law
-from hush.numerics.rounding import rounded_up
+from hush.numerics.rounding import CLOSED_FORM, down, rounded_up
 from hush.privacy.charge import Guarantee
 from hush.receipt import Receipt
 from hush.sampling.entropy import Entropy
@@ -60,7 +60,7 @@ class Error:
         """The w with P(|released - true| <= w) >= level."""
         level = must_be_level(level)
         law = law_of(self.noise, self.step)
-        return (law.steps_beyond((1.0 - level) * (1.0 - 1e-12)) + (0.5 if self.rounded else 0.0)) * self.step
+        return (law.steps_beyond(down(1.0 - level, CLOSED_FORM)) + (0.5 if self.rounded else 0.0)) * self.step
 
     def __repr__(self) -> str:
         return f"Error(standard_deviation={self.standard_deviation:.6g}, half_width95={self.half_width95:.6g})"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hush.errors import InvalidParameter, one_of, positive, whole
+from hush.numerics.rounding import FEW_ROUNDINGS, up
 
 __all__ = ["NEIGHBOURS", "Sensitivity"]
 
@@ -132,7 +133,7 @@ class Sensitivity:
         if self.moving is not None:
             known.append(math.fsum(count * shift for shift, count in self.shifts))
             if self.l2 is not None:
-                known.append(self.l2 * math.sqrt(self.moving) * (1.0 + 1e-15))
+                known.append(up(self.l2 * math.sqrt(self.moving), FEW_ROUNDINGS))
         return min((bound for bound in known if bound is not None), default=None)
 
     @property
@@ -143,7 +144,7 @@ class Sensitivity:
             known.append(math.sqrt(math.fsum(count * shift * shift for shift, count in self.shifts)))
         if self.l1 is not None and self.linf is not None:
             most = max(self.linf) if isinstance(self.linf, tuple) else self.linf
-            known.append(math.sqrt(most) * math.sqrt(self.l1) * (1.0 + 1e-15))
+            known.append(up(math.sqrt(most) * math.sqrt(self.l1), FEW_ROUNDINGS))
         return min(bound for bound in known if bound is not None)
 
     # -- plain values --------------------------------------------------------------------------------------------------

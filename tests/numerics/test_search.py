@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hush.errors import NotCertified
-from hush.numerics.root import narrowed_maximum, newton_roots, raised_until
-from hush.numerics.search import first_true, first_true_from, golden_minimum, guarded_newton, nudged, safe_end, safe_secant
+from hush.numerics.root import first_whole, halved, narrowed_maximum, newton_roots, raised_until, ridders, safe_chords
+from hush.numerics.search import (
+    first_true,
+    first_true_from,
+    golden_minimum,
+    guarded_newton,
+    narrowed_minimum,
+    nudged,
+    safe_end,
+    safe_secant,
+)
 
 places = st.floats(min_value=0.01, max_value=99.0)
 
@@ -103,3 +112,53 @@ def test_maxima_smooth_or_with_a_corner_or_at_an_end():
 @given(st.floats(min_value=-0.99, max_value=0.99))
 def test_the_golden_section_finds_the_lowest_point(place):
     assert golden_minimum(lambda x: abs(x - place), -1.0, 1.0, width=1e-6) == pytest.approx(place, abs=1e-6)
+
+
+@given(places)
+def test_a_secant_stops_where_the_function_is_near_enough(root):
+    asked = []
+    found = safe_secant(lambda x: asked.append(x) or root - x, 0.0, 100.0, relative=0.0, near=1e-6)
+    assert 0.0 <= found - root < 1e-6
+    assert len(asked) < 30
+
+
+@given(places)
+def test_ever_finer_grids_find_place_and_value_of_a_minimum(root):
+    def valley(x):
+        return np.where(x > 99.5, np.nan, np.abs(x - root) + 2.0)
+
+    place, least = narrowed_minimum(valley, 0.0, 100.0, points=(33, *[17] * 16))
+    assert place == pytest.approx(root, rel=1e-9)
+    assert 2.0 <= least < 2.0 + 1e-9
+
+
+def test_halves_of_many_brackets_keep_their_sides():
+    root = np.geomspace(1e-3, 90.0, 40)
+    unsafe, safe = halved(lambda x: x >= root, np.zeros(40), np.full(40, 100.0), turns=60)
+    assert (unsafe < root).all() and (safe >= root).all()
+    assert safe == pytest.approx(root, rel=1e-12)
+    assert halved(lambda x: x < 0.0, np.zeros(1), np.ones(1), turns=9)[1] == [1.0]
+
+
+def test_first_whole_numbers_of_many_conditions():
+    least = np.array([[0.0, 1.0, 2.0], [7.0, 8.0, 1e6]])
+    assert np.array_equal(first_whole(lambda k: k >= least, least.shape), least)
+    assert np.array_equal(first_whole(lambda k: k >= least - 0.5, least.shape), least)
+
+
+def test_chords_end_on_the_safe_side_near_enough():
+    root = np.geomspace(1e-3, 90.0, 40)
+    found = safe_chords(lambda x, at: np.log(root[at] / x), np.full(40, 1e-6), np.full(40, 1e3), near=1e-9)
+    assert (found >= root).all()
+    assert found == pytest.approx(root, rel=2e-9)
+    assert safe_chords(lambda x, at: -x, np.ones(1), np.full(1, 2.0), near=1e-9) == [1.0]
+    assert safe_chords(lambda x, at: x, np.ones(1), np.full(1, 2.0), near=1e-9) == [2.0]
+
+
+def test_ridders_does_not_depend_on_the_company():
+    root = np.geomspace(1e-3, 90.0, 40)
+    together = ridders(lambda x: np.arctan(root - x), np.zeros(40), np.full(40, 100.0))
+    assert together == pytest.approx(root, rel=1e-14)
+    for place in (0, 17, 39):
+        alone = ridders(lambda x, at=place: np.arctan(root[at] - x), np.zeros(1), np.full(1, 100.0))
+        assert alone[0] == together[place]

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.noise.contract import Law
 from hush.numerics.quadrature import gauss
+from hush.numerics.root import halved
 
 __all__ = ["DensitySums"]
 
@@ -172,11 +174,12 @@ class DensitySums:
         """The nodes again, with panels that end where the loss crosses epsilon: a corner inside a panel would cost digits."""
         above = self.loss(x, shift) > epsilon
         place = np.flatnonzero(above[1:] != above[:-1])
-        low, high = x[place].copy(), x[place + 1].copy()
-        for _ in range(24):  # the error of a corner is the square of its distance from the cut
-            middle = 0.5 * (low + high)
-            same = (self.loss(middle, shift) > epsilon) == above[place]
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
+
+        def crossed(middle: Array) -> Any:
+            return (self.loss(middle, shift) > epsilon) != above[place]
+
+        # the error of a corner is the square of its distance from the cut
+        low = halved(crossed, x[place], x[place + 1], turns=24)[0]
         mirrored = np.concatenate([-self.edges, self.edges])
         edges = np.unique(np.concatenate([mirrored, mirrored + shift, low]))
         nodes, weights = self._rule(edges)

@@ -16,6 +16,7 @@ from hush.errors import HushError, InvalidParameter, NotCertified, Unsupported
 from hush.noise.catalogue import family_of, from_plain_values, in_words, plain_values
 from hush.noise.contract import Law, Noise
 from hush.noise.family import Family
+from hush.numerics.rounding import CHECKED, up
 from hush.privacy.compose import delta
 from hush.sampling.exact import plain_law, sampler
 
@@ -201,7 +202,7 @@ def _divergence(sums: DensitySums) -> str:
 def _max_loss(sums: DensitySums) -> str:
     for shift in sums.shifts():
         seen, stated = sums.largest_loss(shift), sums.noise.max_loss(shift)
-        if seen > stated * (1.0 + 1e-9) + 1e-12:
+        if seen > up(stated, CHECKED) + 1e-12:
             raise _Wrong(f"max_loss({shift:.4g}) is {stated:.9g}, but a loss of {seen:.9g} occurs")
     return "no point loses more"
 
@@ -273,6 +274,6 @@ def _reference(row: Family) -> str:
     assert row.reference is not None
     noise, epsilon, truth = row.reference
     found = float(delta(noise, epsilon))
-    if not truth <= found <= truth * (1.0 + 1e-9):
+    if not truth <= found <= up(truth, CHECKED):
         raise _Wrong(f"delta of {in_words(noise)} at epsilon {epsilon:g} is {found:.15g}, not just above {truth:.15g}")
     return f"delta of {in_words(noise)} at epsilon {epsilon:g} is right"

@@ -17,6 +17,7 @@ from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.family import Family
 from hush.noise.laplace import Laplace
+from hush.numerics.rounding import FEW_ROUNDINGS, down
 from hush.privacy import gaussian
 from hush.privacy.compose import curve
 from hush.privacy.composition import Composed
@@ -88,7 +89,8 @@ class Demand:
             pure = released.pure_epsilon
             if math.isinf(pure):
                 raise Unsupported("no pure epsilon")
-            return math.log(pure * (1.0 - 1e-15) / self.epsilon)
+            # a pure epsilon is rounded up blindly; a noise that was made to meet the target exactly meets it
+            return math.log(down(pure, FEW_ROUNDINGS) / self.epsilon)
         got = float(np.asarray(released.delta_upper(self.epsilon)))
         return math.log(got / self.delta) if got > 0.0 else -60.0
 

@@ -24,7 +24,8 @@ def least(demand: Request, noise_at: Callable[[float], Law], start: float, *, re
     """The noise at the smallest x (to `tolerance`, from above) that meets the demand; the one returned was evaluated and does.
 
     `noise_at(x)` grows more private with x. log delta is nearly linear in a log scale, so secant steps settle in three or four; a bracket
-    keeps them honest.
+    checks them. No search of numerics/search.py: it starts without a bracket, and takes the secant of log delta or of delta, whichever is
+    straighter there.
     """
     seen: list[tuple[float, float]] = []
     low, high, safe = -math.inf, math.inf, None  # not private, private

@@ -15,6 +15,8 @@ from hush.noise.gaussian import gaussian_noise
 from hush.noise.laplace import Laplace, laplace_noise
 from hush.noise.log_concave import LogConcave
 from hush.noise.truncated_laplace import truncated_laplace_noise
+from hush.numerics.rounding import COARSE_SEARCH, ELEMENTARY, FLAT_MINIMUM, WORTHLESS, down, up
+from hush.numerics.search import nudged
 
 __all__ = ["limits", "search"]
 
@@ -50,7 +52,7 @@ def search(demand: Request, row: Family) -> Law:
         return min(known, key=demand.value)
     best = min(found, key=lambda t: found[t][0])
     value, noise, unit = found[best]
-    if noise is not None and math.isfinite(value) and value < ceiling * (1.0 + 2e-4):
+    if noise is not None and math.isfinite(value) and value < up(ceiling, COARSE_SEARCH):
         with contextlib.suppress(Unsupported):  # the coarse grid may have promised more than the fine one holds
             known.append(at_scale(demand, unit, typical(base(noise)) / typical(unit), fine=True))
     if not known:
@@ -71,7 +73,7 @@ def _worthless_delta(demand: Request) -> bool:
     demand = demand.off_lattice()
     pure = Laplace(demand.shift * demand.count / demand.epsilon)
     try:
-        return demand.delta == 0.0 or truncated_laplace_noise(demand).variance > pure.variance * (1.0 - 5e-4)
+        return demand.delta == 0.0 or truncated_laplace_noise(demand).variance > down(pure.variance, WORTHLESS)
     except Unsupported:
         return False
 
@@ -84,10 +86,19 @@ def limits(demand: Request, row: Family) -> list[Law]:
         like = _plainest(demand, rule) if build is not None else None
         if like is None or build is None:
             continue
-        tries = (demand.on_lattice(build(like.unit * (1.0 + rise))) for rise in (0.0, 1e-14, 1e-10, 1e-7, 1e-5))
-        noise = next((noise for noise in tries if demand.meets(noise)), None)
+        noise = _first_private(demand, build, like.unit)
         found += [] if noise is None else [noise]
     return found
+
+
+def _first_private(demand: Request, build: Callable[[float], Law], unit: float) -> Law | None:
+    """The member of that unit, or of one that is a touch larger: the first that meets the demand."""
+
+    def noise_at(unit: float) -> Law:
+        return demand.on_lattice(build(unit))
+
+    found = nudged(lambda unit: demand.meets(noise_at(unit)), unit, first=ELEMENTARY.share, growth=1e3, turns=5)
+    return None if found is None else noise_at(found)
 
 
 @lru_cache(maxsize=64)
@@ -118,7 +129,7 @@ def _downhill(function: Callable[[float], float], start: float, low: float, high
             points = sorted({*points, beyond})
             continue
         worst = max(function(left), function(right))
-        if worst < function(best) * (1.0 + 3e-4):
+        if worst < up(function(best), FLAT_MINIMUM):
             return
         vertex = _vertex((left, best, right), (function(left), function(best), function(right)))
         points = sorted({*points, vertex if abs(vertex - best) > 0.03 * (right - left) else best + 0.3 * (right - best)})

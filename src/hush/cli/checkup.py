@@ -214,14 +214,14 @@ def sound_draws(entropy: Entropy | None) -> str:
 
 def _rounding() -> str:
     """Round to nearest, ties to even, and no flushing of tiny numbers, in Python and in numpy."""
-    tiny = np.full(4, 2.0**-1022)
-    half = np.full(4, 2.0**-53)
+    half_unit, least = math.ldexp(1.0, -53), math.ldexp(1.0, -1022)  # called, so that this machine rounds and not the compiler
+    tiny, half = np.full(4, least), np.full(4, half_unit)
     with np.errstate(under="ignore"):
         sound = (
-            1.0 + 2.0**-53 == 1.0
-            and 1.0 + 1.5 * 2.0**-53 > 1.0
-            and -1.0 - 2.0**-53 == -1.0
-            and 5e-324 > 0.0
+            1.0 + half_unit == 1.0
+            and 1.0 + 1.5 * half_unit > 1.0
+            and -1.0 - half_unit == -1.0
+            and least * 0.5 > 0.0
             and bool((tiny * 0.5 > 0.0).all())
             and bool((1.0 + half == 1.0).all())
             and bool((1.0 + 1.5 * half > 1.0).all())

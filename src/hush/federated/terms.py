@@ -35,7 +35,7 @@ from hush.ledger.payment import Payment, must_be_payment, pay
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
 from hush.noise.stable import Stable
-from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, down, next_down
+from hush.numerics.rounding import CLOSED_FORM, ELEMENTARY, SPECIAL_FUNCTION, down, next_down, up
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
@@ -240,7 +240,7 @@ def _gaussian_noise(budget: Budget, reach: float, rounds: int) -> Law:
 
 
 def _stable_noise(budget: Budget, reach: float, rounds: int) -> Law:
-    return Stable(_ALPHA, rounds * reach * Stable(_ALPHA, 1.0).sup_score() / budget.epsilon * (1.0 + 1e-14))
+    return Stable(_ALPHA, up(rounds * reach * Stable(_ALPHA, 1.0).sup_score() / budget.epsilon, ELEMENTARY))
 
 
 #: The noises to agree on, by name: how updates are clipped, and the noise for a budget, a reach in that norm and a number of rounds.

@@ -20,6 +20,8 @@ from hush.mechanism import Mechanism
 from hush.noise.catalogue import family, family_of, ranked
 from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
+from hush.numerics.rounding import COARSE_SEARCH, PURE_EPSILON, SPARE, up
+from hush.numerics.search import safe_end
 from hush.privacy import gaussian
 from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.privacy.compose import compose
@@ -31,7 +33,6 @@ ACCOUNTING = ("exact", "zcdp")
 #: Words for noise=: the families that are calibrated one number at a time and have a variance, and "auto".
 NOISES = ("auto", *(row.name for row in ranked(lattice=False) if row.vectors))
 
-_UP, _HAIR = 1.0 + 1e-9, 1.0 + 1e-11
 #: Beyond this r = 2T/(epsilon sigma_1)^2 no shape has more than 1 % less variance than the Gaussian (docs/learn.md): not worth seconds.
 _GAUSSIAN_BEYOND = 5.0
 
@@ -110,8 +111,8 @@ def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, 
         return tuple(_by_zcdp(epsilon, delta, wishes, wish, noise) for wish in wishes)
     if delta == 0.0:
         # a hair less, so that rounding cannot carry the sum of the parts past the promise
-        return tuple(_pure(epsilon * wish.share / _HAIR, wish, noise) for wish in wishes)
-    amount = float(np.asarray(gaussian.sigma(epsilon, delta))) * _UP
+        return tuple(_pure(epsilon * wish.share / PURE_EPSILON.above, wish, noise) for wish in wishes)
+    amount = up(float(np.asarray(gaussian.sigma(epsilon, delta))), SPARE)
     gaussians: list[Law] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, noise):
@@ -142,10 +143,7 @@ def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others
         low, high = high, 1.3 * high
         if high > 1e6:
             return None
-    while high > low * (1.0 + 2e-4):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return law.scaled(high)
+    return law.scaled(safe_end(fits, low, high, relative=COARSE_SEARCH.share, geometric=True))
 
 
 def _pure(epsilon: float, wish: Wish, noise: str) -> Law:
@@ -161,9 +159,9 @@ def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish,
     whole_eta = zcdp.eta_left(epsilon, delta) if delta > 0.0 else 0.0
     if wish.bound.is_box:
         kept = math.fsum(w.share for w in wishes if w is not wish) * whole_eta
-        return route(epsilon, delta, wish.count, kept=kept).scaled(_each(wish) * _UP)
+        return route(epsilon, delta, wish.count, kept=kept).scaled(up(_each(wish), SPARE))
     zcdp.gaussian(epsilon, delta, 1)  # refuses delta = 0
-    return Gaussian(wish.bound.l2_bound * math.sqrt(wish.times / (2.0 * whole_eta * wish.share)) * _UP)
+    return Gaussian(up(wish.bound.l2_bound * math.sqrt(wish.times / (2.0 * whole_eta * wish.share)), SPARE))
 
 
 def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:

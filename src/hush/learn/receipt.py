@@ -19,6 +19,7 @@ from hush.learn.rows import grain
 from hush.learn.training import Fit, Plan
 from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
+from hush.numerics.rounding import CLOSED_FORM, down, round_up
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import compose
 from hush.receipt import Receipt
@@ -69,14 +70,12 @@ def _composed(entries: Sequence[Entry], delta: float) -> float:
     made = compose([charge for entry in entries for charge in entry.charges])
     if delta == 0.0:
         return float(made.pure_epsilon)
-    return float(np.asarray(made.epsilon_upper((delta - _total(entry.extra_delta for entry in entries)) * (1.0 - 1e-12))))
+    return float(np.asarray(made.epsilon_upper(down(delta - _total(entry.extra_delta for entry in entries), CLOSED_FORM))))
 
 
 def _total(values: Iterable[float | None]) -> float:
     """The sum, rounded up."""
-    exact = sum((Fraction(value) for value in values if value is not None), Fraction(0))
-    near = float(exact)
-    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+    return round_up(sum((Fraction(value) for value in values if value is not None), Fraction(0)))
 
 
 class FitReceipt(Receipt):

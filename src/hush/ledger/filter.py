@@ -8,11 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, as_float, reject
 from hush.ledger.account import Account, within
 from hush.ledger.entry import Cap
 from hush.numerics.rounding import round_down, round_up
+from hush.numerics.search import narrowed_minimum
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.conversion import rdp_to_delta, rdp_to_epsilon
 from hush.privacy.theorem import renyi_divergence, theorems_for
@@ -110,7 +112,7 @@ def _budget(order: float, epsilon: float, delta: float) -> float:
     a = order - 1.0
     found = epsilon + (math.log(delta) + math.log(a) - order * math.log1p(-1.0 / order)) / a
     # the touch is more than any rounding of logarithms, so that the file means the same on every machine
-    found, less = found - 1e-12 * epsilon, 1e-12 * epsilon
+    found, less = found - 1e-12 * epsilon, 1e-12 * epsilon  # shares of epsilon: the number itself may be near 0
     while found > 0.0 and rdp_to_delta(order, found, epsilon) > delta:
         found, less = found - less, 2.0 * less
     return found
@@ -118,13 +120,12 @@ def _budget(order: float, epsilon: float, delta: float) -> float:
 
 def _best_order(epsilon: float, delta: float) -> float:
     """The order under which the most Gaussian releases fit: their divergence is order rho, so budget(order)/order is made largest."""
-    low, high = math.log(1e-3), math.log(1e12)
-    for _ in range(12):
-        grid = np.linspace(low, high, 33)
-        values = [_budget(1.0 + math.exp(t), epsilon, delta) / (1.0 + math.exp(t)) for t in grid]
-        at = int(np.argmax(values))
-        low, high = float(grid[max(at - 1, 0)]), float(grid[min(at + 1, 32)])
-    return float(f"{1.0 + math.exp(0.5 * (low + high)):.7g}")
+
+    def lost(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([-_budget(1.0 + math.exp(t), epsilon, delta) / (1.0 + math.exp(t)) for t in grid])
+
+    place = narrowed_minimum(lost, math.log(1e-3), math.log(1e12), points=(33,) * 12)[0]
+    return float(f"{1.0 + math.exp(place):.7g}")
 
 
 def filter_cap(epsilon: float, delta: float, order: float | None) -> Cap:

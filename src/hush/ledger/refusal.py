@@ -96,7 +96,7 @@ def _larger_noise(account: Account, entry: Entry) -> float | None:
         except HushError:
             return False
 
-    low, high = 1.0, _MOST_TIMES_LARGER
+    low, high = 1.0, _MOST_TIMES_LARGER  # halves of its own, because every candidate has two digits
     if not fits(high):
         return None
     for _ in range(_TRIES):

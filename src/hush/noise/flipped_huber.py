@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from hush.noise.log_concave import LogConcave
 from hush.numerics.ball import Ball, Tail, flint_module, normal_tail
 from hush.numerics.bracket import unwrap
 from hush.numerics.mills import drop, mean_excess, mills
+from hush.numerics.rounding import ELEMENTARY, up
+from hush.numerics.search import safe_secant
 from hush.numerics.twofold import Twofold
 
 __all__ = ["FAMILY", "FlippedHuber"]
@@ -234,23 +236,16 @@ def _at_kink(request: Request) -> Law | None:
     share = request.epsilon / request.count
 
     def noise_at(b: float) -> FlippedHuber:
-        gamma = b * request.shift / share * (1.0 + 1e-14)
+        gamma = up(b * request.shift / share, ELEMENTARY)
         return FlippedHuber(b * gamma, gamma)
 
     low, high = math.sqrt(share), math.sqrt(share) + 40.0
-    at_low, at_high = request.excess(noise_at(low)), request.excess(noise_at(high))
-    if at_high > 0.0:
+    excess = lru_cache(lambda b: request.excess(noise_at(b)))
+    if excess(high) > 0.0:
         return None
-    if at_low <= 0.0:
+    if excess(low) <= 0.0:
         return noise_at(low)
-    for turn in range(60):
-        part = 0.5 if turn % 3 == 2 or at_high < -50.0 else at_low / (at_low - at_high)
-        middle = low + min(max(part, 0.001), 0.999) * (high - low)
-        value = request.excess(noise_at(middle))
-        low, at_low, high, at_high = (low, at_low, middle, value) if value <= 0.0 else (middle, value, high, at_high)
-        if high - low < 1e-9 * high or at_high > -1e-9:
-            break
-    return noise_at(high)
+    return noise_at(safe_secant(excess, low, high, relative=1e-12, near=1e-9))
 
 
 def _tail(noise: FlippedHuber) -> Tail:

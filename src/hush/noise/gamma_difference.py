@@ -30,6 +30,8 @@ from hush.noise.family import Family
 from hush.noise.gamma_difference_tail import tail
 from hush.noise.laplace import Laplace
 from hush.numerics.quadrature import gauss
+from hush.numerics.root import halved, safe_chords
+from hush.numerics.rounding import CLOSED_FORM, Claim, up
 
 __all__ = ["FAMILY", "GammaDifference"]
 
@@ -39,6 +41,7 @@ _LEAST = 1e-290  # in scales: below, Bessel functions overflow; nothing asks for
 _BESSEL = 20.0  # larger shapes overflow them earlier, and go by the trapezoidal rule
 _ERROR = 1e-12  # relative, of a tail or a density; ten times what is seen
 _SLACK = 2e-13  # absolute, of a loss: regions are found with this much to spare, so that they hold the true ones
+_NOTHING_LEFT = Claim(1e-6, "no bound: a shifted mass this far above the mass is round-off, and nothing is left of delta but its margin")
 _FURTHEST = 2000.0  # scales: no float holds the probability beyond
 
 
@@ -202,7 +205,7 @@ class GammaDifference(Law):
             return s
         if self.shape <= 0.5:
             return math.inf
-        return (self._log_centre - float(self.unit_log_density(np.array([s]))[0])) * (1.0 + 1e-12) + 1e-12
+        return up(self._log_centre - float(self.unit_log_density(np.array([s]))[0]), CLOSED_FORM) + _ERROR
 
     @lru_cache(maxsize=64)  # noqa: B019 - frozen
     def _cap(self, s: float) -> float:
@@ -226,11 +229,11 @@ class GammaDifference(Law):
 
     def _half_line(self, epsilon: Array, s: float) -> tuple[Array, Array]:
         """r >= 1: the loss rises as x falls from s/2; bisect on t = s/2 - x."""
-        low, high = np.zeros_like(epsilon), np.full_like(epsilon, _FURTHEST)
-        for _ in range(70):
-            t = 0.5 * (low + high)
-            above = self.unit_log_density(np.abs(0.5 * s - t)) - self.unit_log_density(0.5 * s + t) > epsilon - _SLACK
-            low, high = np.where(above, low, t), np.where(above, t, high)
+
+        def above(t: Array) -> Any:
+            return self.unit_log_density(np.abs(0.5 * s - t)) - self.unit_log_density(0.5 * s + t) > epsilon - _SLACK
+
+        high = halved(above, np.zeros_like(epsilon), np.full_like(epsilon, _FURTHEST), turns=70)[1]
         reached = high < _FURTHEST
         return np.where(reached, -np.inf, 0.0), np.where(reached, 0.5 * s - high, 0.0)
 
@@ -267,7 +270,8 @@ class GammaDifference(Law):
             here = self._between(low[on], high[on])
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 there = np.exp(flat[on] + self._log_away(low[on], high[on], s))
-                there = np.where(np.isfinite(there), np.minimum(there, here * (1.0 + 1e-6)), 0.0)  # on the region it is less, so bounded
+                capped = np.minimum(there, up(here, _NOTHING_LEFT))  # on the region the truth is less
+                there = np.where(np.isfinite(there), capped, 0.0)
             value[on] = np.maximum(here - there, 0.0)
             margin[on] = _ERROR * (here + there) * (1.0 + np.abs(flat[on]) * 1e-3)
         shape = np.broadcast_shapes(epsilon.shape, region.lower.shape[:-1])
@@ -300,27 +304,13 @@ class GammaDifference(Law):
 
 
 def _outermost(loss: Any, epsilon: Array, far: float) -> Array:
-    """Just beyond the x below `far` where a loss that falls with x passes epsilon: chords in log x, and halving every third turn.
+    """Just beyond the x below `far` where a loss that falls with x passes epsilon, sought in log x.
 
     The loss there is within two slacks of epsilon, or nothing lies between x and a point above: the region is never too small.
     """
-    low, high = np.full_like(epsilon, math.log(_LEAST)), np.full_like(epsilon, math.log(far))
     target = epsilon - _SLACK
-    above, below = (loss(np.exp(end)) - target for end in (low, high))
-    high, below = np.where(above > 0.0, high, low), np.where(above > 0.0, below, above)
-    for turn in range(120):
-        on = np.flatnonzero((below < -_SLACK) & (high - low > 1e-15 * (1.0 + np.abs(low))))
-        if not on.size:
-            break
-        a, b, at_a, at_b = low[on], high[on], above[on], below[on]
-        with np.errstate(invalid="ignore", over="ignore"):
-            chord = a + (b - a) * (at_a / (at_a - at_b))
-        x = np.where(np.isfinite(chord) & (chord > a) & (chord < b) & (turn % 3 < 2), chord, 0.5 * (a + b))
-        value = loss(np.exp(x)) - target[on]
-        inside = value > 0.0
-        low[on], above[on] = np.where(inside, x, a), np.where(inside, value, at_a)
-        high[on], below[on] = np.where(inside, b, x), np.where(inside, at_b, value)
-    return np.exp(high)
+    low, high = np.full_like(epsilon, math.log(_LEAST)), np.full_like(epsilon, math.log(far))
+    return np.exp(safe_chords(lambda t, at: loss(np.exp(t)) - target[at], low, high, near=_SLACK))
 
 
 FAMILY = Family(

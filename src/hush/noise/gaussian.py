@@ -14,6 +14,7 @@ from hush.noise.family import Family, Reference, Request
 from hush.noise.gaussian_tailed import GaussianTailed
 from hush.numerics.ball import Tail, normal_tail
 from hush.numerics.rounding import FEW_ROUNDINGS
+from hush.numerics.search import nudged
 
 __all__ = ["FAMILY", "Gaussian", "gaussian_noise"]
 
@@ -75,10 +76,13 @@ def gaussian_noise(request: Request) -> Law:
     sigma = request.gaussian_sigma()
     if request.step is not None:
         return request.at_scale(Gaussian(1.0), sigma)
-    noise = Gaussian(sigma)
-    while request.notion == "dp" and not request.meets(noise):  # times and l0 enter through a rounded square root
-        noise = Gaussian(noise.sigma * (1.0 + 1e-15))
-    return noise
+    if request.notion != "dp":
+        return Gaussian(sigma)
+    # times and l0 enter through a rounded square root
+    found = nudged(lambda sigma: request.meets(Gaussian(sigma)), sigma, first=FEW_ROUNDINGS.share, growth=2.0, turns=30)
+    if found is None:
+        raise Unsupported("Gaussian noise could not be certified for this budget")
+    return Gaussian(found)
 
 
 def _tail(noise: Gaussian) -> Tail:

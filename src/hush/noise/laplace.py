@@ -15,6 +15,7 @@ from hush.noise.divisible import shape_of
 from hush.noise.family import Family, Reference, Request
 from hush.noise.log_concave import LogConcave
 from hush.numerics.ball import Tail
+from hush.numerics.rounding import FEW_ROUNDINGS, up
 from hush.numerics.twofold import Twofold
 
 __all__ = ["FAMILY", "Laplace", "laplace_noise"]
@@ -104,7 +105,7 @@ def laplace_noise(request: Request) -> Law:
     if not request.bound.is_box:
         return request.at_scale(Laplace(1.0), request.rough_size)
     total = math.fsum(shift * count for shift, count in request.bound.shifts) * request.times
-    pure = total / request.epsilon * (1.0 + 1e-15)
+    pure = up(total / request.epsilon, FEW_ROUNDINGS)
     if request.delta == 0.0:
         return request.on_lattice(Laplace(pure))
 

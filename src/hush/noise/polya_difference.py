@@ -27,7 +27,7 @@ from hush.noise.family import Counts, Family
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.numerics.ball import Ball, flint_module
 from hush.numerics.quadrature import gauss
-from hush.numerics.rounding import rounded_up
+from hush.numerics.rounding import CLOSED_FORM, rounded_up, up
 
 __all__ = ["FAMILY", "PolyaDifference"]
 
@@ -208,7 +208,7 @@ class PolyaDifference(Lattice):
     def max_loss(self, shift: float) -> float:
         n = self.steps_in(shift)
         if self.shape >= 1.0:
-            return n * self.step / self.scale * (1.0 + 1e-12)
+            return up(n * self.step / self.scale, CLOSED_FORM)
         return float(self.log_mass(np.zeros(())) - self.log_mass(np.asarray(float(n)))) + 1e-12
 
 

@@ -22,6 +22,7 @@ from hush.noise.family import Counts, Family, Reference, Request
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.numerics.ball import Ball, flint_module, precision
 from hush.numerics.rounding import FEW_ROUNDINGS, rounded_down, rounded_up
+from hush.numerics.search import first_true_from
 
 __all__ = ["FAMILY", "Skellam"]
 
@@ -29,6 +30,7 @@ Array = NDArray[np.float64]
 Wide = NDArray[np.longdouble]
 
 _ULP = float(np.finfo(np.longdouble).eps)
+_MOST_STEPS = 1 << 62  # more than any table holds
 _DEPTH = 1700.0  # logarithms of probabilities in the table go down to minus this: 5e-324 shifted by a loss of 950
 
 
@@ -68,20 +70,15 @@ class Skellam(Lattice):
         return 0.5 * self._v
 
     def _reach(self, depth: float) -> int:
-        """A k with log P(X >= k) < -depth: Chernoff's bound, k asinh(k/v) - sqrt(k^2 + v^2) + v, by doubling and bisection."""
+        """A k with log P(X >= k) < -depth: Chernoff's bound, k asinh(k/v) - sqrt(k^2 + v^2) + v, the least whole number and one more."""
         v = self._v
 
         def fall(k: float) -> float:
             t = math.asinh(k / v)
             return k * t - v * math.expm1(t) ** 2 * math.exp(-t) / 2.0  # sqrt(k^2 + v^2) - v = v (cosh t - 1)
 
-        low, high = 0.0, 1.0
-        while fall(high) < depth:
-            low, high = high, 2.0 * high
-        while high - low > 0.5:
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if fall(middle) < depth else (low, middle)
-        return math.ceil(high) + 1
+        found = first_true_from(1, _MOST_STEPS, lambda k: fall(k) >= depth)
+        return _MOST_STEPS if found is None else found + 1
 
     @cached_property
     def log_weights(self) -> Wide:

@@ -24,16 +24,15 @@ from hush.noise.family import Family, Reference, Shape, TwoUniforms
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable_density import law
 from hush.noise.stable_exact import tail, two_uniforms
-from hush.noise.stable_loss import information, largest_loss, loss, nodes_between, peak_of_score, root
+from hush.noise.stable_loss import information, largest_loss, loss, nodes_between, peak_of_score
 from hush.numerics.bracket import unwrap
-from hush.numerics.rounding import POWER
+from hush.numerics.root import ridders
+from hush.numerics.rounding import FEW_ROUNDINGS, POWER, STABLE_LOSS, SUPREMUM, down, up
 
 __all__ = ["FAMILY", "Stable"]
 
 Array = NDArray[np.float64]
 
-_ROUND_UP = 1.0 + 1e-12  # on suprema that serve as bounds; their own error is below 1e-14
-_LENIENT = 1.0 - 5e-15  # on epsilon: covers the error of M, so that delta errs upwards as epsilon meets the pure epsilon
 _PLAIN = 0.02  # a difference of tails that keeps this share of the larger one is taken as it stands
 
 
@@ -136,7 +135,7 @@ class Stable(Law):
         >>> round(Stable(1.0, 0.5).sup_score(), 9)
         2.0
         """
-        return math.inf if self.alpha == 2.0 else peak_of_score(self.alpha)[1] / self.gamma * _ROUND_UP
+        return math.inf if self.alpha == 2.0 else up(peak_of_score(self.alpha)[1] / self.gamma, SUPREMUM)
 
     def max_loss(self, shift: float) -> float:
         """sup M, rounded up: the pure epsilon of SaS paper, Theorem IV.4; 2 asinh(s/2) at alpha = 1, infinite at alpha = 2."""
@@ -144,8 +143,8 @@ class Stable(Law):
         if self.alpha == 2.0:
             return math.inf
         if self.alpha == 1.0:
-            return 2.0 * math.asinh(0.5 * s) * (1.0 + 1e-15)
-        return largest_loss(self.alpha, s)[1] * _ROUND_UP
+            return up(2.0 * math.asinh(0.5 * s), FEW_ROUNDINGS)
+        return up(largest_loss(self.alpha, s)[1], SUPREMUM)
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
@@ -175,13 +174,13 @@ class Stable(Law):
         """Both y where M(y) = epsilon."""
         alpha = self.alpha
         top, most = largest_loss(alpha, s)
-        epsilon = np.minimum(epsilon * _LENIENT, most)
+        epsilon = np.minimum(down(epsilon, STABLE_LOSS), most)
         with np.errstate(over="ignore"):
             reach = np.minimum(top + peak_of_score(alpha)[2] * s / epsilon + 1.0, 1e300)  # M(y) <= s/y sup(y score)
         start = np.full_like(epsilon, -0.5 * s)
-        near = root(lambda y: loss(alpha, y, s) / epsilon - 1.0, start, np.full_like(epsilon, top))
+        near = ridders(lambda y: loss(alpha, y, s) / epsilon - 1.0, start, np.full_like(epsilon, top))
         level, first = np.log(epsilon), np.full_like(epsilon, math.log1p(top))
-        far = root(lambda w: np.log(loss(alpha, np.expm1(w), s)) - level, first, np.log1p(reach))
+        far = ridders(lambda w: np.log(loss(alpha, np.expm1(w), s)) - level, first, np.log1p(reach))
         return near, np.expm1(far)
 
     def error_at(self, epsilon: Array, shift: float) -> Array:
@@ -218,7 +217,7 @@ class Stable(Law):
         high = min(high, 1e9 * max(1.0, s))  # the integrand falls like y^(-2-alpha): what is left out is below 1e-18
         y, weight = nodes_between(low, high)
         with np.errstate(under="ignore"):
-            share = -np.expm1(epsilon * _LENIENT - loss(self.alpha, y, s))
+            share = -np.expm1(down(epsilon, STABLE_LOSS) - loss(self.alpha, y, s))
             return float(np.sum(weight * np.exp(law(self.alpha).log_density(np.abs(y))) * np.maximum(share, 0.0)))
 
 

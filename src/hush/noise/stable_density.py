@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from hush.numerics.quadrature import gauss
+from hush.numerics.root import halved
 
 __all__ = ["CauchyLaw", "StableLaw", "contour", "law"]
 
@@ -78,14 +80,15 @@ def _corner(alpha: float, bend: float, x: Array) -> Array:
 
 def _level(alpha: float, bend: float, x: Array, y: Array) -> tuple[Array, Array, Array]:
     """The part of the three integrals along t = i y + u, u > 0."""
-    low, high = np.zeros_like(x), np.full_like(x, 300.0)
-    for _ in range(14):  # |f| falls steadily with u: find where it is below e^-40 of its start (roughly is enough)
-        reach = 0.5 * (low + high)
-        alive = ((reach + 1j * y) ** alpha).real + bend * y**alpha < 40.0
-        low, high = np.where(alive, reach, low), np.where(alive, high, reach)
+
+    def fallen(u: Array) -> Any:
+        return ((u + 1j * y) ** alpha).real + bend * y**alpha >= 40.0
+
+    # |f| falls steadily with u: find where it is below e^-40 of its start (roughly is enough)
+    end = halved(fallen, np.zeros_like(x), np.full_like(x, 300.0), turns=14)[1]
     nodes, weights = gauss(80)
-    t = high[:, None] * nodes + 1j * y[:, None]
-    f = np.exp(1j * x[:, None] * t - t**alpha) * (weights * high[:, None] / math.pi)
+    t = end[:, None] * nodes + 1j * y[:, None]
+    f = np.exp(1j * x[:, None] * t - t**alpha) * (weights * end[:, None] / math.pi)
     return -(f / t).sum(axis=1).imag, f.sum(axis=1).real, (f * t).sum(axis=1).imag
 
 

@@ -8,7 +8,6 @@ rises from 0 at y = -s/2 to one maximum and falls back to 0 as y grows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -16,8 +15,9 @@ from numpy.typing import NDArray
 
 from hush.noise.stable_density import FAR, law
 from hush.numerics.quadrature import gauss
+from hush.numerics.search import narrowed_minimum
 
-__all__ = ["information", "largest_loss", "loss", "nodes_between", "peak_of_score", "root"]
+__all__ = ["information", "largest_loss", "loss", "nodes_between", "peak_of_score"]
 
 Array = NDArray[np.float64]
 
@@ -44,11 +44,9 @@ def peak_of_score(alpha: float) -> tuple[float, float, float]:
     y = np.arange(1, 1281) / 64.0
     score = unit.score(y)
     steep = 1.05 * max(float((y * score).max()), 1.0 + alpha)
-    centre, width = float(y[score.argmax()]), 1.0 / 64.0
-    for _ in range(5):  # shrink a fan of points about the best one
-        fan = np.maximum(centre + width * np.linspace(-1.0, 1.0, 65), 0.0)
-        centre, width = float(fan[unit.score(fan).argmax()]), width / 16.0
-    return centre, float(unit.score(np.array([centre]))[0]), steep
+    near = float(y[score.argmax()])
+    place, least = narrowed_minimum(lambda x: -unit.score(x), near - 1.0 / 64.0, near + 1.0 / 64.0, points=(65,) * 5)
+    return place, -least, steep
 
 
 @lru_cache(maxsize=256)
@@ -89,31 +87,3 @@ def information(alpha: float) -> float:
     y, weight = nodes_between(0.0, 1e6)
     with np.errstate(under="ignore"):
         return 2.0 * float(np.sum(weight * law(alpha).score(y) ** 2 * np.exp(law(alpha).log_density(y))))
-
-
-def root(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
-    """Ridders' method, elementwise, where the function changes sign between a and b; the bracket halves at every step."""
-    at_a, at_b = function(a), function(b)
-    last, settled = a, np.zeros(a.shape, dtype=bool)
-    for _ in range(100):
-        middle = 0.5 * (a + b)
-        at_middle = function(middle)
-        with np.errstate(over="ignore"):
-            spread = np.sqrt(at_middle**2 - np.minimum(at_a * at_b, 0.0))
-        move = np.divide(at_middle, spread, out=np.zeros_like(spread), where=spread > 0.0)
-        point = middle + (middle - a) * np.sign(at_a - at_b) * move
-        at_point = function(point)
-        crossed = np.sign(at_middle) != np.sign(at_point)
-        left = np.sign(at_a) != np.sign(at_point)  # else the root is on the far side of the point
-        a, at_a, b, at_b = (
-            np.where(crossed, middle, np.where(left, a, point)),
-            np.where(crossed, at_middle, np.where(left, at_a, at_point)),
-            np.where(crossed | left, point, b),
-            np.where(crossed | left, at_point, at_b),
-        )
-        # a root that has settled stays put, so that it does not depend on its company
-        settled |= np.abs(point - last) <= 1e-15 * np.abs(point)
-        last = np.where(settled, last, point)
-        if settled.all():
-            break
-    return last

@@ -15,7 +15,7 @@ from hush.noise.contract import Law
 from hush.noise.family import Family, Reference, Request
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
 from hush.numerics.ball import Ball, Tail, flint_module
-from hush.numerics.rounding import rounded_up
+from hush.numerics.rounding import FEW_ROUNDINGS, down, rounded_up
 
 __all__ = ["FAMILY", "Staircase", "least_mean_abs_gamma", "least_variance_gamma"]
 
@@ -226,7 +226,7 @@ def _noise(request: Request) -> Law:
         raise Unsupported("the staircase is proved for one linf with l0 only")
     if request.step is not None:
         raise Unsupported("a staircase on a lattice of its own step is the discrete Laplace")
-    share = request.epsilon / request.count * (1.0 - 1e-15 * (request.count > 1))
+    share = request.epsilon if request.count == 1 else down(request.epsilon / request.count, FEW_ROUNDINGS)
     gamma = least_mean_abs_gamma(share) if request.loss == "mae" else least_variance_gamma(share)
     return Staircase(share, request.shift, gamma)
 

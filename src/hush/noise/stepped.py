@@ -16,10 +16,13 @@ from hush.noise.family import Family, Reference, Request, Short
 from hush.noise.stepped_exact import tail
 from hush.noise.stepped_heights import CELLS, cut_staircase, exposed
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
+from hush.numerics.rounding import CLOSED_FORM, down
 
 __all__ = ["FAMILY", "Stepped"]
 
 Array = NDArray[np.float64]
+
+_LARGEST_RATIO = 0.999999999999  # of a height to the one a period before: below 1, so that a geometric tail has a sum
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Stepped(Steps):
         if heights.ndim != 1 or heights.size == 0 or not (np.isfinite(heights) & (heights >= 0.0)).all() or heights.max() <= 0.0:
             raise InvalidParameter(f"heights must be a sequence of finite numbers, 0 or greater and not all 0; {hint}.")
         object.__setattr__(self, "heights", tuple(float(h) for h in heights))
-        object.__setattr__(self, "ratio", within("ratio", self.ratio, 0.0, 1.0 - 1e-12, hint))
+        object.__setattr__(self, "ratio", within("ratio", self.ratio, 0.0, _LARGEST_RATIO, hint))
         period = whole("period", self.period, 1, hint)
         if period > heights.size:
             raise InvalidParameter(f"period must be at most the number of heights, {heights.size}, got {period}; {hint}.")
@@ -248,7 +251,7 @@ def _noise(request: Request) -> Law:
     cells = math.ceil((edge + 2.0) * CELLS) + CELLS
     for first in range(0, CELLS + 1, 2):
         heights = cut_staircase(request.epsilon, first, cells)
-        enough = np.flatnonzero(exposed(heights) <= request.delta * (1.0 - 1e-12))
+        enough = np.flatnonzero(exposed(heights) <= down(request.delta, CLOSED_FORM))
         if not enough.size:
             continue
         noise = Stepped(request.shift / CELLS, tuple(heights[: int(enough[0]) + 1]))

@@ -16,6 +16,8 @@ from hush.noise.contract import Law, Region
 from hush.noise.family import Family, Reference, Request
 from hush.noise.log_concave import LogConcave
 from hush.numerics.ball import Ball, Tail, flint_module
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
+from hush.numerics.search import nudged
 from hush.numerics.twofold import Twofold
 
 __all__ = ["FAMILY", "TruncatedLaplace", "truncated_laplace_noise"]
@@ -141,13 +143,16 @@ def truncated_laplace_noise(request: Request) -> Law:
         raise Unsupported("truncated Laplace has no pure epsilon")
     share = request.epsilon / request.count
     edge = -math.expm1(math.log1p(-request.delta) / request.count)
-    scale = request.shift / share * (1.0 + 1e-15)
+    scale = up(request.shift / share, FEW_ROUNDINGS)
     bound = scale * math.log1p(math.expm1(min(share, 700.0)) / (2.0 * edge))
-    for rise in (0.0, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8):
-        noise = request.on_lattice(TruncatedLaplace(scale, bound * (1.0 + rise)))
-        if request.meets(noise):
-            return noise
-    raise Unsupported("truncated Laplace could not be certified for this budget")
+
+    def noise_at(bound: float) -> Law:
+        return request.on_lattice(TruncatedLaplace(scale, bound))
+
+    found = nudged(lambda bound: request.meets(noise_at(bound)), bound, first=ELEMENTARY.share, growth=100.0, turns=5)
+    if found is None:
+        raise Unsupported("truncated Laplace could not be certified for this budget")
+    return noise_at(found)
 
 
 def _tail(noise: TruncatedLaplace) -> Tail:

@@ -1,6 +1,10 @@
 """Roots and maxima of many functions at once; numerics/search.py is the twin for one number.
 
     safe_root           a sign change to the last float, ending on the safe side
+    safe_chords         the same to a given nearness, with few evaluations
+    ridders             a sign change to the last digits, on either side
+    halved              a bracket where only yes or no is known
+    first_whole         the least whole number for which a condition holds
     bracket_upwards     a bracket for it
     newton_roots        a good guess at a root, by Newton's steps inside brackets
     raised_until        from good guesses to numbers that are safe
@@ -18,8 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
+from hush.numerics.rounding import FEW_ROUNDINGS
 
-__all__ = ["bracket_upwards", "narrowed_maximum", "newton_roots", "raised_until", "safe_root"]
+__all__ = [
+    "bracket_upwards",
+    "first_whole",
+    "halved",
+    "narrowed_maximum",
+    "newton_roots",
+    "raised_until",
+    "ridders",
+    "safe_chords",
+    "safe_root",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -91,6 +106,84 @@ def _tightest(points: Array, values: Array, a: Array, b: Array) -> tuple[Array, 
     last = np.where(before.any(axis=0, keepdims=True), last, 0)
     take = lambda array, index: np.take_along_axis(array, index, axis=0)[0]  # noqa: E731
     return take(points, last), take(points, first), take(values, last), take(values, first)
+
+
+def safe_chords(function: Callable[[Array, Index], Array], unsafe: Array, safe: Array, *, near: float) -> Array:
+    """The safe ends of sign changes of falling functions, for flat arrays: function > 0 below them.
+
+    Guarantees: the function is between -near and 0 at the result, or no float is left below it that is safe. A function that is
+    at most 0 at `unsafe` already gives `unsafe`, and one above 0 at `safe` gives `safe`. `function(x, at)` is that of the numbers
+    `at`. Chords, and one half in three.
+    """
+    low, high, every = unsafe.copy(), safe.copy(), np.arange(unsafe.size)
+    above, below = function(low, every), function(high, every)
+    high, below = np.where(above > 0.0, high, low), np.where(above > 0.0, below, above)
+    for turn in range(120):
+        on = np.flatnonzero((below < -near) & (high - low > FEW_ROUNDINGS.share * (1.0 + np.abs(low))))
+        if not on.size:
+            break
+        a, b, at_a, at_b = low[on], high[on], above[on], below[on]
+        with np.errstate(invalid="ignore", over="ignore"):
+            chord = a + (b - a) * (at_a / (at_a - at_b))
+        x = np.where(np.isfinite(chord) & (chord > a) & (chord < b) & (turn % 3 < 2), chord, 0.5 * (a + b))
+        value = function(x, on)
+        inside = value > 0.0
+        low[on], above[on] = np.where(inside, x, a), np.where(inside, value, at_a)
+        high[on], below[on] = np.where(inside, b, x), np.where(inside, at_b, value)
+    return high
+
+
+def halved(holds: Callable[[Array], Any], unsafe: Array, safe: Array, *, turns: int) -> tuple[Array, Array]:
+    """Brackets (unsafe, safe) after so many halves: `holds` is true at the second, unless it never was inside.
+
+    >>> halved(lambda x: x * x >= 2.0, np.zeros(1), np.full(1, 2.0), turns=3)
+    (array([1.25]), array([1.5]))
+    """
+    for _ in range(turns):
+        middle = 0.5 * (unsafe + safe)
+        here = holds(middle)
+        unsafe, safe = np.where(here, unsafe, middle), np.where(here, middle, safe)
+    return unsafe, safe
+
+
+def first_whole(holds: Callable[[Array], Any], shape: tuple[int, ...]) -> Array:
+    """The least whole numbers from 0 on for which conditions hold that stay true once they are: by doubling, then halves."""
+    low, high = np.full(shape, -1.0), np.ones(shape)
+    while (short := ~holds(high)).any():
+        low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
+    while (high - low > 1.0).any():
+        middle = np.floor(0.5 * (low + high))
+        late = ~holds(middle) & (middle > low)
+        low, high = np.where(late, middle, low), np.where(late, high, np.maximum(middle, low + 1.0))
+    return high
+
+
+def ridders(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
+    """Ridders' method, elementwise, where the function changes sign between a and b; the bracket halves at every step."""
+    at_a, at_b = function(a), function(b)
+    last, settled = a, np.zeros(a.shape, dtype=bool)
+    for _ in range(100):
+        middle = 0.5 * (a + b)
+        at_middle = function(middle)
+        with np.errstate(over="ignore"):
+            spread = np.sqrt(at_middle**2 - np.minimum(at_a * at_b, 0.0))
+        move = np.divide(at_middle, spread, out=np.zeros_like(spread), where=spread > 0.0)
+        point = middle + (middle - a) * np.sign(at_a - at_b) * move
+        at_point = function(point)
+        crossed = np.sign(at_middle) != np.sign(at_point)
+        left = np.sign(at_a) != np.sign(at_point)  # else the root is on the far side of the point
+        a, at_a, b, at_b = (
+            np.where(crossed, middle, np.where(left, a, point)),
+            np.where(crossed, at_middle, np.where(left, at_a, at_point)),
+            np.where(crossed | left, point, b),
+            np.where(crossed | left, at_point, at_b),
+        )
+        # a root that has settled stays put, so that it does not depend on its company
+        settled |= np.abs(point - last) <= FEW_ROUNDINGS.share * np.abs(point)
+        last = np.where(settled, last, point)
+        if settled.all():
+            break
+    return last
 
 
 def raised_until(fails: Callable[[Array, Index], Any], start: Array, *, first: float, growth: float, turns: int = 30) -> Array:

@@ -21,21 +21,33 @@ __all__ = [
     "BETA_INVERSE",
     "BETWEEN_COARSE_POINTS",
     "BETWEEN_FINE_POINTS",
+    "CHECKED",
     "CLOSED_FORM",
+    "COARSE_SEARCH",
+    "CONVERSION",
     "ELEMENTARY",
     "FEW_ROUNDINGS",
+    "FLAT_MINIMUM",
     "FOREIGN",
     "GAUSSIAN_AMOUNT",
     "NEAR_ENOUGH",
     "NORMAL_TAILS",
     "POWER",
     "PURE_EPSILON",
+    "ROOTS_AND_LOGARITHMS",
+    "SAME_FACT",
     "SEARCH_AIM",
+    "SPARE",
     "SPECIAL_FUNCTION",
+    "STABLE_LOSS",
     "SUM_OF_POSITIVE_TERMS",
+    "SUPREMUM",
+    "TIED",
     "TWO_ROUNDINGS",
+    "TWO_TAILS",
     "ULP",
     "UNIT",
+    "WORTHLESS",
     "Claim",
     "decimal_down",
     "decimal_nearest",
@@ -79,19 +91,31 @@ class Claim:
 TWO_ROUNDINGS = Claim(4e-16, "two operations rounded correctly, 2^-53 each, and the multiplication by the factor")
 FEW_ROUNDINGS = Claim(1e-15, "at most seven roundings on positive numbers, 2^-53 each, and the factor's own")
 GAUSSIAN_AMOUNT = Claim(2e-15, "roots, logarithms and inverse error functions, each within a few 2^-53")
+ROOTS_AND_LOGARITHMS = Claim(2e-15, "sums of positive terms, with a root and a logarithm, each within a few 2^-53")
 POWER = Claim(2e-15, "a power with a rounded exponent: 2^-53 times the log of a base from 1e-6 to 1e6, at most 14")
+STABLE_LOSS = Claim(5e-15, "the largest loss of a stable law: a difference of logarithms, or a short integral of the score")
 ELEMENTARY = Claim(1e-14, "exponentials and logarithms, 2^-52 each, that amplify errors at most tenfold")
 NORMAL_TAILS = Claim(2e-14, "two normal tails with exponents in twofold precision, each within 1e-14 of the truth")
 SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum by halves of at most 2^24 positive terms, each within 5e-14")
+CONVERSION = Claim(1e-13, "to spare: a conversion from Renyi bounds already rounds up by the sizes of its terms")
 CLOSED_FORM = Claim(1e-12, "a closed form or a sum of positive terms in at most a thousand roundings, about 1e-13")
+SUPREMUM = Claim(1e-12, "the value at a smooth peak, which is flat there: computed values are within 1e-13")
+SAME_FACT = Claim(1e-12, "no bound: two bounds this close are one fact, rounded in two ways")
 PURE_EPSILON = Claim(1e-11, "the largest relative error that any family states")
 BETA_INVERSE = Claim(1e-11, "the inverse of the incomplete beta function, which keeps about 1e-13")
+TWO_TAILS = Claim(1e-11, "a normal tail in plain floats: an exponent of up to 745 has an error of at most 2e-13")
 SPECIAL_FUNCTION = Claim(1e-9, "a tail or a quantile of any law here; the least exact one is within 1e-11")
 FOREIGN = Claim(1e-9, "the round-off of another library's privacy loss distribution, which states none")
+SPARE = Claim(1e-9, "noise is larger, or a budget smaller, by more than all roundings of its parts together")
+CHECKED = Claim(1e-9, "no bound: what a check forgives, above the round-off of either of two computations")
 NEAR_ENOUGH = Claim(1e-9, "no bound: equal for the purpose of a choice that is safe either way")
 SEARCH_AIM = Claim(1e-8, "no bound: a search aims this far to the safe side, so that its first check succeeds")
 BETWEEN_FINE_POINTS = Claim(1e-5, "a characteristic function at 201 points; 40,001 points show 2e-6 more")
 BETWEEN_COARSE_POINTS = Claim(1e-4, "a smooth variance at 201 points of a range: four squared steps")
+TIED = Claim(1e-4, "no bound: losses this close are a tie, and the plainer family leads")
+COARSE_SEARCH = Claim(2e-4, "no bound: a coarse search may be off by this, so what is this close is looked at again")
+FLAT_MINIMUM = Claim(3e-4, "no bound: a search for a shape ends where its neighbours are no worse than this")
+WORTHLESS = Claim(5e-4, "no bound: a gain that is smaller than this is not worth a search")
 
 
 # -- floats ---------------------------------------------------------------------------------------------------------

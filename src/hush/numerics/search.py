@@ -6,6 +6,7 @@
     guarded_newton                 a good guess at a root, by Newton's steps inside a bracket
     nudged                         from a good guess to the first point near it that is safe
     golden_minimum                 the place of a minimum
+    narrowed_minimum               the place and the value of a minimum, by ever finer grids
 
 Each ends after a bounded number of evaluations.
 """
@@ -13,17 +14,23 @@ Each ends after a bounded number of evaluations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hush.errors import NotCertified
 
-__all__ = ["first_true", "first_true_from", "golden_minimum", "guarded_newton", "nudged", "safe_end", "safe_secant"]
+__all__ = ["first_true", "first_true_from", "golden_minimum", "guarded_newton", "narrowed_minimum", "nudged", "safe_end", "safe_secant"]
+
+Array = NDArray[np.float64]
 
 
-def safe_secant(function: Callable[[float], float], unsafe: float, safe: float, *, relative: float) -> float:
+def safe_secant(function: Callable[[float], float], unsafe: float, safe: float, *, relative: float, near: float = 0.0) -> float:
     """The safe end of a sign change, narrowed to a relative width: function > 0 at `unsafe` and <= 0 at `safe`.
 
-    Two secant steps, then one half: few evaluations, and never more than three times those of halves.
+    A safe end where the function is above -near is near enough. Two secant steps, then one half: few evaluations, and
+    never more than three times those of halves.
 
     >>> safe_secant(lambda x: x * x - 2.0, 2.0, 1.0, relative=1e-12)
     1.41421356237...
@@ -33,7 +40,7 @@ def safe_secant(function: Callable[[float], float], unsafe: float, safe: float, 
         raise NotCertified("the root is not bracketed.")
     for turn in range(200):
         size, gap = max(abs(unsafe), abs(safe)), unsafe - safe
-        if abs(gap) <= relative * size:
+        if abs(gap) <= relative * size or at_safe > -near:
             break
         share = at_safe / (at_safe - at_unsafe) if turn % 3 < 2 else 0.5
         least = 0.3 * relative * size / abs(gap)  # so that a step from either end shrinks the bracket
@@ -155,3 +162,22 @@ def golden_minimum(function: Callable[[float], float], low: float, high: float, 
             b = low + golden * (high - low)
             at_b = function(b)
     return 0.5 * (low + high)
+
+
+def narrowed_minimum(function: Callable[[Array], Array], low: float, high: float, *, points: Sequence[int]) -> tuple[float, float]:
+    """About the place, and the least value seen: a grid, and finer grids about its best point, of so many points each.
+
+    `function` takes a whole grid; values that are NaN are passed over. Of several valleys the one counts that the first
+    grid shows.
+
+    >>> narrowed_minimum(lambda x: np.abs(x - 0.3), 0.0, 1.0, points=(9,) * 20)[0]
+    0.3
+    """
+    least = math.inf
+    for count in points:
+        grid = np.linspace(low, high, count)
+        values = function(grid)
+        at = int(np.nanargmin(values))
+        least = min(least, float(values[at]))
+        low, high = float(grid[max(at - 1, 0)]), float(grid[min(at + 1, count - 1)])
+    return 0.5 * (low + high), least

@@ -17,18 +17,16 @@ from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, next_down, up
 from hush.privacy.charge import Charge
 from hush.privacy.curve import Curve, Mirrored, OneNumber
 from hush.privacy.divergence import laplace_divergence, law_divergence
 
-__all__ = ["SAME", "AtMost", "Pairs", "box_covers", "box_pairs", "box_pure", "box_renyi"]
+__all__ = ["AtMost", "Pairs", "box_covers", "box_pairs", "box_pure", "box_renyi"]
 
 Array = NDArray[np.float64]
 #: Pairs of laws, and how often each is composed with itself.
 Pairs = list[tuple[Curve, int]]
-#: Bounds that agree to this share are the same fact.
-SAME = 1.0 - 1e-12
-_UP = 1.0 + 1e-15  # one rounding of a short sum
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def box_covers(charge: Charge) -> bool:
     total = bound.l1_bound
     if total is None or bound.moving == 1 or not isinstance(charge.noise, Laplace):
         return True
-    return any(shift < total * SAME for shift, _ in bound.shifts)
+    return any(shift < down(total, SAME_FACT) for shift, _ in bound.shifts)
 
 
 def box_pairs(charge: Charge) -> Pairs:
@@ -97,7 +95,7 @@ def box_renyi(charge: Charge, order: float) -> float:
     def one(shift: float) -> float:
         return laplace_divergence(shift / law.scale, order) if isinstance(law, Laplace) else law_divergence(law, order, shift)
 
-    return math.fsum(count * one(shift) for shift, count in box) * _UP
+    return up(math.fsum(count * one(shift) for shift, count in box), FEW_ROUNDINGS)
 
 
 def box_pure(charge: Charge) -> Fraction | None:
@@ -119,5 +117,5 @@ def _pure_of_one(law: Law, shift: float) -> Fraction | None:
     most = curve.pure_epsilon
     if not math.isfinite(most):
         return None
-    stated = math.nextafter(most, 0.0)  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
+    stated = next_down(most)  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
     return Fraction(stated if float(curve.delta_upper(stated)) == 0.0 else most)

@@ -9,14 +9,13 @@ from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
-from hush.privacy.by_box import SAME, AtMost, Pairs
+from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, up
+from hush.privacy.by_box import AtMost, Pairs
 from hush.privacy.charge import Charge
 from hush.privacy.curve import OneNumber, PureBound
 from hush.privacy.paper_bounds import FlippedHuberTheorem8, OSGTTheorem2, osgt_theorem2
 
 __all__ = ["by_norm", "huber_pairs", "in_a_ball", "l1_of", "laplace_pairs", "osgt_pairs", "osgt_renyi", "scale_of", "score_bound"]
-
-_UP = 1.0 + 1e-15  # one rounding of a product
 
 
 def by_norm(charge: Charge, kind: type[Noise]) -> bool:
@@ -24,7 +23,7 @@ def by_norm(charge: Charge, kind: type[Noise]) -> bool:
     bound = charge.sensitivity
     if charge.rate is not None or not isinstance(charge.noise, kind) or bound.l1_bound is None or bound.moving == 1:
         return False
-    return bound.box is None or bound.l1_bound < math.fsum(count * shift for shift, count in bound.shifts) * SAME
+    return bound.box is None or bound.l1_bound < down(math.fsum(count * shift for shift, count in bound.shifts), SAME_FACT)
 
 
 def l1_of(charge: Charge) -> float:
@@ -47,7 +46,7 @@ def scale_of(charge: Charge) -> float:
 
 def score_bound(charge: Charge) -> PureBound:
     assert isinstance(charge.noise, Stable)
-    return PureBound(l1_of(charge) * charge.noise.sup_score() * _UP)
+    return PureBound(up(l1_of(charge) * charge.noise.sup_score(), FEW_ROUNDINGS))
 
 
 def in_a_ball(charge: Charge, kind: type[Noise]) -> bool:
@@ -60,7 +59,8 @@ def in_a_ball(charge: Charge, kind: type[Noise]) -> bool:
 def osgt_pairs(charge: Charge) -> Pairs:
     bound = charge.sensitivity
     assert isinstance(charge.noise, OSGT) and bound.moving is not None
-    return [(OSGTTheorem2(charge.noise, bound.l2_bound * math.sqrt(charge.times) * _UP, bound.moving * charge.times), 1)]
+    l2 = up(bound.l2_bound * math.sqrt(charge.times), FEW_ROUNDINGS)
+    return [(OSGTTheorem2(charge.noise, l2, bound.moving * charge.times), 1)]
 
 
 def osgt_renyi(charge: Charge, order: float) -> float:
@@ -71,4 +71,4 @@ def osgt_renyi(charge: Charge, order: float) -> float:
 def huber_pairs(charge: Charge) -> Pairs:
     bound = charge.sensitivity
     assert isinstance(charge.noise, FlippedHuber) and bound.moving is not None
-    return [(FlippedHuberTheorem8(charge.noise, bound.l2_bound * _UP, bound.moving), 1)]
+    return [(FlippedHuberTheorem8(charge.noise, up(bound.l2_bound, FEW_ROUNDINGS), bound.moving), 1)]

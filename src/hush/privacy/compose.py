@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, called_like, reject
 from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import FEW_ROUNDINGS, up
 from hush.privacy.charge import Charge, charges
 from hush.privacy.composition import compose_parts
 from hush.privacy.conversion import check_order
@@ -23,7 +24,6 @@ from hush.privacy.theorem import GAUSSIAN, Pairs, merged_gaussians, renyi_diverg
 __all__ = ["compose", "curve", "delta", "epsilon", "renyi"]
 
 Array = NDArray[np.float64]
-_UP = 1.0 + 1e-15
 #: More combinations of theorems than this are not tried: each costs a composition.
 _MOST_WAYS = 16
 
@@ -108,7 +108,7 @@ def _together(pairs: Pairs) -> Curve:
     if len(pairs) == 1 and pairs[0][1] == 1:
         return pairs[0][0]
     if all(isinstance(pair, PureBound) for pair, _ in pairs):
-        return PureBound(math.fsum(pair.pure_epsilon * times for pair, times in pairs) * _UP)
+        return PureBound(up(math.fsum(pair.pure_epsilon * times for pair, times in pairs), FEW_ROUNDINGS))
     return compose_parts(pairs)
 
 
@@ -146,4 +146,4 @@ def renyi(noise: Noise, order: float, sensitivity: Any = 1.0, *, times: int = 1)
     """
     charge = Charge(noise, sensitivity, times)
     one = renyi_divergence(charge.once, check_order(order))
-    return one if charge.times == 1 else one * charge.times * _UP
+    return one if charge.times == 1 else up(one * charge.times, FEW_ROUNDINGS)

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hush.errors import as_float, deltas, non_negative, positive, reject
+from hush.numerics.rounding import ROOTS_AND_LOGARITHMS, TWO_ROUNDINGS, up
+from hush.numerics.search import narrowed_minimum
 
 __all__ = [
     "best_delta",
@@ -21,8 +24,6 @@ __all__ = [
     "tcdp_to_epsilon",
     "zcdp_to_epsilon",
 ]
-
-_UP = 1.0 + 2e-15  # a few roundings of a sum of positive terms
 
 
 def check_order(value: Any) -> float:
@@ -40,7 +41,7 @@ def _one_delta(value: Any) -> float:
 def rdp_to_epsilon_mironov(order: float, divergence: float, delta: float) -> float:
     """(order, divergence)-RDP gives epsilon = divergence + log(1/delta)/(order - 1) (Mironov 2017, Proposition 3)."""
     order, delta = check_order(order), _one_delta(delta)
-    return math.inf if order == 1.0 else (non_negative("divergence", divergence) - math.log(delta) / (order - 1.0)) * _UP
+    return math.inf if order == 1.0 else up(non_negative("divergence", divergence) - math.log(delta) / (order - 1.0), ROOTS_AND_LOGARITHMS)
 
 
 def rdp_to_delta(order: float, divergence: float, epsilon: float) -> float:
@@ -58,7 +59,7 @@ def rdp_to_delta(order: float, divergence: float, epsilon: float) -> float:
     log_delta = (order - 1.0) * (t - epsilon) - math.log(order - 1.0) + order * math.log1p(-1.0 / order)
     # the exponent's terms are known to a unit in the last place each: their sizes, not that of their sum, decide the error
     sizes = (order - 1.0) * (t + abs(epsilon)) + abs(math.log(order - 1.0)) + 2.0
-    return min(math.exp(min(log_delta, 0.0)) * (1.0 + 4e-16 * sizes), 1.0)
+    return min(math.exp(min(log_delta, 0.0)) * (1.0 + TWO_ROUNDINGS.share * sizes), 1.0)
 
 
 def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
@@ -73,15 +74,11 @@ def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
 
 def _least_over_orders(value: Callable[[float], float], most: float) -> float:
     """The least of a bound over orders in (1, most]; every order is a valid bound, so a coarse search is safe, a fine one tight."""
-    low, high = math.log(1e-4), math.log(most - 1.0)
-    best = math.inf
-    for points in (33, 17, 17, 17, 17, 17, 17):
-        grid = np.linspace(low, high, points)
-        values = [value(1.0 + math.exp(t)) for t in grid]
-        at = int(np.nanargmin(values))
-        best = min(best, values[at])
-        low, high = grid[max(at - 1, 0)], grid[min(at + 1, points - 1)]
-    return best
+
+    def values(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([value(1.0 + math.exp(t)) for t in grid])
+
+    return narrowed_minimum(values, math.log(1e-4), math.log(most - 1.0), points=(33, *[17] * 6))[1]
 
 
 def best_delta(divergence: Callable[[float], float], epsilon: float, *, largest_order: float = 1e6) -> float:
@@ -104,7 +101,7 @@ def best_epsilon(divergence: Callable[[float], float], delta: float, *, largest_
 def zcdp_to_epsilon(rho: float, delta: float, *, xi: float = 0.0) -> float:
     """(xi, rho)-zCDP gives epsilon = xi + rho + 2 sqrt(rho log(1/delta)) (Bun and Steinke 2016, Proposition 1.3 and Lemma 3.5)."""
     rho, xi = non_negative("rho", rho), non_negative("xi", xi)
-    return (xi + rho + 2.0 * math.sqrt(-rho * math.log(_one_delta(delta)))) * _UP
+    return up(xi + rho + 2.0 * math.sqrt(-rho * math.log(_one_delta(delta))), ROOTS_AND_LOGARITHMS)
 
 
 def tcdp_to_epsilon(rho: float, omega: float, delta: float) -> float:
@@ -117,8 +114,8 @@ def tcdp_to_epsilon(rho: float, omega: float, delta: float) -> float:
     if omega <= 1.0:
         raise reject("omega", omega, "greater than 1")
     if needed <= (omega - 1.0) ** 2 * rho:
-        return (rho + 2.0 * math.sqrt(rho * needed)) * _UP
-    return (rho * omega + needed / (omega - 1.0)) * _UP
+        return up(rho + 2.0 * math.sqrt(rho * needed), ROOTS_AND_LOGARITHMS)
+    return up(rho * omega + needed / (omega - 1.0), ROOTS_AND_LOGARITHMS)
 
 
 def mcdp_to_pdp(mu: float, tau: float, epsilon: float) -> float:
@@ -128,5 +125,5 @@ def mcdp_to_pdp(mu: float, tau: float, epsilon: float) -> float:
     if epsilon <= mu:
         raise reject("epsilon", epsilon, f"greater than mu = {mu:g}")
     near, far = (epsilon - mu) / tau, (epsilon + mu) / tau
-    slack = 1.0 + 4e-16 * (far * far + 4.0)
+    slack = 1.0 + TWO_ROUNDINGS.share * (far * far + 4.0)
     return min((math.exp(-0.5 * near * near) + math.exp(-0.5 * far * far)) * slack, 1.0)

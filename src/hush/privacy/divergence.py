@@ -20,6 +20,8 @@ from hush.errors import Unsupported
 from hush.noise.contract import Law
 from hush.numerics.logspace import exp_excess
 from hush.numerics.quadrature import integral
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
+from hush.numerics.search import narrowed_minimum
 
 __all__ = ["gaussian_divergence", "laplace_divergence", "law_divergence"]
 
@@ -51,7 +53,7 @@ def _of_shift(law: Law, order: float, shift: float) -> float:
 
 def gaussian_divergence(ratio: float, order: float) -> float:
     """Of Gaussian noise moved by `ratio` standard deviations in the Euclidean norm: order ratio^2/2."""
-    return 0.5 * order * ratio * ratio * (1.0 + 1e-15)
+    return up(0.5 * order * ratio * ratio, FEW_ROUNDINGS)
 
 
 def laplace_divergence(d: float, order: float) -> float:
@@ -61,11 +63,11 @@ def laplace_divergence(d: float, order: float) -> float:
     """
     a = order - 1.0
     if a * d > 600.0:  # the other terms are below e^-600 of this one
-        return (a * d + math.log(order / (2.0 * order - 1.0))) / a * (1.0 + 1e-14)
+        return up((a * d + math.log(order / (2.0 * order - 1.0))) / a, ELEMENTARY)
     if a == 0.0:
-        return float(exp_excess(-d)) * (1.0 + 1e-14)
+        return up(float(exp_excess(-d)), ELEMENTARY)
     inner = (order * float(exp_excess(a * d)) + a * float(exp_excess(-order * d))) / (2.0 * order - 1.0)
-    return math.log1p(inner) / a * (1.0 + 1e-14)
+    return up(math.log1p(inner) / a, ELEMENTARY)
 
 
 def _finish(log_inner: float, a: float) -> float:
@@ -116,7 +118,7 @@ def _by_quadrature(noise: Law, order: float, shift: float) -> float:
             return np.exp(log_integrand(x) - peak)
 
     total = integral(integrand, edges, relative=relative).upper * (1.0 + noise.relative_error)
-    return _finish(peak + math.log(total), a) * (1.0 + 4e-15)
+    return up(_finish(peak + math.log(total), a), ELEMENTARY)
 
 
 def _layout(noise: Law, log_integrand: Callable[[Array], Array], shift: float) -> tuple[Array, float]:
@@ -127,20 +129,11 @@ def _layout(noise: Law, log_integrand: Callable[[Array], Array], shift: float) -
     edges = np.unique(np.concatenate([offsets, shift + offsets, noise.cuts(shift), [0.0, 0.5 * shift, shift]]))
     for _ in range(3):
         top = int(np.nanargmax(log_integrand(edges)))
-        edges = np.unique(
-            np.concatenate([edges, _peak(log_integrand, edges[max(top - 1, 0)], edges[min(top + 1, edges.size - 1)]) + offsets])
-        )
+        low, high = edges[max(top - 1, 0)], edges[min(top + 1, edges.size - 1)]
+        peak = narrowed_minimum(lambda x: -log_integrand(x), low, high, points=(9,) * 30)[0]
+        edges = np.unique(np.concatenate([edges, peak + offsets]))
     values = log_integrand(edges)
     if not np.nanmax(values) < 1e12:  # where 45 more or less can no longer be told
         return edges, math.inf
     keep = np.flatnonzero(values > np.nanmax(values) - 45.0)
     return edges[max(keep[0] - 1, 0) : keep[-1] + 2], float(np.nanmax(values))
-
-
-def _peak(function: Callable[[Array], Array], low: float, high: float) -> float:
-    """Where a function is largest between two points, by ever closer fans."""
-    for _ in range(30):
-        fan = np.linspace(low, high, 9)
-        top = int(np.nanargmax(function(fan)))
-        low, high = fan[max(top - 1, 0)], fan[min(top + 1, 8)]
-    return float(0.5 * (low + high))

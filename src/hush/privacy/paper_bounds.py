@@ -13,6 +13,7 @@ from hush.errors import positive, reject, whole
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.osgt import OSGT
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import CONVERSION, ELEMENTARY, FEW_ROUNDINGS, TWO_TAILS, UNIT, up
 from hush.privacy.conversion import best_delta, check_order
 from hush.privacy.curve import Curve
 
@@ -53,8 +54,10 @@ def osgt_theorem2(noise: OSGT, order: float, l2: float = 1.0, *, k: int = 1) -> 
     if order == 1.0:
         return math.inf
     r = noise.m / noise.sigma
-    zeta = k / (order - 1.0) * (float(log_ndtr(r)) - float(log_ndtr(-r)))
-    return (zeta + order * l2 * l2 / (2.0 * noise.sigma**2)) * (1.0 + 1e-14)
+    # log((1 - Q)/Q) = 2 artanh(1 - 2 Q): for small r a difference of logarithms would lose its digits
+    odds = 2.0 * math.atanh(math.erf(r / math.sqrt(2.0))) if r < 0.5 else float(log_ndtr(r)) - float(log_ndtr(-r))
+    zeta = k / (order - 1.0) * odds
+    return up(zeta + order * l2 * l2 / (2.0 * noise.sigma**2), ELEMENTARY)
 
 
 def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float = 1.0) -> float:
@@ -65,8 +68,8 @@ def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float
     _expect(noise, FlippedHuber)
     order, shift = check_order(order), positive("sensitivity", sensitivity)
     short = max(noise.alpha - shift, 0.0)
-    spread = (noise.alpha - short) * (noise.alpha + short)
-    return (spread + order * shift * shift) / (2.0 * noise.gamma**2) * (1.0 + 1e-15)
+    spread = min(noise.alpha, shift) * (noise.alpha + short)  # alpha - short would carry the rounding of short
+    return up((spread + order * shift * shift) / (2.0 * noise.gamma**2), FEW_ROUNDINGS)
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class OSGTTheorem2(Curve):
 
         flat = np.asarray(epsilon, dtype=np.float64)
         upper = np.array([min(best_delta(divergence, float(e)), 1.0) for e in flat.ravel()]).reshape(flat.shape)
-        return Bracket(np.zeros_like(upper), np.minimum(upper * (1.0 + 1e-13) + 5e-324, 1.0))
+        return Bracket(np.zeros_like(upper), np.minimum(up(upper, CONVERSION) + 5e-324, 1.0))
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class FlippedHuberTheorem8(Curve):
         gamma, alpha, k = self.noise.gamma, self.noise.alpha, self.coordinates
         epsilon = np.asarray(epsilon, dtype=np.float64)
         short = max(alpha - self.l2, 0.0)
-        spread = k * (alpha - short) * (alpha + short)  # K R
+        spread = k * min(alpha, self.l2) * (alpha + short)  # K R; alpha - short would carry the rounding of short
         room = gamma * epsilon - spread / (2.0 * gamma)
         held = (room >= self.l2) & (room >= self.l2**2 / (2.0 * gamma))
         near = room / self.l2 - self.l2 / (2.0 * gamma)
@@ -111,5 +114,7 @@ class FlippedHuberTheorem8(Curve):
         first, second = log_ndtr(-near), epsilon + log_ndtr(-far)
         with np.errstate(under="ignore"):
             value = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
-        upper = np.where(held, np.minimum(value * (1.0 + 1e-11) + 5e-324, 1.0), 1.0)
+            # near and far are known to a few units of the larger, and exponents to that times themselves: it counts where tails cancel
+            error = 8.0 * UNIT * (1.0 + far) * ((1.0 + np.abs(near)) * np.exp(first) + (1.0 + far) * np.exp(second))
+        upper = np.where(held, np.minimum(up(value, TWO_TAILS) + error + 5e-324, 1.0), 1.0)
         return Bracket(np.zeros_like(upper), upper)

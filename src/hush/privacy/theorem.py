@@ -34,6 +34,7 @@ from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
+from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
 from hush.privacy.by_box import AtMost, Pairs, box_covers, box_pairs, box_pure, box_renyi
 from hush.privacy.by_norm import (
     by_norm,
@@ -55,7 +56,6 @@ from hush.sensitivity import Sensitivity
 __all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_for", "words"]
 
 Array = NDArray[np.float64]
-_UP = 1.0 + 1e-15  # one rounding of a product, or of a short sum
 
 
 def _nothing(charge: Charge, order: float) -> float:
@@ -90,7 +90,7 @@ class Theorem:
 # -- Gaussian noise -------------------------------------------------------------------------------------------------------------------
 
 #: In standard deviations. From the first on, delta is 1 at every epsilon that a float can hold; below the second, floats lose their digits
-#: and _UP does not round up any more.
+#: and a claim does not round up any more.
 _MOST_SHIFT, _LEAST_SHIFT = 1e290, 1e-300
 
 
@@ -104,7 +104,7 @@ def merged_gaussians(charges: list[Charge]) -> Mirrored:
         ratios = [(min(reach / sigma, _MOST_SHIFT), times) for sigma, reach, times in rows]
         unit = math.frexp(max(ratio for ratio, _ in ratios))[1]  # squares near 1: a power of 2 scales without rounding
         together = math.ldexp(math.sqrt(math.fsum(times * math.ldexp(ratio, -unit) ** 2 for ratio, times in ratios)), unit)
-        made = OneNumber(Gaussian(1.0), max(together * _UP, _LEAST_SHIFT))
+        made = OneNumber(Gaussian(1.0), max(up(together, FEW_ROUNDINGS), _LEAST_SHIFT))
     return made if exact else AtMost(made)
 
 
@@ -290,8 +290,8 @@ def renyi_divergence(charge: Charge, order: float) -> float:
             refused = failure
     pure = pure_epsilon(charge)
     if pure is not None:
-        epsilon = math.nextafter(float(pure), math.inf)
-        values += [epsilon, 0.5 * order * epsilon * epsilon * _UP]
+        epsilon = next_up(float(pure))
+        values += [epsilon, up(0.5 * order * epsilon * epsilon, FEW_ROUNDINGS)]
     best = min(values, default=math.inf)
     if math.isinf(best) and refused is not None:
         raise refused

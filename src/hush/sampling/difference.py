@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported
 from hush.noise.catalogue import family_of
 from hush.noise.contract import Law
+from hush.numerics.root import first_whole
 from hush.sampling.ball import descriptor
 from hush.sampling.entropy import Bits
 from hush.sampling.guide import Guide
@@ -53,19 +54,12 @@ class Counts(Tails):
         return threshold
 
     def guess(self, v: Array) -> Array:
-        """The number of thresholds above v, by doubling and bisection."""
+        """The number of thresholds above v."""
         v = np.asarray(v, dtype=np.float64)
-        low, high = np.full(v.shape, -1.0), np.ones(v.shape)
-        while (short := self.at(high) > v).any():
-            low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
-        while (high - low > 1.0).any():
-            middle = np.floor(0.5 * (low + high))
-            above = (self.at(middle) > v) & (middle > low)
-            low, high = np.where(above, middle, low), np.where(above, high, np.maximum(middle, low + 1.0))
-        return high
+        return first_whole(lambda k: self.at(k) <= v, v.shape)
 
     def _points_to_check(self) -> Array:
-        centre = self.guess(np.array([1.0 - 1e-9, 0.9, 0.5, 0.1, 1e-3, 1e-6, 1e-9, 2.0**-40]))
+        centre = self.guess(np.array([0.999999999, 0.9, 0.5, 0.1, 1e-3, 1e-6, 1e-9, 2.0**-40]))
         return np.unique(
             np.maximum(np.concatenate([[0.0, 1.0, 2.0], centre, centre - 1.0, np.geomspace(1.0, centre[-1] + 1.0, 12)]), 0.0) // 1
         )

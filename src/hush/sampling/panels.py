@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified
 from hush.numerics.ball import precision
+from hush.numerics.rounding import NEAR_ENOUGH, down, up
 from hush.sampling.ball import tail
 from hush.sampling.entropy import Bits
 from hush.sampling.tails import Pending, Tails
@@ -31,6 +32,7 @@ _OCTAVES, _PER_OCTAVE_BITS, _DEGREE = 20, 7, 5
 _BITS_BELOW = 52 - _PER_OCTAVE_BITS  # mantissa bits that place V inside its panel
 _COUNT = _OCTAVES << _PER_OCTAVE_BITS
 _FIRST = (1023 + 63 - _OCTAVES) << _PER_OCTAVE_BITS  # number of the first panel, for V as a whole number of 63 bits
+_FROM_END = 2.0**-20  # the last place of a panel to check, as a share of its width from the end
 _ROUGH = 1e-14  # a panel off by more than this, in units, is left to `decide`
 
 
@@ -43,7 +45,7 @@ def _nodes() -> tuple[Array, Array, Array]:
     for k in range(_DEGREE + 1):
         for j in range(k + 1):
             shift[j, k] = math.comb(k, j) * 2.0**j * (-1.0) ** (k - j)
-    between = np.concatenate([[0.0], 0.5 * (nodes[1:] + nodes[:-1]), [1.0 - 2.0**-20]])
+    between = np.concatenate([[0.0], 0.5 * (nodes[1:] + nodes[:-1]), [1.0 - _FROM_END]])
     return nodes, shift @ fit, between
 
 
@@ -82,7 +84,7 @@ class Panels:
             return np.zeros(low.size, dtype=bool)
         with np.errstate(under="ignore"):
             at = 2.0 * np.exp(noise.log_tail(kinks))
-        for moved in (at * (1.0 - 1e-9), at * (1.0 + 1e-9)):  # a kink on an edge spoils both sides
+        for moved in (down(at, NEAR_ENOUGH), up(at, NEAR_ENOUGH)):  # a kink on an edge spoils both sides
             inside = (moved >= low[0]) & (moved < low[-1] + width[-1])
             smooth[np.searchsorted(low, moved[inside], side="right") - 1] = False
         return smooth

@@ -21,6 +21,8 @@ from hush.errors import NotCertified
 from hush.noise.contract import Law
 from hush.noise.lattice import Lattice
 from hush.numerics.ball import Tail, precision
+from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, down, next_down, up
+from hush.numerics.search import first_true
 from hush.sampling.ball import tail
 from hush.sampling.entropy import Bits
 from hush.sampling.lattice_ball import DiscreteTail
@@ -39,6 +41,7 @@ MARGIN = 1000.0
 
 _LEAST_SLACK = 1e-11  # a thousand times ten times the 1e-15 that the families keep
 _MOST_SLACK = 1e-6  # worse than this is no round-off: something is wrong
+_BELOW_ONE = next_down(1.0)  # the largest V that floats hold
 _FAR = 2.0**52  # steps; beyond, neighbouring thresholds are not told apart in float64
 
 
@@ -66,7 +69,7 @@ class Tails:
             return threshold
         x = (k + 0.5) * self.step
         with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-            density = np.exp(np.maximum(self.noise.log_density(x * (1.0 - 1e-12)), self.noise.log_density(x * (1.0 + 1e-12))))
+            density = np.exp(np.maximum(self.noise.log_density(down(x, CLOSED_FORM)), self.noise.log_density(up(x, CLOSED_FORM))))
             return threshold + 2.0 * np.nan_to_num(x * density, posinf=np.inf)
 
     def ends(self, k: Array) -> tuple[Array, Array]:
@@ -77,16 +80,13 @@ class Tails:
 
     def steps_beyond(self, probability: float) -> int:
         """A number m of steps with P(|K| > m) <= probability, the least or next to it."""
-        near = int(min(float(self.guess(np.array(min(max(probability, 1e-300), 1.0 - 2.0**-53)))), float(SATURATED)))
+        near = int(min(float(self.guess(np.array(min(max(probability, 1e-300), _BELOW_ONE)))), float(SATURATED)))
         low, high, stride = near, near, 1
         while not self._surely_below(high, probability):  # outwards to a certain one, then back to the first
             low, high, stride = high, high + stride, 2 * stride
             if high > SATURATED:
                 return SATURATED
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._surely_below(middle, probability) else (middle, high)
-        return high
+        return first_true(low + 1, high - 1, lambda m: self._surely_below(m, probability))
 
     def _surely_below(self, m: int, probability: float) -> bool:
         return bool(self.ends(np.array(float(m)))[1] <= probability)
@@ -105,7 +105,7 @@ class Tails:
         listed = np.zeros(low.size, dtype=bool)
         if table is not None:
             below, above = table
-            listed = low > above[-1] * (1.0 + 1e-12)
+            listed = low > up(above[-1], CLOSED_FORM)
             near = above.size - np.searchsorted(above[::-1], low[listed], side="right")  # thresholds that may lie above
             m[listed] = near
             before = np.where(near > 0, below[np.maximum(near - 1, 0)], np.inf)
@@ -116,7 +116,7 @@ class Tails:
         return np.minimum(m, float(SATURATED - 1024)).astype(np.int64), certain & (words > 0)
 
     def _decide_far(self, low: Array) -> tuple[Array, NDArray[np.bool_]]:
-        guess = self.guess(np.minimum(low, 1.0 - 2.0**-53))
+        guess = self.guess(np.minimum(low, _BELOW_ONE))
         reached = guess < _FAR
         m = np.where(reached, guess, 0.0)
         for _ in range(3):  # the guess is off by one where rounding went the other way
@@ -131,7 +131,7 @@ class Tails:
     @staticmethod
     def _clear(low: Array, here: Array, before: Array) -> NDArray[np.bool_]:
         """Is the whole interval of V, and its rounding, above the upper end of T_m and below the lower end of T_(m-1)?"""
-        return (low * (1.0 - 1e-15) >= here) & ((low + 2.0**-63) * (1.0 + 1e-15) <= before)
+        return (down(low, FEW_ROUNDINGS) >= here) & (up(low + 2.0**-63, FEW_ROUNDINGS) <= before)
 
     # -- balls -------------------------------------------------------------------------------------------------------
 
@@ -187,6 +187,7 @@ class Tails:
         if known == 0:
             return None
         m = min(near, SATURATED - 1)
+        # no search of numerics/search.py: a ball may leave a comparison open, and then the search ends
         low, high, stride = -1, SATURATED, 1  # V < T_low, and V >= T_high unless the draw saturates
         while high - low > 1:
             below = self._below(m, known, bits)

@@ -40,7 +40,7 @@ NUMBERS = [-_LARGEST, *(-power for power in reversed(_POWERS)), 0.0, *_POWERS, _
 _YEARS = [1, *range(100, 1800, 100), *range(1800, 1900, 10), *range(1900, 2100), *range(2100, 2200, 10), *range(2200, 10_000, 100)]
 DATES = [*(datetime.date(year, 1, 1) for year in _YEARS), datetime.date.max]
 _LEFT_OUT = 0.005  # of the rows, at either end
-_CLEAR = 1.0 - 1e-5  # a bin counts if it is above all but this share of pure noise
+_CLEAR = 0.99999  # a bin counts if it is above this share of pure noise
 
 
 def searching(table: Table, measures: Mapping[str, Measure]) -> Query | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter, budgets, called_like, deltas, one_of, within
+from hush.numerics.rounding import SPARE, down
 from hush.tables.aggregate import CountUnits
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, filled, named, named_schema, whole_table
@@ -296,9 +297,11 @@ class Query:
 
 def _rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:
     """What others leave of a budget, a billionth less: all parts add up to no more, however their curves are rounded."""
-    down = 1.0 - 1e-9 * any(others)
-    epsilon = (total[0] - sum(other.epsilon for other in others if other)) * down
-    return epsilon, (total[1] - sum(other.delta for other in others if other)) * down
+    spent = [other for other in others if other]
+    if not spent:
+        return total
+    epsilon, delta = total[0] - sum(other.epsilon for other in spent), total[1] - sum(other.delta for other in spent)
+    return down(epsilon, SPARE), down(delta, SPARE)
 
 
 def _as_expression(text: str) -> str:

@@ -25,14 +25,13 @@ from hush.errors import InvalidParameter, NotCertified, budgets, deltas, positiv
 from hush.ledger.payment import Draws, Payment
 from hush.mechanism import Mechanism
 from hush.noise.contract import Law
+from hush.numerics.rounding import CLOSED_FORM, up
 from hush.privacy.charge import Charge
 from hush.sampling.exact import law_of
 from hush.sensitivity import Sensitivity
 from hush.tables.reach import Reach
 
 __all__ = ["Shares", "Spending", "quick_spending", "spending"]
-
-_SAFE = 1.0 + 1e-12  # covers the rounding of a scaled parameter
 
 
 @lru_cache(maxsize=256)
@@ -114,7 +113,7 @@ def _scaled(charge: Charge, noise: Law, factor: float, bound: int) -> Mechanism:
         if factor != 1.0:
             raise NotCertified("noise on the integers was calibrated for columns that move by 1; nothing was spent.")
         return Mechanism(noise, moves, noise.step, integers=True, part_of=charge)
-    own = noise.scaled(factor * _SAFE)
+    own = noise.scaled(up(factor, CLOSED_FORM))
     fine = max(float(np.asarray(own.isf(0.25))) / 16.0, bound * 2.0**-30)  # finer steps would leave too little room for sums
     return Mechanism(own, moves, min(1.0, float(2.0 ** np.floor(np.log2(fine)))), integers=True, part_of=charge)
 

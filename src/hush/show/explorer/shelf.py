@@ -18,6 +18,7 @@ from hush.noise.catalogue import family
 from hush.noise.contract import Law
 from hush.noise.family import Family
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import TIED
 from hush.show.explorer.stop import names
 
 __all__ = ["catalogue", "limit", "rebuilt", "row"]
@@ -63,7 +64,7 @@ def row(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]
 
 def _place(noise: Law, ranked: Sequence[Law]) -> int:
     """Where a noise belongs among ranked ones: it leads only if it is better by more than 0.01 %, as in `hush.calibrate`."""
-    handicap = [1.0 + 1e-4, *[1.0] * len(ranked)]
+    handicap = [TIED.above, *[1.0] * len(ranked)]
     worse = (place for place, other in enumerate(ranked) if noise.variance * handicap[place] < other.variance)
     return next(worse, len(ranked))
 
