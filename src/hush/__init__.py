@@ -120,7 +120,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Rooms that are loaded when they are first asked for: what they stand on is heavy."""
+    """Rooms that import large libraries are loaded on first use."""
     if name in ("tables", "learn", "federated", "show"):
         import importlib
 

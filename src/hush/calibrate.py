@@ -160,7 +160,7 @@ def calibrate(
     family=None ranks every family that has a proof for this sensitivity; a name takes that one ("optimal" solves for the best of all
     noises, one number only). loss: "variance", "mae", "p95" or "p999". delta = 0 keeps to pure mechanisms. notion="pdp" is
     probabilistic privacy (Gaussian only). step= calibrates noise that lives on the lattice of that step. values="integer" promises that
-    answers are whole numbers, such as counts: then noise that lives on the whole numbers is compared as well, and a count needs less.
+    answers are whole numbers that move by whole numbers, such as counts: then noise on the whole numbers is compared as well.
 
     Guarantees: hush.delta(plan.noise, epsilon, sensitivity, times=times) <= delta; never worse than the better of Laplace and Gaussian.
 
@@ -192,10 +192,10 @@ def calibrate(
 
 
 def _on_whole_numbers(demand: Demand, choices: list[Choice]) -> list[Choice]:
-    """The choices with a family's noise on the whole numbers where that is better: of families that gain by it, for whole moves.
+    """Replaces a choice by its whole-number version if that has less loss.
 
-    A continuous noise on whole numbers is rounded to a finer lattice, which costs under 0.1 %; only laws that keep their shape on the
-    lattice, such as the Laplace law, do better there. One look at the pure member tells whether it is worth a calibration.
+    It is tried only if every sensitivity is a whole number and the family has `on_whole_numbers`; the pure member is looked at first, and a
+    calibration follows only if that is near the best. Other noises are rounded to a fine lattice, which costs under 0.1 %.
     """
     if demand.step is not None or not demand.bound.is_box or not all(float(shift).is_integer() for shift, _ in demand.bound.shifts):
         return choices

@@ -225,7 +225,7 @@ def lattice_bound(epsilon: float, delta: float, cells: int, loss: str, middle: f
 def step_heights(epsilon: float, delta: float, cells: int, loss: str, *, falling: bool) -> Array | None:
     """The step density of least loss (cells of width 1/cells on the half line, as masses) with divergence <= delta up to shift 1.
 
-    falling=True asks for heights that never rise; then only the full shift matters (design, section 3), and only outward.
+    falling=True asks for heights that never rise; then only the full shift matters, and only outward.
     falling=False lists every shift of whole cells; between them the divergence is linear in the shift.
     Returns None where HiGHS gives up. The caller certifies the heights, as the solver meets delta only to its tolerance.
     """

@@ -34,7 +34,7 @@ __all__ = ["FURTHEST", "Mechanism"]
 FURTHEST = 1 << 61
 _FINE = 16.0  # steps in the median of |noise|: rounding then costs less than 0.1 % of the variance
 _FINER = 4096.0  # steps in a sensitivity that cannot be a whole number of steps
-_LEAST = 2.0**-30  # of a sensitivity: finer steps would leave too little room for values in 2^61 of them
+_LEAST = 2.0**-30  # the smallest step, as a share of the sensitivity: a smaller one leaves too small a range for values
 
 
 def _grown(sensitivity: Sensitivity, step: float, *, integers: bool, coordinates: int) -> Sensitivity:
@@ -202,7 +202,7 @@ class Mechanism:
 
     @property
     def rounds(self) -> bool:
-        """Can putting a value on the lattice move it? Not whole numbers on a lattice that holds them."""
+        """True if rounding to the lattice can change a value; False for whole numbers when 1 is a multiple of the step."""
         return not (self.integers and _divides_one(self.step))
 
     @property

@@ -7,7 +7,7 @@
     extra_delta         a failure probability that the charges do not show
     ledger              where it was charged; None where no ledger was
 
-Whatever else a kind adds stands beside these by name. Receipts of the first form, which had no version, are read as well.
+A kind may add further fields at the top level. Receipts of the first form, which had no version, are read as well.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Receipt(dict[str, Any]):
         promised: Mapping[str, Any] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> Self:
-        """A new receipt; `promised` stands beside the guarantee's numbers, `about` beside the common values."""
+        """A new receipt; `promised` adds fields to "guarantee", `about` adds fields at the top level."""
         return cls(
             {
                 "schema": SCHEMA,
@@ -199,7 +199,7 @@ def _facts(values: Mapping[str, Any]) -> Sensitivity:
 
 
 def _old_answer_charges(old: Mapping[str, Any]) -> list[Charge]:
-    """The mechanisms of an answer; of receipts written before the parts were listed, the one that they name."""
+    """The charges of an answer. Older receipts name only one noise; then that one is returned."""
     given, listed = old["guarantee"], old.get("parts")
     if listed is None:
         known = given.get("linf") is not None and "bounds_found" not in old
@@ -209,7 +209,8 @@ def _old_answer_charges(old: Mapping[str, Any]) -> list[Charge]:
 
 def _old_fit(old: dict[str, Any]) -> dict[str, Any]:
     holds, own = old["epsilon"] is not None, old.get("this_fit") or {}
-    # labels: the receipt names the threshold's noise without its sensitivity; a chain or a search: the pair is of more than these parts
+    # With private labels the receipt lacks a sensitivity. For a chain of fits or a search, epsilon and delta cover more than
+    # the listed charges. In these cases no charges are kept.
     whole = not old.get("started_from") and old.get("labels") is None
     whole = whole and (own.get("epsilon"), own.get("delta")) == (old["epsilon"], old["delta"])
     charges = [

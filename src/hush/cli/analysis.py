@@ -129,6 +129,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         loss=options.loss,
         times=options.times,
         step=options.step,
+        values=options.values,
     )
     limit = plan.limit
     rows = [_ranked(choice, plan, limit) for choice in plan.ranking]
@@ -226,7 +227,7 @@ _EXAMPLES = {
   hush calibrate --epsilon 1 --delta 1e-6 --l2 1
   hush calibrate --epsilon 1 --delta 1e-6 --plot ranking.png
   hush calibrate --epsilon 1 --pure --loss mae
-  hush calibrate --epsilon 1 --delta 1e-6 --step 1                 integer answers, integer noise""",
+  hush calibrate --epsilon 1 --delta 1e-6 --values integer         counts: noise on the whole numbers is compared too""",
     "curve": """examples:
   hush curve --noise flipped_huber --alpha 31.9 --gamma 10.3 --sensitivity 1 --epsilon 0.3
   hush curve --noise gaussian --sigma 4 --delta 1e-6
@@ -252,6 +253,7 @@ def register(command: Command) -> None:
     calibrate.add_argument("--times", type=int, default=1, metavar="N", help="number of releases (default 1)")
     calibrate.add_argument("--loss", default="variance", metavar="NAME", help="what is made least: variance, mae, p95 or p999")
     calibrate.add_argument("--family", metavar="NAME", help="one family only, or optimal")
+    calibrate.add_argument("--values", default="real", metavar="KIND", help="real, or integer for counts (default real)")
     calibrate.add_argument("--step", type=number, metavar="H", help="noise on a lattice of this step (1 for integer answers)")
 
     curve = command("curve", _curve, "the exact delta at epsilon, or epsilon at delta, of a noise", _EXAMPLES["curve"])

@@ -5,7 +5,7 @@ The unit of privacy is a client: its whole update counts, clipped to a public bo
 
     noise     clip   why
     Gaussian  l2     its privacy depends on the l2 distance alone, exactly
-    Stable    l1     epsilon = l1 sup|score|, a theorem for any number of coordinates (design, section 3). A box of K coordinates would
+    Stable    l1     epsilon = l1 sup|score|, a theorem for any number of coordinates. A box of K coordinates would
                      cost K eps(linf); under l2 the theorem goes through l1 <= sqrt(K) l2 and is worse than clipping l1 itself
 
 **Sums of rounded shares.** Each party rounds its own share z_i to the lattice of step h, and a sum of rounded numbers is not the rounded

@@ -66,7 +66,7 @@ def of_chain(last: Guarantee, entries: Sequence[Entry], *, planned: bool) -> Gua
 
 
 def _composed(entries: Sequence[Entry], delta: float) -> float:
-    """The epsilon of all parts together, at what of delta is not an own failure probability of an entry."""
+    """The epsilon of all parts together. Its delta is the total delta minus the entries' own failure probabilities."""
     made = compose([charge for entry in entries for charge in entry.charges])
     if delta == 0.0:
         return float(made.pure_epsilon)

@@ -243,7 +243,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     # -- what may be known ---------------------------------------------------------------------------------------------------------
 
     def _write(self, made: _Scheme, winner: LinearModel, best: float, entry: Entry | None, begun: str) -> None:
-        """Only the winner, and what was public before. The winner's own receipt would tell of one run and its time: it gets the whole's."""
+        """Only the winner, and what was public before. Its own receipt would reveal one run, so it gets the search's."""
         promise = Guarantee(float(self.epsilon), float(self.delta), neighbours=RELATION)
         about = {
             "model": type(winner).__name__,

@@ -110,7 +110,7 @@ def register(noise: type[Noise] | Family) -> Family:
 
 
 def _same_class(one: type, other: type) -> bool:
-    """Are both the class of one line of source, defined again (a notebook cell that was run twice)?"""
+    """Do both have the same module and name, as when a notebook cell is run twice?"""
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 

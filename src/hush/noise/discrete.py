@@ -29,8 +29,7 @@ _FURTHEST_TERM = 2e7  # points; sums of more take too long
 class Discrete(Lattice):
     """The lattice version of a log-concave family: P(X = k step) proportional to noise.pdf(k step).
 
-    Guarantees: every answer is a sum over lattice points (rule 2 of the design: the continuous formula is no certificate for a lattice
-    noise). The loss log p(k)/p(k - n) falls with k because the density is log-concave, so the exceeding region is a half line of points.
+    Guarantees: every answer is a sum over lattice points (the continuous formula is no certificate for a lattice noise). The loss log p(k)/p(k - n) falls with k because the density is log-concave, so the exceeding region is a half line of points.
 
     >>> from hush import OSGT
     >>> round(Discrete(OSGT(3, 40**0.5)).variance, 10)

@@ -26,8 +26,8 @@ __all__ = ["Counts", "Family", "Reference", "Request", "Shape", "Short", "TwoUni
 class Shape:
     """The shapes of a scale family, for calibration: a parameter t in [low, high], and how to build the unit-scale noise from it.
 
-    `like_laplace` and `like_gaussian` build the member that is Laplace noise of a scale, Gaussian noise of a sigma, for all that floats can
-    tell: a family must not lose to its own special case. `start` guesses t from r, the variance of pure Laplace over Gaussian noise.
+    `like_laplace(scale)` and `like_gaussian(sigma)` build the member that equals that noise up to rounding. They are always tried, so the
+    family is never worse than its special cases. `start` guesses t from r, the variance of pure Laplace over Gaussian noise.
     """
 
     build: Callable[[float], Law]
@@ -152,7 +152,7 @@ class Reference(NamedTuple):
 
 
 class Short(NamedTuple):
-    """A calibrated member in a few numbers, where the parameters are long: to them, and back from (epsilon, numbers), sensitivity 1."""
+    """For families with many parameters: turns a calibrated noise into a few numbers, and back. The sensitivity is 1."""
 
     numbers: Callable[[Any], list[float]]
     noise: Callable[[float, list[float]], Law]
@@ -160,7 +160,7 @@ class Short(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """A noise family: its name, its class, and what the class cannot say itself. Every field after `paper` may be left out.
+    """A noise family: its name, its class, and what the class cannot say itself. Every field after the class may be left out.
 
     name, type       the family's name in ledgers and on the command line, and its class, a frozen dataclass
     parameters       those of the constructor, in order; all of the dataclass's fields by default
@@ -170,7 +170,7 @@ class Family:
     notions          the notions of privacy it is calibrated for
     pure             can a member have a pure epsilon?
     vectors          does `calibrate` find a member of finite variance for any number of coordinates?
-    on_whole_numbers the pure lattice member of a scale, where the law is better on the whole numbers than rounded to them
+    on_whole_numbers a function from a scale to the lattice noise of that scale; set it if that noise beats the rounded continuous one
     calibrate        the least noise for a request; or `shape`, shapes to search; or `unit`, a member whose least multiple is found
     tail             noise -> (x -> P(|X| > x)) in balls, the definition of its exact draw
     log_weight       noise -> (x -> log f(x)/f(0)) in balls, for the lattice version; `degree` 1 or 2 where that is a polynomial
@@ -181,7 +181,7 @@ class Family:
     lattice_cites    what the lattice version rests on
     divisible        is it a law of shares and sums of noise (see hush.federated)?
     public           may scripts import the class from `hush`?
-    short            for the explorer's shelf
+    short            how to store a calibrated noise in the explorer's table
     """
 
     name: str

@@ -81,9 +81,9 @@ class Budget:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets; `reason` says why there is none, where there is none.
+    """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets; if there is none, `reason` says why.
 
-    notion "dp" is differential privacy, "pdp" the probabilistic kind. `covers` names what else the guarantee is of.
+    notion "dp" is differential privacy, "pdp" the probabilistic kind. `covers` names anything more that the guarantee includes.
     """
 
     epsilon: float
@@ -181,7 +181,7 @@ class Charge:
 
     @property
     def once(self) -> Charge:
-        """One release of the same law under its simplest name: equal laws meet, whatever they are called."""
+        """One release, with the noise under its simplest name, so that two names of the same law count as one charge."""
         plain = self.noise.plain() if isinstance(self.noise, Noise) else self.noise
         return self if self.times == 1 and plain is self.noise else dataclasses.replace(self, noise=plain, times=1)
 

@@ -5,7 +5,7 @@ density exceeds e^epsilon times the copy's,
 
     delta(epsilon) = sum over intervals I of  P(I) - e^epsilon P(I - shift).
 
-For a symmetric unimodal noise it grows with the shift, so the full sensitivity is the worst case (design, section 3).
+For a symmetric unimodal noise it grows with the shift, so the full sensitivity is the worst case.
 """
 
 from __future__ import annotations

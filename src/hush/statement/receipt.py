@@ -153,7 +153,7 @@ def _answer(receipt: Receipt) -> _Case:
 
 
 def _paid_beside(receipt: Receipt) -> list[str]:
-    """What else of the budget was spent on: groups, bounds, and what the limits leave out."""
+    """What else the budget paid for: finding groups, finding bounds, measuring what the limits leave out."""
     notes = []
     if receipt["threshold"] is not None:
         notes.append(
