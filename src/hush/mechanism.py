@@ -113,6 +113,12 @@ class Mechanism:
             raise Unsupported(f"{self.noise} lives on its own lattice; write step={self.noise.step!r}.")
         if self.noise.dimension not in (None, self.coordinates):
             raise InvalidParameter(f"{self.noise} is for {self.noise.dimension} numbers, but {self.coordinates} values are released.")
+        known = self.sensitivity.dimension
+        if self.part_of is None and known not in (None, self.coordinates):
+            raise InvalidParameter(
+                f"the sensitivity is of {known} number{'s' * (known != 1)}, but the mechanism is for {self.coordinates}; write for example "
+                f"Sensitivity(linf=..., dimension={self.coordinates})."
+            )
         linf = self.sensitivity.linf
         if isinstance(linf, tuple) and len(linf) != self.coordinates:
             raise InvalidParameter(f"the sensitivity lists {len(linf)} coordinates, but {self.coordinates} values are released.")

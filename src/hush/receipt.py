@@ -28,11 +28,13 @@ __all__ = ["KINDS", "SCHEMA", "Receipt"]
 
 SCHEMA = 2
 KINDS = ("release", "answer", "private fit", "private search")
-_NOT_ONE = "this is not a receipt of hush; write report(release), report(answer) or report(model.receipt_)."
+_NOT_ONE = "this is not a receipt of hush; use release.receipt, answer.receipt or model.receipt_, or the JSON that one of them wrote."
 
 
 class Receipt(dict[str, Any]):
-    """A receipt: plain values by name, ready for JSON, and the typed ones among them as attributes. It never changes.
+    """A receipt: plain values by name, ready for JSON, and the typed ones among them as attributes.
+
+    Treat it as read-only: `receipt | {...}` makes another one.
 
     >>> import hush
     >>> receipt = hush.release(120, hush.calibrate(1.0, 1e-6), ledger=None).receipt
@@ -48,13 +50,15 @@ class Receipt(dict[str, Any]):
             if known["schema"] != SCHEMA:
                 raise InvalidParameter(f"this receipt is of form {known['schema']!r}, which this hush ({__version__}) does not know.")
             super().__init__(known)
-            self._guarantee, self._charges = _guarantee(known["guarantee"]), tuple(Charge.from_plain(row) for row in known["charges"])
+            _ = self.guarantee, self.charges
             if known["kind"] not in KINDS or not 0.0 <= known["extra_delta"] < 1.0:
                 raise InvalidParameter(_NOT_ONE)
             _ = known["ledger"], known["hush"], known["time"]
         except HushError:
             raise
-        except (KeyError, TypeError, AttributeError, ValueError) as failure:
+        except KeyError as failure:
+            raise InvalidParameter(f"the field {failure} is missing: {_NOT_ONE}") from failure
+        except (TypeError, AttributeError, ValueError) as failure:
             raise InvalidParameter(_NOT_ONE) from failure
 
     @classmethod
@@ -94,12 +98,12 @@ class Receipt(dict[str, Any]):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised."""
-        return self._guarantee
+        return _guarantee(self["guarantee"])
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """What was released; empty where the receipt cannot hold all of it (see the ledger's entry)."""
-        return self._charges
+        return tuple(Charge.from_plain(row) for row in self["charges"])
 
     @property
     def extra_delta(self) -> float:
@@ -115,7 +119,7 @@ class Receipt(dict[str, Any]):
     # -- plain values --------------------------------------------------------------------------------------------------
 
     def _fixed(self, *_: Any, **__: Any) -> Any:
-        raise TypeError("a receipt does not change; write receipt | {...} for another one.")
+        raise InvalidParameter("a receipt does not change; write receipt | {...} for another one.")
 
     __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = _fixed
 
@@ -125,19 +129,22 @@ class Receipt(dict[str, Any]):
     def __or__(self, other: Mapping[str, Any]) -> Self:  # type: ignore[override]
         return type(self)({**self, **other})
 
+    def copy(self) -> Self:
+        return self
+
     def __reduce__(self) -> Any:
         return type(self), (dict(self),)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The receipt as JSON; `Receipt.from_json` reads it back."""
-        return json.dumps(self, indent=indent, allow_nan=False, default=str)
+        return json.dumps(self, indent=indent, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The receipt that `to_json` wrote, in this version or an earlier one."""
         try:
             values = json.loads(text)
-        except ValueError as failure:
+        except (TypeError, ValueError) as failure:
             raise InvalidParameter(_NOT_ONE) from failure
         if not isinstance(values, Mapping):
             raise InvalidParameter(_NOT_ONE)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from hush.audit.target import Target, pair_of
 from hush.calibrate import Plan
 from hush.errors import InvalidParameter, reals, reject
-from hush.ledger.payment import unaccounted
 from hush.noise.contract import Law
 from hush.numerics.rounding import CLOSED_FORM, up
+from hush.sampling.exact import draw as draw_noise
 from hush.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -48,11 +48,14 @@ def of_lattice(target: Any, inputs: Any) -> tuple[Target, Claim] | None:
 def _subject(mechanism: Mechanism, first: Vector, second: Vector, times: int) -> Target:
     """All the releases that the claim is about, side by side: `times` times every coordinate."""
     steps = [np.tile(mechanism.on_lattice(value), times) for value in (first, second)]
+    from hush.mechanism import FURTHEST
+
     shift: Vector = np.asarray(mechanism.value_of(steps[1] - steps[0]), dtype=np.float64)
-    draws = unaccounted([mechanism.charge]).open(mechanism)  # the inputs of an audit are public
 
     def draw(which: int, size: int) -> Any:
-        return mechanism.value_of(draws.add(np.broadcast_to(steps[which], (size, shift.size))))
+        values = np.broadcast_to(steps[which], (size, shift.size))  # public ones, so that no payment is needed
+        noise = draw_noise(mechanism.noise, mechanism.draw_shape(values), mechanism.step).reshape(values.shape)
+        return mechanism.value_of(np.clip(values + noise, -FURTHEST, FURTHEST))
 
     shown = [repr(float(value[0]) if value.size == 1 else value.tolist()) for value in (first, second)]
     return Target(draw, (shown[0], shown[1]), shift)

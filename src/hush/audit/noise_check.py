@@ -42,6 +42,9 @@ class NoiseCheck:
     noise: str
     rows: tuple[NoiseCheckRow, ...]
 
+    def __bool__(self) -> bool:
+        return self.passed
+
     @property
     def passed(self) -> bool:
         """Is nothing wrong?"""

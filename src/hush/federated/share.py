@@ -92,9 +92,12 @@ class Share:
         lattice = self.noise.step if step is None and self.noise.discrete else step
         if lattice is None:
             raise InvalidParameter("step must be given for noise that is rounded to a lattice; write step=0.1.")
-        bounds = charge.sensitivity.linf
-        numbers_in_it = len(bounds) if isinstance(bounds, tuple) else 1
-        made = Mechanism(self.noise, charge.sensitivity, lattice, coordinates=numbers_in_it, part_of=charge)
+        if charge.sensitivity.dimension not in (None, values.size):
+            count = charge.sensitivity.dimension
+            raise InvalidParameter(
+                f"the payment is for {count} number{'s' * (count != 1)}, got {values.size}; charge a Sensitivity of all of them."
+            )
+        made = Mechanism(self.noise, charge.sensitivity, lattice, coordinates=values.size, part_of=charge)
         # the noise alone is limited to 2^61 steps, and the sum wraps around: what is added modulo a power of two must not be limited
         return values.astype(np.int64) + payment.noise(made, np.zeros(values.shape, dtype=np.int64), entropy=entropy)
 

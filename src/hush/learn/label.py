@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ def labels_plan(epsilon: float, delta: float) -> Labels:
         raise Unsupported("classes='private' needs a delta greater than 0: without it no label may be found; write classes=(0, 1).")
     plan = calibrate(epsilon, 0.0, Sensitivity(linf=1.0, l0=2, neighbours="replace"), family="laplace", step=1.0)
     made = Mechanism.of(plan, integers=True)
+    made = replace(made, part_of=made.charge)  # as many counts as there are labels, which nobody knows beforehand
     scale = up(2.0 / epsilon, SPECIAL_FUNCTION)  # not below the noise's own
     # P(1 + K >= t) = e^(-(t-1)/s) / (1 + e^(-1/s)) for two-sided geometric K of scale s, and it grows with s
     needed = up(scale * -math.log(delta * (1.0 + math.exp(-1.0 / scale))), CLOSED_FORM)

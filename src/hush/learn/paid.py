@@ -33,7 +33,7 @@ class Paid:
 
     def ahead(self, mechanism: Mechanism, part: str, count: int) -> Draws:
         """All noise of a part that is released number by number: `count` numbers, drawn in one call."""
-        return self._payment.open(mechanism, part=part, entropy=self.entropy).ahead(count)
+        return self._payment.open(mechanism, part=part, times=count // mechanism.coordinates, entropy=self.entropy).ahead(count)
 
     @property
     def _payment(self) -> Payment:

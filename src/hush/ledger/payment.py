@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import NotPaid, Unsupported
+from hush.errors import InvalidParameter, NotPaid, Unsupported
 from hush.ledger.entry import Entry
 from hush.ledger.refusal import must_be_ledger
 from hush.mechanism import FURTHEST, Mechanism
@@ -43,23 +43,36 @@ def must_be_payment(given: Any) -> None:
         raise NotPaid(f"noise on data needs a payment, got {type(given).__name__}; nothing was drawn: charge first.")
 
 
-@dataclass(frozen=True)
+def _must_be_steps(mechanism: Any, steps: Any) -> None:
+    """Refuse anything but whole steps, as many as one release of the mechanism has."""
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidParameter(f"mechanism must be a Mechanism, got {type(mechanism).__name__}; write hush.Mechanism.of(plan).")
+    if not isinstance(steps, np.ndarray) or steps.dtype != np.int64:
+        raise InvalidParameter("steps must be an array of whole numbers (int64); write mechanism.on_lattice(values).")
+    if mechanism.part_of is None and steps.size != mechanism.coordinates:
+        count = mechanism.coordinates
+        raise InvalidParameter(f"the mechanism is for {count} numbers, got {steps.size}; write Mechanism(..., coordinates={steps.size}).")
+
+
+@dataclass(frozen=True, eq=False)
 class Draws:
-    """Paid draws of one mechanism, handed out as they are needed. Executors of an engine may be sent a copy and give it their own bits."""
+    """Paid draws of one mechanism, handed out as they are needed.
+
+    `left` counts how many numbers may still be drawn. It is None for a column of a table, whose length nobody knows beforehand: the table
+    adds noise to each cell once. Executors of an engine are sent a copy of such a column's draws, and give it their own bits.
+    """
 
     mechanism: Mechanism
     entropy: Entropy | None = None
+    left: list[int] | None = None
 
     def add(self, steps: Steps) -> Steps:
-        """Steps with fresh noise, limited to 2^61: exactly the limited sum of the steps and the unlimited noise."""
+        """Adds fresh noise and clips the sum to +-2^61 steps. Clipping a draw beforehand does not change the result."""
         return np.clip(steps + self._fresh(steps), -FURTHEST, FURTHEST)
 
-    def _fresh(self, steps: Steps) -> Steps:
-        made = self.mechanism
-        return draw(made.noise, made.draw_shape(steps), made.step, self.entropy).reshape(steps.shape)
-
     def ahead(self, count: int) -> Draws:
-        """The same draws, `count` of them made now in one call, for loops that add a few at a time; each of them is given out once."""
+        """Draws `count` numbers now, in one call; later calls of `add` use them one after another, each once."""
+        self._take(count)
         made = self.mechanism
         return _Ahead(made, self.entropy, drawn=draw(made.noise, count, made.step, self.entropy))
 
@@ -68,6 +81,18 @@ class Draws:
         made = self.mechanism
         count = math.prod(np.atleast_1d(made.draw_shape(steps)))
         return np.clip(steps + draw_from(bits, made.noise, count, made.step).reshape(steps.shape), -FURTHEST, FURTHEST)
+
+    def _fresh(self, steps: Steps) -> Steps:
+        self._take(steps.size)
+        made = self.mechanism
+        return draw(made.noise, made.draw_shape(steps), made.step, self.entropy).reshape(steps.shape)
+
+    def _take(self, count: int) -> None:
+        if self.left is None:
+            return
+        if count > self.left[0]:
+            raise NotPaid(f"{self.left[0]} numbers are left of what was paid for, and {count} are asked for; nothing was drawn.")
+        self.left[0] -= count
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +105,7 @@ class _Ahead(Draws):
     def _fresh(self, steps: Steps) -> Steps:
         start = self.given[0]
         if start + steps.size > self.drawn.size:
-            raise NotPaid("a draw would be used twice: all that were made ahead are given out, so nothing was drawn.")
+            raise NotPaid("all draws that were made ahead are used, and no more were paid for; nothing was drawn.")
         self.given[0] = start + steps.size
         return self.drawn[start : start + steps.size].reshape(steps.shape)
 
@@ -88,15 +113,25 @@ class _Ahead(Draws):
 class Payment:
     """Noise that was paid for: `.noise(mechanism, steps)` draws it at once, `.open(mechanism)` over time.
 
-    A charge of n releases pays for n draws of each part of its vector (`part` names the column of a table; "" is the whole vector).
+    A charge with times=n allows n draws of its vector. A vector that is drawn in parts (the columns of a table, whose mechanisms say that
+    they are parts of the charge) allows n draws of each part; `part` names it.
 
-    Guarantees: a mechanism that was not charged, or whose releases were all drawn, raises `NotPaid` and draws nothing.
+    Guarantees: noise that was not charged, a release or a part that was drawn before, and more numbers than the mechanism is for, raise a
+    `HushError`, and nothing is drawn. A payment cannot be copied. It guards against mistakes: code that invents names of parts, or draws
+    with `hush.draw` and adds by itself, is not stopped.
+
+    >>> from hush import Gaussian, Ledger, Mechanism, Sensitivity
+    >>> mechanism = Mechanism(Gaussian(20.0), Sensitivity(linf=1.0, l0=1), 1.0, coordinates=3)
+    >>> payment = Ledger(None, epsilon=1.0, delta=1e-6).spend(mechanism.charge, label="three counts")
+    >>> noisy = payment.noise(mechanism, mechanism.on_lattice([412, 87, 9]))
+    >>> mechanism.value_of(noisy).shape
+    (3,)
     """
 
     def __init__(self, paid: tuple[Charge, ...], entry: Entry | None, place: str | None) -> None:
-        self._left: Counter[Charge] = Counter()
+        self._allowed: Counter[Charge] = Counter()
         for charge in paid:
-            self._left[charge.once] += charge.times
+            self._allowed[charge.once] += charge.times
         self._drawn: Counter[tuple[Charge, str]] = Counter()
         self._entry, self._place, self._paid = entry, place, paid
 
@@ -123,24 +158,33 @@ class Payment:
         return {"ledger": self._place, "number": self._entry.number, "label": self._entry.label}
 
     def noise(self, mechanism: Mechanism, steps: Steps, *, part: str = "", entropy: Entropy | None = None) -> Steps:
-        """Steps with noise of one release of the mechanism."""
+        """Steps with the noise of one release of the mechanism."""
         must_be_secure(entropy)
+        _must_be_steps(mechanism, steps)
         self._take(mechanism, part, 1)
         return Draws(mechanism, entropy).add(steps)
 
-    def open(self, mechanism: Mechanism, *, part: str = "", entropy: Entropy | None = None) -> Draws:
-        """All releases of the mechanism that were paid for, to be drawn as they are needed."""
+    def open(self, mechanism: Mechanism, *, part: str = "", times: int | None = None, entropy: Entropy | None = None) -> Draws:
+        """`times` releases of the mechanism (all that are left, unless given), to be drawn as they are needed."""
         must_be_secure(entropy)
-        self._take(mechanism, part, None)
-        return Draws(mechanism, entropy)
+        _must_be_steps(mechanism, np.zeros(mechanism.coordinates, dtype=np.int64) if isinstance(mechanism, Mechanism) else None)
+        releases = self._take(mechanism, part, times)
+        return Draws(mechanism, entropy, None if mechanism.part_of is not None else [releases * mechanism.coordinates])
 
-    def _take(self, mechanism: Mechanism, part: str, times: int | None) -> None:
+    def _take(self, mechanism: Mechanism, part: str, times: int | None) -> int:
         one = mechanism.charge.once
-        left = self._left[one] - self._drawn[one, part]
-        if left < (1 if times is None else times):
-            what = "was not paid for" if one not in self._left else "was drawn already as often as it was paid for"
-            raise NotPaid(f"this noise {what}, so nothing was drawn; charge it first: ledger.spend([mechanism.charge]).")
-        self._drawn[one, part] += left if times is None else times
+        named = part if mechanism.part_of is not None else ""  # a mechanism that is the whole charge has no parts
+        left = self._allowed[one] - self._drawn[one, named]
+        wanted = left if times is None else times
+        if one not in self._allowed:
+            raise NotPaid("this noise was not paid for, so nothing was drawn; write payment = ledger.spend(mechanism.charge).")
+        if left < max(wanted, 1):
+            raise NotPaid("this payment is used up: what it paid for was drawn before. Nothing new was drawn; pay again.")
+        self._drawn[one, named] += wanted
+        return wanted
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise NotPaid("a payment cannot be copied or sent to another process: its noise could be drawn twice.")
 
     def __repr__(self) -> str:
         return "<Payment: no ledger was charged>" if self._entry is None else f"<Payment: entry {self._entry.number} of {self._place}>"

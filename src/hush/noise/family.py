@@ -213,6 +213,12 @@ class Family:
     def __post_init__(self) -> None:
         if not isinstance(self.type, type) or not issubclass(self.type, Noise) or not hasattr(self.type, "__dataclass_fields__"):
             raise InvalidParameter(f"type must be a frozen dataclass that derives from hush.Law or hush.Noise, got {self.type!r:.80}.")
+        if not self.type.__dataclass_params__.frozen:
+            raise InvalidParameter(
+                f"{self.type.__name__} must be frozen, so that nobody changes a noise that was charged; write @dataclass(frozen=True)."
+            )
+        if not isinstance(self.version, int) or self.version < 1:
+            raise InvalidParameter(f"version must be a whole number, 1 or greater, got {self.version!r}; write version=1.")
         if not isinstance(self.name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise InvalidParameter(f"name must be of small letters, digits and underscores, got {self.name!r:.60}; write 'my_noise'.")
         kind: Any = self.type

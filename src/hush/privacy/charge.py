@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, Unsupported, budgets, deltas, reject, whole
+from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, reject, whole
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.noise.contract import Noise
 from hush.numerics.rounding import rounded_up
 from hush.privacy.curve import Curve
 from hush.privacy.exchange import Imported
 from hush.privacy.subsampling import Subsampled, sampling_rate
-from hush.sensitivity import Sensitivity
+from hush.sensitivity import NEIGHBOURS, Sensitivity
 
 __all__ = ["NEIGHBOURS_IN_WORDS", "Budget", "Charge", "Guarantee", "charges"]
 
@@ -33,6 +33,14 @@ NEIGHBOURS_IN_WORDS = {
     "replace": "one row exchanged for any other; the number of rows is public",
 }
 _HINT = "write (Gaussian(1.0), 1.0, 1)"
+
+
+def _check_pair(epsilon: Any, delta: Any) -> None:
+    """Both are numbers: epsilon is 0 or greater (infinite where nothing is promised), delta lies in [0, 1]."""
+    if not isinstance(epsilon, int | float) or not epsilon >= 0.0:
+        raise reject("epsilon", epsilon, "a number, 0 or greater", "write epsilon=1.0")
+    if not isinstance(delta, int | float) or not 0.0 <= delta <= 1.0:
+        raise reject("delta", delta, "a number in [0, 1]", "write delta=1e-6")
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,9 @@ class Budget:
 
     epsilon: float
     delta: float
+
+    def __post_init__(self) -> None:
+        _check_pair(self.epsilon, self.delta)
 
     @classmethod
     def asked(cls, epsilon: Any, delta: Any, *, zero: bool = False) -> Budget:
@@ -82,6 +93,12 @@ class Guarantee:
     neighbours: str = "add-remove"
     reason: str = ""
     covers: str = ""
+
+    def __post_init__(self) -> None:
+        _check_pair(self.epsilon, self.delta)
+        whole("times", self.times)
+        one_of("notion", self.notion, ("dp", "pdp"))
+        one_of("neighbours", self.neighbours, NEIGHBOURS)
 
     @property
     def budget(self) -> Budget:
@@ -137,6 +154,9 @@ class Charge:
         """A charge as it is, a noise, a ready-made curve, (noise, sensitivity, times), or (subsampled or curve, times)."""
         if isinstance(value, Charge):
             return value
+        if isinstance(getattr(value, "charge", None), Charge):  # a mechanism
+            own: Charge = value.charge
+            return own
         items = tuple(value) if isinstance(value, tuple | list) else (value,)
         first = items[0] if items else None
         if isinstance(first, Subsampled | Imported):
@@ -206,8 +226,11 @@ def charges(value: Any) -> tuple[Charge, ...]:
     starts = isinstance(value, tuple) and value and isinstance(value[0], Noise | Subsampled | Imported)
     if starts or isinstance(value, Charge | Noise | Subsampled | Imported):
         return (Charge.of(value),)
-    if not isinstance(value, Iterable):
-        raise reject("releases", value, "a list of releases", "write [(Gaussian(1.0), 1.0, 1)]")
+    if isinstance(getattr(value, "charge", None), Charge):
+        return (Charge.of(value),)
+    if isinstance(value, Mapping | str) or not isinstance(value, Iterable):
+        kinds = "a Charge, a Mechanism, a tuple (noise, sensitivity, times), or a list of releases"
+        raise reject("releases", value, kinds, "write [(Gaussian(1.0), 1.0, 1)]; of a plan, hush.Mechanism.of(plan)")
     rows = tuple(Charge.of(row) for row in value)
     if not rows:
         raise InvalidParameter("releases must hold at least one release; write [(Gaussian(1.0), 1.0, 1)].")

@@ -34,20 +34,28 @@ from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
-from hush.numerics.bracket import Bracket
-from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, next_down, next_up, up
+from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
+from hush.privacy.by_box import AtMost, Pairs, box_covers, box_pairs, box_pure, box_renyi
+from hush.privacy.by_norm import (
+    by_norm,
+    huber_pairs,
+    in_a_ball,
+    l1_of,
+    laplace_pairs,
+    osgt_pairs,
+    osgt_renyi,
+    scale_of,
+    score_bound,
+)
 from hush.privacy.charge import Charge
-from hush.privacy.curve import Curve, Mirrored, OneNumber, PureBound
-from hush.privacy.divergence import gaussian_divergence, laplace_divergence, law_divergence
+from hush.privacy.curve import Curve, Mirrored, OneNumber
+from hush.privacy.divergence import gaussian_divergence, laplace_divergence
 from hush.privacy.exchange import Imported, whole_pair
-from hush.privacy.paper_bounds import FlippedHuberTheorem8, OSGTTheorem2, osgt_theorem2
 from hush.sensitivity import Sensitivity
 
 __all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_for", "words"]
 
 Array = NDArray[np.float64]
-#: Pairs of laws, and how often each is composed with itself.
-Pairs = list[tuple[Curve, int]]
 
 
 def _nothing(charge: Charge, order: float) -> float:
@@ -77,32 +85,6 @@ class Theorem:
     renyi: Callable[[Charge, float], float] = _nothing
     pure: Callable[[Charge], Fraction | None] = _no_pure
     alone: bool = False
-
-
-@dataclass(frozen=True)
-class AtMost(Mirrored):
-    """A pair that bounds the truth from above only: facts beside it may make the true worst case smaller, so nothing is said from below."""
-
-    whole: Mirrored
-
-    def _forward(self, epsilon: Array) -> Bracket:
-        upper = self.whole._end(epsilon, "upper")
-        return Bracket(np.zeros_like(upper), upper)
-
-    def _end(self, epsilon: Array, end: str) -> Array:
-        return self.whole._end(epsilon, end) if end == "upper" else np.zeros(np.shape(epsilon))
-
-    @property
-    def pure_epsilon(self) -> float:
-        return self.whole.pure_epsilon
-
-    @property
-    def spread(self) -> float:
-        return self.whole.spread
-
-    @property
-    def atoms(self) -> tuple[float, ...]:
-        return self.whole.atoms
 
 
 # -- Gaussian noise -------------------------------------------------------------------------------------------------------------------
@@ -149,186 +131,53 @@ GAUSSIAN = Theorem(
 )
 
 
-# -- independent copies of a law ------------------------------------------------------------------------------------------------------
-
-
-def _box_of(charge: Charge) -> list[tuple[float, int]] | None:
-    """The box in which the numbers move; where it follows from a norm, moves on a lattice are cut down to whole steps."""
-    bound, law = charge.sensitivity, charge.noise
-    box = bound.box
-    if box is None or bound.is_box or not isinstance(law, Law) or not law.discrete:
-        return box
-    step = Fraction(law.step)
-    listed = bound.linf if isinstance(bound.linf, tuple) else (bound.linf,)
-    whole = [(s if s in listed else float(Fraction(s) // step * step), count) for s, count in box]
-    return whole if all(shift > 0.0 for shift, _ in whole) else box
-
-
-def _independent(charge: Charge) -> bool:
-    """Every law, where the number of moves is known; not where a sharper theorem says all that this one says."""
-    if charge.rate is not None or not isinstance(charge.noise, Law) or isinstance(charge.noise, Gaussian):
-        return False
-    bound = charge.sensitivity
-    if bound.box is None:
-        return False
-    total = bound.l1_bound
-    if total is None or bound.moving == 1 or not isinstance(charge.noise, Laplace):
-        return True
-    return any(shift < down(total, SAME_FACT) for shift, _ in bound.shifts)
-
-
-def _independent_pairs(charge: Charge) -> Pairs:
-    box, bound = _box_of(charge), charge.sensitivity
-    assert box is not None and isinstance(charge.noise, Law)
-    exact = bound.is_box or bound.moving == 1
-    ones = ((OneNumber(charge.noise, shift), count * charge.times) for shift, count in box)
-    return [(one if exact else AtMost(one), count) for one, count in ones]
-
-
-def _independent_renyi(charge: Charge, order: float) -> float:
-    law, box = charge.noise, _box_of(charge)
-    assert box is not None and isinstance(law, Law)
-
-    def one(shift: float) -> float:
-        return laplace_divergence(shift / law.scale, order) if isinstance(law, Laplace) else law_divergence(law, order, shift)
-
-    return up(math.fsum(count * one(shift) for shift, count in box), FEW_ROUNDINGS)
-
-
-def _independent_pure(charge: Charge) -> Fraction | None:
-    box, total = _box_of(charge), Fraction(0)
-    assert box is not None and isinstance(charge.noise, Law)
-    for shift, count in box:
-        one = _pure_of_one(charge.noise, shift)
-        if one is None:
-            return None
-        total += one * count
-    return total
-
-
-def _pure_of_one(law: Law, shift: float) -> Fraction | None:
-    exact = law.exact_max_loss(shift)
-    if exact is not None:
-        return exact
-    curve = OneNumber(law, shift)
-    most = curve.pure_epsilon
-    if not math.isfinite(most):
-        return None
-    stated = next_down(most)  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
-    return Fraction(stated if float(curve.delta_upper(stated)) == 0.0 else most)
-
+# -- independent copies, and norms -----------------------------------------------------------------------------------------------------
 
 INDEPENDENT = Theorem(
     "independent",
     "exact: for symmetric noise that falls away from 0 the divergence grows with the shift, so the worst case is every number that can "
     "move at its full move; the curve is the composition of these",
     (),
-    covers=_independent,
-    pairs=_independent_pairs,
-    renyi=_independent_renyi,
-    pure=_independent_pure,
+    covers=box_covers,
+    pairs=box_pairs,
+    renyi=box_renyi,
+    pure=box_pure,
 )
-
-
-# -- norms ----------------------------------------------------------------------------------------------------------------------------
-
-
-def _by_norm(charge: Charge, kind: type[Noise]) -> bool:
-    """The noise under an l1 bound that says more than the box does."""
-    bound = charge.sensitivity
-    if charge.rate is not None or not isinstance(charge.noise, kind) or bound.l1_bound is None or bound.moving == 1:
-        return False
-    return bound.box is None or bound.l1_bound < down(math.fsum(count * shift for shift, count in bound.shifts), SAME_FACT)
-
-
-def _l1(charge: Charge) -> float:
-    bound = charge.sensitivity.l1_bound
-    assert bound is not None
-    return bound
-
-
-def _laplace_pairs(charge: Charge) -> Pairs:
-    assert isinstance(charge.noise, Laplace)
-    bound, one = charge.sensitivity, OneNumber(charge.noise, _l1(charge))
-    exact = bound.l1 is not None and bound.linf is None and bound.l2 is None
-    return [(one if exact else AtMost(one), charge.times)]
-
-
-def _scale(charge: Charge) -> float:
-    assert isinstance(charge.noise, Laplace)
-    return charge.noise.scale
-
-
 LAPLACE_L1 = Theorem(
     "laplace, l1",
     "exact: the whole move on one number is the worst (Dwork, McSherry, Nissim and Smith 2006, Proposition 1); an l2 bound gives an l1 "
     "bound, sqrt(K) times as large for K numbers",
     ("dwork2006",),
-    covers=lambda charge: _by_norm(charge, Laplace),
-    pairs=_laplace_pairs,
-    renyi=lambda charge, order: laplace_divergence(_l1(charge) / _scale(charge), order),
-    pure=lambda charge: Fraction(_l1(charge)) / Fraction(_scale(charge)),
+    covers=lambda charge: by_norm(charge, Laplace),
+    pairs=laplace_pairs,
+    renyi=lambda charge, order: laplace_divergence(l1_of(charge) / scale_of(charge), order),
+    pure=lambda charge: Fraction(l1_of(charge)) / Fraction(scale_of(charge)),
 )
-
-
-def _score_bound(charge: Charge) -> PureBound:
-    assert isinstance(charge.noise, Stable)
-    return PureBound(up(_l1(charge) * charge.noise.sup_score(), FEW_ROUNDINGS))
-
-
 STABLE_SCORE = Theorem(
     "stable, l1",
     "a bound by the largest score of the density: pure epsilon at most l1 sup|score|; an l2 bound gives an l1 bound, sqrt(K) times as "
     "large for K numbers",
     ("zawacki2023",),
-    covers=lambda charge: _by_norm(charge, Stable),
-    pairs=lambda charge: [(_score_bound(charge), charge.times)],
-    pure=lambda charge: Fraction(_score_bound(charge).pure),
+    covers=lambda charge: by_norm(charge, Stable),
+    pairs=lambda charge: [(score_bound(charge), charge.times)],
+    pure=lambda charge: Fraction(score_bound(charge).pure),
 )
-
-
-def _in_a_ball(charge: Charge, kind: type[Noise]) -> bool:
-    """Several numbers under a norm."""
-    bound = charge.sensitivity
-    several = bound.moving is not None and bound.moving > 1
-    return charge.rate is None and isinstance(charge.noise, kind) and several and not bound.is_box
-
-
-def _osgt_pairs(charge: Charge) -> Pairs:
-    bound = charge.sensitivity
-    assert isinstance(charge.noise, OSGT) and bound.moving is not None
-    return [(OSGTTheorem2(charge.noise, up(bound.l2_bound * math.sqrt(charge.times), FEW_ROUNDINGS), bound.moving * charge.times), 1)]
-
-
-def _osgt_renyi(charge: Charge, order: float) -> float:
-    assert isinstance(charge.noise, OSGT) and charge.sensitivity.moving is not None
-    return osgt_theorem2(charge.noise, order, charge.sensitivity.l2_bound, k=charge.sensitivity.moving)
-
-
 OSGT_VECTOR = Theorem(
     "osgt, l2",
     "a bound in every direction by Renyi divergences: Sadeghi and Korki 2022, Theorem 2",
     ("sadeghi2022",),
-    covers=lambda charge: _in_a_ball(charge, OSGT),
-    pairs=_osgt_pairs,
-    renyi=_osgt_renyi,
+    covers=lambda charge: in_a_ball(charge, OSGT),
+    pairs=osgt_pairs,
+    renyi=osgt_renyi,
     alone=True,
 )
-
-
-def _huber_pairs(charge: Charge) -> Pairs:
-    bound = charge.sensitivity
-    assert isinstance(charge.noise, FlippedHuber) and bound.moving is not None
-    return [(FlippedHuberTheorem8(charge.noise, up(bound.l2_bound, FEW_ROUNDINGS), bound.moving), 1)]
-
-
 HUBER_VECTOR = Theorem(
     "flipped huber, l2",
     "a bound in every direction for one vector: Muthukrishnan and Kalyani 2023, Theorem 8, with its hypothesis corrected",
     ("muthukrishnan2023",),
     # a second vector may be asked for after the first answer, and the theorem does not speak of it
-    covers=lambda charge: _in_a_ball(charge, FlippedHuber) and charge.times == 1,
-    pairs=_huber_pairs,
+    covers=lambda charge: in_a_ball(charge, FlippedHuber) and charge.times == 1,
+    pairs=huber_pairs,
     alone=True,
 )
 

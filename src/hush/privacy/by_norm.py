@@ -1,0 +1,74 @@
+"""What is proved of single families under an l1 or l2 bound."""
+
+from __future__ import annotations
+
+import math
+
+from hush.noise.contract import Noise
+from hush.noise.flipped_huber import FlippedHuber
+from hush.noise.laplace import Laplace
+from hush.noise.osgt import OSGT
+from hush.noise.stable import Stable
+from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, up
+from hush.privacy.by_box import AtMost, Pairs
+from hush.privacy.charge import Charge
+from hush.privacy.curve import OneNumber, PureBound
+from hush.privacy.paper_bounds import FlippedHuberTheorem8, OSGTTheorem2, osgt_theorem2
+
+__all__ = ["by_norm", "huber_pairs", "in_a_ball", "l1_of", "laplace_pairs", "osgt_pairs", "osgt_renyi", "scale_of", "score_bound"]
+
+
+def by_norm(charge: Charge, kind: type[Noise]) -> bool:
+    """The noise under an l1 bound that says more than the box does."""
+    bound = charge.sensitivity
+    if charge.rate is not None or not isinstance(charge.noise, kind) or bound.l1_bound is None or bound.moving == 1:
+        return False
+    return bound.box is None or bound.l1_bound < down(math.fsum(count * shift for shift, count in bound.shifts), SAME_FACT)
+
+
+def l1_of(charge: Charge) -> float:
+    bound = charge.sensitivity.l1_bound
+    assert bound is not None
+    return bound
+
+
+def laplace_pairs(charge: Charge) -> Pairs:
+    assert isinstance(charge.noise, Laplace)
+    bound, one = charge.sensitivity, OneNumber(charge.noise, l1_of(charge))
+    exact = bound.l1 is not None and bound.linf is None and bound.l2 is None
+    return [(one if exact else AtMost(one), charge.times)]
+
+
+def scale_of(charge: Charge) -> float:
+    assert isinstance(charge.noise, Laplace)
+    return charge.noise.scale
+
+
+def score_bound(charge: Charge) -> PureBound:
+    assert isinstance(charge.noise, Stable)
+    return PureBound(up(l1_of(charge) * charge.noise.sup_score(), FEW_ROUNDINGS))
+
+
+def in_a_ball(charge: Charge, kind: type[Noise]) -> bool:
+    """Several numbers under a norm."""
+    bound = charge.sensitivity
+    several = bound.moving is not None and bound.moving > 1
+    return charge.rate is None and isinstance(charge.noise, kind) and several and not bound.is_box
+
+
+def osgt_pairs(charge: Charge) -> Pairs:
+    bound = charge.sensitivity
+    assert isinstance(charge.noise, OSGT) and bound.moving is not None
+    l2 = up(bound.l2_bound * math.sqrt(charge.times), FEW_ROUNDINGS)
+    return [(OSGTTheorem2(charge.noise, l2, bound.moving * charge.times), 1)]
+
+
+def osgt_renyi(charge: Charge, order: float) -> float:
+    assert isinstance(charge.noise, OSGT) and charge.sensitivity.moving is not None
+    return osgt_theorem2(charge.noise, order, charge.sensitivity.l2_bound, k=charge.sensitivity.moving)
+
+
+def huber_pairs(charge: Charge) -> Pairs:
+    bound = charge.sensitivity
+    assert isinstance(charge.noise, FlippedHuber) and bound.moving is not None
+    return [(FlippedHuberTheorem8(charge.noise, up(bound.l2_bound, FEW_ROUNDINGS), bound.moving), 1)]
