@@ -46,11 +46,9 @@ def _grown(sensitivity: Sensitivity, step: float, *, integers: bool, coordinates
         return round_up(Fraction(step) * math.ceil(Fraction(bound) / Fraction(step)))
 
     linf = sensitivity.linf
-    if isinstance(linf, tuple):
-        return dataclasses.replace(sensitivity, linf=tuple(whole_steps(s) for s in linf))
     return dataclasses.replace(
         sensitivity,
-        linf=None if linf is None else whole_steps(linf),
+        linf=tuple(whole_steps(s) for s in linf) if isinstance(linf, tuple) else None if linf is None else whole_steps(linf),
         l1=None if sensitivity.l1 is None else next_up(sensitivity.l1 + coordinates * step),
         l2=None if sensitivity.l2 is None else next_up(sensitivity.l2 + up(math.sqrt(coordinates) * step, FEW_ROUNDINGS)),
     )
@@ -73,9 +71,10 @@ def _chosen_step(noise: Law, sensitivity: Sensitivity, *, integers: bool, coordi
     if sensitivity.is_box and isinstance(s := sensitivity.linf, float):
         halvings = min(max(0, math.ceil(math.log2(s / fine))), -round(math.log2(_LEAST))) if fine > 0.0 else -round(math.log2(_LEAST))
         return math.ldexp(s, -halvings)  # s is then 2^halvings steps, and rounding adds nothing
-    if isinstance(sensitivity.linf, tuple):
+    if sensitivity.is_box:  # a bound for each number
         return _power_of_two(0.5 * fine)
-    parts = [sensitivity.l1 and sensitivity.l1 / coordinates, sensitivity.l2 and sensitivity.l2 / math.sqrt(coordinates), sensitivity.linf]
+    each = min(sensitivity.linf) if isinstance(sensitivity.linf, tuple) else sensitivity.linf
+    parts = [sensitivity.l1 and sensitivity.l1 / coordinates, sensitivity.l2 and sensitivity.l2 / math.sqrt(coordinates), each]
     return _power_of_two(min(0.5 * fine, min(part for part in parts if part) / _FINER))
 
 
@@ -138,7 +137,13 @@ class Mechanism:
     ) -> Mechanism:
         """The same for a noise that keeps the guarantee under the sensitivity."""
         if noise.discrete:
-            return cls(noise, sensitivity, noise.step, integers, coordinates, guarantee)
+            made = cls(noise, sensitivity, noise.step, integers, coordinates, guarantee)
+            if made.sensitivity_on_lattice != sensitivity and not (guarantee.notion == "dp" and made.keeps_guarantee):
+                raise Unsupported(
+                    f"noise on a lattice of step {noise.step:g} keeps its guarantee for values on that lattice only; "
+                    f"promise whole numbers (integers=True), or calibrate for {made.sensitivity_on_lattice!r}."
+                )
+            return made
         step = _chosen_step(noise.marginal, sensitivity, integers=integers, coordinates=coordinates)
         made = cls(noise, sensitivity, step, integers, coordinates, guarantee)
         if made._growth > 1.0:
@@ -160,6 +165,11 @@ class Mechanism:
                     return larger
             made = dataclasses.replace(made, step=0.25 * made.step)
         raise Unsupported("these sensitivities are too far apart for one lattice; divide each coordinate by its own and release again.")
+
+    @property
+    def keeps_guarantee(self) -> bool:
+        """Does the curve of what is released meet the guarantee?"""
+        return self.guarantee is not None and self.guarantee.budget.covers(self.curve(self.guarantee.times))
 
     @property
     def limit(self) -> float:

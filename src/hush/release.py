@@ -280,6 +280,10 @@ def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:
     if plan.integers and array.dtype.kind not in "iub":
         raise InvalidParameter(f"the mechanism is for whole numbers, but the values are of type {array.dtype}.")
     _must_say_how_many(plan.sensitivity, array.size)
+    if plan.part_of is not None:
+        raise InvalidParameter("this mechanism is a part of another charge, such as one column of a table, and is not released by itself.")
+    if plan.guarantee is not None and plan.guarantee.notion == "dp" and not plan.keeps_guarantee:
+        raise InvalidParameter("the mechanism's noise does not keep the guarantee that it states; leave guarantee out, or calibrate.")
     plan.check_room()
     return dataclasses.replace(plan, coordinates=array.size)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from hush.errors import InvalidParameter, one_of, positive, whole
-from hush.numerics.rounding import FEW_ROUNDINGS, up
+from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
 
 __all__ = ["NEIGHBOURS", "Sensitivity"]
 
@@ -141,7 +143,7 @@ class Sensitivity:
         """The least l2 bound that follows: l2, l1, the root of the box's squares, or the root of linf l1 (Hoelder)."""
         known = [self.l2, self.l1]
         if self.moving is not None:
-            known.append(math.sqrt(math.fsum(count * shift * shift for shift, count in self.shifts)))
+            known.append(_root_of_squares(tuple(self.shifts)))
         if self.l1 is not None and self.linf is not None:
             most = max(self.linf) if isinstance(self.linf, tuple) else self.linf
             known.append(up(math.sqrt(most) * math.sqrt(self.l1), FEW_ROUNDINGS))
@@ -161,3 +163,14 @@ class Sensitivity:
         if unknown:
             raise InvalidParameter(f"a sensitivity has no fact called {unknown[0]!r}; this hush may be too old to read it.")
         return cls(**values)
+
+
+@lru_cache(maxsize=1024)
+def _root_of_squares(shifts: tuple[tuple[float, int], ...]) -> float:
+    """The root of the sum of count shift^2, never below it: near it in floats, then up until its exact square is enough."""
+    largest = max(shift for shift, _ in shifts)
+    total = sum((count * Fraction(shift) ** 2 for shift, count in shifts), Fraction(0))
+    near = largest * math.sqrt(float(total / Fraction(largest) ** 2))
+    while Fraction(near) ** 2 < total:
+        near = next_up(near)
+    return near

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +31,7 @@ def test_a_payment_draws_what_was_charged_and_no_more() -> None:
     payment = Ledger(None, epsilon=1.0, delta=0.0).spend(mechanism.charge, label="counts")
     assert payment.number == 1 and payment.receipt == {"ledger": "a ledger in memory", "number": 1, "label": "counts"}
     assert payment.noise(mechanism, STEPS).shape == (4,)
-    with pytest.raises(NotPaid, match="drawn already"):
+    with pytest.raises(NotPaid, match="used up"):
         payment.noise(mechanism, STEPS)
     with pytest.raises(NotPaid, match="not paid for"):
         payment.noise(made(19.0), STEPS)
@@ -44,9 +48,10 @@ def test_n_releases_are_n_draws() -> None:
 
 def test_an_open_payment_hands_out_draws_over_time() -> None:
     mechanism = made()
-    payment = hush.unaccounted(mechanism.charge)
+    payment = hush.unaccounted(mechanism.charge.repeated(2))
     draws = payment.open(mechanism)
-    assert not (draws.add(STEPS) == draws.add(STEPS)).all()  # 4 equal draws of this noise have a chance below 1e-6
+    first, second = draws.add(STEPS), draws.add(STEPS)
+    assert not (first == second).all()  # 4 equal draws of this noise have a chance below 1e-6
     with pytest.raises(NotPaid):
         payment.open(mechanism)
 
@@ -136,3 +141,83 @@ def test_release_records_the_pair_it_was_calibrated_for() -> None:
     book = Ledger(None, epsilon=2.0, delta=1e-5)
     hush.release(7, hush.calibrate(1.0, 1e-6), ledger=book)
     assert (book.entries[0].epsilon, book.entries[0].delta) == (1.0, 1e-6)
+
+
+# -- how much may be drawn -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_payment_is_for_as_many_numbers_as_the_mechanism() -> None:
+    mechanism = made()
+    payment = hush.unaccounted(mechanism.charge)
+    with pytest.raises(hush.InvalidParameter, match="for 4 numbers, got 1000"):
+        payment.noise(mechanism, np.zeros(1000, dtype=np.int64))
+    draws = payment.open(mechanism)  # the refusal took nothing
+    draws.add(STEPS)
+    with pytest.raises(NotPaid, match="0 numbers are left"):
+        draws.add(STEPS)
+
+
+def test_a_mechanism_that_is_the_whole_charge_has_no_parts() -> None:
+    mechanism = made()
+    payment = hush.unaccounted(mechanism.charge)
+    payment.noise(mechanism, STEPS, part="first")
+    with pytest.raises(NotPaid, match="used up"):
+        payment.noise(mechanism, STEPS, part="second")
+
+
+@pytest.mark.parametrize("steps", [5, [1, 2, 3, 4], np.zeros(4), np.zeros(4, dtype=np.uint64), np.full(4, np.nan)])
+def test_steps_are_whole_numbers(steps: object) -> None:
+    mechanism = made()
+    payment = hush.unaccounted(mechanism.charge)
+    with pytest.raises(hush.InvalidParameter, match="on_lattice"):
+        payment.noise(mechanism, steps)  # type: ignore[arg-type]
+    payment.noise(mechanism, STEPS)
+    with pytest.raises(hush.InvalidParameter, match=r"Mechanism\.of\(plan\)"):
+        payment.noise(hush.calibrate(1.0, 1e-6), STEPS)  # type: ignore[arg-type]
+
+
+def test_payments_and_their_draws_are_not_copied() -> None:
+    mechanism = made()
+    payment = hush.unaccounted(mechanism.charge.repeated(2))
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(NotPaid, match="copied"):
+            copied(payment)
+    for draws in (payment.open(mechanism, times=1), payment.open(mechanism).ahead(4)):
+        with pytest.raises(NotPaid, match="copied"):
+            pickle.dumps(draws)
+
+
+def test_threads_share_a_payment_and_draw_it_once() -> None:
+    mechanism, switch = made(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            payment, drawn = hush.unaccounted(mechanism.charge), []
+
+            def work(payment: hush.Payment = payment, drawn: list[int] = drawn) -> None:
+                with contextlib.suppress(NotPaid):
+                    payment.noise(mechanism, STEPS)
+                    drawn.append(1)
+
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert drawn == [1]
+    finally:
+        sys.setswitchinterval(switch)
+
+
+def test_a_ledger_of_other_data_is_not_charged() -> None:
+    ledger = Ledger(None, epsilon=1.0, delta=0.0, source="other")
+    with pytest.raises(hush.InvalidParameter, match="protects 'other'"):
+        pay(ledger, [made().charge], source="visits")
+    assert ledger.entries == ()
+
+
+def test_a_mechanism_may_be_spent_as_it_is() -> None:
+    assert Ledger(None, epsilon=1.0, delta=0.0).spend(made()).charges == (made().charge,)
+    for wrong in (hush.calibrate(1.0, 1e-6), 1.0, "laplace", {"schema": 2}):
+        with pytest.raises(hush.InvalidParameter, match=r"releases must be|Mechanism\.of\(plan\)"):
+            Ledger(None, epsilon=1.0, delta=0.0).spend(wrong)

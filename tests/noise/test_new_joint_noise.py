@@ -205,9 +205,22 @@ def test_a_ledger_charges_it_and_a_statement_reports_it(tmp_path: Path, mode: st
 
 def test_the_marginal_s_intervals_hold_the_truth() -> None:
     """95 % intervals of 4,000 joint draws: fewer misses than a chance below 1e-6 allows."""
-    payment = hush.unaccounted(hush.Charge(Square(4.0), BOX, 1))
+    payment = hush.unaccounted(hush.Charge(Square(4.0), BOX, 4000))
     mechanism = hush.Mechanism(Square(4.0), BOX, 1.0, integers=True, coordinates=2)
     drawn = payment.open(mechanism).add(np.zeros((4000, 2), dtype=np.int64))
     half = hush.release(np.array([0, 0]), mechanism, ledger=None).error.half_width95
     missed = float((np.abs(drawn) > half).mean())
     assert missed < 0.05 + 5.0 * math.sqrt(0.05 * 0.95 / 4000)  # the two numbers of a draw depend on each other
+
+
+def test_a_sample_of_joint_noise_has_no_theorem() -> None:
+    """The number that does not move tells of the noise of the other one: the marginal's curve would be too small."""
+    for rate in (0.5, 1.0):
+        with pytest.raises(hush.Unsupported, match="not for joint noise"):
+            hush.Charge(Square(1.0), BOX, rate=rate)
+
+
+@pytest.mark.parametrize("facts", [{"linf": (1.0, 1.0, 1.0)}, {"linf": 1.0, "l0": 5}, {"linf": 1.0, "dimension": 3}])
+def test_a_sensitivity_of_more_numbers_is_refused(facts: dict[str, Any]) -> None:
+    with pytest.raises(hush.InvalidParameter, match="noise is for 2 numbers"):
+        hush.Charge(Square(1.0), hush.Sensitivity(**facts))

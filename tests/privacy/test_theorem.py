@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -323,3 +324,29 @@ def test_a_sensitivity_must_say_something() -> None:
     for wrong in ({}, {"l0": 3}, {"linf": -1.0}, {"linf": 1.0, "l0": 0}, {"linf": (1.0, 2.0), "l0": 3}, {"linf": ()}):
         with pytest.raises(hush.InvalidParameter):
             hush.Sensitivity(**wrong)  # type: ignore[arg-type]
+
+
+# -- bounds that follow -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-170, 3e-161, 1.0, 1e160, 1e300])
+@pytest.mark.parametrize("count", [1, 2, 4, 7])
+def test_the_root_of_squares_is_never_below(scale: float, count: int) -> None:
+    found = hush.Sensitivity(linf=scale, l0=count).l2_bound
+    assert Fraction(found) ** 2 >= count * Fraction(scale) ** 2
+    assert found <= scale * math.sqrt(count) * (1.0 + 1e-15)
+    assert hush.delta(hush.Gaussian(scale), 0.5, scale) == pytest.approx(hush.delta(hush.Gaussian(1.0), 0.5), rel=1e-12)
+
+
+@pytest.mark.parametrize("facts", [{"l1": 0.3, "l0": 1}, {"l2": 0.3, "l0": 1}, {"linf": 1.0, "l2": 0.3, "l0": 1}])
+def test_a_decimal_stands_for_the_steps_that_it_is_written_as(facts: dict[str, Any]) -> None:
+    """0.3 is three steps of 0.1, although Fraction(0.3) is less than 3 Fraction(0.1)."""
+    noise = hush.Discrete(hush.Laplace(1.0), 0.1)
+    assert hush.curve(noise, hush.Sensitivity(**facts)).pure_epsilon == pytest.approx(0.3)
+    assert hush.curve(noise, hush.Sensitivity(l1=0.25, l0=1)).pure_epsilon == pytest.approx(0.2)  # two whole steps are within 0.25
+
+
+def test_releases_of_different_relations_are_not_composed() -> None:
+    replaced = hush.Sensitivity(linf=1.0, l0=1, neighbours="replace")
+    with pytest.raises(hush.InvalidParameter, match="no epsilon speaks of both"):
+        hush.compose([(hush.Laplace(1.0), 1.0, 1), (hush.Laplace(1.0), replaced, 1)])

@@ -76,7 +76,7 @@ BOUNDS = [0.3, 7.3, 1e-9, 1e9, Sensitivity(linf=0.7, l0=5), Sensitivity(l2=2.0),
 def test_a_plan_on_its_lattice_keeps_its_promise_and_its_accuracy(bound, epsilon, delta, integers):
     """delta at epsilon stays within the plan's, and variance grows by less than 0.1 %, rounding and enlargement together."""
     family = "gaussian" if Sensitivity.of(bound).l2 or isinstance(Sensitivity.of(bound).linf, tuple) else "laplace"
-    plan = hush.calibrate(epsilon, delta, bound, family=family)
+    plan = hush.calibrate(epsilon, delta, hush.Sensitivity(linf=bound, l0=1), family=family)
     mechanism = Mechanism.of(plan, integers=integers, coordinates=3)
     assert float(np.asarray(mechanism.curve().delta(epsilon).upper)) <= delta
     assert (mechanism.noise.variance / plan.variance) * (1.0 + mechanism.rounding_loss) < 1.001
@@ -84,7 +84,7 @@ def test_a_plan_on_its_lattice_keeps_its_promise_and_its_accuracy(bound, epsilon
 
 def test_rounding_loss_is_what_rounding_adds():
     """Against the measured variance of what is released, over a uniform value (4.9 sigma: 1e-6)."""
-    mechanism = Mechanism(Gaussian(3.0), 1.0, 2.0)
+    mechanism = Mechanism(Gaussian(3.0), hush.Sensitivity(linf=1.0, l0=1), 2.0, coordinates=400_000)
     truth = np.random.default_rng(3).uniform(0.0, 1000.0, 400_000)
     error = mechanism.value_of(hush.unaccounted(mechanism.charge).noise(mechanism, mechanism.on_lattice(truth))) - truth
     seen = error.var() / 9.0 - 1.0
@@ -100,7 +100,7 @@ def test_a_lattice_plan_keeps_its_lattice():
 
 def test_the_sum_is_limited_as_if_the_noise_were_not():
     """Values near the end, saturated noise: always the end itself, which says nothing of the value."""
-    mechanism = Mechanism(Laplace(1e40), 1.0, 1.0)
+    mechanism = Mechanism(Laplace(1e40), hush.Sensitivity(linf=1.0, l0=1), 1.0, coordinates=60)
     out = hush.unaccounted(mechanism.charge).noise(mechanism, np.array([-FURTHEST, 0, FURTHEST] * 20))
     assert set(np.abs(out).tolist()) == {FURTHEST}
 
@@ -117,3 +117,38 @@ def test_bad_mechanisms():
     for values in ([1.0, math.nan], [math.inf], ["a"], [1 + 2j]):
         with pytest.raises(InvalidParameter, match="values"):
             Mechanism(Laplace(1.0), 1.0, 1.0).on_lattice(values)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_norms_grow_beside_listed_bounds(norm):
+    """Rounding moves every number by up to a step, so a norm grows whether linf is one number or a list."""
+    count = 1000
+    plan = hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=(1.0,) * count, **{norm: 1.0}), family="gaussian")
+    mechanism = Mechanism.of(plan, coordinates=count)
+    first = np.full(count, 0.5 * mechanism.step - 1e-9)
+    moved = (mechanism.on_lattice(first + 2e-9) - mechanism.on_lattice(first)) * mechanism.step
+    reach = float(np.abs(moved).sum()) if norm == "l1" else float(np.linalg.norm(moved))
+    assert reach <= getattr(mechanism.sensitivity_on_lattice, norm)
+    assert mechanism.keeps_guarantee
+    small = Mechanism(Laplace(1.0), hush.Sensitivity(linf=(1.0, 1.0), l1=0.1), 1.0, coordinates=2)
+    assert small.curve().pure_epsilon == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("facts", [{"l1": 1.5, "l0": 1}, {"l2": 1.5, "l0": 2}, {"l1": 1.0, "l0": 3}])
+@pytest.mark.parametrize("times", [1, 2])
+def test_lattice_noise_is_not_released_on_values_off_its_lattice(facts, times):
+    """Rounding to whole numbers moves a value further than a norm below two steps says."""
+    plan = hush.calibrate(1.0, 1e-6, hush.Sensitivity(**facts), step=1.0, times=times, family="gaussian")
+    values = np.full(facts["l0"], 0.4)
+    with pytest.raises(hush.Unsupported, match="for values on that lattice"):
+        hush.release(values, plan, ledger=None)
+    assert hush.release(np.zeros(facts["l0"], dtype=int), plan, ledger=None).receipt.guarantee.epsilon == 1.0
+
+
+def test_a_guarantee_that_the_noise_does_not_keep_is_refused():
+    claimed = Mechanism(Laplace(0.01), 1.0, 1 / 1024, guarantee=hush.Guarantee(0.1, 0.0))
+    with pytest.raises(InvalidParameter, match="does not keep the guarantee"):
+        hush.release(3.0, claimed, ledger=None)
+    part = Mechanism(Laplace(0.01), 1.0, 1 / 1024, part_of=hush.Charge(Laplace(1000.0), hush.Sensitivity.of(1.0)))
+    with pytest.raises(InvalidParameter, match="part of another charge"):
+        hush.release(3.0, part, ledger=None)

@@ -7,6 +7,7 @@ from `unaccounted`, for a caller who keeps no ledger and says so.
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -74,7 +75,7 @@ class Draws:
         """Draws `count` numbers now, in one call; later calls of `add` use them one after another, each once."""
         self._take(count)
         made = self.mechanism
-        return _Ahead(made, self.entropy, drawn=draw(made.noise, count, made.step, self.entropy))
+        return _Ahead(made, self.entropy, [0], drawn=draw(made.noise, count, made.step, self.entropy))
 
     def add_from(self, bits: Bits, steps: Steps) -> Steps:
         """The same from given bits, for engines that must be able to repeat a draw."""
@@ -86,6 +87,11 @@ class Draws:
         self._take(steps.size)
         made = self.mechanism
         return draw(made.noise, made.draw_shape(steps), made.step, self.entropy).reshape(steps.shape)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.left is not None:
+            raise NotPaid("these draws cannot be copied or sent to another process: they could be used twice.")
+        return super().__reduce_ex__(protocol)
 
     def _take(self, count: int) -> None:
         if self.left is None:
@@ -133,7 +139,7 @@ class Payment:
         for charge in paid:
             self._allowed[charge.once] += charge.times
         self._drawn: Counter[tuple[Charge, str]] = Counter()
-        self._entry, self._place, self._paid = entry, place, paid
+        self._entry, self._place, self._paid, self._lock = entry, place, paid, threading.Lock()
 
     @property
     def entry(self) -> Entry | None:
@@ -172,6 +178,10 @@ class Payment:
         return Draws(mechanism, entropy, None if mechanism.part_of is not None else [releases * mechanism.coordinates])
 
     def _take(self, mechanism: Mechanism, part: str, times: int | None) -> int:
+        with self._lock:
+            return self._taken(mechanism, part, times)
+
+    def _taken(self, mechanism: Mechanism, part: str, times: int | None) -> int:
         one = mechanism.charge.once
         named = part if mechanism.part_of is not None else ""  # a mechanism that is the whole charge has no parts
         left = self._allowed[one] - self._drawn[one, named]
@@ -208,6 +218,8 @@ def pay(
     must_be_ledger(ledger)
     if ledger is None:
         return unaccounted(releases)
+    if source is not None:
+        ledger.must_protect(source)
     pair = {} if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta}
     made = ledger.spend(releases, label=label, extra_delta=extra_delta, **pair)
     if source is not None:

@@ -213,7 +213,7 @@ class Family:
     def __post_init__(self) -> None:
         if not isinstance(self.type, type) or not issubclass(self.type, Noise) or not hasattr(self.type, "__dataclass_fields__"):
             raise InvalidParameter(f"type must be a frozen dataclass that derives from hush.Law or hush.Noise, got {self.type!r:.80}.")
-        if not self.type.__dataclass_params__.frozen:
+        if not getattr(self.type, "__dataclass_params__").frozen:  # noqa: B009 - no public way to ask
             raise InvalidParameter(
                 f"{self.type.__name__} must be frozen, so that nobody changes a noise that was charged; write @dataclass(frozen=True)."
             )

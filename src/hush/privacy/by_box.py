@@ -17,7 +17,7 @@ from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.numerics.bracket import Bracket
-from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, next_down, up
+from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, next_down, round_up, up
 from hush.privacy.charge import Charge
 from hush.privacy.curve import Curve, Mirrored, OneNumber
 from hush.privacy.divergence import laplace_divergence, law_divergence
@@ -25,6 +25,7 @@ from hush.privacy.divergence import laplace_divergence, law_divergence
 __all__ = ["AtMost", "Pairs", "box_covers", "box_pairs", "box_pure", "box_renyi"]
 
 Array = NDArray[np.float64]
+_DECIMAL = 1e-12  # of a shift: two floats that stand for decimals agree to far less
 #: Pairs of laws, and how often each is composed with itself.
 Pairs = list[tuple[Curve, int]]
 
@@ -63,8 +64,15 @@ def box_of(charge: Charge) -> list[tuple[float, int]] | None:
         return box
     step = Fraction(law.step)
     listed = bound.linf if isinstance(bound.linf, tuple) else (bound.linf,)
-    whole = [(s if s in listed else float(Fraction(s) // step * step), count) for s, count in box]
+    whole = [(s if s in listed else _whole_steps(s, step), count) for s, count in box]
     return whole if all(shift > 0.0 for shift, _ in whole) else box
+
+
+def _whole_steps(shift: float, step: Fraction) -> float:
+    """The largest move of whole steps within a shift. A decimal such as 0.3 stands for three steps of 0.1, though its float is less."""
+    near = round(Fraction(shift) / step)
+    stands_for = abs(near * step - Fraction(shift)) <= Fraction(shift) * Fraction(_DECIMAL)
+    return round_up(step * (near if stands_for else Fraction(shift) // step))
 
 
 def box_covers(charge: Charge) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, reject, whole
 from hush.noise.catalogue import from_plain_values, plain_values
-from hush.noise.contract import Noise
+from hush.noise.contract import Law, Noise
 from hush.numerics.rounding import rounded_up
 from hush.privacy.curve import Curve
 from hush.privacy.exchange import Imported
@@ -140,8 +140,9 @@ class Charge:
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
         object.__setattr__(self, "times", whole("times", self.times))
         made_for = self.noise.dimension if isinstance(self.noise, Noise) else None
-        if made_for is not None and self.sensitivity.dimension not in (None, made_for):
-            known = self.sensitivity.dimension
+        listed = len(self.sensitivity.linf) if isinstance(self.sensitivity.linf, tuple) else None
+        known = self.sensitivity.dimension or listed or max(self.sensitivity.l0 or 0, made_for or 0)
+        if made_for is not None and known != made_for:
             raise InvalidParameter(f"{type(self.noise).__name__} noise is for {made_for} numbers, the sensitivity for {known}.")
         if self.rate is not None:
             object.__setattr__(self, "rate", sampling_rate(self.rate))
@@ -197,9 +198,11 @@ class Charge:
     @property
     def subsampled(self) -> Subsampled:
         """The curve of one release on a Poisson sample."""
-        if self.rate is None or not isinstance(self.noise, Noise):
+        if self.rate is None:
             raise InvalidParameter("this charge has no sampling rate.")
-        return Subsampled(self.noise.marginal, self.rate, self.sensitivity)
+        if not isinstance(self.noise, Law):  # numbers that do not move tell of a joint noise too
+            raise Unsupported("sampling is proved here for the noise of one number, not for joint noise or a ready-made curve.")
+        return Subsampled(self.noise, self.rate, self.sensitivity)
 
     def __str__(self) -> str:
         what = str(self.noise) if self.rate is None else str(self.subsampled)
@@ -217,6 +220,9 @@ class Charge:
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Charge:
         """The charge that `to_plain` wrote, in this version or an earlier one."""
+        unknown = sorted(set(values) - {"noise", "rate", "sensitivity", "times"})
+        if unknown:
+            raise InvalidParameter(f"a charge has no field {unknown[0]!r}; this hush may be too old to read it.")
         sensitivity = Sensitivity.from_plain(values["sensitivity"])
         return cls(from_plain_values(values["noise"]), sensitivity, values["times"], values.get("rate"))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported, called_like, reject
+from hush.errors import InvalidParameter, Unsupported, called_like, reject
 from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import FEW_ROUNDINGS, up
@@ -83,6 +83,8 @@ def compose(releases: Iterable[Any]) -> Curve:
     1.005
     """
     rows = [_simplest(charge) for charge in charges(releases)]
+    if len({charge.neighbours for charge in rows}) > 1:
+        raise InvalidParameter("releases count neighbours 'add-remove' and 'replace'; no epsilon speaks of both, so compose one kind.")
     gaussians = [charge for charge in rows if GAUSSIAN.covers(charge)]
     others = [charge for charge in rows if not GAUSSIAN.covers(charge)]
     fixed: Pairs = [(merged_gaussians(gaussians), 1)] if gaussians else []

@@ -54,6 +54,7 @@ def of_receipt(given: Mapping[str, Any], ledger: Ledger | None) -> Statement:
     receipt = given if isinstance(given, Receipt) else Receipt(given)
     case = _case(receipt)
     entry = _entry(case, ledger)
+    _must_agree(receipt)
     charges, extra = (entry.charges, entry.extra_delta) if entry is not None else (receipt.charges, receipt.extra_delta)
     promise = _promise(case, charges, extra)
     lines, said = _lines(case, charges, extra)
@@ -201,12 +202,32 @@ def _entry(case: _Case, ledger: Ledger | None) -> Entry | None:
     if ledger is None:
         return None
     charged, entries = case.receipt.ledger, ledger.entries
-    if charged is None or charged["number"] > len(entries):
+    if charged is None or not 1 <= charged["number"] <= len(entries):
         raise InvalidParameter("this ledger does not hold the charge that the receipt names; give the ledger that was charged, or none.")
     entry = entries[charged["number"] - 1]
     if charged.get("label", entry.label) != entry.label or charged.get("time", entry.time) != entry.time:
         raise InvalidParameter("this ledger does not hold the charge that the receipt names; give the ledger that was charged, or none.")
+    _must_be_charged(case, entry)
     return entry if case.guarantee.times == 1 and not case.chain else None
+
+
+def _must_agree(receipt: Receipt) -> None:
+    """Refuse a receipt whose parts contradict each other."""
+    guarantee = receipt.guarantee
+    other = any(charge.neighbours != guarantee.neighbours for charge in receipt.charges)
+    named = receipt.kind == "release" and [from_plain_values(receipt["mechanism"]["noise"])] != [charge.noise for charge in receipt.charges]
+    if other or named:
+        raise InvalidParameter(_FALSE)
+
+
+def _must_be_charged(case: _Case, entry: Entry) -> None:
+    """Refuse a receipt that promises more than its entry, or names other charges."""
+    receipt, guarantee = case.receipt, case.guarantee
+    if receipt.charges and {charge.once for charge in receipt.charges} != {charge.once for charge in entry.charges}:
+        raise InvalidParameter(_FALSE)
+    more = entry.epsilon is not None and entry.delta is not None and (guarantee.epsilon < entry.epsilon or guarantee.delta < entry.delta)
+    if more and guarantee.times == 1:
+        raise InvalidParameter(_FALSE)
 
 
 def _mechanisms(case: _Case, charges: tuple[Charge, ...]) -> tuple[Block, ...]:
