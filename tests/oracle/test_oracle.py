@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 
 import hush
 from hush.noise.staircase import least_mean_abs_gamma, least_variance_gamma
-from hush.privacy import gaussian, renyi
+from hush.privacy import conversion, gaussian, paper_bounds
 
 Inputs = dict[str, Any]
 ENTRIES = oracle_entries()
@@ -93,7 +93,7 @@ def shifts_of(i: Inputs) -> list[float]:
 def osgt_cks(i: Inputs) -> float:
     """eq. (21) of the OSGT paper: Appendix E summed over the coordinates, converted at the best order."""
     noise, shifts = osgt(i), shifts_of(i)
-    return renyi.best_delta(lambda a: math.fsum(renyi.osgt_appendix_e(noise, a, s) for s in shifts), number(i["eps"]))
+    return conversion.best_delta(lambda a: math.fsum(paper_bounds.osgt_appendix_e(noise, a, s) for s in shifts), number(i["eps"]))
 
 
 def laplace_beta(i: Inputs) -> float:
@@ -145,11 +145,11 @@ ANSWERS: dict[str, tuple[Callable[[Inputs], float], float]] = {
     "osgt_renyi": (lambda i: hush.renyi(osgt(i), *get(i, "alpha", "Delta")), CLOSED),
     "osgt_kl": (lambda i: hush.renyi(osgt(i), 1.0, number(i["Delta"])), ROOT),
     "osgt_zcdp_bound": (
-        lambda i: renyi.osgt_theorem2(osgt(i), *get(i, "alpha", "Delta2"), k=int(i["k"])),
+        lambda i: paper_bounds.osgt_theorem2(osgt(i), *get(i, "alpha", "Delta2"), k=int(i["k"])),
         CLOSED,
     ),
     "osgt_cks_delta": (osgt_cks, ROOT),
-    "cks_delta_from_rdp": (lambda i: renyi.rdp_to_delta(*get(i, "alpha", "tau", "eps")), CLOSED),
+    "cks_delta_from_rdp": (lambda i: conversion.rdp_to_delta(*get(i, "alpha", "tau", "eps")), CLOSED),
     "dosgt_var": (lambda i: hush.Discrete(osgt(i)).variance, CLOSED),
     "dosgt_delta": (lambda i: hush.delta(hush.Discrete(osgt(i)), *get(i, "eps", "Delta")), CLOSED),
     "dosgt_renyi": (lambda i: hush.renyi(hush.Discrete(osgt(i)), *get(i, "alpha", "Delta")), CLOSED),
@@ -165,7 +165,7 @@ ANSWERS: dict[str, tuple[Callable[[Inputs], float], float]] = {
     "fh_mgf": (lambda i: fh(i).mgf(number(i["s"])), CLOSED),
     "fh_delta1": (lambda i: hush.delta(fh(i), *get(i, "eps", "Delta")), CLOSED),
     "fh_renyi": (lambda i: hush.renyi(fh(i), *get(i, "order", "Delta")), ROOT),
-    "fh_zcdp_bound": (lambda i: renyi.flipped_huber_theorem9(fh(i), *get(i, "order", "Delta")), CLOSED),
+    "fh_zcdp_bound": (lambda i: paper_bounds.flipped_huber_theorem9(fh(i), *get(i, "order", "Delta")), CLOSED),
     "trlap_A": (lambda i: truncated(i).bound, CLOSED),
     "trlap_var": (lambda i: truncated(i).variance, CLOSED),
     "trlap_mae": (lambda i: truncated(i).mean_abs, CLOSED),
@@ -309,8 +309,8 @@ def test_osgt_at_its_calibrated_variance(entry):
 def test_osgt_cks_by_the_exact_divergence_is_no_worse():
     """The exact Renyi curve gives a delta between the exact one and Theorem 2's, one coordinate."""
     noise = hush.OSGT(3.0, math.sqrt(40.0))
-    exact = renyi.best_delta(lambda a: hush.renyi(noise, a), 1.0, largest_order=1e4)
-    bound = renyi.best_delta(lambda a: renyi.osgt_theorem2(noise, a), 1.0, largest_order=1e4)
+    exact = conversion.best_delta(lambda a: hush.renyi(noise, a), 1.0, largest_order=1e4)
+    bound = conversion.best_delta(lambda a: paper_bounds.osgt_theorem2(noise, a), 1.0, largest_order=1e4)
     assert hush.delta(noise, 1.0) < exact < bound
 
 

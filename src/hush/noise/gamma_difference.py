@@ -166,7 +166,7 @@ class GammaDifference(Law):
         guess = np.interp(-target, -ladder, log_y)
         inside = target < ladder[0]  # closer to the centre than the ladder: 0, for all that floats can tell
         y = np.exp(guess)
-        for _ in range(4):
+        for _ in range(4):  # Newton's steps without a bracket: the ladder's guess is close
             tail = self._log_tail(y)
             slope = np.exp(np.clip(self.unit_log_density(y) - tail, -700.0, 700.0)) * y
             y = y * np.exp(np.clip((tail - target) / np.maximum(slope, 1e-300), -1.0, 1.0))

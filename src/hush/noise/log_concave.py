@@ -90,7 +90,7 @@ class LogConcave(Law):
             if not short.any():
                 break
             z = np.where(short, np.minimum(2.0 * z, furthest), z)
-        for _ in range(200):
+        for _ in range(200):  # so they need no bracket
             excess = self.unit_log_density(Twofold(z)).value() + np.log(self.unit_mills(z)) - np.log(v)
             step = np.minimum(excess, 0.0) * self.unit_mills(z)
             z = np.maximum(z + step, 0.0)

@@ -249,6 +249,7 @@ class StableLaw:
             tail_like = np.exp((self._log_first - math.log(self.alpha) - target) / self.alpha)
         low, high = np.full_like(target, 0.25), 40.0 + 4.0 * tail_like
         y = np.clip(np.maximum(tail_like, 2.0 * np.sqrt(-target - 0.7)), low, high)
+        # not newton_roots: the steps are relative, from a close start, and each number stops by itself
         for _ in range(100):
             excess = self.log_tail(y) - target
             low, high = np.where(excess > 0.0, y, low), np.where(excess < 0.0, y, high)

@@ -79,7 +79,7 @@ class Spending:
         law = law_of(made.noise.marginal, made.step)
         allowed = 2.0 * self.key_delta / self.reach.groups * (1.0 - 2.0 * law.slack)  # T_m = P(|K| > m) is twice one tail
         steps = float(law.guess(np.array(min(allowed, 0.5))))
-        while float(law.at(np.array(steps))) > allowed:
+        while float(law.at(np.array(steps))) > allowed:  # the guess is off by a step or two
             steps += 1.0
         return 1.0 + (steps + 1.0) * made.step
 
