@@ -17,7 +17,7 @@ import pytest
 
 import hush
 from hush.noise import catalogue
-from hush.noise.contract import Region
+from hush.noise.region import Region
 
 CHANCE = 1e-6  # of a false alarm
 _CATALAN = 0.915965594177219

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive, reject, whole
 from hush.federated.divide import power
-from hush.noise.contract import Law, Region
+from hush.noise.contract import Law
+from hush.noise.region import Region
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, TWO_ROUNDINGS, ULP, down, next_up, up
 from hush.privacy.compose import curve

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive
-from hush.noise.contract import Law, LossTerms
+from hush.noise.contract import Law
 from hush.noise.family import Family, Reference
 from hush.noise.gaussian import Gaussian
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.log_concave import LogConcave
+from hush.noise.region import LossTerms
 from hush.numerics.rounding import rounded_up
 from hush.numerics.twofold import Twofold
 
@@ -29,7 +30,8 @@ _FURTHEST_TERM = 2e7  # points; sums of more take too long
 class Discrete(Lattice):
     """The lattice version of a log-concave family: P(X = k step) proportional to noise.pdf(k step).
 
-    Guarantees: every answer is a sum over lattice points (the continuous formula is no certificate for a lattice noise). The loss log p(k)/p(k - n) falls with k because the density is log-concave, so the exceeding region is a half line of points.
+    Guarantees: every answer is a sum over lattice points (the continuous formula is no certificate for a lattice noise). The loss
+    log p(k)/p(k - n) falls with k because the density is log-concave, so the exceeding region is a half line of points.
 
     >>> from hush import OSGT
     >>> round(Discrete(OSGT(3, 40**0.5)).variance, 10)

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from scipy.special import gammainc, gammaln, kve, log_ndtr
 
 from hush.errors import epsilons, positive, reject
-from hush.noise.contract import Law, Region
+from hush.noise.contract import Law
 from hush.noise.divisible import shape_of
 from hush.noise.family import Family
 from hush.noise.gamma_difference_tail import tail
 from hush.noise.laplace import Laplace
+from hush.noise.region import Region
 from hush.numerics.quadrature import gauss
 from hush.numerics.root import halved, safe_chords
 from hush.numerics.rounding import CLOSED_FORM, Claim, up

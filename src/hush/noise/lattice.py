@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified, Unsupported, epsilons, positive, probabilities, reals, reject
-from hush.noise.contract import Law, LossTerms, Region
+from hush.noise.contract import Law
+from hush.noise.region import LossTerms, Region
 from hush.numerics.bracket import unwrap
 
 __all__ = ["MOST_POINTS", "Lattice"]

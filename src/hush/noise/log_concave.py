@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified, epsilons, positive, reject
-from hush.noise.contract import Law, Region
+from hush.noise.contract import Law
+from hush.noise.region import Region
 from hush.numerics.twofold import Twofold
 
 __all__ = ["LogConcave"]

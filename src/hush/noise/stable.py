@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import epsilons, positive, reals, reject, within
-from hush.noise.contract import Law, Region
+from hush.noise.contract import Law
 from hush.noise.divisible import scale_of
 from hush.noise.family import Family, Reference, Shape, TwoUniforms
 from hush.noise.gaussian import Gaussian
+from hush.noise.region import Region
 from hush.noise.stable_density import law
 from hush.noise.stable_exact import tail, two_uniforms
 from hush.noise.stable_loss import information, largest_loss, loss, nodes_between, peak_of_score

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import epsilons, positive, reject
-from hush.noise.contract import Law, LossTerms, Region
+from hush.noise.contract import Law
+from hush.noise.region import LossTerms, Region
 
 __all__ = ["MOST_PIECES", "Pieces", "Steps"]
 
