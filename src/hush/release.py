@@ -246,11 +246,11 @@ def release(
     steps = mechanism.on_lattice(values)
     mechanism.prepare()  # tables are built and validated before anything is spent
     guarantee = _guarantee(mechanism)
-    _receipt(mechanism, guarantee, array.shape, None)  # whatever a receipt needs is there before anything is spent
+    receipt = _receipt(mechanism, guarantee, array.shape)  # before anything is spent: what cannot be written down fails here
     claimed = mechanism.guarantee
     budget = claimed.budget if claimed is not None and (claimed.times, claimed.notion) == (1, "dp") else None
     payment = pay(ledger, [mechanism.charge], label=label, budget=budget)
-    receipt = _receipt(mechanism, guarantee, array.shape, payment.receipt)
+    receipt = receipt | {"ledger": payment.receipt}
     noisy = _as_given(mechanism.value_of(payment.noise(mechanism, steps, entropy=entropy)))
     return Release(noisy, receipt, noisy)
 
@@ -310,7 +310,7 @@ def _guarantee(mechanism: Mechanism) -> Guarantee:
     return Guarantee(epsilon, delta, neighbours=mechanism.sensitivity.neighbours)
 
 
-def _receipt(mechanism: Mechanism, guarantee: Guarantee, shape: tuple[int, ...], ledger: Mapping[str, Any] | None) -> Receipt:
+def _receipt(mechanism: Mechanism, guarantee: Guarantee, shape: tuple[int, ...]) -> Receipt:
     error = Error(mechanism.noise.marginal, mechanism.step, mechanism.rounds)
     deviation = error.standard_deviation
     about = {
@@ -326,4 +326,4 @@ def _receipt(mechanism: Mechanism, guarantee: Guarantee, shape: tuple[int, ...],
     }
     charges = [mechanism.charge.repeated(guarantee.times)]
     promised = {"sensitivity": mechanism.sensitivity.to_plain()}
-    return Receipt.of("release", guarantee, charges, ledger=ledger, promised=promised, about=about)
+    return Receipt.of("release", guarantee, charges, promised=promised, about=about)

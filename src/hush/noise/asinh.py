@@ -245,7 +245,7 @@ class Asinh(LogConcave):
         return True
 
     def scaled(self, k: float) -> Asinh:
-        return self._scaled_by(k, "scale")
+        return self.scaled_by(k, "scale")
 
 
 def _tail(noise: Asinh) -> Tail:

@@ -283,7 +283,8 @@ class Law(Noise):
         """The quantile: P(X <= ppf(u)) = u."""
         return unwrap(-np.asarray(self.isf(u)))
 
-    def _scaled_by(self, k: float, *names: str) -> Self:
+    def scaled_by(self, k: float, *names: str) -> Self:
+        """The law with these parameters multiplied by k: what `scaled` returns where they are lengths."""
         k = positive("k", k)
         changes = {name: getattr(self, name) * k for name in names}
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]

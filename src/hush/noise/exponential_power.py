@@ -130,7 +130,7 @@ class ExponentialPower(LogConcave):
         return shift / self.scale if self.p == 1.0 else math.inf
 
     def scaled(self, k: float) -> ExponentialPower:
-        return self._scaled_by(k, "scale")
+        return self.scaled_by(k, "scale")
 
 
 def _start(r: float) -> float:

@@ -203,7 +203,7 @@ class FlippedHuber(LogConcave):
         return Gaussian(self.gamma) if self.alpha == 0.0 else self
 
     def scaled(self, k: float) -> FlippedHuber:
-        return self._scaled_by(k, "alpha", "gamma")
+        return self.scaled_by(k, "alpha", "gamma")
 
 
 def _log_centre(slope: Array, b: float) -> Array:

@@ -192,7 +192,7 @@ class GammaDifference(Law):
         return Laplace(self.scale) if self.shape == 1.0 else self
 
     def scaled(self, k: float) -> GammaDifference:
-        return self._scaled_by(k, "scale")
+        return self.scaled_by(k, "scale")
 
     def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
         return GammaDifference(shape_of(Fraction(self.shape) * ratio, upwards=upwards), self.scale).plain()

@@ -59,7 +59,7 @@ class Gaussian(GaussianTailed):
         return self.sigma * self.sigma
 
     def scaled(self, k: float) -> Gaussian:
-        return self._scaled_by(k, "sigma")
+        return self.scaled_by(k, "sigma")
 
     @property
     def stability(self) -> tuple[float, float]:

@@ -80,7 +80,7 @@ class Laplace(LogConcave):
         return Fraction(shift) / Fraction(self.scale)
 
     def scaled(self, k: float) -> Laplace:
-        return self._scaled_by(k, "scale")
+        return self.scaled_by(k, "scale")
 
     @property
     def memoryless(self) -> float:

@@ -84,7 +84,7 @@ class OSGT(GaussianTailed):
         return Gaussian(self.sigma) if self.m == 0.0 else self
 
     def scaled(self, k: float) -> OSGT:
-        return self._scaled_by(k, "m", "sigma")
+        return self.scaled_by(k, "m", "sigma")
 
 
 def _tail(noise: OSGT) -> Tail:

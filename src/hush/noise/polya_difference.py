@@ -200,7 +200,7 @@ class PolyaDifference(Lattice):
         return self.shape * (self.step / math.sinh(0.5 * self._fall)) ** 2 / 2.0
 
     def scaled(self, k: float) -> PolyaDifference:
-        return self._scaled_by(k, "scale", "step")
+        return self.scaled_by(k, "scale", "step")
 
     def power(self, ratio: Fraction, *, upwards: bool = True) -> PolyaDifference:
         return PolyaDifference(shape_of(Fraction(self.shape) * ratio, upwards=upwards), self.scale, self.step)

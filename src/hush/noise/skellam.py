@@ -159,7 +159,7 @@ class Skellam(Lattice):
         return math.inf
 
     def scaled(self, k: float) -> Skellam:
-        return self._scaled_by(k, "sigma", "step")
+        return self.scaled_by(k, "sigma", "step")
 
     def power(self, ratio: Fraction, *, upwards: bool = True) -> Skellam:
         return Skellam(scale_of(self.sigma * float(ratio) ** 0.5, FEW_ROUNDINGS, upwards=upwards), self.step)

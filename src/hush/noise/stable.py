@@ -121,7 +121,7 @@ class Stable(Law):
         return self.alpha > 1.0
 
     def scaled(self, k: float) -> Stable:
-        return self._scaled_by(k, "gamma")
+        return self.scaled_by(k, "gamma")
 
     @property
     def stability(self) -> tuple[float, float]:

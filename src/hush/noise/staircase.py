@@ -183,7 +183,7 @@ class Staircase(Steps):
         return None if count > most else np.concatenate([edges[1:], edges + self.fraction * self.sensitivity])
 
     def scaled(self, k: float) -> Staircase:
-        return self._scaled_by(k, "sensitivity")
+        return self.scaled_by(k, "sensitivity")
 
 
 @lru_cache(maxsize=256)

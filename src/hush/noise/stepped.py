@@ -195,7 +195,7 @@ class Stepped(Steps):
         return None if count > most else np.arange(1.0, count) * self.width
 
     def scaled(self, k: float) -> Stepped:
-        return self._scaled_by(k, "width")
+        return self.scaled_by(k, "width")
 
 
 def _cell_moment(i: Array, power: int) -> Array:

@@ -133,7 +133,7 @@ class TruncatedLaplace(LogConcave):
         return self.bound
 
     def scaled(self, k: float) -> TruncatedLaplace:
-        return self._scaled_by(k, "scale", "bound")
+        return self.scaled_by(k, "scale", "bound")
 
 
 def truncated_laplace_noise(request: Request) -> Law:
