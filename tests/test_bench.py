@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "bench"
 #: Files of the frame itself, and a study of its own with the page it writes: everything else must be run by bench/run.py.
 FRAME = {
+    "journeys",
     "record",
     "marker",
     "page",

@@ -6,6 +6,7 @@ import importlib
 import itertools
 import json
 import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -123,12 +124,12 @@ def test_integers_too_large_for_floats_are_told_apart() -> None:
 def test_a_mechanism_is_drawn_on_its_own_lattice(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[hush.Noise, tuple[int, ...], float]] = []
 
-    def draw(noise: hush.Noise, size: tuple[int, ...], step: float, entropy: object) -> np.ndarray:
+    def draw(noise: hush.Noise, size: tuple[int, ...], step: float) -> np.ndarray:
         asked.append((noise, size, step))
         return np.zeros(size, dtype=np.int64)
 
-    monkeypatch.setattr("hush.mechanism.draw", draw)
-    mechanism = Mechanism(hush.Laplace(1.0), hush.Sensitivity(linf=1.5, l0=2), 0.25)
+    monkeypatch.setattr(sys.modules["hush.audit.lattice"], "draw_noise", draw)
+    mechanism = Mechanism(hush.Laplace(1.0), hush.Sensitivity(linf=1.5, l0=2), 0.25, coordinates=2)
     found = hush.audit(mechanism, epsilon=3.0, samples=1000)
     assert asked[0] == (hush.Laplace(1.0), (1000, 2), 0.25)
     assert found.violated and found.inputs == ("[0.0, 0.0]", "[1.5, 1.5]")  # no noise was drawn

@@ -300,8 +300,8 @@ def test_intervals_that_depend_on_the_batch_are_noticed(tmp_path, caplog, still,
     """As when the number of simulated copies was chosen by how many groups a batch of the engine has."""
     honest = hush.tables.run.Request._answers
 
-    def by_batch(self: Any, recipe: Any, exact: Any) -> Any:
-        table = honest(self, recipe, exact)
+    def by_batch(self: Any, recipe: Any, exact: Any, draws: Any) -> Any:
+        table = honest(self, recipe, exact, draws)
         place = table.column_names.index("m_low")
         moved = pa.compute.add(table.column("m_low"), 1e-9 * exact.num_rows) if table.num_rows else table.column("m_low")
         return table.set_column(place, "m_low", moved)

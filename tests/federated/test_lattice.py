@@ -155,8 +155,8 @@ def test_pure_epsilon_is_that_of_one_share():
 def test_the_ring_adds_up(target):
     """Messages modulo 2^b add up to the values plus noise of the right size; every message is within the ring."""
     made = ring(share(target, 50), bound=5000, overflow=1e-6, step=None if target.discrete else 1.0)
-    values = np.tile(np.array([100, -100, 0]), (50, 200, 1))
-    messages = np.stack([made.message(v, made.pay(None, view="central")) for v in values])
+    values, bound = np.tile(np.array([100, -100, 0]), (50, 200, 1)), hush.Sensitivity(linf=1.0, l0=1)
+    messages = np.stack([made.message(v, made.pay(None, view="central", sensitivity=bound)) for v in values])
     assert messages.min() >= 0
     assert messages.max() < made.modulus
     errors = made.total(messages) - values.sum(axis=0)

@@ -172,7 +172,7 @@ def test_a_message_is_paid_for_and_drawn_once(noise, delta, norm, view, monkeypa
     other = agree(2.0, 0.7, 3, 4, rounds=2, delta=delta, noise=noise, honest=3)
     wide = unaccounted([(terms.share.target, hush.Sensitivity(**{norm: 0.1}), 1)])  # the right noise for another clip
     monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
-    for wrong, words in ((paid, "as often as"), (other.pay(None, view=view), "not for a round"), (wide, "not for a round")):
+    for wrong, words in ((paid, "used up"), (other.pay(None, view=view), "not for a round"), (wide, "not for a round")):
         with pytest.raises(NotPaid, match=words):
             terms.message([0.1, 0.2, 0.3], wrong)
     assert len(ledger.entries) == 1

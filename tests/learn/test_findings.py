@@ -279,7 +279,7 @@ def test_dates_are_no_targets_of_a_regression():
         ({"solver": "statistics", "passes": 3}, "has no passes"),
         ({"solver": "statistics", "step": 0.5}, "has no step"),
         ({"solver": "statistics", "clip": 0.5}, "has no clip"),
-        ({"delta": 0.0}, "Gaussian noise has no pure epsilon"),
+        ({"delta": 0.0}, "gaussian noise has no pure epsilon"),
     ],
 )
 def test_refused_in_one_sentence_and_for_nothing(changed, words):

@@ -32,7 +32,7 @@ def test_regression_with_a_ledger(people, tmp_path, capsys):
     words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", *BUDGET]
     assert main([*words, "--ledger", str(ledger), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["coefficients"]["age"] == pytest.approx(3.0, abs=1.0) and shown["receipt"]["epsilon"] == 1.0
+    assert shown["coefficients"]["age"] == pytest.approx(3.0, abs=1.0) and shown["receipt"]["guarantee"]["epsilon"] == 1.0
     assert len(Ledger(ledger).entries) == 1
     assert main([*words, "--ledger", str(ledger)]) == 2
     assert "left" in capsys.readouterr().err and len(Ledger(ledger).entries) == 1

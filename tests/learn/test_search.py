@@ -364,7 +364,8 @@ def test_only_the_winner_is_kept(monkeypatch):
         assert np.float64(marker).tobytes() not in pickle.dumps(search)
         kept.append(search)
     for one in kept:
-        one.receipt_["time"] = one.best_estimator_.receipt_["time"] = ""
+        one.receipt_ = one.receipt_ | {"time": ""}
+        one.best_estimator_.receipt_ = one.best_estimator_.receipt_ | {"time": ""}
     assert kept[0].receipt_ == kept[1].receipt_  # nothing in it depends on how many runs there were
     changing = {"coef_", "intercept_", "trace_", "limits_", "receipt_", "centre_", "spread_"}
     first, second = (vars(one.best_estimator_) for one in kept)

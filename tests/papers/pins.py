@@ -45,7 +45,7 @@ def assert_pinned(items: Items, expected: Path, slack: Callable[[str], tuple[flo
         near = math.isclose(float(ours), float(row["ours"]), rel_tol=relative, abs_tol=absolute)
         if (published, verdict) != (row["published"], row["verdict"]) or not near:
             off.append((key, ours, row["ours"]))
-    assert not off
+    assert not off, "\n".join(map(str, off))
 
 
 def assert_readable(items: Items, least: int) -> None:

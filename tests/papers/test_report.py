@@ -71,7 +71,7 @@ def test_page_is_whole(tmp_path):
     assert not re.search(r'(?:src|href)="(?!data:|#)', text), "the page must need nothing else"
     assert text.count("<img") == 2 and 'alt="two curves"' in text and 'alt="four cells"' in text
     assert text.count("<caption>") == text.count("<table>") and 'scope="col"' in text and 'scope="row"' in text
-    assert 'href="#fn-hush-delta"' in text and 'id="fn-hush-delta"' in text and "hush/<wbr>privacy/<wbr>vector.<wbr>py" in text
+    assert 'href="#fn-hush-delta"' in text and 'id="fn-hush-delta"' in text and "hush/<wbr>privacy/<wbr>compose.<wbr>py" in text
     assert "size &lt; 3 &amp; more" in text and "A &lt;figure&gt;" in text
     with (path.parent / "comparisons.csv").open() as file:
         rows = list(csv.DictReader(file))

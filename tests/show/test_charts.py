@@ -15,6 +15,8 @@ from hush.show.look import COLOURS
 
 pytest.importorskip("altair")
 
+TWO = hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=1), family="laplace")
+
 
 def values(chart: Any) -> list[dict[str, Any]]:
     """Every row of every layer's data."""
@@ -157,7 +159,7 @@ def test_a_long_ledger_is_thinned_and_ends_where_it_ends() -> None:
 
 
 def test_release_shows_values_and_intervals() -> None:
-    plan = hush.calibrate(1.0, 1e-6)
+    plan = hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=1))
     made = hush.release(np.array([120, 80]), plan, ledger=None)
     low, high = made.interval(0.9)
     rows = {row["name"]: row for row in values(show.release(made, names=["north", "south"], level=0.9))}
@@ -193,7 +195,7 @@ def test_every_chart_is_described_titled_and_in_colours_that_can_be_told_apart(p
         show.densities(plan),
         show.ranking(plan),
         show.ledger(ledger),
-        show.release(hush.release([1.0, 2.0], plan, ledger=None)),
+        show.release(hush.release(1.0, plan, ledger=None)),
     ]
     for chart in charts:
         spec = chart.to_dict()
@@ -241,7 +243,10 @@ def _encodings(spec: Any) -> list[dict[str, Any]]:
         (lambda: show.ledger(3), "ledger must be"),
         (lambda: show.release([1.0]), "a Release or an Answer"),
         (
-            lambda: show.release(hush.release([1.0, 2.0], hush.calibrate(1.0, 1e-6, family="laplace"), ledger=None), names=["a"]),
+            lambda: show.release(
+                hush.release([1.0, 2.0], hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=1), family="laplace"), ledger=None),
+                names=["a"],
+            ),
             "names must be",
         ),
         (lambda: show.release(hush.release(1.0, hush.calibrate(1.0, 1e-6, family="laplace"), ledger=None), names=5), "names must be"),
@@ -256,7 +261,8 @@ def test_bad_input_is_one_sentence(call: Any, words: str) -> None:
 
 def test_intervals_are_called_what_they_are():
     """A bar holds the number before the noise, not the truth before limits and clipping; its ends are rounded outwards."""
-    made = hush.release([3.0, 1234.5678], hush.calibrate(1.0, 1e-6, family="laplace"), ledger=None)
+    plan = hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=1), family="laplace")
+    made = hush.release([3.0, 1234.5678], plan, ledger=None)
     drawn = show.release(made, level=0.9)
     said = json.dumps(drawn.to_dict())
     assert "90 % noise intervals" in said and "do not cover what limits or clipping took away" in said

@@ -25,7 +25,11 @@ def _short(page: Statement) -> str:
 
 def _ledger(*, delta: float = 1e-5, mode: str = "planned") -> hush.Ledger:
     ledger = hush.Ledger(None, epsilon=3.0, delta=delta, mode=mode)
-    hush.release([3, 4], hush.calibrate(1.0, min(delta, 1e-6), 1.0, family="gaussian" if delta else "laplace"), ledger=ledger)
+    hush.release(
+        [3, 4],
+        hush.calibrate(1.0, min(delta, 1e-6), hush.Sensitivity(linf=1.0, l0=1), family="gaussian" if delta else "laplace"),
+        ledger=ledger,
+    )
     return ledger
 
 

@@ -129,9 +129,10 @@ def local(
     start, end = local_range(low, high)
     chosen = local_noise(epsilon, delta=delta, noise=noise)
     held = _held(values)
-    made = Mechanism(chosen, WHOLE_RANGE, 1.0 / STEPS, coordinates=held.size)  # one number of each person
+    made = Mechanism(chosen, WHOLE_RANGE, 1.0 / STEPS, coordinates=max(held.size, 1))  # one number of each person
     made.prepare()
-    steps = unaccounted(made.charge).noise(made, _on_lattice(held.ravel(), start, end), entropy=entropy)
+    placed = _on_lattice(held.ravel(), start, end)
+    steps = unaccounted(made.charge).noise(made, placed, entropy=entropy) if held.size else placed
     return Reports(steps, chosen, start, end, float(epsilon), float(delta))
 
 

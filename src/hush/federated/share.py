@@ -80,7 +80,7 @@ class Share:
         paid = next((charge for charge in payment.charges if charge.once.noise in known), None)
         if paid is None:
             raise NotPaid("this payment is not for these shares, so nothing was drawn; charge share.charge('central') or ('local').")
-        if paid.once.noise != self.noise.plain() and not self.noise.discrete:
+        if payment.entry is not None and paid.once.noise != self.noise.plain() and not self.noise.discrete:
             raise Unsupported(
                 "a sum of rounded shares is not the rounded sum, and this payment is for the sum; use lattice noise such as "
                 "Skellam, pay for the share itself, share.charge('local'), or agree on terms: federated.agree(...)."

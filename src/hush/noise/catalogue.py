@@ -101,7 +101,7 @@ def register(noise: type[Noise] | Family) -> Family:
             raise InvalidParameter(
                 f"the name {row.name!r} is taken by {taken.type.__module__}.{taken.type.__name__}; give {row.type.__name__} another name."
             )
-        if same is not None and same.name != row.name:
+        if same is not None and same not in _BUILT_IN and same.name != row.name:
             raise InvalidParameter(f"{row.type.__name__} is registered as {same.name!r}, a name that ledgers may hold; keep that name.")
         if same in _BUILT_IN and row is not same:
             raise InvalidParameter(f"{row.type.__name__} is built in as {same.name!r} and cannot be registered otherwise.")
