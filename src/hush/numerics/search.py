@@ -170,7 +170,7 @@ def narrowed_minimum(function: Callable[[Array], Array], low: float, high: float
     `function` takes a whole grid; values that are NaN are passed over. Of several valleys the one counts that the first
     grid shows.
 
-    >>> narrowed_minimum(lambda x: np.abs(x - 0.3), 0.0, 1.0, points=(9,) * 20)[0]
+    >>> round(narrowed_minimum(lambda x: np.abs(x - 0.3), 0.0, 1.0, points=(9,) * 20)[0], 9)
     0.3
     """
     least = math.inf

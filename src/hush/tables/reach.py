@@ -36,7 +36,7 @@ class Reach:
 
     >>> reach = Reach(3, (Part("n", ("n",), 2), Part("ages", ("ages.0", "ages.1", "ages.2"), 2, coordinates=2, l1=2)))
     >>> reach.l0, reach.linf["ages.1"], reach.l1, reach.normalised()
-    (9, 2, 12, Sensitivity(linf=1.0, l0=9, l1=None, l2=None, neighbours='add-remove'))
+    (9, 2, 12, Sensitivity(linf=1.0, l0=9))
     """
 
     groups: int
