@@ -148,3 +148,13 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == hush.cite() + "\n"
     assert main(["cite", "stable", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"family": "stable", "bibtex": hush.cite("stable")}
+
+
+def test_a_plan_cites_its_theorem_too() -> None:
+    """The noise's papers, and those of the theorem that covers it under the plan's sensitivity."""
+    ball = hush.Sensitivity(l2=1.0, l0=3)
+    plan = hush.calibrate(1.0, 1e-6, ball, family="osgt")
+    assert "sadeghi2022" in hush.cite(plan)
+    assert "dwork2006" in hush.cite(hush.Charge(hush.Laplace(2.0), hush.Sensitivity(l1=1.0)))
+    sampled = hush.cite(hush.Charge(hush.Laplace(2.0), hush.Sensitivity.of(1.0), rate=0.1))
+    assert "ballebarthe2018" in sampled and "dwork2006" in sampled

@@ -11,7 +11,9 @@ from hush.errors import InvalidParameter
 from hush.mechanism import Mechanism
 from hush.noise.catalogue import family, family_of
 from hush.noise.contract import Law, Noise
+from hush.privacy.charge import Charge
 from hush.privacy.subsampling import Subsampled
+from hush.privacy.theorem import SAMPLED, theorems_for
 from hush.version import __version__
 
 __all__ = ["Citation", "cite", "entries"]
@@ -36,7 +38,8 @@ def entries() -> dict[str, str]:
 
 
 def cite(what: Any = None) -> Citation:
-    """BibTeX for what a noise rests on: a noise, its class or family name, a plan or mechanism; everything if nothing is named.
+    """BibTeX for what a noise rests on: a noise, its class or family name, or a plan, mechanism or charge, whose
+    theorems are cited too; everything if nothing is named.
 
     Everything is hush itself and every paper that a privacy proof in it names.
 
@@ -52,14 +55,19 @@ def cite(what: Any = None) -> Citation:
 
 def _keys(what: Any) -> tuple[str, ...]:
     """Keys of cite.bib, or BibTeX entries as text, of a family that brings its own."""
-    if isinstance(what, Plan | Mechanism):
-        what = what.noise
+    if isinstance(what, Plan):
+        what = Charge(what.noise, what.sensitivity)
+    elif isinstance(what, Mechanism):
+        what = what.charge
+    if isinstance(what, Charge):
+        proofs = (key for theorem in theorems_for(what.once) for key in theorem.cites)
+        return (*(_keys(what.noise) if isinstance(what.noise, Noise) else ()), *proofs)
     if isinstance(what, str):
         return family(what).cites
     if isinstance(what, Subsampled):
-        return (*_keys(Subsampled), *_keys(what.whole.noise))
+        return (*SAMPLED.cites, *_keys(what.whole.noise))
     if what is Subsampled:
-        return ("ballebarthe2018",)
+        return SAMPLED.cites
     if isinstance(what, Law) and what.continuous is not what:
         row = family_of(what.continuous)
         return (*(() if row is None else row.lattice_cites), *_keys(what.continuous))
