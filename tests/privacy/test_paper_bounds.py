@@ -45,8 +45,8 @@ def test_theorem_8_is_an_upper_bound_where_its_tails_cancel(gamma, b, mu, k, dep
         assert found == 1.0 or found <= truth * (1 + mp.mpf(1e-10)) + 1e-14 * sure
 
 
-@settings(max_examples=200, deadline=None)
-@given(powers(-12.0, 2.0), powers(-6.0, 1.0), powers(-4.0, 3.0), st.integers(1, 20))
+@settings(max_examples=100, deadline=None)
+@given(powers(-12.0, 1.2), powers(-6.0, 1.0), powers(-4.0, 3.0), st.integers(1, 20))
 def test_theorem_2_is_an_upper_bound_where_its_logarithms_cancel(r, l2, more, k):
     """OSGT paper, Theorem 2."""
     order = 1.0 + more

@@ -143,7 +143,7 @@ def test_every_family_is_asked() -> None:
 
 @pytest.mark.parametrize("name", EVERY_FAMILY)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4).filter(any), st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_another_true_fact_never_raises_delta(name: str, moves: list[int], data: st.DataObject) -> None:
     """Composition has a grid: two upper ends may differ by what the wider bracket leaves open, and by no more."""
     noise, every = EVERY_FAMILY[name], facts_of(moves)
