@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hush
+from hush.privacy.theorem import pure_epsilon
 
 # K, epsilon, delta, the least variance found by any shape (local optima of a free-form search), and the best formula's
 BEST_KNOWN = [
@@ -455,3 +458,16 @@ def test_the_optimal_noise_is_for_one_number() -> None:
 def test_defaulted_arguments_are_keywords() -> None:
     with pytest.raises(TypeError):
         hush.calibrate(1.0, 1e-6, 1.0, "laplace")  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "bound", [1.0, 0.3, hush.Sensitivity(linf=0.7, l0=5), hush.Sensitivity(l1=1.5), hush.Sensitivity(l1=1.5, l0=3)], ids=str
+)
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_pure_epsilon_is_met_exactly(bound: Any, times: int) -> None:
+    """In exact numbers, of every family that has a pure epsilon: nothing is forgiven to a rounding."""
+    for epsilon in (0.1, 1.0, 7.3):
+        for choice in hush.calibrate(epsilon, 0.0, bound, times=times, loss="mae").ranking:
+            if choice.noise is not None:
+                one = pure_epsilon(hush.Charge(choice.noise, hush.Sensitivity.of(bound)).once)
+                assert one is not None and one * times <= Fraction(epsilon), choice.family

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from hush.noise.contract import Law
 from hush.noise.discrete import Discrete
 from hush.noise.family import Family
 from hush.noise.laplace import Laplace
-from hush.numerics.rounding import FEW_ROUNDINGS, down
 from hush.privacy import gaussian
+from hush.privacy.charge import Charge
 from hush.privacy.compose import curve
 from hush.privacy.composition import Composed
 from hush.privacy.curve import OneNumber
+from hush.privacy.theorem import pure_epsilon
 from hush.sensitivity import Sensitivity
 
 __all__ = ["FINE", "LOSSES", "Demand", "width"]
@@ -80,19 +82,24 @@ class Demand:
     def excess(self, noise: Law, relative: float | None = None) -> float:
         """log of delta over its target, or of the pure epsilon over its target; at or below 0 means private."""
         noise = noise.plain()
+        if self.delta == 0.0:
+            return self._pure_excess(noise)
         if self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1) and not noise.isotropic:
             parts = tuple((OneNumber(noise, shift), count * self.times) for shift, count in self.bound.shifts)
             released: Any = Composed(parts, FINE if relative is None else relative)
         else:
             released = curve(noise, self.bound, times=self.times)
-        if self.delta == 0.0:
-            pure = released.pure_epsilon
-            if math.isinf(pure):
-                raise Unsupported("no pure epsilon")
-            # a pure epsilon is rounded up blindly; a noise that was made to meet the target exactly meets it
-            return math.log(down(pure, FEW_ROUNDINGS) / self.epsilon)
         got = float(np.asarray(released.delta_upper(self.epsilon)))
         return math.log(got / self.delta) if got > 0.0 else -60.0
+
+    def _pure_excess(self, noise: Law) -> float:
+        """The same for delta = 0, in exact numbers: at or below 0 only where the pure epsilon is at most the target."""
+        one = pure_epsilon(Charge(noise, self.bound))
+        if one is None:
+            raise Unsupported("no pure epsilon")
+        total, target = one * self.times, Fraction(self.epsilon)
+        ratio = math.log(total / target) if total > 0 else -60.0
+        return min(ratio, 0.0) if total <= target else max(ratio, 5e-324)
 
     def meets(self, noise: Law) -> bool:
         return self.excess(noise) <= 0.0
