@@ -18,9 +18,9 @@ $(VENV)/core: pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-$(VENV)/ready: $(VENV)/core
+$(VENV)/ready: $(VENV)/core papers/pyproject.toml
 	@echo "Installing the tools of the tests (two or three minutes) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -e ./papers
 	@touch $@
 
 demo: $(VENV)/core ## private answers over a sample table: values, error bars, chart, receipt
@@ -39,10 +39,10 @@ test-all: $(VENV)/ready ## every test
 	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/ready ## linter, types, doctests
-	$(BIN)/ruff check src tests bench examples
-	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/ruff check src papers tests bench examples
+	$(BIN)/ruff format --check src papers tests bench examples
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto --doctest-modules src
+	$(BIN)/python -m pytest -n auto --doctest-modules src papers
 
 check: lint ## the same, then the architecture and every code block of the pages: about a minute
 	$(BIN)/python -m pytest -n auto -m "not exhaustive" tests/test_architecture.py tests/test_docs.py
@@ -56,7 +56,7 @@ docs: $(VENV)/ready ## the documentation as a site: build/site/index.html
 	@echo "build/site/index.html is written."
 
 papers: $(VENV)/ready ## the four papers, published beside recomputed: build/papers/report.html
-	@$(BIN)/hush papers --out build/papers
+	@$(BIN)/hush-papers --out build/papers
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .venv-bench .venv-bench-diffprivlib .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -14,8 +14,8 @@ import sys
 import numpy as np
 
 from hush import tables
-from hush.tables.recipe import Recipe, answer_table
-from hush.tables.run import noisy_columns
+from hush.tables.execution import noisy_columns
+from hush.tables.output import Recipe, answer_table
 
 EACH = 10  # releases of one result of the engine
 
@@ -33,9 +33,13 @@ def main(runs: int) -> None:
     for _ in range(-(-runs // EACH)):
         exact = query.aggregates().to_arrow()
         for _ in range(EACH):
-            released = noisy_columns({name: exact.column(name).to_numpy() for name in plan.spent.mechanisms}, plan.spent)
+            released = noisy_columns(
+                {name: exact.column(name).to_numpy() for name in plan.spent.mechanisms}, plan.spent
+            )
             shown = np.flatnonzero(released["units"] >= plan.spent.threshold)
-            made = answer_table(recipe, exact.select(["ward"]).take(shown), {name: column[shown] for name, column in released.items()})
+            made = answer_table(
+                recipe, exact.select(["ward"]).take(shown), {name: column[shown] for name, column in released.items()}
+            )
             for name, true in truth.items():
                 wanted = np.array([true[ward] for ward in made.column("ward").to_pylist()])
                 low, high = made.column(f"{name}_low").to_numpy(), made.column(f"{name}_high").to_numpy()

@@ -1,9 +1,10 @@
-"""Make the environments of the benchmarks: one with hush and the peers that install, one for diffprivlib with a scikit-learn it works with.
+"""Make the environments of the benchmarks: one with hush and the peers that install, one for diffprivlib with a
+scikit-learn it works with.
 
     python3 bench/environment.py            standard library only; says what was installed, what was not and why
 
-Peers are installed one by one, and each may fail: its benchmark then says so in a plain line. diffprivlib has an environment of its own,
-used through a subprocess, because it breaks with the scikit-learn that hush.learn stands on.
+Peers are installed one by one, and each may fail: its benchmark then says so in a plain line. diffprivlib has an
+environment of its own, used through a subprocess, because it breaks with the scikit-learn that hush.learn stands on.
 """
 
 from __future__ import annotations

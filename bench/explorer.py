@@ -11,9 +11,10 @@ from typing import Any
 
 from record import Benchmark, Line, Note, main
 
-from hush.show.explorer import Server
+from hush.explorer import Server
 
-#: Move sliders at random, wait until the page says that all of it is painted, and note how long it took. `all`: every slider at once.
+#: Move sliders at random, wait until the page says that all of it is painted, and note how long it took. `all`: every
+#: slider at once.
 MOVES = """async ({ moves, all }) => {
   const sliders = [...document.querySelectorAll("input[type=range]")];
   const taken = [];

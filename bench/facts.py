@@ -1,4 +1,6 @@
-"""What a reader must know about where numbers were measured: versions, processor, number of cores. No names of hosts or people."""
+"""What a reader must know about where numbers were measured: versions, processor, number of cores. No names of hosts
+or people.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,18 @@ from pathlib import Path
 
 import environment
 
-PACKAGES = ("hush", "numpy", "scipy", "duckdb", "ibis-framework", "scikit-learn", "opendp", "polars", "dp-accounting", "pipeline-dp")
+PACKAGES = (
+    "hush",
+    "numpy",
+    "scipy",
+    "duckdb",
+    "ibis-framework",
+    "scikit-learn",
+    "opendp",
+    "polars",
+    "dp-accounting",
+    "pipeline-dp",
+)
 
 
 def processor() -> str:
@@ -29,14 +42,21 @@ def _diffprivlib() -> str:
     python = environment.diffprivlib_python()
     if python is None:
         return "not installed"
-    code = "from importlib.metadata import version as v; print(v('diffprivlib'), 'with scikit-learn', v('scikit-learn'))"
+    code = (
+        "from importlib.metadata import version as v; print(v('diffprivlib'), 'with scikit-learn', v('scikit-learn'))"
+    )
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else "not installed"
 
 
 def facts() -> dict[str, str]:
     """Everything, in the order in which it is shown."""
-    found = {"processor": processor(), "cores": str(_cores()), "system": platform.system(), "Python": platform.python_version()}
+    found = {
+        "processor": processor(),
+        "cores": str(_cores()),
+        "system": platform.system(),
+        "Python": platform.python_version(),
+    }
     for package in PACKAGES:
         try:
             found[package] = version(package)

@@ -1,4 +1,6 @@
-"""Curves, Gaussian amounts, composition and calibration: our cost over bare special functions, and our speed and tightness beside peers."""
+"""Curves, Gaussian amounts, composition and calibration: our cost over bare special functions, and our speed and
+tightness beside peers.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
 import hush
-from hush.privacy.composition import Composed
+from hush.privacy.composed_curve import Composed
 from hush.privacy.curve import OneNumber
 
 DELTA = 1e-6
@@ -21,10 +23,18 @@ DELTA = 1e-6
 def curves(quick: bool) -> Iterator[Line]:
     """delta on an array of epsilons against scipy's log_ndtr on the same array."""
     epsilon = np.linspace(0.0, 5.0, 10_000 if quick else 100_000)
-    noises = (hush.Gaussian(1.0), hush.Laplace(2.0), hush.OSGT(3.0, 2.0), hush.FlippedHuber(2.0, 1.0), hush.FlippedHuber(31.9, 10.3))
+    noises = (
+        hush.Gaussian(1.0),
+        hush.Laplace(2.0),
+        hush.OSGT(3.0, 2.0),
+        hush.FlippedHuber(2.0, 1.0),
+        hush.FlippedHuber(31.9, 10.3),
+    )
     for noise in noises:
         made = race(lambda noise=noise: hush.delta(noise, epsilon), lambda: log_ndtr(epsilon), 3 if quick else 15)  # type: ignore[misc]
-        yield Line(str(noise), "times the cost of scipy.special.log_ndtr", made.slower, "times", "lower", extra=made.extra)
+        yield Line(
+            str(noise), "times the cost of scipy.special.log_ndtr", made.slower, "times", "lower", extra=made.extra
+        )
 
 
 def amounts(quick: bool) -> Iterator[Line]:
@@ -37,10 +47,17 @@ def amounts(quick: bool) -> Iterator[Line]:
     def gap(sigma: float, e: float, d: float) -> float:
         return float(ndtr(0.5 / sigma - e * sigma) - math.exp(e) * ndtr(-0.5 / sigma - e * sigma) - d)
 
-    made = race(lambda: hush.gaussian.sigma(epsilon, delta), lambda: [brentq(gap, 1e-2, 1e5, args=pair) for pair in few], 3)
+    made = race(
+        lambda: hush.gaussian.sigma(epsilon, delta), lambda: [brentq(gap, 1e-2, 1e5, args=pair) for pair in few], 3
+    )
     whole = Race(made.ours, 10.0 * made.theirs)  # a loop costs the same for every pair
     yield Line(
-        f"gaussian.sigma, {pairs:,} pairs", "times as fast as a loop of scipy's brentq", whole.faster, "times", "higher", extra=whole.extra
+        f"gaussian.sigma, {pairs:,} pairs",
+        "times as fast as a loop of scipy's brentq",
+        whole.faster,
+        "times",
+        "higher",
+        extra=whole.extra,
     )
 
 
@@ -72,7 +89,11 @@ def _peer_cases(count: int) -> dict[str, Callable[[], float]]:
         return float(distribution.get_epsilon_for_delta(DELTA))  # type: ignore[attr-defined]
 
     def part(noise: hush.Noise) -> object:
-        return pld.from_laplace_mechanism(noise.scale) if isinstance(noise, hush.Laplace) else pld.from_gaussian_mechanism(noise.sigma)  # type: ignore[attr-defined]
+        return (
+            pld.from_laplace_mechanism(noise.scale)
+            if isinstance(noise, hush.Laplace)
+            else pld.from_gaussian_mechanism(noise.sigma)
+        )  # type: ignore[attr-defined]
 
     def blend() -> float:
         total = None
@@ -116,11 +137,20 @@ def calibration(quick: bool) -> Iterator[Line]:
     hush.calibrate(1.7, 1e-5)  # tables that every calibration shares
     for name, (l0, delta) in list(cases.items())[: 1 if quick else None]:
         sensitivity, taken = hush.Sensitivity(linf=1.0, l0=l0), []
-        for epsilon in (1.0, 1.001, 0.999)[: 1 if quick else None]:  # a hair apart: hush remembers parts of what it has calibrated
+        for epsilon in (1.0, 1.001, 0.999)[
+            : 1 if quick else None
+        ]:  # a hair apart: hush remembers parts of what it has calibrated
             taken.append(seconds(lambda e=epsilon, s=sensitivity, d=delta: hush.calibrate(e, d, s)))  # type: ignore[misc]
         middle, plan = statistics.median(taken), hush.calibrate(1.0, delta, sensitivity)
         sigma = float(hush.gaussian.sigma(1.0, delta, math.sqrt(l0)))
-        yield Line(name, "variance of the least Gaussian / of the choice", sigma**2 / plan.variance, "times", "higher", extra=plan.family)
+        yield Line(
+            name,
+            "variance of the least Gaussian / of the choice",
+            sigma**2 / plan.variance,
+            "times",
+            "higher",
+            extra=plan.family,
+        )
         single = seconds(lambda s=sensitivity, d=delta: hush.calibrate(1.0005, d, s, family="laplace"))  # type: ignore[misc]
         both = f"{duration(middle)} and {duration(single)}"
         yield Line(name, "time for all families / for Laplace alone", middle / single, "times", "lower", extra=both)

@@ -1,4 +1,6 @@
-"""How cost grows: calibration and composition with groups per person and with repetitions, sampling with size and with scale."""
+"""How cost grows: calibration and composition with groups per person and with repetitions, sampling with size and
+with scale.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ DELTA = 1e-6
 
 
 def _cold(action: Callable[[float], object], repeats: int) -> float:
-    """The median time over budgets a hair apart, none of which was asked before: hush remembers what it has calibrated."""
+    """The median time over budgets a hair apart, none of which was asked before: hush remembers what it has
+    calibrated.
+    """
     return statistics.median(seconds(lambda k=k: action(1.0 + 0.001 * k)) for k in range(repeats))  # type: ignore[misc]
 
 
@@ -26,10 +30,17 @@ def _warm_up() -> None:
 def calibration_groups(quick: bool) -> Iterator[Line]:
     sizes = (1, 3) if quick else (1, 3, 10, 30, 100, 300, 1000)
     _warm_up()
-    for column, family, repeats in (("all families", None, 1), ("Laplace", "laplace", 3), ("flipped Huber", "flipped_huber", 3)):
+    for column, family, repeats in (
+        ("all families", None, 1),
+        ("Laplace", "laplace", 3),
+        ("flipped Huber", "flipped_huber", 3),
+    ):
 
         def timed(l0: int, family: str | None = family, repeats: int = repeats) -> float:
-            return _cold(lambda epsilon: hush.calibrate(epsilon, DELTA, hush.Sensitivity(linf=1.0, l0=l0), family=family), repeats)
+            return _cold(
+                lambda epsilon: hush.calibrate(epsilon, DELTA, hush.Sensitivity(linf=1.0, l0=l0), family=family),
+                repeats,
+            )
 
         if not (quick and family is None):
             yield from growth(column, "groups per person", sizes, timed)
@@ -38,7 +49,11 @@ def calibration_groups(quick: bool) -> Iterator[Line]:
 def calibration_times(quick: bool) -> Iterator[Line]:
     sizes = (1, 10) if quick else tuple(10**k for k in range(7))
     _warm_up()
-    for column, family, repeats in (("all families", None, 1), ("Laplace", "laplace", 3), ("flipped Huber", "flipped_huber", 3)):
+    for column, family, repeats in (
+        ("all families", None, 1),
+        ("Laplace", "laplace", 3),
+        ("flipped Huber", "flipped_huber", 3),
+    ):
 
         def timed(times: int, family: str | None = family, repeats: int = repeats) -> float:
             return _cold(lambda epsilon: hush.calibrate(epsilon, DELTA, family=family, times=times), repeats)
@@ -57,7 +72,8 @@ def composition(quick: bool) -> Iterator[Line]:
     for column, family in families.items():
 
         def timed(times: int, family: Callable[[float], hush.Noise] = family) -> float:
-            # the scale grows with the root of the repetitions, so that epsilon stays in the range of use; each time a new one
+            # the scale grows with the root of the repetitions, so that epsilon stays in the range of use; each time a
+            # new one
             scales = iter(10.0 * math.sqrt(times) * (1.0 + 0.01 * k) for k in range(9))
             action = {"": lambda: hush.curve(family(next(scales)), times=times).epsilon_upper(DELTA)}
             return statistics.median(alternate(action, 1 if quick else 3)[""])
@@ -76,7 +92,9 @@ def composition_parts(quick: bool) -> Iterator[Line]:
 
         def timed(count: int, form: Callable[[int, float], hush.Curve] = form) -> float:
             scales = iter(10.0 * math.sqrt(count) * (1.0 + 0.01 * k) for k in range(9))
-            return statistics.median(alternate({"": lambda: form(count, next(scales)).epsilon_upper(DELTA)}, 1 if quick else 3)[""])
+            return statistics.median(
+                alternate({"": lambda: form(count, next(scales)).epsilon_upper(DELTA)}, 1 if quick else 3)[""]
+            )
 
         yield from growth(column, "parts", sizes, timed)
 
@@ -113,9 +131,7 @@ def sampling_scale(quick: bool) -> Iterator[Line]:
         yield from growth(column, "steps in a scale", sizes, timed)
 
 
-_EXPLAINED = (
-    "No rival: every column is its own yardstick. Cells are times as multiples of the first row of the column, all from one process; "
-)
+_EXPLAINED = "No rival: every column is its own yardstick. Cells are times as multiples of the first row of the column, all from one process; "
 
 BENCHMARKS = (
     Benchmark(
@@ -140,7 +156,8 @@ BENCHMARKS = (
         key="growth-composition",
         title="Growth: composition with repetitions",
         measures="Time of a certified epsilon for 1 to a million repetitions of one release.",
-        fair=_EXPLAINED + "the scale grows with the root of the repetitions, so that epsilon stays near 1, and no law is asked twice.",
+        fair=_EXPLAINED
+        + "the scale grows with the root of the repetitions, so that epsilon stays near 1, and no law is asked twice.",
         rows="repetitions",
         minutes=0.5,
         measure=composition,

@@ -1,7 +1,7 @@
 """How many files a call passes through: `python bench/journeys.py` prints files, edges between files, and functions.
 
-Only frames of hush are counted, of calls and not of imports. An edge goes from the file of the nearest hush frame on the stack to the file
-that is called.
+Only frames of hush are counted, of calls and not of imports. An edge goes from the file of the nearest hush frame on
+the stack to the file that is called.
 """
 
 from __future__ import annotations
@@ -65,7 +65,20 @@ def journeys(folder: Path) -> dict[str, Callable[[], object]]:
     file = folder / "visits.parquet"
     pyarrow.parquet.write_table(tables.sample("visits", 2000), file)
     asked = [
-        *("answer", str(file), "--unit", "patient_id", "--by", "ward", "--count", "1", "--mean", "stay_days:0:30", "--keys", "private")
+        *(
+            "answer",
+            str(file),
+            "--unit",
+            "patient_id",
+            "--by",
+            "ward",
+            "--count",
+            "1",
+            "--mean",
+            "stay_days:0:30",
+            "--keys",
+            "private",
+        )
     ]
     budget = [*("--epsilon", "1", "--delta", "1e-6", "--family", "gaussian", "--groups-per-unit", "2")]
     count = iter(range(10))

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from record import Benchmark, Line, alternate, duration, main
 
 IMPORTS = {"ours": "import hush", "theirs": "import numpy, scipy.special"}
-#: One call after an untimed import, in a process of its own; then the same kind of call, many times, with numbers not asked before.
+#: One call after an untimed import, in a process of its own; then the same kind of call, many times, with numbers not
+#: asked before.
 CALLS = {
     "hush.delta(hush.Laplace(1.0), 0.5)": "hush.delta(hush.Laplace(1.0 + k), 0.5)",
     "hush.epsilon(hush.Gaussian(4.0), 1e-6)": "hush.epsilon(hush.Gaussian(4.0 + k), 1e-6)",
@@ -48,7 +49,14 @@ def calls(quick: bool) -> Iterator[Line]:
         code = _CODE.format(call=call, warm=3 if quick else 20 if "calibrate(1.0 + k, 1e-6)" in call else 50)
         runs = [tuple(map(float, _run(code).split())) for _ in range(1 if quick else 5)]
         cold, warm = (statistics.median(column) for column in zip(*runs, strict=True))
-        yield Line(f"`{shown}`", "first call / later calls", cold / warm, "times", "lower", extra=f"{duration(cold)} and {duration(warm)}")
+        yield Line(
+            f"`{shown}`",
+            "first call / later calls",
+            cold / warm,
+            "times",
+            "lower",
+            extra=f"{duration(cold)} and {duration(warm)}",
+        )
 
 
 BENCHMARKS = (

@@ -32,7 +32,11 @@ def pairs(passes: int) -> dict[str, tuple[Any, Any, str]]:
             linear_model.ElasticNet(alpha=0.01, max_iter=passes, tol=0.0),
             "score",
         ),
-        "Ridge, from products": (hush.learn.Ridge(alpha=1.0, solver="statistics", **target), linear_model.Ridge(alpha=1.0), "score"),
+        "Ridge, from products": (
+            hush.learn.Ridge(alpha=1.0, solver="statistics", **target),
+            linear_model.Ridge(alpha=1.0),
+            "score",
+        ),
         "LogisticRegression, coordinate descent (liblinear)": (
             hush.learn.LogisticRegression(solver="cd", passes=passes, **budget),
             linear_model.LogisticRegression(solver="liblinear", max_iter=passes, tol=1e-300),
@@ -60,7 +64,12 @@ def _measured(rows: int, passes: int, rounds: int) -> Iterator[Line]:
     targets = {"score": score, "label": (score > 0).astype(int)}
     for name, (ours, theirs, kind) in pairs(passes).items():
         y = targets[kind]
-        made = race(lambda ours=ours, y=y: ours.fit(X, y), lambda theirs=theirs, y=y: theirs.fit(X, y), rounds, summary=statistics.median)
+        made = race(
+            lambda ours=ours, y=y: ours.fit(X, y),
+            lambda theirs=theirs, y=y: theirs.fit(X, y),
+            rounds,
+            summary=statistics.median,
+        )
         yield Line(name, "times scikit-learn", made.slower, "times", "lower", extra=made.extra)
 
 

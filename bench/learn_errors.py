@@ -1,4 +1,6 @@
-"""Errors of private models on eight data sets at equal guarantee: a small version of bench/learn_peers.py for the one-go run."""
+"""Errors of private models on eight data sets at equal guarantee: a small version of bench/learn_peers.py for the
+one-go run.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ EPSILON, SPLITS = 1.0, 3
 def _best(found: dict[str, dict[str, float]], kind: str) -> str | None:
     """The step length of a rival that is best over all sets, in hindsight and in its favour."""
     names = sorted({name for errors in found.values() for name in errors if name.startswith(kind)})
-    return min(names, key=lambda name: sum(math.log(max(errors[name], 1e-4)) for errors in found.values()), default=None)
+    return min(
+        names, key=lambda name: sum(math.log(max(errors[name], 1e-4)) for errors in found.values()), default=None
+    )
 
 
 def measure(quick: bool) -> Iterator[Line | Note]:
@@ -27,8 +31,7 @@ def measure(quick: bool) -> Iterator[Line | Note]:
         yield Note("No folder of data sets is named by HUSH_DATA: nothing was measured.")
         return
     import learn_peers
-
-    from hush.papers.flipped_huber.learning_data import NAMES, learning_set
+    from hush_papers.flipped_huber.learning_data import NAMES, learning_set
 
     warnings.simplefilter("ignore")
     peer, found = environment.diffprivlib_python(), {}

@@ -2,8 +2,9 @@
 
     python bench/learn_page.py            from stored runs, and the savings table computed anew
 
-The runs come from `python -m hush.papers.flipped_huber.table3 --data FOLDER --out src/hush/papers/flipped_huber/table3.jsonl`
-(about 20 minutes on one core) and from `python bench/learn_peers.py --data FOLDER --out docs/results/learn_peers.jsonl --peer PYTHON`.
+The runs come from `python -m hush_papers.flipped_huber.table3 --data FOLDER --out
+papers/hush_papers/flipped_huber/table3.jsonl` (about 20 minutes on one core) and from `python bench/learn_peers.py
+--data FOLDER --out docs/results/learn_peers.jsonl --peer PYTHON`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import json
 import math
 from pathlib import Path
 
+from hush_papers.flipped_huber.table3 import KINDS, PUBLISHED, stored
 from marker import insert, table
 from record import Line, from_json
 
 import hush
 from hush.learn import zcdp
-from hush.papers.flipped_huber.table3 import KINDS, PUBLISHED, stored
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, RESULTS = ROOT / "docs" / "learn.md", ROOT / "docs" / "results"
@@ -38,11 +39,15 @@ def _read(path: Path) -> list[dict]:
 
 
 def savings() -> str:
-    """Variance per update for sensitivity 1: exact accounting against the paper's route, for the two noises of the paper, and the best."""
+    """Variance per update for sensitivity 1: exact accounting against the paper's route, for the two noises of the
+    paper, and the best.
+    """
     rows = []
     for epsilon, delta in ((1.0, 1e-6), (1.0, 1e-8)):
         for times in (1, 5, 10, 13, 20, 50, 100, 500):
-            plain = {name: getattr(zcdp, name)(epsilon, delta, times).variance for name in ("gaussian", "flipped_huber")}
+            plain = {
+                name: getattr(zcdp, name)(epsilon, delta, times).variance for name in ("gaussian", "flipped_huber")
+            }
             exact = {name: hush.calibrate(epsilon, delta, family=name, times=times).variance for name in plain}
             best = hush.calibrate(epsilon, delta, times=times)
             saved = [f"{100.0 * (1.0 - exact[name] / plain[name]):.1f} %" for name in plain]
@@ -78,7 +83,10 @@ def table3() -> str:
     rows = []
     for name, kinds in _by_set().items():
         printed = " / ".join(_short(pair[0]) for pair in PUBLISHED[name])
-        cells = [f"{_short(kinds[kind]['squared_error'])} ({_short(kinds[kind]['fresh_squared_error'])})" for kind, _, _ in KINDS]
+        cells = [
+            f"{_short(kinds[kind]['squared_error'])} ({_short(kinds[kind]['fresh_squared_error'])})"
+            for kind, _, _ in KINDS
+        ]
         rows.append([TITLES[name], printed, *cells])
     return table(["set", "published: Gaussian / flipped Huber", *(kind for kind, _, _ in KINDS)], rows)
 
@@ -87,7 +95,9 @@ def test_errors() -> str:
     rows = []
     for name, kinds in _by_set().items():
         printed = " / ".join(f"{pair[1]:.4f}" for pair in PUBLISHED[name])
-        cells = [f"{kinds[kind]['fresh_test_error']:.3f} ± {kinds[kind]['fresh_deviation']:.3f}" for kind, _, _ in KINDS]
+        cells = [
+            f"{kinds[kind]['fresh_test_error']:.3f} ± {kinds[kind]['fresh_deviation']:.3f}" for kind, _, _ in KINDS
+        ]
         rows.append([TITLES[name], printed, f"{next(iter(kinds.values()))['exact_error']:.3f}", *cells])
     return table(["set", "published: Gaussian / flipped Huber", "not private", *(kind for kind, _, _ in KINDS)], rows)
 
@@ -108,7 +118,9 @@ def chosen() -> str:
         cells = []
         for key in ("fresh_squared_error", "squared_error"):
             ratios = [kinds_of[first][key] / kinds_of[second][key] for kinds_of in sets.values()]
-            cells.append(f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}, {sum(r < 1.0 for r in ratios)} of {len(ratios)}")
+            cells.append(
+                f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}, {sum(r < 1.0 for r in ratios)} of {len(ratios)}"
+            )
         rows.append([f"{first} / {second}", *cells])
     head = ["squared error ratio: geometric mean, and on how many sets below 1", "fresh trials", "best of the grid"]
     return (
@@ -158,7 +170,9 @@ def speed() -> str:
     stored = json.loads(path.read_text())["results"]
     lines = [line for entry in stored if entry["benchmark"] == "learn" and isinstance(line := from_json(entry), Line)]
     head = "200,000 rows, 50 features, 20 passes, one thread; `bench/learn.py`.\n\n"
-    return head + table(["model", "private fit, times scikit-learn's"], [[line.what, f"{line.value:.1f}"] for line in lines])
+    return head + table(
+        ["model", "private fit, times scikit-learn's"], [[line.what, f"{line.value:.1f}"] for line in lines]
+    )
 
 
 def main() -> int:

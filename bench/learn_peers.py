@@ -1,11 +1,13 @@
 """Test errors of private models at equal (epsilon, delta) on the eight data sets of the flipped Huber paper.
 
-All are given the same rows, the same public ranges, the same penalty and the same splits; delta = 1/N^2 for N training rows. None is tuned
-on the data: hush uses its closed-form settings; diffprivlib its defaults, on columns put into [-1, 1] by the public ranges (its guarantee
-is the stronger one of delta = 0, for which it has no other mechanism); noisy SGD and noisy gradient descent get hush's private scaling
-(25 % of the budget), exact accounting, per-example clipping at 1 and one step length for all data sets, the best of three in hindsight.
-Neighbours are data sets with one row exchanged, but for noisy SGD, whose accounting by sampling is for one row added or removed: a weaker
-promise, which halves its noise. Errors are misclassified shares, or residual over total sum of squares around the mean.
+All are given the same rows, the same public ranges, the same penalty and the same splits; delta = 1/N^2 for N
+training rows. None is tuned on the data: hush uses its closed-form settings; diffprivlib its defaults, on columns put
+into [-1, 1] by the public ranges (its guarantee is the stronger one of delta = 0, for which it has no other
+mechanism); noisy SGD and noisy gradient descent get hush's private scaling (25 % of the budget), exact accounting,
+per-example clipping at 1 and one step length for all data sets, the best of three in hindsight.
+Neighbours are data sets with one row exchanged, but for noisy SGD, whose accounting by sampling is for one row added
+or removed: a weaker promise, which halves its noise. Errors are misclassified shares, or residual over total sum of
+squares around the mean.
 
     python bench/learn_peers.py --data FOLDER --out FILE.jsonl [--peer PYTHON]        PYTHON: an interpreter that has diffprivlib
 """
@@ -25,6 +27,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from hush_papers.flipped_huber.learning_data import NAMES, LearningSet, learning_set
 
 import hush
 from hush.learn import Lasso, LogisticRegression
@@ -32,7 +35,6 @@ from hush.learn.budget import allot
 from hush.learn.paid import Paid
 from hush.learn.scaling import Span, moments_wish, private_scaling
 from hush.ledger import unaccounted
-from hush.papers.flipped_huber.learning_data import NAMES, LearningSet, learning_set
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
 SHARE, RATE, STEPS = 0.25, 0.1, 200  # of the budget for scaling; SGD: sampling rate and number of steps (20 passes)
@@ -69,7 +71,9 @@ def _hush(
     return Lasso(alpha=weight, target_bounds=data.target_bounds, **common).fit(X, y).predict(X_test)
 
 
-def _peer(python: str, data: LearningSet, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, epsilon: float) -> np.ndarray | None:
+def _peer(
+    python: str, data: LearningSet, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, epsilon: float
+) -> np.ndarray | None:
     low, high = np.array(data.bounds).T
     middle, half = (low + high) / 2.0, (high - low) / 2.0
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +94,9 @@ def _peer(python: str, data: LearningSet, X: np.ndarray, y: np.ndarray, X_test: 
 
 @cache
 def _sgd_sigma(epsilon: float, delta: float, rate: float, steps: int) -> float:
-    """Noise of one clipped sum, for 75 % of mu^2 in the sense of the Gaussian beside it: the rest pays for the scaling."""
+    """Noise of one clipped sum, for 75 % of mu^2 in the sense of the Gaussian beside it: the rest pays for the
+    scaling.
+    """
     scaling = hush.Gaussian(float(hush.gaussian.sigma(epsilon, delta)) / math.sqrt(SHARE))
 
     def fits(sigma: float) -> bool:
@@ -123,10 +129,16 @@ def _noisy_gradients(
     low, high = np.array([*data.bounds, *([data.target_bounds] if data.target_bounds else [])]).T
     span = Span(low, high)
     part = allot(
-        epsilon, delta, (moments_wish(len(low), SHARE), moments_wish(len(low), 1.0 - SHARE)), noise="gaussian", accounting="exact"
+        epsilon,
+        delta,
+        (moments_wish(len(low), SHARE), moments_wish(len(low), 1.0 - SHARE)),
+        noise="gaussian",
+        accounting="exact",
     )[0]
     columns = [*X.T, *([y] if data.target_bounds else [])]
-    scaling = private_scaling([np.ascontiguousarray(c) for c in columns], span, part, Paid(unaccounted(part.charge))).limited(3.0)
+    scaling = private_scaling(
+        [np.ascontiguousarray(c) for c in columns], span, part, Paid(unaccounted(part.charge))
+    ).limited(3.0)
     own, of_target = scaling[: X.shape[1]], scaling[X.shape[1] :]
 
     def scaled(rows: np.ndarray) -> np.ndarray:
@@ -156,7 +168,15 @@ def _noisy_gradients(
 
 
 def _predictions(
-    data: LearningSet, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, epsilon: float, *, solvers: bool, rivals: bool, peer: str | None
+    data: LearningSet,
+    X: np.ndarray,
+    y: np.ndarray,
+    X_test: np.ndarray,
+    epsilon: float,
+    *,
+    solvers: bool,
+    rivals: bool,
+    peer: str | None,
 ) -> Iterator[tuple[str, np.ndarray | None]]:
     """What every method says of the test rows."""
     delta = 1.0 / len(y) ** 2
@@ -173,14 +193,22 @@ def _predictions(
 
 
 def errors(
-    data: LearningSet, epsilon: float, splits: int, *, solvers: bool = True, rivals: bool = True, peer: str | None = None
+    data: LearningSet,
+    epsilon: float,
+    splits: int,
+    *,
+    solvers: bool = True,
+    rivals: bool = True,
+    peer: str | None = None,
 ) -> dict[str, list[float]]:
     """Test errors of every method over random splits; a fit that failed has none."""
     found: dict[str, list[float]] = {}
     for number in range(splits):
         order = np.random.default_rng(number).permutation(len(data.y))
         train, test = np.split(order, [int(0.8 * len(order))])
-        made = _predictions(data, data.X[train], data.y[train], data.X[test], epsilon, solvers=solvers, rivals=rivals, peer=peer)
+        made = _predictions(
+            data, data.X[train], data.y[train], data.X[test], epsilon, solvers=solvers, rivals=rivals, peer=peer
+        )
         for name, predicted in made:
             if predicted is not None:
                 found.setdefault(name, []).append(_error(data, predicted, data.y[test]))
@@ -201,9 +229,17 @@ def main() -> int:
         for key in options.sets:
             data = learning_set(key, Path(options.data))
             for epsilon in EPSILONS:
-                found = errors(data, epsilon, options.splits, rivals=not options.ours, peer=None if options.ours else options.peer)
+                found = errors(
+                    data, epsilon, options.splits, rivals=not options.ours, peer=None if options.ours else options.peer
+                )
                 for name, each in found.items():
-                    line = {"set": key, "epsilon": epsilon, "method": name, "mean": float(np.mean(each)), "median": float(np.median(each))}
+                    line = {
+                        "set": key,
+                        "epsilon": epsilon,
+                        "method": name,
+                        "mean": float(np.mean(each)),
+                        "median": float(np.median(each)),
+                    }
                     file.write(json.dumps({**line, "deviation": float(np.std(each)), "runs": len(each)}) + "\n")
                 file.flush()
                 medians = {name: round(float(np.median(each)), 4) for name, each in found.items()}

@@ -1,4 +1,6 @@
-"""Markdown tables, and the one way measured text goes into a page: between `<!-- name -->` and `<!-- /name -->` or `<!-- end -->`."""
+"""Markdown tables, and the one way measured text goes into a page: between `<!-- name -->` and `<!-- /name -->` or
+`<!-- end -->`.
+"""
 
 from __future__ import annotations
 
@@ -26,5 +28,7 @@ def insert(page: str, name: str, made: str) -> str:
     """
     pattern = rf"(<!-- {re.escape(name)} -->\n).*?(<!-- (?:/{re.escape(name)}|end) -->)"
     if not re.search(pattern, page, flags=re.S):
-        raise LookupError(f"the page has no markers <!-- {name} --> and <!-- /{name} -->; add them, each on its own line.")
+        raise LookupError(
+            f"the page has no markers <!-- {name} --> and <!-- /{name} -->; add them, each on its own line."
+        )
     return re.sub(pattern, lambda match: f"{match[1]}{made}\n{match[2]}", page, count=1, flags=re.S)

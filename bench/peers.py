@@ -1,4 +1,6 @@
-"""A whole private group-by beside PipelineDP (local) and OpenDP (Polars), where they are installed: the same rows and budget, one run."""
+"""A whole private group-by beside PipelineDP (local) and OpenDP (Polars), where they are installed: the same rows and
+budget, one run.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def by_pipeline_dp(columns: dict[str, np.ndarray]) -> float:
         max_value=HIGH,
     )
     extractors = pipeline_dp.DataExtractors(
-        privacy_id_extractor=operator.itemgetter(0), partition_extractor=operator.itemgetter(1), value_extractor=operator.itemgetter(2)
+        privacy_id_extractor=operator.itemgetter(0),
+        partition_extractor=operator.itemgetter(1),
+        value_extractor=operator.itemgetter(2),
     )
     result = engine.aggregate(rows, params, extractors, public_partitions=list(range(GROUPS)))
     accountant.compute_budgets()
@@ -50,7 +54,9 @@ def by_pipeline_dp(columns: dict[str, np.ndarray]) -> float:
 
 
 def by_opendp(columns: dict[str, np.ndarray]) -> float:
-    """OpenDP's Polars queries; a unit is bounded by its rows, 15 in all (truncating groups failed on a duplicate column when tried)."""
+    """OpenDP's Polars queries; a unit is bounded by its rows, 15 in all (truncating groups failed on a duplicate
+    column when tried).
+    """
     import opendp.prelude as dp
     import polars as pl
 
@@ -65,7 +71,9 @@ def by_opendp(columns: dict[str, np.ndarray]) -> float:
         margins=[dp.polars.Margin(by=["grp"], max_length=len(columns["unit"]), max_groups=GROUPS)],
     )
     total = pl.col("value").fill_nan(0.0).fill_null(0.0).dp.sum((LOW, HIGH))
-    context.query().truncate_per_group(PER_UNIT * ROWS_PER_UNIT).group_by("grp").agg(dp.len(), total).release().collect()
+    context.query().truncate_per_group(PER_UNIT * ROWS_PER_UNIT).group_by("grp").agg(
+        dp.len(), total
+    ).release().collect()
     return time.perf_counter() - start
 
 
@@ -77,7 +85,11 @@ def by_hush(columns: dict[str, np.ndarray]) -> float:
         "n": tables.count(rows_per_unit=ROWS_PER_UNIT),
         "s": tables.sum("value", low=LOW, high=HIGH, rows_per_unit=ROWS_PER_UNIT),
     }
-    query = tables.table(frame, unit="unit").group_by("grp", keys=range(GROUPS), groups_per_unit=PER_UNIT).aggregate(**asked)
+    query = (
+        tables.table(frame, unit="unit")
+        .group_by("grp", keys=range(GROUPS), groups_per_unit=PER_UNIT)
+        .aggregate(**asked)
+    )
     made = query.plan(EPSILON, DELTA).answer(ledger=hush.Ledger(None, epsilon=2.0, delta=1e-5))
     assert len(made) == GROUPS
     return time.perf_counter() - start
@@ -101,7 +113,14 @@ def measure(quick: bool) -> Iterator[Line | Note]:
         extra = f"{duration(other)} and {duration(later)}"
         yield Line(name, "times a repeated question to hush", other / later, "times", "higher", extra=extra)
         extra = f"{duration(other)} and {duration(first)}"
-        yield Line(name, "times the first question to hush, calibration included", other / first, "times", "higher", extra=extra)
+        yield Line(
+            name,
+            "times the first question to hush, calibration included",
+            other / first,
+            "times",
+            "higher",
+            extra=extra,
+        )
 
 
 BENCHMARKS = (

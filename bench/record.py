@@ -1,8 +1,10 @@
-"""What a benchmark is: what it measures, why it is fair, and a function that yields its numbers; and how two things are timed side by side.
+"""What a benchmark is: what it measures, why it is fair, and a function that yields its numbers; and how two things
+are timed side by side.
 
-A benchmark is one table: every `Line` is a cell, with `what` as its row and `against` as its column. Ratios measured in one run are the
-result; seconds are kept as extra information. A file of benchmarks ends with `raise SystemExit(main(BENCHMARKS))` and is run alone by
-`python bench/FILE.py [--quick] [--only KEY ...]`, or with all the others by `python bench/run.py`.
+A benchmark is one table: every `Line` is a cell, with `what` as its row and `against` as its column. Ratios measured
+in one run are the result; seconds are kept as extra information. A file of benchmarks ends with `raise
+SystemExit(main(BENCHMARKS))` and is run alone by `python bench/FILE.py [--quick] [--only KEY ...]`, or with all the
+others by `python bench/run.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ BETTER = ("lower", "higher", "neither")
 
 @dataclass(frozen=True)
 class Line:
-    """One number: `what` was measured `against` what; a unit ("times" for a ratio); which way is better; seconds and the like beside it."""
+    """One number: `what` was measured `against` what; a unit ("times" for a ratio); which way is better; seconds and
+    the like beside it.
+    """
 
     what: str
     against: str
@@ -47,7 +51,9 @@ class Note:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One table of numbers, what it measures and why the comparison is fair; `minutes` is a guess for a full run on two idle cores."""
+    """One table of numbers, what it measures and why the comparison is fair; `minutes` is a guess for a full run on
+    two idle cores.
+    """
 
     key: str
     title: str
@@ -69,7 +75,9 @@ def seconds(action: Action) -> float:
 
 
 def alternate(actions: Mapping[str, Action], rounds: int, *, warm: bool = True) -> dict[str, list[float]]:
-    """Seconds of every action in every round; the actions take turns, so that a drift of the machine meets all of them alike."""
+    """Seconds of every action in every round; the actions take turns, so that a drift of the machine meets all of
+    them alike.
+    """
     if warm:
         for action in actions.values():
             action()
@@ -103,8 +111,12 @@ class Race:
         return f"{duration(self.ours)} and {duration(self.theirs)}"
 
 
-def race(ours: Action, theirs: Action, rounds: int, *, warm: bool = True, summary: Callable[[list[float]], float] = min) -> Race:
-    """Both actions, alternated; the least time of each (the run that other work disturbed least), or another summary."""
+def race(
+    ours: Action, theirs: Action, rounds: int, *, warm: bool = True, summary: Callable[[list[float]], float] = min
+) -> Race:
+    """Both actions, alternated; the least time of each (the run that other work disturbed least), or another
+    summary.
+    """
     times = alternate({"ours": ours, "theirs": theirs}, rounds, warm=warm)
     return Race(summary(times["ours"]), summary(times["theirs"]))
 
@@ -139,7 +151,9 @@ def growth(column: str, name: str, sizes: Sequence[int], timed: Callable[[int], 
     times = []
     for size in sizes:
         times.append(timed(size))
-        yield Line(f"{name} = {size:,}", column, times[-1] / times[0], "times the first", "neither", extra=duration(times[-1]))
+        yield Line(
+            f"{name} = {size:,}", column, times[-1] / times[0], "times the first", "neither", extra=duration(times[-1])
+        )
     yield Line("growth exponent", column, exponent(sizes, times), "exponent", "lower")
     upper = len(sizes) // 2  # what a call costs at any size hides the growth at small ones
     if len(sizes) - upper > 1:
@@ -191,7 +205,10 @@ def main(benchmarks: Sequence[Benchmark], arguments: Sequence[str] | None = None
             continue
         print(f"{each.title}\n  {each.measures}")
         for made in each.measure(options.quick):
-            print(f"  {made.text}" if isinstance(made, Note) else f"  {made.what:44} {made.against:52} {shown(made)}", flush=True)
+            print(
+                f"  {made.text}" if isinstance(made, Note) else f"  {made.what:44} {made.against:52} {shown(made)}",
+                flush=True,
+            )
             if options.out:
                 with options.out.open("a") as file:
                     file.write(as_json(each.key, made) + "\n")

@@ -4,8 +4,8 @@
     python bench/run.py --quick               small sizes, a smoke test: nothing in the repository is written
     python bench/run.py --only utility tables
 
-Each benchmark runs in a process of its own, one after the other; one that fails is reported and does not stop the rest. With --only, the
-other benchmarks keep the numbers that docs/results/bench.json has of them.
+Each benchmark runs in a process of its own, one after the other; one that fails is reported and does not stop the
+rest. With --only, the other benchmarks keep the numbers that docs/results/bench.json has of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,18 @@ from record import Benchmark, Line, Note, as_json, duration, from_json
 
 ROOT = Path(__file__).resolve().parents[1]
 #: In the order in which they run and are shown.
-FILES = ("utility", "foundation", "sampling", "tables", "peers", "learn", "learn_errors", "latency", "explorer", "growth")
+FILES = (
+    "utility",
+    "foundation",
+    "sampling",
+    "tables",
+    "peers",
+    "learn",
+    "learn_errors",
+    "latency",
+    "explorer",
+    "growth",
+)
 README_BUDGET = "epsilon = 1, delta = 1e-6"
 
 
@@ -41,7 +52,15 @@ def measured(file: str, key: str, *, quick: bool) -> tuple[list[Line | Note], st
     """What one benchmark yields in its own process, shown as it comes; and why it failed, if it did."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "lines.jsonl"
-        command = [sys.executable, str(ROOT / "bench" / f"{file}.py"), "--only", key, "--out", str(out), *(["--quick"] if quick else [])]
+        command = [
+            sys.executable,
+            str(ROOT / "bench" / f"{file}.py"),
+            "--only",
+            key,
+            "--out",
+            str(out),
+            *(["--quick"] if quick else []),
+        ]
         done = subprocess.run(command, check=False, cwd=ROOT, stderr=subprocess.PIPE, text=True)
         lines = [from_json(json.loads(line)) for line in out.read_text().splitlines()] if out.is_file() else []
     if done.returncode == 0:
@@ -81,7 +100,9 @@ def stored(path: Path) -> tuple[dict[str, list[Line | Note]], dict[str, str]]:
     return found, kept["environment"]
 
 
-def write(root: Path, results: dict[str, list[Line | Note]], known: dict[str, str], *, quick: bool = False) -> list[Path]:
+def write(
+    root: Path, results: dict[str, list[Line | Note]], known: dict[str, str], *, quick: bool = False
+) -> list[Path]:
     """The results file, the page, and the README's tables where it has the markers for them."""
     benchmarks = [each for _, each in all_benchmarks().values()]
     results = {each.key: results[each.key] for each in benchmarks if each.key in results}
@@ -92,7 +113,10 @@ def write(root: Path, results: dict[str, list[Line | Note]], known: dict[str, st
     shown = root / "docs" / "benchmarks.md"
     shown.write_text(page.page(benchmarks, results, known, quick=quick))
     written, readme = [kept, shown], root / "README.md"
-    tables = {"bench:utility": page.utility(results.get("utility", ()), README_BUDGET), "bench:speed": page.speed(results)}
+    tables = {
+        "bench:utility": page.utility(results.get("utility", ()), README_BUDGET),
+        "bench:speed": page.speed(results),
+    }
     text = readme.read_text() if readme.is_file() else ""
     for name, made in tables.items():
         if f"<!-- {name} -->" in text:
@@ -116,8 +140,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes: a smoke test, not a result")
     parser.add_argument("--only", nargs="+", metavar="KEY", choices=list(known), help=", ".join(known))
     parser.add_argument("--data", help="folder of data sets for learn-errors (default: HUSH_DATA)")
-    parser.add_argument("--root", type=Path, help="write docs/ here (default: the repository; with --quick nothing is written)")
-    parser.add_argument("--rewrite", action="store_true", help="measure nothing: write the pages anew from docs/results/bench.json")
+    parser.add_argument(
+        "--root", type=Path, help="write docs/ here (default: the repository; with --quick nothing is written)"
+    )
+    parser.add_argument(
+        "--rewrite", action="store_true", help="measure nothing: write the pages anew from docs/results/bench.json"
+    )
     options = parser.parse_args(arguments)
     if options.data:
         os.environ["HUSH_DATA"] = options.data
@@ -126,10 +154,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.rewrite:
         _say(root or ROOT, write(root or ROOT, earlier, where))
         return 0
-    results, failed = run([pair for key, pair in known.items() if not options.only or key in options.only], quick=options.quick)
+    results, failed = run(
+        [pair for key, pair in known.items() if not options.only or key in options.only], quick=options.quick
+    )
     if root is not None:
         _say(root, write(root, {**(earlier if options.only else {}), **results}, facts(), quick=options.quick))
-    print(f"{len(results) - len(failed)} of {len(results)} benchmarks finished" + (f"; failed: {', '.join(failed)}" if failed else ""))
+    print(
+        f"{len(results) - len(failed)} of {len(results)} benchmarks finished"
+        + (f"; failed: {', '.join(failed)}" if failed else "")
+    )
     return 1 if failed else 0
 
 

@@ -1,4 +1,6 @@
-"""Exact draws against numpy's normal generator (neither exact nor secure) and OpenDP's exact samplers, alternated in one process."""
+"""Exact draws against numpy's normal generator (neither exact nor secure) and OpenDP's exact samplers, alternated in
+one process.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ SMALL: tuple[hush.Noise, ...] = (
     hush.Stable(1.5, 10.0),
     hush.Staircase(0.1),
     hush.Stepped(5.0, (3.0, 2.0, 1.0, 0.5), 0.4, 2),
-    *(hush.Discrete(noise) for noise in (hush.Gaussian(10.0), hush.Laplace(10.0), hush.OSGT(10.0, 15.0), hush.FlippedHuber(10.0, 10.0))),
+    *(
+        hush.Discrete(noise)
+        for noise in (hush.Gaussian(10.0), hush.Laplace(10.0), hush.OSGT(10.0, 15.0), hush.FlippedHuber(10.0, 10.0))
+    ),
 )
 LARGE: tuple[hush.Noise, ...] = (
     hush.Gaussian(1e6),
@@ -50,7 +55,14 @@ def releases(quick: bool) -> Iterator[Line]:
     counts = np.random.default_rng(0).integers(0, 1000, size)
     plan, book = hush.calibrate(1.0, 1e-6), hush.Ledger(None, epsilon=1000.0, delta=1e-2)
     made = race(lambda: hush.release(counts, plan, ledger=book), lambda: counts + generator.normal(size=size), rounds)
-    yield Line(f"releasing {size:,} counts", "times adding numpy's normals to them", made.slower, "times", "lower", extra=made.extra)
+    yield Line(
+        f"releasing {size:,} counts",
+        "times adding numpy's normals to them",
+        made.slower,
+        "times",
+        "lower",
+        extra=made.extra,
+    )
 
 
 def against_opendp(quick: bool) -> Iterator[Line | Note]:
@@ -73,7 +85,9 @@ def against_opendp(quick: bool) -> Iterator[Line | Note]:
             both = race(lambda n=noise: hush.draw(n, size), lambda p=peer, z=zeros: p(z), rounds)  # type: ignore[misc]
             each = Race(both.ours / size, both.theirs / few)
             what = f"{name}, scale {scale:,.0f}"
-            yield Line(what, "draws a second, times OpenDP's", each.faster, "times", "higher", extra=f"{each.extra} a draw")
+            yield Line(
+                what, "draws a second, times OpenDP's", each.faster, "times", "higher", extra=f"{each.extra} a draw"
+            )
 
 
 BENCHMARKS = (

@@ -1,4 +1,6 @@
-"""What bounding costs on DuckDB: hush's aggregates and whole answers against bounded SQL written by hand; and how cost grows."""
+"""What bounding costs on DuckDB: hush's aggregates and whole answers against bounded SQL written by hand; and how
+cost grows.
+"""
 
 from __future__ import annotations
 

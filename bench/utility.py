@@ -1,4 +1,6 @@
-"""Variance of one grouped count at equal guarantee: hush beside what its peers would add, and beside the least that any noise can have."""
+"""Variance of one grouped count at equal guarantee: hush beside what its peers would add, and beside the least that
+any noise can have.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ import environment
 from record import Benchmark, Line, Note, main
 
 import hush
-from hush.limit_program import lattice_bound
+from hush.calibration.linear_program import lattice_bound
 from hush.noise.catalogue import in_words
-from hush.tables.reach import Part, Reach
-from hush.tables.spending import spending
+from hush.tables.column_noise import spending
+from hush.tables.contribution import Part, Reach
 
 BUDGETS = ((1.0, 1e-6), (0.5, 1e-8), (3.0, 1e-6))
 GROUPS = (1, 3, 10, 20, 50)
@@ -58,7 +60,9 @@ def by_pipeline_dp() -> dict[str, Variance]:
 
 
 def by_opendp() -> dict[str, Variance]:
-    """The least scale that OpenDP's own search finds and its privacy map accepts; it then draws from the discrete law of that scale."""
+    """The least scale that OpenDP's own search finds and its privacy map accepts; it then draws from the discrete law
+    of that scale.
+    """
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -87,7 +91,9 @@ def by_diffprivlib(cases: list[tuple[float, float, int]]) -> dict[str, Variance]
     if python is None:
         raise ImportError
     wanted = json.dumps([(epsilon, groups) for epsilon, _, groups in cases])
-    done = subprocess.run([python, "-W", "ignore", "-c", _GEOMETRIC, wanted], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [python, "-W", "ignore", "-c", _GEOMETRIC, wanted], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise ImportError(done.stderr)
     found = dict(zip(cases, json.loads(done.stdout), strict=True))
@@ -104,7 +110,9 @@ def peers(cases: list[tuple[float, float, int]]) -> Iterator[dict[str, Variance]
 
 
 def measure(quick: bool) -> Iterator[Line | Note]:
-    cases = [(*budget, groups) for budget in BUDGETS[: 1 if quick else None] for groups in GROUPS[: 2 if quick else None]]
+    cases = [
+        (*budget, groups) for budget in BUDGETS[: 1 if quick else None] for groups in GROUPS[: 2 if quick else None]
+    ]
     rivals: dict[str, Variance] = {}
     for found in peers(cases):
         if isinstance(found, Note):

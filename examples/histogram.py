@@ -18,7 +18,9 @@ LABELS = ("0-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70-79", 
 def ages(people: int) -> np.ndarray:
     """A made-up population."""
     random = np.random.default_rng(7)
-    return np.clip(np.where(random.random(people) < 0.3, random.normal(12, 7, people), random.normal(46, 17, people)), 0, 99)
+    return np.clip(
+        np.where(random.random(people) < 0.3, random.normal(12, 7, people), random.normal(46, 17, people)), 0, 99
+    )
 
 
 def bar(value: float, low: float, high: float, unit: float) -> str:
@@ -37,7 +39,9 @@ def main() -> None:
     reach = answer.error.half_width95
     unit = max(float(answer.value.max()) + reach, 1.0) / 55.0
 
-    print(f"How old are 400 people? (epsilon = {EPSILON:g}, delta = {DELTA:g}; [ ] holds the true count 95 % of the time)\n")
+    print(
+        f"How old are 400 people? (epsilon = {EPSILON:g}, delta = {DELTA:g}; [ ] holds the true count 95 % of the time)\n"
+    )
     for label, value, low, high in zip(LABELS, answer.value, *answer.interval(), strict=True):
         print(f"{label:>6} {value:5.0f} +- {reach:.0f}  {bar(value, low, high, unit)}")
     gaussian = next(c for c in plan.ranking if c.family == "gaussian")
@@ -48,7 +52,9 @@ def main() -> None:
     )
     errs = 100.0 * hush.curve(plan.noise).least_error_sum / 2.0
     print(f"A careful guesser of whether you are in the data errs at least {errs:.0f} % of the time.")
-    print(f"The Gaussian noise that most tools would add has {gaussian.variance / plan.variance:.1f} times the variance.")
+    print(
+        f"The Gaussian noise that most tools would add has {gaussian.variance / plan.variance:.1f} times the variance."
+    )
 
 
 if __name__ == "__main__":

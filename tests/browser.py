@@ -1,4 +1,6 @@
-"""A page in headless Chromium: what it asked for, what its console said. Tests that need it are skipped where there is no Chromium."""
+"""A page in headless Chromium: what it asked for, what its console said. Tests that need it are skipped where there
+is no Chromium.
+"""
 
 from __future__ import annotations
 

@@ -20,21 +20,30 @@ if str(HERE) not in sys.path:
 
 FOUND_IS_ENOUGH = (Phase.explicit, Phase.generate)  # shrinking costs minutes; HYPOTHESIS_PROFILE=shrink asks for it
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("ci", deadline=None, derandomize=True, database=None, phases=FOUND_IS_ENOUGH, suppress_health_check=QUIET)
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, database=None, phases=FOUND_IS_ENOUGH, suppress_health_check=QUIET
+)
 settings.register_profile("shrink", deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
-# hypothesis also tries numbers it finds in those of our modules that happen to be imported, which differ from worker to worker; without
+# hypothesis also tries numbers it finds in those of our modules that happen to be imported, which differ from worker
+# to worker; without
 # them a pass stays a pass
 with contextlib.suppress(AttributeError):
     providers._get_local_constants = lambda: providers._local_constants
 
 #: tests that stand on something dear (a report, a site, a Java machine) go to one worker, which makes it once
-TOGETHER = {"papers": r"tests/papers/", "site": r"tests/test_site\.py", "spark": r"tests/engines/(.*pyspark|test_sources\.py)"}
+TOGETHER = {
+    "papers": r"tests/papers/",
+    "site": r"tests/test_site\.py",
+    "spark": r"tests/engines/(.*pyspark|test_sources\.py)",
+}
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Workers take one test at a time, or a whole group. xdist's own groups write into names that newer pytests do not read."""
+    """Workers take one test at a time, or a whole group. xdist's own groups write into names that newer pytests do
+    not read.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class InGroups(LoadScopeScheduling):

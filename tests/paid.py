@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from hush.ledger import unaccounted
-from hush.tables import run
-from hush.tables.spending import Spending
+from hush.tables import execution
+from hush.tables.column_noise import Spending
 
 __all__ = ["noisy_columns"]
 
 
 def noisy_columns(columns: dict[str, Any], spent: Spending) -> dict[str, Any]:
     """The columns with the noise that was planned for them."""
-    return run.noisy_columns(columns, spent, spent.open(unaccounted(spent.charge), "answers"))
+    return execution.noisy_columns(columns, spent, spent.open(unaccounted(spent.charge), "answers"))

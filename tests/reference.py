@@ -1,7 +1,8 @@
 """Fifty-digit references, written from the densities alone and sharing nothing with the library.
 
-Parameters are exact binary floats. A law gives log f up to its normaliser for x >= 0, the integral of f from x to infinity piece
-by piece, and its moments by quadrature. Privacy is F(t) - e^eps F(t - s), with t found by bisection of the privacy loss.
+Parameters are exact binary floats. A law gives log f up to its normaliser for x >= 0, the integral of f from x to
+infinity piece by piece, and its moments by quadrature. Privacy is F(t) - e^eps F(t - s), with t found by bisection of
+the privacy loss.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ class Law:
             return mp.mpf(0) if t is None else self.cdf(t) - mp.exp(e) * self.cdf(t - s)
 
     def isf(self, u: float) -> mp.mpf:
-        """The x with P(X > x) = u, u <= 1/2, by bisection of the tail (20 digits of a number down to 1e-13 of the scale)."""
+        """The x with P(X > x) = u, u <= 1/2, by bisection of the tail (20 digits of a number down to 1e-13 of the
+        scale).
+        """
         with mp.workdps(34):
             goal = mp.mpf(u) * self.total
             low, high = mp.mpf(0), min(self.support, self.total)
@@ -115,7 +118,9 @@ class Law:
     def _average(self, function: Callable[[mp.mpf, mp.mpf], mp.mpf]) -> mp.mpf:
         with mp.workdps(30):
             unit = self.total / 2
-            marks = [mp.mpf(k) for k in (0, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128)] + [b / unit for b in self.breaks if b > 0]
+            marks = [mp.mpf(k) for k in (0, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128)] + [
+                b / unit for b in self.breaks if b > 0
+            ]
             far = min(self.support / unit, mp.mpf(256))
             ends = [*sorted({e for e in marks if e < far}), far]
             return mp.quad(lambda y: function(y * unit, unit) * mp.exp(-self.cost(y * unit)), ends)

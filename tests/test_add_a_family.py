@@ -1,4 +1,6 @@
-"""docs/add_a_family.md makes a family that keeps its word: the class of the page against forty digits, its draws against its law."""
+"""docs/add_a_family.md makes a family that keeps its word: the class of the page against forty digits, its draws
+against its law.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ def test_moments_and_tails(logistic: Any) -> None:
 
 @pytest.mark.parametrize("scale", [0.7, 30.0, 3e6])
 def test_draws_have_the_law_and_no_other(logistic: Any, scale: float) -> None:
-    """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, false alarms 1e-6; two thirds and three halves of the scale are refused."""
+    """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, false alarms 1e-6; two thirds and three halves of the
+    scale are refused.
+    """
     count = 100_000
     noise = logistic(scale)
     values, counts = np.unique(hush.draw(noise, count), return_counts=True)

@@ -83,14 +83,24 @@ CALLS: list[tuple[str, Callable[[Any], Any], list[Any]]] = [
     ("period", lambda v: hush.Stepped(1.0, (1.0, 2.0), ratio=0.5, period=v), [*NOT_POSITIVE, 1.5, 3]),
     ("noise", lambda v: hush.Discrete(v), [*NOT_NOISE, hush.Stable(1.5, 1.0), hush.Staircase(1.0)]),
     ("step", lambda v: hush.Discrete(G, v), [*NOT_POSITIVE, 1e-12]),
-    ("linf", lambda v: hush.Sensitivity(linf=v, l0=1), [v for v in NOT_POSITIVE if not isinstance(v, list | np.ndarray | tuple)]),
+    (
+        "linf",
+        lambda v: hush.Sensitivity(linf=v, l0=1),
+        [v for v in NOT_POSITIVE if not isinstance(v, list | np.ndarray | tuple)],
+    ),
     ("l0", lambda v: hush.Sensitivity(linf=1.0, l0=v), [v for v in [*NOT_POSITIVE, 0.5, 1.5] if v is not None]),
     ("l1", lambda v: hush.Sensitivity(l1=v), NOT_POSITIVE),
     ("l2", lambda v: hush.Sensitivity(l2=v), NOT_POSITIVE),
     ("neighbours", lambda v: hush.Sensitivity(linf=1.0, neighbours=v), ["swap", "", None, 1, True, NAN]),
     # a noise's own methods
-    *[("x", lambda v, name=name: getattr(F, name)(v), NOT_ARRAYS) for name in ("pdf", "logpdf", "sf", "cdf", "logsf", "logcdf")],
-    *[("u", lambda v, name=name: getattr(F, name)(v), [*NOT_ARRAYS, -0.1, 1.1, INF, [0.5, 2.0]]) for name in ("ppf", "isf")],
+    *[
+        ("x", lambda v, name=name: getattr(F, name)(v), NOT_ARRAYS)
+        for name in ("pdf", "logpdf", "sf", "cdf", "logsf", "logcdf")
+    ],
+    *[
+        ("u", lambda v, name=name: getattr(F, name)(v), [*NOT_ARRAYS, -0.1, 1.1, INF, [0.5, 2.0]])
+        for name in ("ppf", "isf")
+    ],
     ("x", lambda v: hush.Stable(1.5, 1.0).score(v), NOT_ARRAYS),
     ("s", lambda v: F.mgf(v), NOT_ARRAYS),
     ("s", lambda v: F.log_mgf(v), NOT_ARRAYS),
@@ -122,7 +132,11 @@ CALLS: list[tuple[str, Callable[[Any], Any], list[Any]]] = [
     ("epsilon", lambda v: gaussian.sigma(v, 1e-5), NOT_BUDGETS),
     ("epsilon", lambda v: gaussian.sigma(v, 1e-5, method="mechanism1"), [*NOT_BUDGETS, 0.0]),
     ("delta", lambda v: gaussian.sigma(1.0, v), [*NOT_DELTAS, 0.0, 1e-400]),
-    ("sensitivity", lambda v: gaussian.sigma(1.0, 1e-5, v), [*NOT_ARRAYS, 0.0, -1.0, INF, hush.Sensitivity(linf=1.0, l0=1)]),
+    (
+        "sensitivity",
+        lambda v: gaussian.sigma(1.0, 1e-5, v),
+        [*NOT_ARRAYS, 0.0, -1.0, INF, hush.Sensitivity(linf=1.0, l0=1)],
+    ),
     (
         "method",
         lambda v: gaussian.sigma(1.0, 1e-5, method=v),
@@ -183,7 +197,9 @@ ROWS = [
 
 @pytest.mark.parametrize(("name", "call", "value"), ROWS)
 def test_refused_in_one_sentence(name, call, value):
-    """A HushError whose message is one line, ends in a full stop (or asks what was meant) and names the argument; nothing else escapes."""
+    """A HushError whose message is one line, ends in a full stop (or asks what was meant) and names the argument;
+    nothing else escapes.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises((hush.InvalidParameter, hush.Unsupported)) as caught:

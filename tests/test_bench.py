@@ -1,4 +1,6 @@
-"""The frame of the benchmarks: lines become JSON, JSON becomes pages, pages keep their place between markers. No speed is asserted."""
+"""The frame of the benchmarks: lines become JSON, JSON becomes pages, pages keep their place between markers. No
+speed is asserted.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ import hush
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "bench"
-#: Files of the frame itself, and a study of its own with the page it writes: everything else must be run by bench/run.py.
+#: Files of the frame itself, and a study of its own with the page it writes: everything else must be run by
+#: bench/run.py.
 FRAME = {
     "journeys",
     "record",
@@ -46,7 +49,9 @@ def frame(monkeypatch) -> SimpleNamespace:
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     folder = str(Path(hush.__file__).parents[1])
     known = {**os.environ, "PYTHONPATH": os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=ROOT, env=known)
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=ROOT, env=known
+    )
 
 
 @pytest.fixture
@@ -71,7 +76,13 @@ def test_lines_survive_json_and_become_a_page(frame, toy, tmp_path, capsys):
     lines = [frame.record.from_json(entry) for entry in entries]
     assert lines == list(toy.measure(False)) and {entry["benchmark"] for entry in entries} == {"toy"}
     text = frame.page.page([toy], {"toy": lines}, {"cores": "2"})
-    for part in ("## A toy", "Measures: nothing", "Fair because: both sides", "A peer is not installed", "| cores | 2 |"):
+    for part in (
+        "## A toy",
+        "Measures: nothing",
+        "Fair because: both sides",
+        "A peer is not installed",
+        "| cores | 2 |",
+    ):
         assert part in text
     assert "| size | times the yardstick | times another |" in text
     assert "| small | 1.250 (5 ms and 4 ms) |  |" in text and "| large |  | 1.23e+06 |" in text
@@ -124,7 +135,9 @@ def test_both_sides_take_turns(frame):
     lines = list(frame.record.growth("column", "size", [10, 1000], lambda size: size**0.5))
     assert [line.value for line in lines] == pytest.approx([1.0, 10.0, 0.5])
     late = list(frame.record.growth("column", "size", [1, 10, 100, 1000], lambda size: max(1.0, size / 100)))
-    assert late[-1].what == "growth exponent, upper half" and late[-1].value == pytest.approx(1.0) and late[-2].value < 0.5
+    assert (
+        late[-1].what == "growth exponent, upper half" and late[-1].value == pytest.approx(1.0) and late[-2].value < 0.5
+    )
 
 
 _LISTED = """
@@ -140,7 +153,9 @@ print(json.dumps([run.FILES, page.SPEED, listed, failed, [type(made).__name__ fo
 
 
 def test_every_benchmark_is_run_and_says_what_and_why():
-    """Every file of bench is part of the frame or exposes benchmarks that run.py finds; one that fails is told and stops nothing."""
+    """Every file of bench is part of the frame or exposes benchmarks that run.py finds; one that fails is told and
+    stops nothing.
+    """
     done = _run("-c", _LISTED)
     assert done.returncode == 0, done.stderr
     files, speed, found, failed, made = json.loads(done.stdout.splitlines()[-1])
@@ -151,13 +166,19 @@ def test_every_benchmark_is_run_and_says_what_and_why():
         assert 0.0 < minutes <= 10.0
     assert sum(entry[6] for entry in found) <= 25.0, "the guesses for a whole run: under 25 minutes on idle cores"
     assert {row[0] for row in speed} <= {entry[1] for entry in found}
-    assert failed == ["amounts"] and "FAILED" in done.stdout and made == ["Line"], "the first failed, the second still ran"
+    assert failed == ["amounts"] and "FAILED" in done.stdout and made == ["Line"], (
+        "the first failed, the second still ran"
+    )
 
 
 def test_run_writes_results_page_and_readme(tmp_path):
-    """`run.py --quick --only utility` in one go; hush is no larger than any rival, and the README's other text stays."""
+    """`run.py --quick --only utility` in one go; hush is no larger than any rival, and the README's other text
+    stays.
+    """
     readme = tmp_path / "README.md"
-    readme.write_text("before\n<!-- bench:utility -->\nold\n<!-- /bench:utility -->\nafter\n<!-- bench:speed -->\n<!-- /bench:speed -->\n")
+    readme.write_text(
+        "before\n<!-- bench:utility -->\nold\n<!-- /bench:utility -->\nafter\n<!-- bench:speed -->\n<!-- /bench:speed -->\n"
+    )
     done = _run("bench/run.py", "--quick", "--only", "utility", "--root", str(tmp_path))
     assert done.returncode == 0, done.stderr + done.stdout
     kept = json.loads((tmp_path / "docs" / "results" / "bench.json").read_text())
@@ -171,7 +192,12 @@ def test_run_writes_results_page_and_readme(tmp_path):
     page = (tmp_path / "docs" / "benchmarks.md").read_text()
     assert "## Noise of a grouped count" in page and "Fair because:" in page
     text = readme.read_text()
-    assert text.startswith("before\n<!-- bench:utility -->\n") and "old" not in text and "| 1 | 1.841 |" in text and "\nafter\n" in text
+    assert (
+        text.startswith("before\n<!-- bench:utility -->\n")
+        and "old" not in text
+        and "| 1 | 1.841 |" in text
+        and "\nafter\n" in text
+    )
 
 
 def test_environments_are_told_apart(frame, monkeypatch, tmp_path):

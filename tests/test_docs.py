@@ -42,11 +42,15 @@ def _printed(line: str) -> str | None:
 
 
 def _run(block: str, page: Path, scope: dict[str, object]) -> int:
-    """Run a block, statement by statement; how many expressions have a comment that says their number (each must be right)."""
+    """Run a block, statement by statement; how many expressions have a comment that says their number (each must be
+    right).
+    """
     lines, compared = block.splitlines(), 0
     for statement in ast.parse(block).body:
         if isinstance(statement, ast.Try):  # a page shows one for the refusal: without it the page is wrong
-            statement.body += ast.parse(f"raise AssertionError('{page.name} shows a refusal that does not happen')").body
+            statement.body += ast.parse(
+                f"raise AssertionError('{page.name} shows a refusal that does not happen')"
+            ).body
         if not isinstance(statement, ast.Expr):
             exec(compile(ast.Module([statement], []), page.name, "exec"), scope)
             continue
@@ -59,7 +63,9 @@ def _run(block: str, page: Path, scope: dict[str, object]) -> int:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if _blocks(page)], ids=_name)
-def test_python_blocks_run_and_say_what_the_comments_say(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks_run_and_say_what_the_comments_say(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every block runs; a comment after an expression states the number it gives, to the digits printed."""
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
@@ -79,9 +85,7 @@ def test_a_wrong_number_in_a_comment_is_found() -> None:
 
 
 def test_a_refusal_that_does_not_happen_is_found() -> None:
-    shown = (
-        "import hush\ntry:\n    hush.calibrate({}, 0.0, family='laplace')\nexcept hush.InvalidParameter as refused:\n    print(refused)\n"
-    )
+    shown = "import hush\ntry:\n    hush.calibrate({}, 0.0, family='laplace')\nexcept hush.InvalidParameter as refused:\n    print(refused)\n"
     assert _run(shown.format(-1.0), ROOT / "README.md", {}) == 0
     with pytest.raises(AssertionError, match=r"README\.md shows a refusal that does not happen"):
         _run(shown.format(1.0), ROOT / "README.md", {})
@@ -189,12 +193,16 @@ def _commands(page: Path) -> list[list[str]]:
     return [shlex.split(line[2:], comments=True) for line in text.splitlines() if line.startswith("$ ")]
 
 
-def test_the_first_commands_run_and_leave_the_readmes_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_commands_run_and_leave_the_readmes_files_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     typed = [words for words in _commands(ROOT / "docs" / "start.md") if words[0] == "hush"]
     assert len(typed) == 3
     for words in typed:
-        more = ["--rows", "5000"] if "sample" in words else ["--family", "gaussian"] if "answer" in words else []  # quicker
+        more = (
+            ["--rows", "5000"] if "sample" in words else ["--family", "gaussian"] if "answer" in words else []
+        )  # quicker
         assert main([*words[1:], *more]) == 0
     made = {place.name for place in tmp_path.iterdir()}
     assert len(made) >= 2 and not made & {word for words in _commands(ROOT / "README.md") for word in words}
@@ -208,7 +216,9 @@ def test_private_bounds_are_asked_for_in_pairs(page: Path) -> None:
 
 
 def test_a_tie_is_told_where_the_first_is_not_the_least(capsys: pytest.CaptureFixture[str]) -> None:
-    """Staircase leads at (1, 1e-6) although stepped has a little less variance: the sentence, the legend and the page say so."""
+    """Staircase leads at (1, 1e-6) although stepped has a little less variance: the sentence, the legend and the page
+    say so.
+    """
     plan = hush.calibrate(1.0, 1e-6)
     less = [choice for choice in plan.ranking if choice.loss < plan.value]
     assert [choice.family for choice in less] == ["stepped"] and plan.value / less[0].loss < 1.0001
@@ -216,7 +226,13 @@ def test_a_tie_is_told_where_the_first_is_not_the_least(capsys: pytest.CaptureFi
     assert f"`{plan.why}`" in " ".join((ROOT / "docs" / "choose_noise.md").read_text().split())
     assert main(["calibrate", "--epsilon", "1", "--delta", "1e-6"]) == 0
     shown = capsys.readouterr().out
-    for words in ("x best: variance over", "x limit: over the least", "linf: how far", "l0: how many", "less than 0.01 % apart"):
+    for words in (
+        "x best: variance over",
+        "x limit: over the least",
+        "linf: how far",
+        "l0: how many",
+        "less than 0.01 % apart",
+    ):
         assert shown.count(words) == 1, words
     assert "l2" not in shown
     assert main(["calibrate", "--epsilon", "1", "--delta", "1e-6", "--l2", "1", "--family", "gaussian"]) == 0
@@ -241,13 +257,19 @@ _STRANGERS = {  # what the page leaves out: where a library's own data comes fro
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("module", "name"), [("opendp", "OpenDP"), ("diffprivlib", "diffprivlib"), ("pipeline_dp", "PipelineDP")])
+@pytest.mark.parametrize(
+    ("module", "name"), [("opendp", "OpenDP"), ("diffprivlib", "diffprivlib"), ("pipeline_dp", "PipelineDP")]
+)
 def test_the_other_side_of_migrating_runs_where_it_is_installed(module: str, name: str) -> None:
-    """Each line under a library's name is its own code and runs; OpenDP's budget is for all queries here, its words for the histogram."""
+    """Each line under a library's name is its own code and runs; OpenDP's budget is for all queries here, its words
+    for the histogram.
+    """
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed")
     lines, mine = [], False
-    for line in "".join(re.findall(r"```py\n(.*?)```", (ROOT / "docs" / "migrating.md").read_text(), flags=re.DOTALL)).splitlines():
+    for line in "".join(
+        re.findall(r"```py\n(.*?)```", (ROOT / "docs" / "migrating.md").read_text(), flags=re.DOTALL)
+    ).splitlines():
         mine = line.startswith(f"# {name}") if re.match(r"# (OpenDP|diffprivlib|PipelineDP)", line) else mine
         lines += [line] if mine else []
     text = "\n".join(lines).replace("split_evenly_over=1", "split_evenly_over=3")
@@ -255,5 +277,7 @@ def test_the_other_side_of_migrating_runs_where_it_is_installed(module: str, nam
     table = f"dp.Context.compositor(data=['burns'] * 50, {words}, domain=dp.vector_domain(dp.atom_domain(T=str)))"
     text = text.replace("context.query().count_by_categories", f"{table}.query().count_by_categories")
     assert len(lines) > 4
-    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", _STRANGERS[module] + text], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _STRANGERS[module] + text], capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr

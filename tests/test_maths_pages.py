@@ -12,8 +12,8 @@ import pytest
 from printed import ROOT, assert_shown, rows
 
 import hush
-from hush.show.explorer import shelf
-from hush.show.explorer.stop import STOPS
+from hush.explorer import precomputed
+from hush.explorer.state import STOPS
 
 
 def _prose(page: str) -> str:
@@ -21,14 +21,24 @@ def _prose(page: str) -> str:
 
 
 def test_the_page_of_the_limit_says_how_wide_its_brackets_are() -> None:
-    """Over every stop of the explorer; the staircase of delta = 0 is measured against the lower end, which is proved."""
+    """Over every stop of the explorer; the staircase of delta = 0 is measured against the lower end, which is
+    proved.
+    """
     text = _prose("limit.md")
-    width, epsilon_to, delta_to = map(float, re.findall(r"([\d.]+) % or less for eps up to (\d+) and delta up to ([\d.e-]+\d)", text)[0])
-    above, epsilon_from = map(float, re.findall(r"staircase is within ([\d.]+) % of the lower end from eps ([\d.]+) on", text)[0])
-    stops = [stop for stop in itertools.product(STOPS["epsilon"], STOPS["delta"]) if stop[0] <= epsilon_to and stop[1] <= delta_to]
+    width, epsilon_to, delta_to = map(
+        float, re.findall(r"([\d.]+) % or less for eps up to (\d+) and delta up to ([\d.e-]+\d)", text)[0]
+    )
+    above, epsilon_from = map(
+        float, re.findall(r"staircase is within ([\d.]+) % of the lower end from eps ([\d.]+) on", text)[0]
+    )
+    stops = [
+        stop
+        for stop in itertools.product(STOPS["epsilon"], STOPS["delta"])
+        if stop[0] <= epsilon_to and stop[1] <= delta_to
+    ]
     assert len(stops) == 91
     for epsilon, delta in stops:
-        kept = shelf.limit(epsilon, delta, 1)
+        kept = precomputed.limit(epsilon, delta, 1)
         bracket = hush.limit(epsilon, delta) if kept is None else kept
         assert bracket.upper <= (1.0 + width / 100.0) * bracket.lower, (epsilon, delta)
         if delta == 1e-6 and epsilon >= epsilon_from:
@@ -39,7 +49,9 @@ def test_the_page_of_the_limit_says_how_wide_its_brackets_are() -> None:
 
 
 @functools.cache
-def _variance(family: str, count: int = 1, *, epsilon: float = 1.0, delta: float = 1e-6, step: float | None = None) -> float:
+def _variance(
+    family: str, count: int = 1, *, epsilon: float = 1.0, delta: float = 1e-6, step: float | None = None
+) -> float:
     return hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=count), family=family, step=step).variance
 
 
@@ -72,7 +84,11 @@ def _after(noise: hush.Noise, delta: float) -> list[float]:
 
 
 _CLAIMS = {  # page, words on it, and the numbers in these words as hush gives them
-    "asinh ten": ("asinh", "158.8 against 178.5 (Gaussian) and 199.6 (Laplace)", lambda: _variances(10, "asinh", "gaussian", "laplace")),
+    "asinh ten": (
+        "asinh",
+        "158.8 against 178.5 (Gaussian) and 199.6 (Laplace)",
+        lambda: _variances(10, "asinh", "gaussian", "laplace"),
+    ),
     "asinh twenty": ("asinh", "344.8 against 357.0", lambda: _variances(20, "asinh", "gaussian")),
     "asinh nine": ("asinh", "138.8 against 138.9", lambda: _variances(9, "exponential_power", "asinh")),
     "power": (
@@ -83,7 +99,11 @@ _CLAIMS = {  # page, words on it, and the numbers in these words as hush gives t
     "huber": ("flipped_huber", "49.92 against 50.00", lambda: _variances(5, "flipped_huber", "laplace")),
     "twins": ("discrete", "8.16e-12, its continuous twin 7.85e-12", lambda: _twins(3.0, 40.0, 1.0)),
     "other twins": ("discrete", "is 0.797 against 0.661", lambda: _twins(5.0, 2.5, 0.1)),
-    "many discrete": ("discrete", "75.6 against 72.2", lambda: [_variance("laplace", 20, epsilon=3.0, step=step) for step in (1.0, None)]),
+    "many discrete": (
+        "discrete",
+        "75.6 against 72.2",
+        lambda: [_variance("laplace", 20, epsilon=3.0, step=step) for step in (1.0, None)],
+    ),
     "discrete": ("discrete", "1.841 for discrete Laplace", lambda: [_variance("laplace", step=1.0)]),
     "osgt": (
         "osgt",
@@ -91,7 +111,11 @@ _CLAIMS = {  # page, words on it, and the numbers in these words as hush gives t
         lambda: [*_osgt(10), *_osgt(20)],
     ),
     "osgt large": ("osgt", "is 398.2", lambda: [hush.OSGT(15.0, math.sqrt(630.0)).variance]),
-    "osgt beside": ("osgt", "delta = 3.93e-9", lambda: [hush.delta(hush.Gaussian(math.sqrt(hush.OSGT(3.0, 40**0.5).variance)), 1.0)]),
+    "osgt beside": (
+        "osgt",
+        "delta = 3.93e-9",
+        lambda: [hush.delta(hush.Gaussian(math.sqrt(hush.OSGT(3.0, 40**0.5).variance)), 1.0)],
+    ),
     "skellam": (
         "skellam",
         "14.24, less than the discrete Gaussian's 17.90",
@@ -136,7 +160,9 @@ def test_the_numbers_in_the_prose_of_the_maths_are_what_hush_gives(claim: str) -
 
 
 def test_which_noise_wins_for_how_many_numbers() -> None:
-    """At (1, 1e-6): staircase to five, exponential power from six to nine, asinh from ten, the Gaussian close at a hundred."""
+    """At (1, 1e-6): staircase to five, exponential power from six to nine, asinh from ten, the Gaussian close at a
+    hundred.
+    """
     for best, count, other in (
         ("staircase", 5, "flipped_huber"),
         ("staircase", 5, "laplace"),
@@ -168,7 +194,13 @@ def test_rounded_noise_is_not_called_exact() -> None:
 def test_the_security_model_names_what_it_rests_on() -> None:
     text = " ".join((ROOT / "docs" / "security.md").read_text().split())
     promise = text[text.index("The promise:") : text.index("## Protected")]
-    for words in ("AES-256", "computational", "Float margins", "single peak", "certified.md#what-rests-on-evidence-and-not-on-proof"):
+    for words in (
+        "AES-256",
+        "computational",
+        "Float margins",
+        "single peak",
+        "certified.md#what-rests-on-evidence-and-not-on-proof",
+    ):
         assert words in promise, words
     assert "but for one assumption" not in text
     assert "## What rests on evidence and not on proof" in (ROOT / "docs" / "certified.md").read_text()

@@ -1,7 +1,7 @@
 """A newcomer's mistakes: each ends in one sentence that says what to write instead, in Python and on the command line.
 
-Python rows are (what happened, the call, the type of the error, words that its message must have). Command-line rows are (what
-happened, the line, words): exit code 2, nothing on stdout, one line on stderr, no traceback, nothing spent.
+Python rows are (what happened, the call, the type of the error, words that its message must have). Command-line rows
+are (what happened, the line, words): exit code 2, nothing on stdout, one line on stderr, no traceback, nothing spent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a newcomer has lying about: a table, a ledger, a spent ledger, and files that are neither."""
     import pyarrow.parquet
 
-    from hush.tables.sample import sample
+    from hush.tables.sample_table import sample
 
     place = tmp_path_factory.mktemp("newcomer")
     pyarrow.parquet.write_table(sample("visits", 500), place / "visits.parquet")
@@ -80,26 +80,81 @@ INVALID, UNSUPPORTED, LEDGER, BUDGET = hush.InvalidParameter, hush.Unsupported, 
 
 PYTHON: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]] = [
     # budgets
-    ("epsilon in quotes", lambda: hush.calibrate(epsilon="1", delta=1e-6), INVALID, ("epsilon", "'1'", "write epsilon=1, without quotes")),
+    (
+        "epsilon in quotes",
+        lambda: hush.calibrate(epsilon="1", delta=1e-6),
+        INVALID,
+        ("epsilon", "'1'", "write epsilon=1, without quotes"),
+    ),
     ("delta in quotes", lambda: hush.calibrate(1.0, "1e-6"), INVALID, ("delta", "write delta=1e-06, without quotes")),
-    ("epsilon as a word", lambda: hush.calibrate("one", 1e-6), INVALID, ("epsilon", "'one'", "write for example epsilon=1.0")),
-    ("delta forgotten", lambda: hush.calibrate(1.0), INVALID, ("missing delta", "write calibrate(epsilon=1.0, delta=1e-6)")),
+    (
+        "epsilon as a word",
+        lambda: hush.calibrate("one", 1e-6),
+        INVALID,
+        ("epsilon", "'one'", "write for example epsilon=1.0"),
+    ),
+    (
+        "delta forgotten",
+        lambda: hush.calibrate(1.0),
+        INVALID,
+        ("missing delta", "write calibrate(epsilon=1.0, delta=1e-6)"),
+    ),
     ("delta is None", lambda: hush.calibrate(1.0, None), INVALID, ("delta", "None", "write for example delta=1e-6")),
-    ("both exchanged", lambda: hush.calibrate(1e-6, 1.0), INVALID, ("delta", "1.0", "such as 1e-6", "comes after epsilon")),
+    (
+        "both exchanged",
+        lambda: hush.calibrate(1e-6, 1.0),
+        INVALID,
+        ("delta", "1.0", "such as 1e-6", "comes after epsilon"),
+    ),
     ("delta is 1", lambda: hush.calibrate(1.0, 1), INVALID, ("delta", "in [0, 1)", "such as 1e-6")),
     ("delta is 1e-400", lambda: hush.gaussian.sigma(1.0, 1e-400), INVALID, ("delta", "5e-324")),
-    ("epsilon is negative", lambda: hush.calibrate(-1.0, 1e-6), INVALID, ("epsilon", "-1.0", "write for example epsilon=1.0")),
-    ("epsilon is 0", lambda: hush.calibrate(0, 1e-6), INVALID, ("epsilon", "greater than 0", "write for example epsilon=1.0")),
-    ("epsilon is NaN", lambda: hush.calibrate(math.nan, 1e-6), INVALID, ("epsilon", "nan", "write for example epsilon=1.0")),
+    (
+        "epsilon is negative",
+        lambda: hush.calibrate(-1.0, 1e-6),
+        INVALID,
+        ("epsilon", "-1.0", "write for example epsilon=1.0"),
+    ),
+    (
+        "epsilon is 0",
+        lambda: hush.calibrate(0, 1e-6),
+        INVALID,
+        ("epsilon", "greater than 0", "write for example epsilon=1.0"),
+    ),
+    (
+        "epsilon is NaN",
+        lambda: hush.calibrate(math.nan, 1e-6),
+        INVALID,
+        ("epsilon", "nan", "write for example epsilon=1.0"),
+    ),
     ("epsilon is infinite", lambda: hush.calibrate(math.inf, 1e-6), INVALID, ("epsilon", "inf", "promises nothing")),
     ("epsilon is 1e9", lambda: hush.calibrate(1e9, 1e-6), INVALID, ("epsilon", "at most 1e+06", "promises nothing")),
     ("a list of epsilons", lambda: hush.calibrate([1.0, 2.0], 1e-6), INVALID, ("one epsilon", "once for each pair")),
-    ("epsilon under another name", lambda: hush.calibrate(eps=1.0, delta=1e-6), INVALID, ("eps=", "write calibrate(epsilon=1.0")),
+    (
+        "epsilon under another name",
+        lambda: hush.calibrate(eps=1.0, delta=1e-6),
+        INVALID,
+        ("eps=", "write calibrate(epsilon=1.0"),
+    ),
     # noises and sensitivities
-    ("a misspelt family", lambda: hush.calibrate(1.0, 1e-6, family="gausian"), INVALID, ("'gausian'", "did you mean 'gaussian'")),
-    ("a family in capitals", lambda: hush.calibrate(1.0, 1e-6, family="Gaussian"), INVALID, ("did you mean 'gaussian'",)),
+    (
+        "a misspelt family",
+        lambda: hush.calibrate(1.0, 1e-6, family="gausian"),
+        INVALID,
+        ("'gausian'", "did you mean 'gaussian'"),
+    ),
+    (
+        "a family in capitals",
+        lambda: hush.calibrate(1.0, 1e-6, family="Gaussian"),
+        INVALID,
+        ("did you mean 'gaussian'",),
+    ),
     ("an unknown loss", lambda: hush.calibrate(1.0, 1e-6, loss="rmse"), INVALID, ("loss", "variance, mae, p95, p999")),
-    ("sensitivity 0", lambda: hush.calibrate(1.0, 1e-6, 0), INVALID, ("sensitivity", "greater than 0", "write sensitivity=1.0")),
+    (
+        "sensitivity 0",
+        lambda: hush.calibrate(1.0, 1e-6, 0),
+        INVALID,
+        ("sensitivity", "greater than 0", "write sensitivity=1.0"),
+    ),
     ("groups as a fraction", lambda: hush.Sensitivity(linf=1.0, l0=2.5), INVALID, ("l0", "2.5", "l0=3")),
     ("an empty sensitivity", lambda: hush.Sensitivity(), INVALID, ("linf",)),
     ("a scale of 0", lambda: hush.Gaussian(0), INVALID, ("sigma", "write Gaussian(1.0)")),
@@ -109,23 +164,73 @@ PYTHON: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]] = 
     ("epsilon of delta forgotten", lambda: hush.delta(hush.Laplace(1.0)), INVALID, ("missing epsilon", "write delta(")),
     ("a misspelt noise", lambda: hush.Gausian(1.0), AttributeError, ("'Gausian'", "did you mean 'Gaussian'")),
     ("a misspelt room", lambda: hush.tabels, AttributeError, ("'tabels'", "did you mean 'tables'")),
-    ("no theorem", lambda: hush.calibrate(1.0, 1e-6, hush.Sensitivity(l2=1.0), family="staircase"), UNSUPPORTED, ("staircase",)),
-    ("audit without a claim", lambda: hush.audit(lambda value, size: value), INVALID, ("epsilon", "hush.audit(target, epsilon=1.0")),
+    (
+        "no theorem",
+        lambda: hush.calibrate(1.0, 1e-6, hush.Sensitivity(l2=1.0), family="staircase"),
+        UNSUPPORTED,
+        ("staircase",),
+    ),
+    (
+        "audit without a claim",
+        lambda: hush.audit(lambda value, size: value),
+        INVALID,
+        ("epsilon", "hush.audit(target, epsilon=1.0"),
+    ),
     # release and ledger
-    ("texts to release", lambda: hush.release(["412", "87"], plan(), ledger=memory()), INVALID, ("numbers", "text", "[412, 87]")),
+    (
+        "texts to release",
+        lambda: hush.release(["412", "87"], plan(), ledger=memory()),
+        INVALID,
+        ("numbers", "text", "[412, 87]"),
+    ),
     ("nothing to release", lambda: hush.release([], plan(), ledger=memory()), INVALID, ("at least one number",)),
     ("None to release", lambda: hush.release(None, plan(), ledger=memory()), INVALID, ("numbers", "NoneType")),
     ("a gap in the values", lambda: hush.release([math.nan], plan(), ledger=memory()), INVALID, ("finite", "NaN")),
     ("a dictionary to release", lambda: hush.release({"a": 1}, plan(), ledger=memory()), INVALID, ("numbers", "dict")),
-    ("lists of different lengths", lambda: hush.release([[1], [2, 3]], plan(), ledger=memory()), INVALID, ("different lengths",)),
-    ("a noise for a plan", lambda: hush.release(3, hush.Laplace(1.0), ledger=memory()), INVALID, ("plan", "hush.calibrate(1.0, 1e-6)")),
-    ("the plan forgotten", lambda: hush.release([1, 2], ledger=memory()), INVALID, ("missing plan", "hush.calibrate(1.0, 1e-6)")),
+    (
+        "lists of different lengths",
+        lambda: hush.release([[1], [2, 3]], plan(), ledger=memory()),
+        INVALID,
+        ("different lengths",),
+    ),
+    (
+        "a noise for a plan",
+        lambda: hush.release(3, hush.Laplace(1.0), ledger=memory()),
+        INVALID,
+        ("plan", "hush.calibrate(1.0, 1e-6)"),
+    ),
+    (
+        "the plan forgotten",
+        lambda: hush.release([1, 2], ledger=memory()),
+        INVALID,
+        ("missing plan", "hush.calibrate(1.0, 1e-6)"),
+    ),
     ("the ledger forgotten", lambda: hush.release([1, 2], plan()), INVALID, ("missing ledger", "ledger=hush.Ledger(")),
-    ("a file name for a ledger", lambda: hush.release(3, plan(), ledger="budget.ledger"), INVALID, ("hush.Ledger('budget.ledger')",)),
+    (
+        "a file name for a ledger",
+        lambda: hush.release(3, plan(), ledger="budget.ledger"),
+        INVALID,
+        ("hush.Ledger('budget.ledger')",),
+    ),
     ("a seed", lambda: hush.release(3, plan(), ledger=memory(), seed=1), INVALID, ("seed=",)),
-    ("a number for entropy", lambda: hush.release(3, plan(), ledger=memory(), entropy=1), INVALID, ("entropy", "no seed")),
-    ("a number for draw's entropy", lambda: hush.draw(hush.Laplace(1.0), 3, entropy=1), INVALID, ("entropy", "no seed")),
-    ("a spent ledger", lambda: hush.release(3, plan(), ledger=hush.Ledger("spent.ledger")), BUDGET, ("left", "nothing was spent")),
+    (
+        "a number for entropy",
+        lambda: hush.release(3, plan(), ledger=memory(), entropy=1),
+        INVALID,
+        ("entropy", "no seed"),
+    ),
+    (
+        "a number for draw's entropy",
+        lambda: hush.draw(hush.Laplace(1.0), 3, entropy=1),
+        INVALID,
+        ("entropy", "no seed"),
+    ),
+    (
+        "a spent ledger",
+        lambda: hush.release(3, plan(), ledger=hush.Ledger("spent.ledger")),
+        BUDGET,
+        ("left", "nothing was spent"),
+    ),
     ("no such ledger", lambda: hush.Ledger("buget.ledger"), INVALID, ("no ledger at", "create one with Ledger(")),
     (
         "no such folder",
@@ -134,31 +239,121 @@ PYTHON: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]] = 
         ("its folder exists", "nothing was created"),
     ),
     ("a folder for a ledger", lambda: hush.Ledger("."), LEDGER, ("cannot be opened", "is a file")),
-    ("a file for a folder", lambda: hush.Ledger("a file/x", epsilon=1.0, delta=1e-6), LEDGER, ("cannot be opened", "nothing was created")),
+    (
+        "a file for a folder",
+        lambda: hush.Ledger("a file/x", epsilon=1.0, delta=1e-6),
+        LEDGER,
+        ("cannot be opened", "nothing was created"),
+    ),
     ("a table for a ledger", lambda: hush.Ledger("notes.csv"), LEDGER, ("not a ledger", "nothing was read")),
     ("half a cap", lambda: hush.Ledger("new.ledger", epsilon=1.0), INVALID, ("both epsilon and delta", "delta=1e-6")),
     ("the cap by position", lambda: hush.Ledger("new.ledger", 1.0, 1e-6), INVALID, ("epsilon=1.0, delta=1e-6",)),
-    ("another cap", lambda: hush.Ledger("budget.ledger", epsilon=9.0, delta=1e-5), INVALID, ("exists with", "open it with Ledger(")),
+    (
+        "another cap",
+        lambda: hush.Ledger("budget.ledger", epsilon=9.0, delta=1e-5),
+        INVALID,
+        ("exists with", "open it with Ledger("),
+    ),
     # tables
-    ("no such table", lambda: tables.table("visit.parquet", unit="patient_id"), INVALID, ("not exist", "did you mean 'visits.parquet'")),
-    ("no such folder of tables", lambda: tables.table("data/v.csv", unit="p"), INVALID, ("does not exist", "no folder 'data'")),
-    ("a spreadsheet", lambda: tables.table("visits.xlsx", unit="patient_id"), INVALID, ("no known kind", ".parquet", ".csv")),
-    ("an empty table", lambda: tables.table("empty.csv", unit="patient_id"), INVALID, ("is empty", "line of column names")),
-    ("a list for a table", lambda: tables.table([1, 2], unit="patient_id"), INVALID, ("got list", "write table('visits.parquet'")),
+    (
+        "no such table",
+        lambda: tables.table("visit.parquet", unit="patient_id"),
+        INVALID,
+        ("not exist", "did you mean 'visits.parquet'"),
+    ),
+    (
+        "no such folder of tables",
+        lambda: tables.table("data/v.csv", unit="p"),
+        INVALID,
+        ("does not exist", "no folder 'data'"),
+    ),
+    (
+        "a spreadsheet",
+        lambda: tables.table("visits.xlsx", unit="patient_id"),
+        INVALID,
+        ("no known kind", ".parquet", ".csv"),
+    ),
+    (
+        "an empty table",
+        lambda: tables.table("empty.csv", unit="patient_id"),
+        INVALID,
+        ("is empty", "line of column names"),
+    ),
+    (
+        "a list for a table",
+        lambda: tables.table([1, 2], unit="patient_id"),
+        INVALID,
+        ("got list", "write table('visits.parquet'"),
+    ),
     ("the unit forgotten", lambda: tables.table("visits.parquet"), INVALID, ("missing unit", "unit='patient_id'")),
-    ("the wrong unit", lambda: tables.table("visits.parquet", unit="patient"), INVALID, ("'patient'", "did you mean 'patient_id'")),
-    ("a unit of another table", lambda: tables.table("notes.csv", unit="patient_id"), INVALID, ("the columns are 'name', 'amount'",)),
-    ("the wrong group", lambda: visits().group_by("wards", keys="private", groups_per_unit=3), INVALID, ("did you mean 'ward'",)),
-    ("keys forgotten", lambda: visits().group_by("ward", groups_per_unit=3), INVALID, ("missing keys", "keys='private'")),
-    ("groups_per_unit forgotten", lambda: visits().group_by("ward", keys="private"), INVALID, ("missing groups_per_unit",)),
-    ("the wrong column", lambda: asked(m=tables.mean("stay_day", low=0, high=30)), INVALID, ("did you mean 'stay_days'",)),
+    (
+        "the wrong unit",
+        lambda: tables.table("visits.parquet", unit="patient"),
+        INVALID,
+        ("'patient'", "did you mean 'patient_id'"),
+    ),
+    (
+        "a unit of another table",
+        lambda: tables.table("notes.csv", unit="patient_id"),
+        INVALID,
+        ("the columns are 'name', 'amount'",),
+    ),
+    (
+        "the wrong group",
+        lambda: visits().group_by("wards", keys="private", groups_per_unit=3),
+        INVALID,
+        ("did you mean 'ward'",),
+    ),
+    (
+        "keys forgotten",
+        lambda: visits().group_by("ward", groups_per_unit=3),
+        INVALID,
+        ("missing keys", "keys='private'"),
+    ),
+    (
+        "groups_per_unit forgotten",
+        lambda: visits().group_by("ward", keys="private"),
+        INVALID,
+        ("missing groups_per_unit",),
+    ),
+    (
+        "the wrong column",
+        lambda: asked(m=tables.mean("stay_day", low=0, high=30)),
+        INVALID,
+        ("did you mean 'stay_days'",),
+    ),
     ("bounds forgotten", lambda: tables.mean("stay_days"), INVALID, ("missing low", "low=0, high=30")),
-    ("bounds exchanged", lambda: asked(m=tables.mean("stay_days", low=30, high=0)), INVALID, ("must be below high", "exchange them")),
-    ("the mean of a text", lambda: asked(m=tables.mean("ward", low=0, high=30)), INVALID, ("numbers or dates", "string", "histogram")),
-    ("an aggregate by name", lambda: asked(m="mean"), INVALID, ("must be one of hush.tables' aggregates", "write m=count()")),
+    (
+        "bounds exchanged",
+        lambda: asked(m=tables.mean("stay_days", low=30, high=0)),
+        INVALID,
+        ("must be below high", "exchange them"),
+    ),
+    (
+        "the mean of a text",
+        lambda: asked(m=tables.mean("ward", low=0, high=30)),
+        INVALID,
+        ("numbers or dates", "string", "histogram"),
+    ),
+    (
+        "an aggregate by name",
+        lambda: asked(m="mean"),
+        INVALID,
+        ("must be one of hush.tables' aggregates", "write m=count()"),
+    ),
     ("nothing asked", lambda: asked(), INVALID, ("at least one aggregate", "write aggregate(n=count())")),
-    ("delta of a plan forgotten", lambda: asked(n=tables.count()).plan(epsilon=1.0), INVALID, ("missing delta", "delta=1e-6")),
-    ("private keys with delta 0", lambda: asked(n=tables.count()).plan(1.0, 0.0), INVALID, ("delta greater than 0", "list the keys")),
+    (
+        "delta of a plan forgotten",
+        lambda: asked(n=tables.count()).plan(epsilon=1.0),
+        INVALID,
+        ("missing delta", "delta=1e-6"),
+    ),
+    (
+        "private keys with delta 0",
+        lambda: asked(n=tables.count()).plan(1.0, 0.0),
+        INVALID,
+        ("delta greater than 0", "list the keys"),
+    ),
     (
         "a file name for the table's ledger",
         lambda: answered("budget.ledger"),
@@ -186,7 +381,11 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
     ("a misspelt command", f"calibrat {BUDGETED}", ("'calibrat'", "did you mean 'calibrate'")),
     ("another program's command", "run", ("'run'", "write one of calibrate, curve")),
     ("a misspelt option", "calibrate --epsilom 1 --delta 1e-6", ("--epsilon", "did you mean '--epsilon'")),
-    ("another misspelt option", f"calibrate {BUDGETED} --fammily laplace", ("no option --fammily", "did you mean '--family'")),
+    (
+        "another misspelt option",
+        f"calibrate {BUDGETED} --fammily laplace",
+        ("no option --fammily", "did you mean '--family'"),
+    ),
     ("a word too many", f"calibrate {BUDGETED} laplace", ("no place for 'laplace'", "hush calibrate --help")),
     ("numbers without options", "calibrate 1 1e-6", ("--epsilon",)),
     ("epsilon as a word", "calibrate --epsilon one --delta 1e-6", ("--epsilon", "'one' is not a number")),
@@ -203,12 +402,20 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
     ("a family for a command", f"laplace {BUDGETED}", ("'laplace'", "write one of")),
     ("a misspelt noise", "curve --noise gausian --sigma 1", ("did you mean 'gaussian'",)),
     ("a noise without its parameter", "curve --noise gaussian", ("gaussian noise also needs --sigma",)),
-    ("a parameter of another noise", "curve --noise gaussian --sigma 1 --scale 2", ("no parameter --scale", "it takes sigma")),
+    (
+        "a parameter of another noise",
+        "curve --noise gaussian --sigma 1 --scale 2",
+        ("no parameter --scale", "it takes sigma"),
+    ),
     ("a misspelt method", "gaussian --epsilon 1 --delta 1e-5 --method optimum", ("did you mean 'optimal'",)),
     ("a misspelt family to cite", "cite gausian", ("did you mean 'gaussian'",)),
     ("a misspelt shell", "completion bsh", ("did you mean 'bash'",)),
     ("no table", f"answer --unit patient_id --count {BUDGETED}", ("source",)),
-    ("no such table", f"answer visit.parquet --unit patient_id --count {BUDGETED}", ("not exist", "did you mean 'visits.parquet'")),
+    (
+        "no such table",
+        f"answer visit.parquet --unit patient_id --count {BUDGETED}",
+        ("not exist", "did you mean 'visits.parquet'"),
+    ),
     ("the unit forgotten", f"answer visits.parquet --count {BUDGETED}", ("required: --unit",)),
     ("the wrong unit", f"answer visits.parquet --unit patient --count {BUDGETED}", ("did you mean 'patient_id'",)),
     ("nothing asked", f"answer {TABLE} {BUDGETED}", ("nothing is asked for", "--count", "--mean")),
@@ -217,16 +424,44 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
     ("bounds exchanged", f"answer {TABLE} --mean stay_days:30:0 {BUDGETED}", ("must be below high", "exchange them")),
     ("the wrong column", f"answer {TABLE} --mean stay_day:0:30 {BUDGETED}", ("did you mean 'stay_days'",)),
     ("a bound in words", f"answer {TABLE} --mean stay_days:zero:30 {BUDGETED}", ("'zero' is not a number",)),
-    ("keys forgotten", f"answer {TABLE} --by ward --groups-per-unit 3 --count {BUDGETED}", ("--by needs --keys", "private")),
-    ("groups forgotten", f"answer {TABLE} --by ward --keys private --count {BUDGETED}", ("--by needs --groups-per-unit",)),
+    (
+        "keys forgotten",
+        f"answer {TABLE} --by ward --groups-per-unit 3 --count {BUDGETED}",
+        ("--by needs --keys", "private"),
+    ),
+    (
+        "groups forgotten",
+        f"answer {TABLE} --by ward --keys private --count {BUDGETED}",
+        ("--by needs --groups-per-unit",),
+    ),
     ("a condition in words", f"answer {TABLE} --count --where age-is-18 {BUDGETED}", ("a comparison such as age>=18",)),
     ("a condition on no column", f"answer {TABLE} --count --where agee>=18 {BUDGETED}", ("did you mean 'age'",)),
-    ("an unknown engine", f"answer {TABLE} --count {BUDGETED} --engine postgres", ("engine must be 'duckdb', 'spark'", "'postgres'")),
-    ("no such ledger", f"answer {TABLE} --count {BUDGETED} --ledger buget.ledger", ("no ledger buget.ledger", "hush ledger new")),
+    (
+        "an unknown engine",
+        f"answer {TABLE} --count {BUDGETED} --engine postgres",
+        ("engine must be 'duckdb', 'spark'", "'postgres'"),
+    ),
+    (
+        "no such ledger",
+        f"answer {TABLE} --count {BUDGETED} --ledger buget.ledger",
+        ("no ledger buget.ledger", "hush ledger new"),
+    ),
     ("a table for a ledger", f"answer {TABLE} --count {BUDGETED} --ledger notes.csv", ("not a ledger",)),
-    ("a spent ledger", f"answer {TABLE} --count {BUDGETED} --family laplace --ledger spent.ledger", ("left", "nothing was spent")),
-    ("a spreadsheet to write", f"answer {TABLE} --count {BUDGETED} --ledger budget.ledger --out a.xlsx", (".parquet or .csv",)),
-    ("no folder to write to", f"answer {TABLE} --count {BUDGETED} --ledger budget.ledger --out no/a.csv", ("--out", "nothing was spent")),
+    (
+        "a spent ledger",
+        f"answer {TABLE} --count {BUDGETED} --family laplace --ledger spent.ledger",
+        ("left", "nothing was spent"),
+    ),
+    (
+        "a spreadsheet to write",
+        f"answer {TABLE} --count {BUDGETED} --ledger budget.ledger --out a.xlsx",
+        (".parquet or .csv",),
+    ),
+    (
+        "no folder to write to",
+        f"answer {TABLE} --count {BUDGETED} --ledger budget.ledger --out no/a.csv",
+        ("--out", "nothing was spent"),
+    ),
     (
         "a folder to write over",
         f"answer {TABLE} --count {BUDGETED} --ledger budget.ledger --out folder.csv",
@@ -237,16 +472,31 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
     ("a misspelt ledger command", "ledger shwo budget.ledger", ("'shwo'", "did you mean 'show'")),
     ("a new ledger without delta", "ledger new new.ledger --epsilon 1", ("--delta",)),
     ("a new ledger nowhere", f"ledger new no/new.ledger {BUDGETED}", ("its folder exists", "nothing was created")),
-    ("a new ledger under a file", f"ledger new notes.csv/new.ledger {BUDGETED}", ("cannot be opened", "nothing was created")),
-    ("a ledger that is there", f"ledger new budget.ledger {BUDGETED}", ("exists already", "hush ledger show budget.ledger")),
+    (
+        "a new ledger under a file",
+        f"ledger new notes.csv/new.ledger {BUDGETED}",
+        ("cannot be opened", "nothing was created"),
+    ),
+    (
+        "a ledger that is there",
+        f"ledger new budget.ledger {BUDGETED}",
+        ("exists already", "hush ledger show budget.ledger"),
+    ),
     ("no ledger to show", "ledger show buget.ledger", ("no ledger", "hush ledger new buget.ledger")),
     ("a folder to show", "ledger show .", ("cannot be opened",)),
     ("a misspelt sample", "sample visit", ("did you mean 'visits'",)),
     ("a sample nowhere", "sample visits --rows 10 --out no/new.csv", ("no/new.csv", "No such file")),
-    ("a misspelt model", f"learn notes.csv --model ridg --target amount:0:5 --feature name:0:1 {BUDGETED}", ("did you mean 'ridge'",)),
-    ("a target without range", f"learn notes.csv --model ridge --target amount --feature name:0:1 {BUDGETED}", ("column:low:high",)),
+    (
+        "a misspelt model",
+        f"learn notes.csv --model ridg --target amount:0:5 --feature name:0:1 {BUDGETED}",
+        ("did you mean 'ridge'",),
+    ),
+    (
+        "a target without range",
+        f"learn notes.csv --model ridge --target amount --feature name:0:1 {BUDGETED}",
+        ("column:low:high",),
+    ),
     ("an audit without delta", "audit --epsilon 1", ("--delta is needed", "--pure")),
-    ("a misspelt paper", "papers zaho --out new", ("zhao",)),
 ]
 
 
@@ -270,7 +520,9 @@ def test_in_python(call: Callable[[], Any], kind: type[Exception], words: tuple[
 
 
 @pytest.mark.parametrize(("line", "words"), [row[1:] for row in SHELL], ids=[row[0] for row in SHELL])
-def test_on_the_command_line(line: str, words: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_the_command_line(
+    line: str, words: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "folder.csv").mkdir(exist_ok=True)
     try:
         code = main(line.split())
@@ -293,7 +545,9 @@ def test_a_real_process_shows_no_traceback(folder: Path) -> None:
     """As typed at a prompt: `python -m hush`, its exit code and its two streams."""
     environment = os.environ | {"PYTHONPATH": str(SOURCE)}
     line = "answer visit.parquet --unit patient_id --count --epsilon 1 --delta 1e-6"
-    done = subprocess.run([sys.executable, "-m", "hush", *line.split()], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "hush", *line.split()], cwd=folder, env=environment, capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (2, "")
     one_sentence(done.stderr.rstrip("\n"))
 
@@ -331,15 +585,8 @@ def to_pandas() -> None:
     answered(memory()).to_pandas()
 
 
-def pictures() -> None:
-    from hush.papers.draw import picture
-    from hush.papers.item import Figure
-
-    picture(Figure("key", "title", "x", "y", (), "what it shows"), Path())
-
-
 def chart_file() -> None:
-    from hush.show.file import ready
+    from hush.report.chart_file import ready
 
     ready("new.png")
 
@@ -365,12 +612,11 @@ EXTRAS: list[tuple[str, Callable[[], Any], str]] = [
     ("sklearn", fresh("hush.learn"), "pip install 'hush[learn]'"),
     ("sklearn", lambda: hush.learn.Ridge, "pip install 'hush[learn]'"),
     ("flwr", fresh("hush.federated.flower"), "pip install 'hush[federated]'"),
-    ("flwr", fresh("hush.federated.rehearsal"), "pip install 'hush[federated]'"),
+    ("flwr", fresh("hush.federated.simulate"), "pip install 'hush[federated]'"),
     ("pyspark", lambda: tables.table("visits.parquet", unit="patient_id", engine="spark"), "pip install 'hush[spark]'"),
-    ("matplotlib", pictures, "pip install 'hush[papers]'"),
     ("dp_accounting", to_accounting, "pip install 'hush[accounting]'"),
-    ("altair", lambda: hush.show.curve(hush.Laplace(1.0)), "pip install 'hush[show]'"),
-    ("vl_convert", chart_file, "pip install 'hush[show]'"),
+    ("altair", lambda: hush.report.curve_chart(hush.Laplace(1.0)), "pip install 'hush[charts]'"),
+    ("vl_convert", chart_file, "pip install 'hush[charts]'"),
     ("polars", to_polars, "pip install polars"),
     ("pandas", to_pandas, "pip install pandas"),
 ]
@@ -378,7 +624,9 @@ EXTRAS: list[tuple[str, Callable[[], Any], str]] = [
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Hide a library: nothing of it is loaded, and importing it fails as if it were not installed. All is put back afterwards."""
+    """Hide a library: nothing of it is loaded, and importing it fails as if it were not installed. All is put back
+    afterwards.
+    """
     kept = dict(sys.modules)
     attributes = {name: value for name, value in vars(hush).items() if name in ("learn", "federated")}
     true = builtins.__import__
@@ -393,16 +641,22 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
                 raise ModuleNotFoundError(f"No module named {library!r}", name=library)
             return true(name, *rest, **options)
 
-        for name in [name for name in sys.modules if hidden(name) or (library == "sklearn" and name.startswith("hush.learn"))]:
+        for name in [
+            name for name in sys.modules if hidden(name) or (library == "sklearn" and name.startswith("hush.learn"))
+        ]:
             del sys.modules[name]
         vars(hush).pop("learn", None)
         monkeypatch.setitem(sys.modules, library, None)  # the machinery's own way to say: not there
         monkeypatch.setattr(builtins, "__import__", refuse)
-        monkeypatch.setattr(importlib, "import_module", lambda name, package=None: refuse(name) if hidden(name) else find(name, package))
+        monkeypatch.setattr(
+            importlib, "import_module", lambda name, package=None: refuse(name) if hidden(name) else find(name, package)
+        )
 
     yield hide
     monkeypatch.undo()
-    for name in [name for name in sys.modules if name not in kept and name.startswith(("hush.learn", "hush.federated"))]:
+    for name in [
+        name for name in sys.modules if name not in kept and name.startswith(("hush.learn", "hush.federated"))
+    ]:
         del sys.modules[name]
     sys.modules.update(kept)  # what was loaded besides stays: a compiled library can be loaded only once
     for name in ("learn", "federated"):
@@ -421,7 +675,9 @@ def test_a_missing_extra_says_its_install_command(
     assert str(caught.value).endswith(f"; write: {command}.") and isinstance(caught.value, ImportError)
 
 
-def test_a_missing_extra_on_the_command_line(without: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_extra_on_the_command_line(
+    without: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     without("sklearn")
     assert main(f"learn notes.csv --model ridge --target amount:0:5 --feature amount2:0:1 {BUDGETED}".split()) == 2
     capsys.readouterr()
@@ -450,6 +706,10 @@ def test_no_optional_library_is_imported_elsewhere() -> None:
             found = re.match(rf"(\s*)(?:import|from) {optional}\b", line)
             if not found or "TYPE_CHECKING" in lines[number - 1]:
                 continue
-            above = [text for text in lines[max(0, number - 12) : number] if len(text) - len(text.lstrip()) < len(found[1])]
+            above = [
+                text for text in lines[max(0, number - 12) : number] if len(text) - len(text.lstrip()) < len(found[1])
+            ]
             guarded = any("with needs(" in text for text in above)
-            assert guarded or found[2] in later.get(path.name, set()), f"{path.name}:{number + 1} imports {found[2]} without `needs`"
+            assert guarded or found[2] in later.get(path.name, set()), (
+                f"{path.name}:{number + 1} imports {found[2]} without `needs`"
+            )

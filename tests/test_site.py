@@ -51,7 +51,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for needed in ("mkdocs", "material", "mkdocstrings_handlers.python"):
         pytest.importorskip(needed)
     out = tmp_path_factory.mktemp("site")
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(CONFIG), "--site-dir", str(out)]
+    words = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--config-file",
+        str(CONFIG),
+        "--site-dir",
+        str(out),
+    ]
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}  # an advertisement for a successor, not a warning about this site
     built = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT, env=quiet)
     assert built.returncode == 0 and not built.stdout + built.stderr, built.stdout + built.stderr
@@ -118,7 +129,9 @@ def test_the_reference_has_every_public_name(pages: dict[Path, _Page]) -> None:
     from hush.privacy import conversion, gaussian
 
     reference = {path: page for path, page in pages.items() if path.parent.name == "api"}
-    modules = [path.stem for path in reference for _ in re.findall("doc-object doc-module", path.read_text(encoding="utf-8"))]
+    modules = [
+        path.stem for path in reference for _ in re.findall("doc-object doc-module", path.read_text(encoding="utf-8"))
+    ]
     assert modules == ["errors"], "a name stands for a module where a function of that name is meant"
     anchors = {anchor for page in reference.values() for anchor in page.anchors}
     for module in (hush, errors, federated, learn, show, tables, gaussian, conversion):
@@ -143,9 +156,13 @@ def _served(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.parametrize(("page", "width", "dark"), [("choose_noise.html", 1280, False), ("api/privacy.html", 390, True)])
+@pytest.mark.parametrize(
+    ("page", "width", "dark"), [("choose_noise.html", 1280, False), ("api/privacy.html", 390, True)]
+)
 def test_a_browser_is_content(site: Path, page: str, width: int, dark: bool) -> None:
-    """No message in the console, no request elsewhere, no sideways scrolling; colours follow the system; search works."""
+    """No message in the console, no request elsewhere, no sideways scrolling; colours follow the system; search
+    works.
+    """
     with _served(site) as address, visit(f"{address}/{page}", width=width, dark=dark) as seen:
         assert seen.messages == []
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= width

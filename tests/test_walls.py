@@ -64,7 +64,11 @@ def defined_in_room(room: str) -> set[str]:
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                     names.add(node.name)
-                elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+                elif (
+                    isinstance(node, ast.Attribute)
+                    and isinstance(node.value, ast.Name)
+                    and node.value.id in ("self", "cls")
+                ):
                     names.add(node.attr)
                 elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     names.add(node.id)
@@ -76,7 +80,11 @@ DEFINED = {room: defined_in_room(room) for room in {room_of(path) for path in MO
 
 def leaks(path: Path, text: str | None = None) -> list[tuple[int, str]]:
     tree = ast.parse(path.read_text() if text is None else text)
-    return [(line, name) for line, name in private_attributes(tree) if name not in DEFINED[room_of(path)] and name not in FOREIGN]
+    return [
+        (line, name)
+        for line, name in private_attributes(tree)
+        if name not in DEFINED[room_of(path)] and name not in FOREIGN
+    ]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -89,12 +97,22 @@ def family_tests(tree: ast.AST) -> list[tuple[int, str]]:
     found = []
     for node in ast.walk(tree):
         named: list[ast.AST] = []
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("isinstance", "issubclass")
+        ):
             named = [node.args[1]]
         elif isinstance(node, ast.MatchClass):
             named = [node.cls]
-        elif isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq | ast.In) for op in node.ops):
-            named = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Name | ast.Attribute | ast.Tuple)]
+        elif isinstance(node, ast.Compare) and any(
+            isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq | ast.In) for op in node.ops
+        ):
+            named = [
+                side
+                for side in (node.left, *node.comparators)
+                if isinstance(side, ast.Name | ast.Attribute | ast.Tuple)
+            ]
         for inner in (one for part in named for one in ast.walk(part)):
             name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
             if name in FAMILY_CLASSES:
@@ -104,7 +122,11 @@ def family_tests(tree: ast.AST) -> list[tuple[int, str]]:
 
 def foreign_tests(path: Path, text: str | None = None) -> list[tuple[int, str]]:
     tree = ast.parse(path.read_text() if text is None else text)
-    return [(line, name) for line, name in family_tests(tree) if FAMILY_CLASSES[name] != home(path) and home(path) not in THEOREMS]
+    return [
+        (line, name)
+        for line, name in family_tests(tree)
+        if FAMILY_CLASSES[name] != home(path) and home(path) not in THEOREMS
+    ]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -140,7 +162,8 @@ def test_imports_point_downwards_within_a_floor(path: Path) -> None:
             assert ORDER[other] < ORDER[room], f"{room} stands before {other} on its floor and must not import from it"
 
 
-# -- the checks themselves notice -------------------------------------------------------------------------------------------------------
+# -- the checks themselves notice
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_the_walls_notice_what_they_are_for() -> None:

@@ -1,4 +1,6 @@
-"""The wheel: everything that belongs inside is, nothing else, and it works in a clean environment away from the source tree."""
+"""The wheel: everything that belongs inside is, nothing else, and it works in a clean environment away from the
+source tree.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,11 @@ def tracked() -> set[str] | None:
 
 def test_every_module_and_every_file_beside_them_is_inside(wheel: Path) -> None:
     inside = names(wheel)
-    files = {path.relative_to(SOURCE.parent).as_posix() for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    files = {
+        path.relative_to(SOURCE.parent).as_posix()
+        for path in SOURCE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
     assert files <= inside
     assert "hush/py.typed" in inside  # type information ships
     known = tracked()
@@ -85,9 +91,13 @@ def test_the_metadata(wheel: Path) -> None:
 
 
 def test_it_runs_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
-    """Python reads a wheel as it reads a folder: hush comes from it, in a folder that knows nothing of the source tree."""
+    """Python reads a wheel as it reads a folder: hush comes from it, in a folder that knows nothing of the source
+    tree.
+    """
     code = "import hush, json; print(json.dumps([hush.__file__, hush.__version__, hush.calibrate(1.0, 1e-6, family='laplace').variance]))"
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PYTHONPATH": str(wheel)}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
+        "PYTHONPATH": str(wheel)
+    }
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     place, version, variance = json.loads(done.stdout)
@@ -97,7 +107,11 @@ def test_it_runs_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
 def blocks() -> list[str]:
     """The README's Python that needs no extra."""
     found = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    return [block for block in found if not re.search(r"hush\.(learn|show)|from hush import (learn|show)|\.plot\(|flower", block)]
+    return [
+        block
+        for block in found
+        if not re.search(r"hush\.(learn|show)|from hush import (learn|show)|\.plot\(|flower", block)
+    ]
 
 
 @pytest.mark.exhaustive
@@ -106,7 +120,9 @@ def test_installed_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
     place = tmp_path / "environment"
     venv.create(place, with_pip=True)
     python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HUSH_DATA", "VIRTUAL_ENV")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HUSH_DATA", "VIRTUAL_ENV")
+    }
 
     def run(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([str(python), *command], cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -118,10 +134,16 @@ def test_installed_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
 
     shown = run("-c", "import hush; print(hush.__file__)")
     assert shown.stdout.startswith(str(place)), shown.stdout + shown.stderr
-    done = subprocess.run([str(python.parent / "hush"), "doctor", "--json"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [str(python.parent / "hush"), "doctor", "--json"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["healthy"] is True
-    assert {c["name"] for c in json.loads(done.stdout)["checks"] if c["state"] == "absent"} >= {"scikit-learn", "flwr", "altair"}
+    assert {c["name"] for c in json.loads(done.stdout)["checks"] if c["state"] == "absent"} >= {
+        "scikit-learn",
+        "flwr",
+        "altair",
+    }
 
     assert len(blocks()) >= 4
     (tmp_path / "readme.py").write_text("\n".join(blocks()))

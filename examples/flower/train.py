@@ -1,8 +1,10 @@
-"""Logistic regression over ten clients with Flower, each adding its share of the noise: stable shares, then Gaussian ones.
+"""Logistic regression over ten clients with Flower, each adding its share of the noise: stable shares, then Gaussian
+ones.
 
     python train.py --data FOLDER [--table adult|heart] [--epsilon 8] [--rounds 5]
 
-The unit of privacy is a client with all its rows. Nothing about the data is used to prepare it: features are scaled by public constants.
+The unit of privacy is a client with all its rows. Nothing about the data is used to prepare it: features are scaled
+by public constants.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ import numpy as np
 
 os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
 
-CLIENTS, HONEST, COLLUDING = 10, 8, 1  # the plan counts on eight of ten: one may vanish in any round and one collude with the server
+CLIENTS, HONEST, COLLUDING = (
+    10,
+    8,
+    1,
+)  # the plan counts on eight of ten: one may vanish in any round and one collude with the server
 CLIP = {"stable": 2.0, "gaussian": 1.0}  # l1 and l2 bounds of one client's update
 
 
@@ -29,7 +35,10 @@ def adult(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     def read(name: str) -> tuple[np.ndarray, np.ndarray]:
         with gzip.open(folder / name, "rt") as file:
             rows = [[cell.strip() for cell in line.split(",")] for line in file if line.count(",") == 14]
-        number = {column: np.array([float(row[place]) for row in rows]) for place, column in ((0, "age"), (4, "school"), (12, "hours"))}
+        number = {
+            column: np.array([float(row[place]) for row in rows])
+            for place, column in ((0, "age"), (4, "school"), (12, "hours"))
+        }
         gain, loss = (np.array([float(row[place]) > 0 for row in rows]) for place in (10, 11))
         features = [
             np.ones(len(rows)),
@@ -90,15 +99,20 @@ def federation(parts: list, test: tuple, noise: str, options: argparse.Namespace
 
     from hush.federated import Budgets, agree
     from hush.federated.flower import ShareMod, ShareStrategy
-    from hush.federated.rehearsal import rehearse
+    from hush.federated.simulate import rehearse
 
     logging.getLogger("flwr").setLevel(logging.ERROR)
     delta = options.delta if noise == "gaussian" else 0.0
     width = parts[0][0].shape[1]
-    terms = agree(options.epsilon, CLIP[noise], width, CLIENTS, rounds=options.rounds, delta=delta, honest=HONEST, noise=noise)
+    terms = agree(
+        options.epsilon, CLIP[noise], width, CLIENTS, rounds=options.rounds, delta=delta, honest=HONEST, noise=noise
+    )
     budgets = Budgets(folder / noise, epsilon=options.epsilon, delta=options.delta)
-    names = {place + 1: f"client-{place + 1}" for place in range(CLIENTS)}  # a rehearsal's nodes; elsewhere names that outlast a restart
-    # "central": as if secure aggregation carried the messages; where the server sees each of them, say "local" and budget for it
+    names = {
+        place + 1: f"client-{place + 1}" for place in range(CLIENTS)
+    }  # a rehearsal's nodes; elsewhere names that outlast a restart
+    # "central": as if secure aggregation carried the messages; where the server sees each of them, say "local" and
+    # budget for it
     strategy = ShareStrategy(terms, budgets, view="central", colluding=COLLUDING, client=lambda node: names[node])
     client, server = ClientApp(mods=[ShareMod(terms)]), ServerApp()
 
@@ -131,16 +145,25 @@ def federation(parts: list, test: tuple, noise: str, options: argparse.Namespace
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", default=os.environ.get("HUSH_DATA", ""), help="the folder with adult.data.gz or heart.dat (or HUSH_DATA)")
+    parser.add_argument(
+        "--data",
+        default=os.environ.get("HUSH_DATA", ""),
+        help="the folder with adult.data.gz or heart.dat (or HUSH_DATA)",
+    )
     parser.add_argument("--table", choices=TABLES, default="adult")
     parser.add_argument("--epsilon", type=float, default=8.0, help="central, over all rounds")
     parser.add_argument("--delta", type=float, default=1e-5)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--ledgers", default="", help="a folder for the clients' ledgers; a new temporary one unless given")
+    parser.add_argument(
+        "--ledgers", default="", help="a folder for the clients' ledgers; a new temporary one unless given"
+    )
     options = parser.parse_args()
     read, name = TABLES[options.table]
     if not (Path(options.data) / name).is_file() or not options.data:
-        print(f"no {name} in {options.data or 'no folder'!r}: give the folder with --data, or set HUSH_DATA.", file=sys.stderr)
+        print(
+            f"no {name} in {options.data or 'no folder'!r}: give the folder with --data, or set HUSH_DATA.",
+            file=sys.stderr,
+        )
         return 2
     x, y, *test = read(Path(options.data))
     places = np.array_split(np.random.default_rng(7).permutation(len(y)), CLIENTS)

@@ -1,16 +1,16 @@
 """hush: differentially private answers with the least noise that provable privacy allows.
 
-A noise is a shape and a scale; a sensitivity is how far an answer can move; together they make a privacy curve; a calibrated curve is
-the least noise for a budget.
+A noise is a shape and a scale; a sensitivity is how far an answer can move; together they make a privacy curve; a
+calibrated curve is the least noise for a budget.
 
 >>> import hush
 >>> round(hush.epsilon(hush.Gaussian(4.0), 1e-6), 6)
 1.060702
 """
 
-from hush.audit import Finding, NoiseCheck, audit, check  # hush.audit is the function; `from hush.audit import ...` still finds the package
-from hush.calibrate import Choice, Plan, calibrate
-from hush.cite import cite
+from hush.auditing import AuditResult, NoiseCheck, audit, check
+from hush.calibration.limit import limit, optimal
+from hush.calibration.ranking import Plan, RankedNoise, calibrate
 from hush.errors import (
     BudgetExceeded,
     HushError,
@@ -24,8 +24,6 @@ from hush.errors import (
     Unsupported,
 )
 from hush.ledger import Ledger, LedgerView, Payment, unaccounted
-from hush.limit import limit, optimal
-from hush.mechanism import Mechanism
 from hush.noise.asinh import Asinh
 from hush.noise.catalogue import register
 from hush.noise.contract import Law, Noise
@@ -46,26 +44,26 @@ from hush.privacy import gaussian
 from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.privacy.compose import compose, curve, delta, epsilon, renyi
 from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
+from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.subsampling import Subsampled
-from hush.receipt import Receipt
-from hush.release import Release, release
+from hush.releasing.receipt import Receipt
+from hush.releasing.release import Release, release
+from hush.report.citation import cite
 from hush.sampling.exact import draw
-from hush.sensitivity import Sensitivity
-from hush.version import __version__
+from hush.sampling.mechanism import Mechanism
 
 __all__ = [
     "OSGT",
     "Asinh",
+    "AuditResult",
     "Bracket",
     "Budget",
     "BudgetExceeded",
     "Charge",
-    "Choice",
     "Curve",
     "Discrete",
     "ExponentialPower",
     "Family",
-    "Finding",
     "FlippedHuber",
     "Gaussian",
     "Guarantee",
@@ -85,6 +83,7 @@ __all__ = [
     "NotPaid",
     "Payment",
     "Plan",
+    "RankedNoise",
     "Receipt",
     "Release",
     "Sensitivity",
@@ -120,12 +119,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Rooms that import large libraries are loaded on first use."""
-    if name in ("tables", "learn", "federated", "show"):
+    """Packages that import large libraries are loaded on first use, and so is the version."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("hush")
+    if name in ("explorer", "federated", "learn", "report", "tables"):
         import importlib
 
         return importlib.import_module(f"hush.{name}")
     from hush.errors import nearest
 
-    near = "" if name.startswith("_") else nearest(name, [*__all__, "tables", "learn", "federated", "show"])
+    near = (
+        "" if name.startswith("_") else nearest(name, [*__all__, "explorer", "federated", "learn", "report", "tables"])
+    )
     raise AttributeError(f"module 'hush' has no attribute {name!r}" + (f"; {near}" if near else ""), name=name)

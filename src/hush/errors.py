@@ -91,7 +91,8 @@ class MissingExtra(HushError, ImportError):
 
 @contextlib.contextmanager
 def needs(library: str, what: str, *, extra: str = "") -> Iterator[None]:
-    """Import optional libraries inside this block: one that is missing becomes the sentence that says how to install it.
+    """Import optional libraries inside this block: one that is missing becomes the sentence that says how to install
+    it.
 
     >>> with needs("polars", "to_polars()"):
     ...     import a_library_that_nobody_has
@@ -100,13 +101,16 @@ def needs(library: str, what: str, *, extra: str = "") -> Iterator[None]:
     >>> with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     ...     import a_library_that_nobody_has
     Traceback (most recent call last):
-    hush.errors.MissingExtra: hush.learn needs scikit-learn 1.6 or newer, which is not installed; write: pip install 'hush[learn]'.
+    hush.errors.MissingExtra: hush.learn needs scikit-learn 1.6 or newer, which is not installed; write: pip install
+    'hush[learn]'.
     """
     try:
         yield
     except ImportError as failure:
         package = f"'hush[{extra}]'" if extra else library
-        raise MissingExtra(f"{what} needs {library}, which is not installed; write: pip install {package}.") from failure
+        raise MissingExtra(
+            f"{what} needs {library}, which is not installed; write: pip install {package}."
+        ) from failure
 
 
 def reject(name: str, value: object, allowed: str, instead: str = "") -> InvalidParameter:
@@ -115,11 +119,15 @@ def reject(name: str, value: object, allowed: str, instead: str = "") -> Invalid
     if len(shown) > 60:
         shown = shown[:57] + "..."
     ending = f"; {instead}" if instead else ""
-    return InvalidParameter(f"{name} must be {allowed}, got {shown}{ending}{'?' if instead.startswith('did you mean') else '.'}")
+    return InvalidParameter(
+        f"{name} must be {allowed}, got {shown}{ending}{'?' if instead.startswith('did you mean') else '.'}"
+    )
 
 
 def called_like(example: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """A function whose forgotten or unknown arguments are told in one sentence, with a call that works. Costs nothing where all is well."""
+    """A function whose forgotten or unknown arguments are told in one sentence, with a call that works. Costs nothing
+    where all is well.
+    """
 
     def wrap(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @functools.wraps(function)
@@ -226,7 +234,9 @@ def whole(name: str, value: Any, least: int = 1, instead: str = "") -> int:
     allowed = f"a whole number, {least} or greater"
     number: float
     try:
-        number = as_float(name, value, allowed, instead) if isinstance(value, bool | np.bool_) else operator.index(value)
+        number = (
+            as_float(name, value, allowed, instead) if isinstance(value, bool | np.bool_) else operator.index(value)
+        )
     except TypeError:  # 3.0 is welcome; integers must not come this way, because beyond 2^53 a float would change them
         number = as_float(name, value, allowed, instead)
     if not (least <= number < 2**63 and number == int(number)):
@@ -292,7 +302,9 @@ def budgets(name: str, value: Any, *, zero: bool = False) -> Array:
     array = reals(name, value, allowed, f"write for example {name}=1.0")
     low = array >= 0.0 if zero else array > 0.0
     if not (low & (array <= LARGEST_BUDGET)).all():
-        raise reject(name, value, allowed, "a larger epsilon promises nothing" if low.all() else f"write for example {name}=1.0")
+        raise reject(
+            name, value, allowed, "a larger epsilon promises nothing" if low.all() else f"write for example {name}=1.0"
+        )
     return array
 
 

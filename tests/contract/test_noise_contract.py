@@ -1,6 +1,7 @@
 """What every noise family promises, checked on every family that hush exports.
 
-A family is found by itself: any public subclass of Law. It has to bring at least one example below, or the first test fails.
+A family is found by itself: any public subclass of Law. It has to bring at least one example below, or the first test
+fails.
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ EXAMPLES: dict[str, list[tuple[Law, float]]] = {
         (hush.Stable(1.9, 0.5), 1.0),
         (hush.Stable(2.0, 1.0), 1.0),
     ],
-    "Staircase": [(hush.Staircase(1.0), 1.0), (hush.Staircase(0.3, 2.0, 0.2), 1.3), (hush.Staircase(3.0, 1.0, 0.5), 2.5)],
+    "Staircase": [
+        (hush.Staircase(1.0), 1.0),
+        (hush.Staircase(0.3, 2.0, 0.2), 1.3),
+        (hush.Staircase(3.0, 1.0, 0.5), 2.5),
+    ],
     "TruncatedLaplace": [
         (hush.TruncatedLaplace(1.0, 5.0), 1.0),
         (hush.TruncatedLaplace(3.3, 40.0), 1.0),
@@ -70,7 +75,11 @@ EXAMPLES: dict[str, list[tuple[Law, float]]] = {
 
 def families() -> dict[str, type[Law]]:
     """Every concrete noise that hush exports."""
-    found = {name: obj for name, obj in vars(hush).items() if inspect.isclass(obj) and issubclass(obj, Law) and obj is not Law}
+    found = {
+        name: obj
+        for name, obj in vars(hush).items()
+        if inspect.isclass(obj) and issubclass(obj, Law) and obj is not Law
+    }
     return {name: obj for name, obj in found.items() if not inspect.isabstract(obj)}
 
 
@@ -82,7 +91,8 @@ def instances() -> list[object]:
 every = pytest.mark.parametrize(("noise", "shift"), instances())
 
 
-# -- sums over the line, by means the library does not use -----------------------------------------------------------------------
+# -- sums over the line, by means the library does not use
+# -----------------------------------------------------------------------
 
 
 def lattice(noise: Law, reach: float = 1e-40) -> np.ndarray:
@@ -125,13 +135,17 @@ def over(
     tail: float = 1e-16,
     sign: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> float:
-    """Sum or integral of function(x): Gauss-Legendre between all jumps of f and f(. - shift), scales, and sign changes."""
+    """Sum or integral of function(x): Gauss-Legendre between all jumps of f and f(. - shift), scales, and sign
+    changes.
+    """
     if noise.discrete:
         return math.fsum(function(lattice(noise)))
     end = min(float(noise.isf(tail)), noise.support, 1e9)
     unit = float(noise.isf(0.25))
     # graded towards the centre too, where a density may have a weak singularity
-    ladder = unit * np.concatenate([0.5 ** np.arange(3.0, 45.0), np.arange(0.0, 12.0, 0.25), 12.0 * 1.5 ** np.arange(50.0)])
+    ladder = unit * np.concatenate(
+        [0.5 ** np.arange(3.0, 45.0), np.arange(0.0, 12.0, 0.25), 12.0 * 1.5 ** np.arange(50.0)]
+    )
     marks = np.concatenate([jumps(noise, end), ladder])
     marks = np.concatenate([-marks, marks, shift - marks, shift + marks, [-end, end + shift]])
     edges = np.unique(marks[(marks >= -end) & (marks <= end + shift)])
@@ -214,8 +228,12 @@ def test_scalars_and_arrays_agree(noise, shift):
 
 @every
 def test_quantile_inverts_in_both_tails(noise, shift):
-    """sf(isf(u)) = u and cdf(ppf(u)) = u from 1e-300 to 1 - 1e-16; on a lattice the quantile is the least point that covers u."""
-    u = np.array([1e-300, 1e-200, 1e-50, 1e-15, 1e-5, 0.01, 0.2, 0.4999, 0.5, 0.75, 1.0 - 1e-5, 1.0 - 1e-12, 1.0 - 2.0**-53])
+    """sf(isf(u)) = u and cdf(ppf(u)) = u from 1e-300 to 1 - 1e-16; on a lattice the quantile is the least point that
+    covers u.
+    """
+    u = np.array(
+        [1e-300, 1e-200, 1e-50, 1e-15, 1e-5, 0.01, 0.2, 0.4999, 0.5, 0.75, 1.0 - 1e-5, 1.0 - 1e-12, 1.0 - 2.0**-53]
+    )
     if noise.discrete:
         x = noise.ppf(u)
         assert (noise.cdf(x) >= u * (1.0 - 1e-13)).all()
@@ -226,7 +244,8 @@ def test_quantile_inverts_in_both_tails(noise, shift):
         return
     small, bound = u[u <= 0.5], noise.support
     x = noise.isf(small)
-    # how much an ulp of x moves the tail: felt next to the bound of a truncated law only, where no float gives a tail of 1e-300
+    # how much an ulp of x moves the tail: felt next to the bound of a truncated law only, where no float gives a tail
+    # of 1e-300
     inside = np.minimum(x, bound * (1.0 - 1e-9)) if math.isfinite(bound) else x
     moved = 4e-16 * (x * noise.pdf(inside)) / small
     np.testing.assert_array_less(np.abs(noise.sf(x) / small - 1.0), 1e-12 + moved)
@@ -250,7 +269,11 @@ def test_exceeds_agrees_with_the_loss(noise, shift):
         x = lattice(noise, 1e-30)
     else:
         x = np.concatenate(
-            [noise.isf(rng.uniform(size=300)), shift * rng.uniform(-3.0, 3.0, size=300), shift + noise.isf(rng.uniform(size=100))]
+            [
+                noise.isf(rng.uniform(size=300)),
+                shift * rng.uniform(-3.0, 3.0, size=300),
+                shift + noise.isf(rng.uniform(size=100)),
+            ]
         )
     with np.errstate(invalid="ignore"):
         loss = np.where(np.isneginf(noise.logpdf(x)), -np.inf, noise.logpdf(x) - noise.logpdf(x - shift))
@@ -279,13 +302,16 @@ def test_delta_decreases_and_is_convex_in_exp_epsilon(noise, shift):
 
 @every
 def test_delta_equals_brute_force(noise, shift):
-    """delta is the integral or sum of max(f - e^epsilon f(. - shift), 0), worst over smaller shifts where f has several modes."""
+    """delta is the integral or sum of max(f - e^epsilon f(. - shift), 0), worst over smaller shifts where f has
+    several modes.
+    """
     shifts = list(noise.worst_shifts(shift))
     for epsilon in epsilons_for(noise, shift):
         brute = max(hockey_stick(noise, epsilon, s) for s in shifts)
         left_out = 0.0 if noise.discrete else 2.0 * noise.sf(min(noise.isf(1e-16), 1e9))
         ours = hush.delta(noise, epsilon, shift)
-        # exp(epsilon) f(x - s) is subtracted from f(x) in plain floats: what cancels is of the size of the mass, 1e-16 or so
+        # exp(epsilon) f(x - s) is subtracted from f(x) in plain floats: what cancels is of the size of the mass,
+        # 1e-16 or so
         assert ours == pytest.approx(brute, rel=1e-10, abs=3e-15 + left_out)
 
 
@@ -303,7 +329,9 @@ def test_scaling_law(noise, shift):
         tolerance = 1e-14 if k in (0.125, 1024.0) else rounded
         for epsilon in epsilons_for(noise, shift)[:3]:
             if not (noise.discrete and tolerance == 1e-12):
-                assert hush.delta(scaled, epsilon, k * shift) == pytest.approx(hush.delta(noise, epsilon, shift), rel=tolerance)
+                assert hush.delta(scaled, epsilon, k * shift) == pytest.approx(
+                    hush.delta(noise, epsilon, shift), rel=tolerance
+                )
 
 
 @every
@@ -332,7 +360,8 @@ def test_moments(noise, shift):
     if math.isinf(noise.variance):
         assert isinstance(noise, hush.Stable)
         assert noise.alpha < 2.0
-        # E|X| = integral of P(|X| > x): to 1e9 by quadrature, beyond by the power tail that the far survival function shows
+        # E|X| = integral of P(|X| > x): to 1e9 by quadrature, beyond by the power tail that the far survival function
+        # shows
         if noise.alpha > 1.0:
             edges = np.concatenate([np.arange(0.0, 10.0, 0.25), np.geomspace(10.0, 1e9, 80)])
             half = 0.5 * np.diff(edges)[:, None]
@@ -348,7 +377,9 @@ def test_moments(noise, shift):
 
 @every
 def test_fisher_information(noise, shift):
-    """E (f'/f)^2 by differences of log f; Cramer-Rao holds; infinite only where the density jumps or sits on a lattice."""
+    """E (f'/f)^2 by differences of log f; Cramer-Rao holds; infinite only where the density jumps or sits on a
+    lattice.
+    """
     information = noise.fisher_information
     if math.isinf(information):
         assert noise.discrete or isinstance(noise, hush.Staircase | hush.Stepped | hush.TruncatedLaplace)

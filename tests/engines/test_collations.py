@@ -22,7 +22,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12
 
 SPELLINGS = ["flu", "fLu", "flú", "FLU", "flu ", None]
 NAMES = [f"{letter}{i}" for i in range(20) for letter in ("a", "A", "á")]
-ROWS = [{"name": NAMES[i % len(NAMES)], "ill": SPELLINGS[i // 5 % 6], "ward": ("N", "n")[i % 2], "x": float(i % 9)} for i in range(600)]
+ROWS = [
+    {"name": NAMES[i % len(NAMES)], "ill": SPELLINGS[i // 5 % 6], "ward": ("N", "n")[i % 2], "x": float(i % 9)}
+    for i in range(600)
+]
 FRAME = pa.Table.from_pylist(ROWS)
 COLUMNS = ("name", "ill", "ward")
 
@@ -58,7 +61,9 @@ QUERIES: dict[str, Callable[[hush.tables.Table], hush.tables.Query]] = {
     "private keys": lambda t: t.group_by("ill", "ward", keys="private", groups_per_unit=3).aggregate(
         n=count(rows_per_unit=4), m=mean("x", low=0, high=9, rows_per_unit=2)
     ),
-    "public keys": lambda t: t.group_by("ill", keys=["FLU", "flú", None, "Flu"], groups_per_unit=2).aggregate(n=count(rows_per_unit=4)),
+    "public keys": lambda t: t.group_by("ill", keys=["FLU", "flú", None, "Flu"], groups_per_unit=2).aggregate(
+        n=count(rows_per_unit=4)
+    ),
     "two columns of public keys": lambda t: t.group_by(
         "ill", "ward", keys=[("flu", "n"), ("fLu", "N"), ("FLU", "n")], groups_per_unit=2
     ).aggregate(n=count(rows_per_unit=4)),
@@ -89,7 +94,9 @@ def test_duckdb(expected, collation):
         assert list(found(ask(t))) == list(expected[name]), f"{name}: in another order"
 
 
-@pytest.mark.parametrize("options", [{"first": "aggregate"}, {"hash": "native"}, {"hash": "native", "first": "aggregate"}])
+@pytest.mark.parametrize(
+    "options", [{"first": "aggregate"}, {"hash": "native"}, {"hash": "native", "first": "aggregate"}]
+)
 def test_every_way_of_working(options):
     """The order of the work and the engine's own hash: the same groups and integers with a collation as without."""
 

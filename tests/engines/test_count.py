@@ -21,7 +21,14 @@ def test_one_group(engine, visits, rows):
 def test_a_unit_in_thousands_of_groups(engine, visits, rows):
     """Unit 42 is in 3000 groups and counts in five of them."""
     got = assert_exact(visits, rows, ["code"], "private", 5, COUNTS)
-    assert sum(columns["units"] for key, columns in got.items() if key[0] not in {row["code"] for row in rows if row["who"] != 42}) <= 5
+    assert (
+        sum(
+            columns["units"]
+            for key, columns in got.items()
+            if key[0] not in {row["code"] for row in rows if row["who"] != 42}
+        )
+        <= 5
+    )
 
 
 def test_an_empty_table(engine, visits, rows):

@@ -17,7 +17,9 @@ def test_edges(engine, visits, rows):
         "many": histogram("cost", edges=[-3.25, 0, 0.1, 19.99, 49.5, 250.125], rows_per_unit=4),
         "open": histogram("cost", edges=[-math.inf, 0.0, math.inf]),
         "one": histogram("score", edges=[0, 1]),
-        "day": histogram("day", edges=[datetime.date(1968, 2, 29), datetime.date(1969, 1, 1), datetime.date(1971, 1, 1)]),
+        "day": histogram(
+            "day", edges=[datetime.date(1968, 2, 29), datetime.date(1969, 1, 1), datetime.date(1971, 1, 1)]
+        ),
     }
     assert_exact(visits, rows, ["ward"], ["A", "é", "nowhere", None], 2, measures)
 

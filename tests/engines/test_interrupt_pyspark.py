@@ -113,7 +113,11 @@ def test_a_cancelled_job_behind_other_errors():
 
 
 def test_writing_on_the_executors(spark, endless, tmp_path):
-    plan = endless.group_by("ward", keys="private", groups_per_unit=1).aggregate(n=count()).plan(1.0, 1e-6, family="laplace")
+    plan = (
+        endless.group_by("ward", keys="private", groups_per_unit=1)
+        .aggregate(n=count())
+        .plan(1.0, 1e-6, family="laplace")
+    )
     with once_running(spark, spark.sparkContext.cancelAllJobs), pytest.raises(KeyboardInterrupt):
         plan.write(tmp_path / "answer.parquet", ledger=None)
     must_be_idle(spark)

@@ -45,6 +45,8 @@ def test_order_of_work_does_not_matter(engine, visits):
 def test_native_hash_keeps_the_bound(engine, visits, rows):
     """Another choice of groups, but as many: with one row per (unit, group), counts are of pairs."""
     query = visits.group_by("ward", keys="private", groups_per_unit=2).aggregate(units=count_units())
-    pairs = {row["who"]: len({r["ward"] for r in rows if r["who"] == row["who"]}) for row in rows if row["who"] is not None}
+    pairs = {
+        row["who"]: len({r["ward"] for r in rows if r["who"] == row["who"]}) for row in rows if row["who"] is not None
+    }
     kept = sum(min(2, number) for number in pairs.values())
     assert sum(columns["units"] for columns in found(query, SALT, hash="native").values()) == kept

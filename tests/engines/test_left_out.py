@@ -1,4 +1,6 @@
-"""What the limits leave out: the exact shares are right on every engine, one person moves each by 1 at most, and intervals hold them."""
+"""What the limits leave out: the exact shares are right on every engine, one person moves each by 1 at most, and
+intervals hold them.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def exact_of(query):
 def test_shares_are_those_of_the_rows(engine, keys, groups):
     """Against plain Python; a mean and a variance of the same rows are asked about once."""
     rows = rows_of(1)
-    made, exact = exact_of(engine.table(rows, unit="u").group_by("k", keys=keys, groups_per_unit=groups).aggregate(**AGGREGATES))
+    made, exact = exact_of(
+        engine.table(rows, unit="u").group_by("k", keys=keys, groups_per_unit=groups).aggregate(**AGGREGATES)
+    )
     people, sums = by_hand(rows, None if keys == "private" else keys, groups)
     assert exact["people"][0] == people
     shares = {m.name: float(m.answer(exact)[0]) for m in made.query.measures if m.name != "people"}
@@ -80,7 +84,9 @@ def test_shares_are_those_of_the_rows(engine, keys, groups):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_one_person_moves_each_by_no_more_than_charged(seed):
-    """Remove each of a few people: within the sensitivity that is charged, and the largest move reaches a good part of it."""
+    """Remove each of a few people: within the sensitivity that is charged, and the largest move reaches a good part
+    of it.
+    """
     rows = rows_of(seed, people=25)
 
     def asked(some: pa.Table):
@@ -96,7 +102,9 @@ def test_one_person_moves_each_by_no_more_than_charged(seed):
 
 def test_intervals_hold_the_shares(engine):
     """20,000 releases of one table: as few misses as the level allows (false alarm 1e-8 each)."""
-    query = engine.table(rows_of(2, 400), unit="u").group_by("k", keys="private", groups_per_unit=2).aggregate(**AGGREGATES)
+    query = (
+        engine.table(rows_of(2, 400), unit="u").group_by("k", keys="private", groups_per_unit=2).aggregate(**AGGREGATES)
+    )
     made, exact = exact_of(query)
     spent = query.plan(8.0, 1e-6, family="laplace").shares.limits
     released = noisy_columns({name: np.repeat(column, 20_000) for name, column in exact.items()}, spent)
@@ -108,12 +116,18 @@ def test_intervals_hold_the_shares(engine):
 
 
 def test_an_answer_says_them_and_they_are_charged():
-    """In the print, the page, the receipt and the statement; the ledger's entry has the mechanism; one option switches it off."""
-    query = table(rows_of(3, 500), unit="u").group_by("k", keys="private", groups_per_unit=2).aggregate(m=mean("x", low=-2, high=2))
+    """In the print, the page, the receipt and the statement; the ledger's entry has the mechanism; one option
+    switches it off.
+    """
+    query = (
+        table(rows_of(3, 500), unit="u")
+        .group_by("k", keys="private", groups_per_unit=2)
+        .aggregate(m=mean("x", low=-2, high=2))
+    )
     book = hush.Ledger(None, epsilon=9.0, delta=1e-5)
     made = query.plan(8.0, 1e-6, family="laplace").answer(ledger=book)
     assert next(share["what"].split(" are ")[0] for share in made.left_out["shares"]) == "of people"
-    for text in (repr(made), made._repr_html_(), str(made.report(ledger=book))):
+    for text in (repr(made), made._repr_html_(), str(hush.report.statement(made, ledger=book))):
         assert "of people are in more than 2 groups, and count in 2 of them" in text
         assert "noise only" in text or "do not cover" in text
     people = made.left_out["people"]
@@ -147,7 +161,9 @@ def test_the_share_is_checked():
 def test_bounds_that_are_found_are_measured_against():
     """Values clipped by the range that was found, not by its stand-in."""
     values = np.concatenate([np.full(4000, 3.0), np.full(12, 1e6)])
-    query = table(pa.table({"u": np.arange(values.size), "x": values}), unit="u").aggregate(m=mean("x", low="private", high="private"))
+    query = table(pa.table({"u": np.arange(values.size), "x": values}), unit="u").aggregate(
+        m=mean("x", low="private", high="private")
+    )
     made = query.plan(8.0, 1e-6, family="laplace").answer(ledger=None)
     clipped = next(share for share in made.left_out["shares"] if "lie outside [2.0, 4.0]" in share["what"])
     assert clipped["low"] <= 12 / 4012 <= clipped["high"] and clipped["high"] < 0.1

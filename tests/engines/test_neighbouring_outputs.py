@@ -26,13 +26,13 @@ import pyarrow.parquet
 import pytest
 
 import hush
+import hush.tables.aggregation
+import hush.tables.execution
 import hush.tables.expression
-import hush.tables.plan
-import hush.tables.run
 from hush.ledger.payment import Draws
 from hush.tables import count, count_units, histogram, mean, quantile, sum_, variance
-from hush.tables.magnitude import NUMBERS
-from hush.tables.spending import Spending
+from hush.tables.column_noise import Spending
+from hush.tables.private_bounds import NUMBERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
 
@@ -83,10 +83,13 @@ PERSONS: dict[str, list[tuple[int, str | None, float | None]]] = {
 
 def rows_of(rows: list[tuple[int, str | None, float | None]]) -> pa.Table:
     units, keys, values = zip(*rows, strict=True)
-    return pa.table({"u": pa.array(units, pa.int64()), "k": pa.array(keys, pa.string()), "x": pa.array(values, pa.float64())})
+    return pa.table(
+        {"u": pa.array(units, pa.int64()), "k": pa.array(keys, pa.string()), "x": pa.array(values, pa.float64())}
+    )
 
 
-# -- released numbers that are the same on both sides ---------------------------------------------------------------------
+# -- released numbers that are the same on both sides
+# ---------------------------------------------------------------------
 
 
 def fixed(plan: Any) -> Any:
@@ -125,14 +128,22 @@ def fixed(plan: Any) -> Any:
         def open(self, payment: Any, what: str) -> dict[str, Draws]:
             made: dict[str, Draws] = {}
             for name, old in super().open(payment, what).items():
-                kind = Deciding if name == self.units else Magnitudes if len(self.reach.parts[0].columns) == len(NUMBERS) - 1 else Fixed
+                kind = (
+                    Deciding
+                    if name == self.units
+                    else Magnitudes
+                    if len(self.reach.parts[0].columns) == len(NUMBERS) - 1
+                    else Fixed
+                )
                 # the deciding column by itself: columns of one mechanism are drawn for in one call
                 made[name] = kind(dataclasses.replace(old.mechanism) if name == self.units else old.mechanism)
             return made
 
     def made(spent: Spending | None) -> Any:
         return (
-            None if spent is None else FixedSpending(**{field.name: getattr(spent, field.name) for field in dataclasses.fields(Spending)})
+            None
+            if spent is None
+            else FixedSpending(**{field.name: getattr(spent, field.name) for field in dataclasses.fields(Spending)})
         )
 
     shares = dataclasses.replace(plan.shares, bounds=made(plan.shares.bounds), limits=made(plan.shares.limits))
@@ -158,7 +169,7 @@ def still(monkeypatch):
         def now(cls, tz: Any = None) -> datetime:
             return WHEN
 
-    monkeypatch.setattr("hush.receipt.datetime", Clock)
+    monkeypatch.setattr("hush.releasing.receipt.datetime", Clock)
     monkeypatch.setattr("hush.ledger.ledger._now", lambda: "then")
 
 
@@ -181,7 +192,7 @@ def in_memory(plan: Any, folder: Path) -> dict[str, Any]:
         "entries": [repr(entry) for entry in book.entries],
         "ledger page": book._repr_html_(),
         "left": repr(book.left),
-        "statement": re.sub(r"\d{4}-\d\d-\d\dT[\d:+.]+", "then", str(answer.report(ledger=book))),
+        "statement": re.sub(r"\d{4}-\d\d-\d\dT[\d:+.]+", "then", str(hush.report.statement(answer, ledger=book))),
         "chart": chart_of(answer),
     }
     for name, write in (("csv", answer.to_csv), ("parquet", answer.to_parquet)):
@@ -191,9 +202,9 @@ def in_memory(plan: Any, folder: Path) -> dict[str, Any]:
 
 
 def chart_of(answer: Any) -> str:
-    from hush import show
+    from hush import report
 
-    return json.dumps(show.release(answer).to_dict(), default=str) if len(answer) else ""
+    return json.dumps(report.release_chart(answer).to_dict(), default=str) if len(answer) else ""
 
 
 def streamed(plan: Any, folder: Path) -> dict[str, Any]:
@@ -207,7 +218,10 @@ def streamed(plan: Any, folder: Path) -> dict[str, Any]:
     for i, file in enumerate(files):  # a name that Spark draws at random says nothing
         read = pyarrow.parquet.ParquetFile(file)
         out[f"file {i}"] = (arrow_bytes(read.read()), read.num_row_groups, file.stat().st_size)
-    return out | {"note": (path / "_hush_receipt.json").read_text(), "names": sorted(p.name[:5] for p in path.iterdir())}
+    return out | {
+        "note": (path / "_hush_receipt.json").read_text(),
+        "names": sorted(p.name[:5] for p in path.iterdir()),
+    }
 
 
 def arrow_bytes(table: Any) -> bytes:
@@ -236,7 +250,9 @@ def outputs(make: Callable[[Path], dict[str, Any]], folder: Path, caplog: Any) -
 def assert_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
     assert one.keys() == other.keys()
     differing = [name for name in one if one[name] != other[name]]
-    assert not differing, f"{differing} differ between neighbours: {str(one[differing[0]])[:300]} / {str(other[differing[0]])[:300]}"
+    assert not differing, (
+        f"{differing} differ between neighbours: {str(one[differing[0]])[:300]} / {str(other[differing[0]])[:300]}"
+    )
 
 
 def taken(table: Any, keys: str, kind: str, folder: Path, caplog: Any, ways: Any) -> dict[str, dict[str, Any]]:
@@ -266,14 +282,21 @@ FEW = ["alone, first in order", "many rows in many groups"]
 
 @pytest.mark.parametrize(
     ("keys", "kind"),
-    [("private", "declared bounds"), ("private", "private bounds"), ("listed", "declared bounds"), ("ungrouped", "declared bounds")],
+    [
+        ("private", "declared bounds"),
+        ("private", "private bounds"),
+        ("listed", "declared bounds"),
+        ("ungrouped", "declared bounds"),
+    ],
 )
 def test_only_released_numbers_show(engine, keys, kind, tmp_path, caplog, still):
     """Every aggregate, in memory and written, on every engine."""
     every = (engine.name, keys, kind) == ("duckdb", "private", "declared bounds")
     persons = list(PERSONS) if every else FEW[:1] if kind == "private bounds" else FEW
     ways = (in_memory, streamed) if kind == "declared bounds" and keys != "ungrouped" else (streamed,)
-    assert_only_released_shows(lambda rows: engine.table(rows_of(rows), unit="u"), keys, kind, persons, tmp_path, caplog, ways)
+    assert_only_released_shows(
+        lambda rows: engine.table(rows_of(rows), unit="u"), keys, kind, persons, tmp_path, caplog, ways
+    )
 
 
 def test_batches_of_hidden_groups_do_not_show(tmp_path, caplog, still):
@@ -288,25 +311,33 @@ def test_batches_of_hidden_groups_do_not_show(tmp_path, caplog, still):
         )
         plan = fixed(asked_for.plan(2.0, 1e-6, family="laplace"))
         ways = (in_memory, streamed)
-        found.append([outputs(lambda f, way=way, plan=plan: way(plan, f), tmp_path / side / way.__name__, caplog) for way in ways])
+        found.append(
+            [
+                outputs(lambda f, way=way, plan=plan: way(plan, f), tmp_path / side / way.__name__, caplog)
+                for way in ways
+            ]
+        )
     for one, other in zip(*found, strict=True):
         assert_alike(one, other)
 
 
-# -- the rule can tell: each break, put back, is noticed ------------------------------------------------------------------
+# -- the rule can tell: each break, put back, is noticed
+# ------------------------------------------------------------------
 
 
 def test_intervals_that_depend_on_the_batch_are_noticed(tmp_path, caplog, still, monkeypatch):
     """As when the number of simulated copies was chosen by how many groups a batch of the engine has."""
-    honest = hush.tables.run.Request._answers
+    honest = hush.tables.execution.Request._answers
 
     def by_batch(self: Any, recipe: Any, exact: Any, draws: Any) -> Any:
         table = honest(self, recipe, exact, draws)
         place = table.column_names.index("m_low")
-        moved = pa.compute.add(table.column("m_low"), 1e-9 * exact.num_rows) if table.num_rows else table.column("m_low")
+        moved = (
+            pa.compute.add(table.column("m_low"), 1e-9 * exact.num_rows) if table.num_rows else table.column("m_low")
+        )
         return table.set_column(place, "m_low", moved)
 
-    monkeypatch.setattr(hush.tables.run.Request, "_answers", by_batch)
+    monkeypatch.setattr(hush.tables.execution.Request, "_answers", by_batch)
     with pytest.raises(AssertionError, match="differ between neighbours"):
         assert_only_released_shows(on_duckdb, "private", "mean", FEW[:1], tmp_path, caplog, (streamed,))
 
@@ -323,12 +354,16 @@ def test_names_under_a_collation(setting, tmp_path, caplog, still, monkeypatch):
         backend.raw_sql("SET threads = 1")
         if setting == "connection":
             backend.raw_sql("SET default_collation = 'nocase'")
-        backend.raw_sql(f"CREATE TABLE t (u BIGINT, k VARCHAR{' COLLATE NOCASE' if setting == 'column' else ''}, x DOUBLE)")
+        backend.raw_sql(
+            f"CREATE TABLE t (u BIGINT, k VARCHAR{' COLLATE NOCASE' if setting == 'column' else ''}, x DOUBLE)"
+        )
         backend.con.executemany("INSERT INTO t VALUES (?, ?, ?)", [list(row) for row in rows])
         return hush.tables.table(backend.table("t"), unit="u")
 
-    assert_only_released_shows(relation, "private", "mean", ["another spelling"], tmp_path, caplog, (in_memory, streamed))
-    monkeypatch.setattr(hush.tables.plan, "compared", hush.tables.expression.as_text)
+    assert_only_released_shows(
+        relation, "private", "mean", ["another spelling"], tmp_path, caplog, (in_memory, streamed)
+    )
+    monkeypatch.setattr(hush.tables.aggregation, "compared", hush.tables.expression.as_text)
 
     def names(speller: int | None) -> list[str]:
         table = relation([(u, "fLu" if u == speller else k, x) for u, k, x in base()])

@@ -1,4 +1,6 @@
-"""Noise by group name: a task that runs twice draws the same noise, whatever else is in its batch; answers are written, not collected."""
+"""Noise by group name: a task that runs twice draws the same noise, whatever else is in its batch; answers are
+written, not collected.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from hush import tables
 from hush.ledger import unaccounted
 from hush.tables import count, histogram, mean, quantile, sum_, variance
 from hush.tables.distributed import group_names, noise_in_batches
-from hush.tables.recipe import Recipe
-from hush.tables.sample import sample
+from hush.tables.output import Recipe
+from hush.tables.sample_table import sample
 
 
 def asked(table):
@@ -41,7 +43,9 @@ def batch():
 
 def values(made):
     table = pa.Table.from_batches(list(made))
-    return {row["ward"]: (row["n"], row["total"], row["stay"], row["spread"], row["median"]) for row in table.to_pylist()}
+    return {
+        row["ward"]: (row["n"], row["total"], row["stay"], row["spread"], row["median"]) for row in table.to_pylist()
+    }
 
 
 def test_a_repetition_draws_the_same_noise(batch):

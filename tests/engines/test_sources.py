@@ -23,11 +23,19 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def frame() -> pa.Table:
     draw = np.random.default_rng(3)
-    return pa.table({"who": draw.integers(-20, 20, 200), "ward": draw.integers(0, 9, 200), "cost": np.round(draw.normal(5, 20, 200), 2)})
+    return pa.table(
+        {
+            "who": draw.integers(-20, 20, 200),
+            "ward": draw.integers(0, 9, 200),
+            "cost": np.round(draw.normal(5, 20, 200), 2),
+        }
+    )
 
 
 def asked(t):
-    return found(t.group_by("ward", keys=[1, 2, 5], groups_per_unit=2).aggregate(n=count(), s=sum_("cost", low=0, high=50)))
+    return found(
+        t.group_by("ward", keys=[1, 2, 5], groups_per_unit=2).aggregate(n=count(), s=sum_("cost", low=0, high=50))
+    )
 
 
 def test_frames_and_files_on_spark(spark, frame, tmp_path):
@@ -68,7 +76,9 @@ def test_java_is_found_and_named(monkeypatch, tmp_path):
 
 
 def test_the_wheel_starts_without_the_vector_module(tmp_path):
-    """The small Java of the wheel lacks a module that Spark 4 names on the command line: that argument, and no other, is left out."""
+    """The small Java of the wheel lacks a module that Spark 4 names on the command line: that argument, and no other,
+    is left out.
+    """
     home = tmp_path / "it's a jdk"
     (home / "bin").mkdir(parents=True)
     program = home / "bin" / "java"

@@ -6,7 +6,12 @@ from tables.compare import assert_exact
 
 from hush.tables import count, count_units, mean, sum_
 
-MEASURES = {"n": count(rows_per_unit=2), "units": count_units(), "s": sum_("cost", low=-9, high=9), "m": mean("stay", low=0, high=30)}
+MEASURES = {
+    "n": count(rows_per_unit=2),
+    "units": count_units(),
+    "s": sum_("cost", low=-9, high=9),
+    "m": mean("stay", low=0, high=30),
+}
 
 
 def test_units_of_text(engine, named_visits, rows):
@@ -16,10 +21,14 @@ def test_units_of_text(engine, named_visits, rows):
 
 def test_filters_and_computed_columns(engine, visits, rows):
     """Filters and computed columns come before everything else, and see one row at a time."""
-    kept = visits.filter(visits["stay"] >= 1, lambda t: t.ward.notnull()).mutate(twice=lambda t: t.cost * 2, ward=lambda t: t.ward.upper())
+    kept = visits.filter(visits["stay"] >= 1, lambda t: t.ward.notnull()).mutate(
+        twice=lambda t: t.cost * 2, ward=lambda t: t.ward.upper()
+    )
     expected = [
         {**row, "twice": None if row["cost"] is None else row["cost"] * 2, "ward": row["ward"].upper()}
         for row in rows
         if row["stay"] is not None and row["stay"] >= 1 and row["ward"] is not None
     ]
-    assert_exact(kept, expected, ["ward"], ["A", "É", "E\u0301", "a"], 2, {**MEASURES, "t": sum_("twice", low=0, high=700)})
+    assert_exact(
+        kept, expected, ["ward"], ["A", "É", "E\u0301", "a"], 2, {**MEASURES, "t": sum_("twice", low=0, high=700)}
+    )

@@ -1,7 +1,7 @@
 """Shares add up to the calibrated noise: by counting, and by characteristic functions.
 
-Every statistic rejects right shares with probability at most 1e-6; the bits are fixed, so that a pass stays a pass. Each is also shown to
-reject noise of 2/3 and of 3/2 of the scale.
+Every statistic rejects right shares with probability at most 1e-6; the bits are fixed, so that a pass stays a pass.
+Each is also shown to reject noise of 2/3 and of 3/2 of the scale.
 """
 
 from __future__ import annotations
@@ -63,11 +63,16 @@ def test_sums_of_lattice_shares_have_the_target_law(law, parties):
     sums = sums_of(law, parties, None)
     assert p_value(sums, law, law.step) > FALSE_ALARM
     for factor in (2.0 / 3.0, 3.0 / 2.0):
-        other = hush.Skellam(law.sigma * factor) if isinstance(law, hush.Skellam) else hush.Discrete(law.noise.scaled(factor), law.step)
+        other = (
+            hush.Skellam(law.sigma * factor)
+            if isinstance(law, hush.Skellam)
+            else hush.Discrete(law.noise.scaled(factor), law.step)
+        )
         assert p_value(sums, other, law.step) < FALSE_ALARM
 
 
-# -- characteristic functions --------------------------------------------------------------------------------------------------
+# -- characteristic functions
+# --------------------------------------------------------------------------------------------------
 
 
 def transform(law: Noise, t: np.ndarray) -> np.ndarray:
@@ -93,7 +98,9 @@ def test_characteristic_functions(law, parties):
     t = np.linspace(0.0, 0.3, 61)
     np.testing.assert_allclose(transform(made.noise, t) ** parties, transform(law, t), rtol=0.0, atol=1e-12)
     half = made.sum_of(max(parties // 2, 1))
-    np.testing.assert_allclose(transform(half, t) ** (parties / max(parties // 2, 1)), transform(law, t), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        transform(half, t) ** (parties / max(parties // 2, 1)), transform(law, t), rtol=0.0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("shape", "scale"), [(0.3, 2.0), (0.7, 1.0), (2.5, 0.5)])

@@ -34,8 +34,8 @@ def test_only_the_plan_keeps_its_promise(noise, delta):
 
 @pytest.mark.parametrize(("noise", "delta"), NOISES)
 def test_measured_errors_agree_with_the_law(noise, delta):
-    """The median of 20,000 simulated sums lies between the law's quantiles 1/2 -+ 5/(2 sqrt n) (below one false alarm in a million); the
-    errors of the two plans differ by more than that."""
+    """The median of 20,000 simulated sums lies between the law's quantiles 1/2 -+ 5/(2 sqrt n) (below one false alarm
+    in a million); the errors of the two plans differ by more than that."""
     runs = 20_000
     table = dropout(noise, 10, delta=delta, gone=(0.0, 0.3), runs=runs)
     slack = 5.0 / (2.0 * math.sqrt(runs))

@@ -1,4 +1,6 @@
-"""A federated mean over real ages: the error is as predicted, and neither an auditor nor colluding clients beat the stated epsilon."""
+"""A federated mean over real ages: the error is as predicted, and neither an auditor nor colluding clients beat the
+stated epsilon.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def noises() -> list[tuple[hush.Noise, float]]:
 
 
 def federated_means(ages: np.ndarray, noise: hush.Noise, runs: int) -> np.ndarray:
-    """Every party sends its age plus its share, in whole numbers of a fine step; the server sees the sum of each run."""
+    """Every party sends its age plus its share, in whole numbers of a fine step; the server sees the sum of each
+    run.
+    """
     parts = share(noise, ages.size)
     per_year = 1 << max(0, 7 - math.frexp(float(parts.noise.isf(0.25)))[1])  # 64 steps or more in the median of a share
     sums = np.full(runs, int(ages.sum()) * per_year, dtype=np.int64)
@@ -45,7 +49,9 @@ def federated_means(ages: np.ndarray, noise: hush.Noise, runs: int) -> np.ndarra
 
 @pytest.mark.parametrize(("noise", "delta"), noises(), ids=["stable", "gaussian"])
 def test_error_is_within_the_predicted_interval(ages, noise, delta):
-    """95 % of 400 runs (binomial bound, one false alarm in a million); the central epsilon is 1 for any change of one person's age."""
+    """95 % of 400 runs (binomial bound, one false alarm in a million); the central epsilon is 1 for any change of one
+    person's age.
+    """
     assert hush.epsilon(noise, delta, float(HIGH - LOW)) <= 1.0
     wide = float(noise.isf(0.025)) / PARTIES
     errors = np.abs(federated_means(ages, noise, 400) - ages.mean())
@@ -66,7 +72,9 @@ def test_the_interval_is_neither_narrow_nor_absurdly_wide(ages, noise, delta):
 
 
 def observed(noise: hush.Noise, parties: int, honest: int | None, colluding: int):
-    """What a server sees that knows everybody's value but one, and the shares of its accomplices: the sum less all it can take away."""
+    """What a server sees that knows everybody's value but one, and the shares of its accomplices: the sum less all it
+    can take away.
+    """
     parts = share(noise, parties, honest=honest)
     step = math.ldexp(1.0, math.frexp(float(parts.noise.isf(0.25)) / 64.0)[1])
 
@@ -84,7 +92,9 @@ def observed(noise: hush.Noise, parties: int, honest: int | None, colluding: int
 
 
 @pytest.mark.parametrize(
-    ("noise", "delta"), [(calibrate_stable(1.0, alpha=1.7).noise, 0.0), (hush.Gaussian(4.0), 1e-6)], ids=["stable", "gaussian"]
+    ("noise", "delta"),
+    [(calibrate_stable(1.0, alpha=1.7).noise, 0.0), (hush.Gaussian(4.0), 1e-6)],
+    ids=["stable", "gaussian"],
 )
 def test_audit_does_not_beat_the_central_epsilon(noise, delta):
     """Twenty parties, all answering; the same attack refutes two thirds of a pure epsilon."""
@@ -96,7 +106,9 @@ def test_audit_does_not_beat_the_central_epsilon(noise, delta):
 
 
 def test_colluders_do_not_beat_the_plan_made_for_them():
-    """Six of twelve tell the server their shares. Planned for (honest = 6), epsilon holds; without the plan the same attack beats it."""
+    """Six of twelve tell the server their shares. Planned for (honest = 6), epsilon holds; without the plan the same
+    attack beats it.
+    """
     noise = calibrate_stable(1.0, alpha=1.7).noise
     for honest, beaten in ((6, False), (None, True)):
         parts, sums = observed(noise, 12, honest, 6)
@@ -106,7 +118,9 @@ def test_colluders_do_not_beat_the_plan_made_for_them():
 
 
 def test_colluders_do_not_beat_the_terms_of_a_federation():
-    """Vectors: three of eight clients collude; the victim sends its clipped update, or nothing. Central epsilon of one round holds."""
+    """Vectors: three of eight clients collude; the victim sends its clipped update, or nothing. Central epsilon of
+    one round holds.
+    """
     terms = agree(1.0, 1.0, 2, 8, rounds=1, honest=5)
     victim = np.array([0.9, -0.6])  # clipped to l1 norm 1
 

@@ -11,12 +11,25 @@ import mpmath
 import numpy as np
 import pytest
 
-from hush import Discrete, Gaussian, HushError, InvalidParameter, Laplace, Ledger, Sensitivity, Skellam, Stable, curve, federated
+from hush import (
+    Discrete,
+    Gaussian,
+    HushError,
+    InvalidParameter,
+    Laplace,
+    Ledger,
+    Sensitivity,
+    Skellam,
+    Stable,
+    curve,
+    federated,
+)
 from hush.errors import NotPaid
 from hush.noise.gamma_difference import GammaDifference
 from hush.noise.polya_difference import PolyaDifference
 
-#: delta of GammaDifference(r, 1) at sensitivity 1: (r, epsilon, delta), by 60-digit quadrature of (f(x) - e^epsilon f(x - 1))_+.
+#: delta of GammaDifference(r, 1) at sensitivity 1: (r, epsilon, delta), by 60-digit quadrature of (f(x) - e^epsilon
+#: f(x - 1))_+.
 DELTAS = [
     (0.25, 3.0, 0.16097657903361),
     (0.25, 17.5, 1.0027211558965e-7),
@@ -75,7 +88,13 @@ def test_sums_of_many_polya_shares_keep_their_probabilities(shape: float) -> Non
     with mpmath.workdps(40):
         q, r = mpmath.exp(-1 / mpmath.mpf(20)), mpmath.mpf(shape)
         for k in (0, 1, round(4.0 * math.sqrt(noise.variance))):
-            truth = (1 - q) ** (2 * r) * mpmath.rf(r, k) / mpmath.factorial(k) * q**k * mpmath.hyp2f1(r, r + k, k + 1, q * q)
+            truth = (
+                (1 - q) ** (2 * r)
+                * mpmath.rf(r, k)
+                / mpmath.factorial(k)
+                * q**k
+                * mpmath.hyp2f1(r, r + k, k + 1, q * q)
+            )
             assert abs(noise.pdf(float(k)) / float(truth) - 1.0) < 2e-13
     masses = noise.masses
     assert abs(masses[0] + 2.0 * math.fsum(masses[1:]) - 1.0) < 1e-11
@@ -89,11 +108,13 @@ def test_a_ring_for_many_more_parties_than_are_counted_on_holds_their_sum() -> N
     assert 2 ** (made.bits - 1) < 100 + 40.0 * deviation
 
 
-# -- estimates and planning ------------------------------------------------------------------------------------------------------------
+# -- estimates and planning
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("k", "epsilon", "people", "method"), [(50, 10.0, 1000, "unary"), (10, 8.0, 200, "auto"), (200, 4.0, 3, "auto"), (4, 1.0, 2000, "auto")]
+    ("k", "epsilon", "people", "method"),
+    [(50, 10.0, 1000, "unary"), (10, 8.0, 200, "auto"), (200, 4.0, 3, "auto"), (4, 1.0, 2000, "auto")],
 )
 def test_histogram_intervals_hold_empty_categories(k: int, epsilon: float, people: int, method: str) -> None:
     """At least 95 % of them, five standard deviations of 60 (k - 1) intervals allowed: false alarms below 1e-6."""
@@ -110,7 +131,11 @@ def test_histogram_intervals_hold_the_count_by_exact_tails() -> None:
 
     n, c, p, q = 200, 7, 0.5, 0.001
     law = [_at_least(t, n, c, p, q) - _at_least(t + 1, n, c, p, q) for t in range(40)]
-    held = sum(mass for t, mass in enumerate(law) if _exact_ends(t, n, p, q, 0.025)[0] <= c <= _exact_ends(t, n, p, q, 0.025)[1])
+    held = sum(
+        mass
+        for t, mass in enumerate(law)
+        if _exact_ends(t, n, p, q, 0.025)[0] <= c <= _exact_ends(t, n, p, q, 0.025)[1]
+    )
     assert 0.95 <= held < 0.9999
 
 
@@ -225,7 +250,7 @@ def test_draws_that_saturate_count(step: float) -> None:
 def test_the_claimed_scale_of_a_sum_is_rounded_down() -> None:
     from decimal import Decimal, localcontext
 
-    from hush.federated.divide import power
+    from hush.federated.divisible import power
 
     with localcontext() as context:
         context.prec = 60
@@ -252,13 +277,15 @@ def test_slip_is_read_at_the_epsilon_of_everything() -> None:
 
 
 def test_every_number_of_a_ring_may_overflow() -> None:
-    """A vector of messages fails if any of its numbers does; one party that moves many of them says how many there are at least."""
+    """A vector of messages fails if any of its numbers does; one party that moves many of them says how many there
+    are at least.
+    """
     made = federated.ring(federated.share(Skellam(20.0), 10), bound=100, overflow=1e-9)
     one, many = (float(made.central(1.0, coordinates=count).delta(3.0).upper) for count in (1, 1000))
     assert many - one == pytest.approx(999.0 * made.overflow, rel=1e-6)
     moved = made.central(Sensitivity(linf=1.0, l0=4)).delta(9.0)
-    assert float(moved.upper) - float(made.share.central(Sensitivity(linf=1.0, l0=4)).delta(9.0).upper) >= 4.0 * made.overflow * (
-        1.0 - 1e-6
-    )
+    assert float(moved.upper) - float(
+        made.share.central(Sensitivity(linf=1.0, l0=4)).delta(9.0).upper
+    ) >= 4.0 * made.overflow * (1.0 - 1e-6)
     with pytest.raises(InvalidParameter, match="coordinates"):
         made.central(1.0, coordinates=0)

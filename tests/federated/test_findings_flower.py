@@ -1,4 +1,6 @@
-"""What a hostile review found in the Flower mod and strategy: each finding is a test that failed before it was mended."""
+"""What a hostile review found in the Flower mod and strategy: each finding is a test that failed before it was
+mended.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
 
 from hush.federated.flower import ShareMod, ShareStrategy
-from hush.federated.rehearsal import Rehearsal, rehearse
+from hush.federated.simulate import Rehearsal, rehearse
 
 SECRET = "patient-4711"
 CONSTANT = {"hush: training failed", "hush: update refused", "hush: budget refused"}
@@ -108,7 +110,9 @@ def test_a_budget_that_can_never_pay_is_refused_at_once(view, epsilon, delta):
 
 
 def test_nobody_pays_for_a_round_that_cannot_be_opened():
-    """Two of four have spent everything before, three are needed: the two others keep what they have, and no app runs."""
+    """Two of four have spent everything before, three are needed: the two others keep what they have, and no app
+    runs.
+    """
     terms, ran = agree(2.0, 1.0, 3, 4, rounds=1, honest=3), []
     budgets = Budgets(None, epsilon=2.0, delta=1e-9)
     for node in (1, 2):

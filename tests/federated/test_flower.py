@@ -22,7 +22,7 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
 
 from hush.federated.flower import UPDATE, ShareMod, ShareStrategy
-from hush.federated.rehearsal import Rehearsal, rehearse
+from hush.federated.simulate import Rehearsal, rehearse
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "patient-4711"
@@ -67,24 +67,32 @@ def model() -> ArrayRecord:
     return ArrayRecord({name: Array(np.zeros(shape, dtype=np.float32)) for name, shape in SHAPES.items()})
 
 
-def federated(client: ClientApp, strategy: ShareStrategy, clients: int, rounds: int, *, away=None) -> tuple[Rehearsal, list]:
+def federated(
+    client: ClientApp, strategy: ShareStrategy, clients: int, rounds: int, *, away=None
+) -> tuple[Rehearsal, list]:
     server, models = ServerApp(), []
 
     @server.main()
     def main(grid, context) -> None:
-        strategy.start(grid, model(), num_rounds=rounds, evaluate_fn=lambda turn, arrays: models.append(arrays.to_numpy_ndarrays()))
+        strategy.start(
+            grid, model(), num_rounds=rounds, evaluate_fn=lambda turn, arrays: models.append(arrays.to_numpy_ndarrays())
+        )
 
     return rehearse(server, client, clients, away=away), models
 
 
 @pytest.mark.parametrize(("noise", "delta"), [("stable", 0.0), ("gaussian", 1e-5)])
 def test_rounds_until_the_budget_is_used_up(tmp_path, noise, delta):
-    """Three rounds are paid for; in the fourth every client is told to stop, no app runs and nothing is drawn; then nobody is asked."""
+    """Three rounds are paid for; in the fourth every client is told to stop, no app runs and nothing is drawn; then
+    nobody is asked.
+    """
     terms = agree(2.0, 1.0, 5, 6, rounds=3, delta=delta, honest=5, noise=noise)
     calls, entropy = [], Watched()
     budgets = Budgets(tmp_path, epsilon=2.0, delta=1e-5)
     strategy = ShareStrategy(terms, budgets, view="central", client=str)
-    grid, models = federated(training(calls, terms=terms, entropy=entropy), strategy, 6, 5, away=lambda node, turn: (node, turn) == (2, 3))
+    grid, models = federated(
+        training(calls, terms=terms, entropy=entropy), strategy, 6, 5, away=lambda node, turn: (node, turn) == (2, 3)
+    )
     assert strategy.history == [(1, 6, 6, True), (2, 6, 5, True), (3, 6, 6, True), (4, 0, 0, False), (5, 0, 0, False)]
     assert len(calls) == entropy.draws == 17
     told = [(turn, node) for turn, node, data in grid.sent if b"hush-stopped" in data]
@@ -108,12 +116,19 @@ def test_the_ledger_is_charged_before_any_bit_is_drawn(tmp_path):
     def look() -> None:
         seen.append([len(hush.Ledger(tmp_path / f"{node}.ledger").entries) for node in (1, 2, 3)])
 
-    federated(training([], terms=terms, entropy=Watched(look)), ShareStrategy(terms, budgets, view="central", client=str), 3, 2)
+    federated(
+        training([], terms=terms, entropy=Watched(look)),
+        ShareStrategy(terms, budgets, view="central", client=str),
+        3,
+        2,
+    )
     assert seen == [[1, 1, 1]] * 3 + [[2, 2, 2]] * 3
 
 
 def test_only_noisy_integers_leave_a_client():
-    """No metric, no note and no float of the app is in the bytes; the update is whole numbers, and its mean is right within the noise."""
+    """No metric, no note and no float of the app is in the bytes; the update is whole numbers, and its mean is right
+    within the noise.
+    """
     terms = agree(40.0, 1.0, 5, 4, rounds=1, noise="gaussian", delta=1e-9)
     strategy = ShareStrategy(terms, Budgets(None, epsilon=40.0, delta=1e-6), view="central")
     grid, models = federated(training([], terms=terms), strategy, 4, 1)
@@ -133,7 +148,9 @@ def test_updates_are_clipped():
 
     @app.train()
     def train(msg: Message, context: Context) -> Message:
-        huge = {name: Array(np.full(array.shape, 1e30, dtype=np.float32)) for name, array in msg.content["arrays"].items()}
+        huge = {
+            name: Array(np.full(array.shape, 1e30, dtype=np.float32)) for name, array in msg.content["arrays"].items()
+        }
         return Message(RecordDict({"arrays": ArrayRecord(huge)}), reply_to=msg)
 
     _, models = federated(app, ShareStrategy(terms, Budgets(None, epsilon=500.0, delta=1e-6), view="central"), 4, 1)
@@ -182,7 +199,9 @@ def test_a_client_can_keep_its_own_ledger():
 
 
 def test_what_is_not_protected_does_not_leave():
-    """Evaluation is refused unless it is allowed by name; errors of the app lose their text; odd models are refused before spending."""
+    """Evaluation is refused unless it is allowed by name; errors of the app lose their text; odd models are refused
+    before spending.
+    """
     terms = agree(1.0, 1.0, 5, 3, rounds=1)
     calls: list[int] = []
     assert "not protected" in _asked("evaluate", training(calls, terms=terms)).error.reason
@@ -207,10 +226,21 @@ def test_example_runs(table_dir):
     """The example of the README, on the small table: accuracy per round, both epsilons, the ledgers."""
     command = [sys.executable, str(ROOT / "examples" / "flower" / "train.py"), "--table", "heart", "--rounds", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([*command, "--data", str(table_dir)], capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        [*command, "--data", str(table_dir)], capture_output=True, text=True, env=environment, timeout=300
+    )
     assert done.returncode == 0, done.stderr
-    for words in ("stable shares", "gaussian shares", "round 3: accuracy", "central epsilon 8.000", "local epsilon", "client-10"):
+    for words in (
+        "stable shares",
+        "gaussian shares",
+        "round 3: accuracy",
+        "central epsilon 8.000",
+        "local epsilon",
+        "client-10",
+    ):
         assert words in done.stdout
     assert done.stdout.count("stopped") == 20
-    missing = subprocess.run([*command, "--data", str(ROOT / "docs")], capture_output=True, text=True, env=environment, timeout=300)
+    missing = subprocess.run(
+        [*command, "--data", str(ROOT / "docs")], capture_output=True, text=True, env=environment, timeout=300
+    )
     assert missing.returncode == 2 and missing.stderr.count("\n") == 1 and "HUSH_DATA" in missing.stderr

@@ -1,4 +1,6 @@
-"""A deployed Flower federation on this machine: a SuperLink, three SuperNodes, `flwr run`; every message goes over loopback."""
+"""A deployed Flower federation on this machine: a SuperLink, three SuperNodes, `flwr run`; every message goes over
+loopback.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,9 @@ def free_port() -> int:
 def running(command: list[str], log: Path, environment: dict[str, str]) -> Iterator[None]:
     """A process and all that it starts, ended with the block."""
     with log.open("wb") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdout=file, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+        )
     try:
         yield
     finally:
@@ -126,9 +130,13 @@ def test_two_rounds_over_loopback_and_then_a_refusal(tmp_path):
         (app / name).write_text(text.lstrip())
     home.mkdir()
     port = free_port()
-    (home / "config.toml").write_text(f'[superlink]\ndefault = "loop"\n\n[superlink.loop]\naddress = "127.0.0.1:{port}"\ninsecure = true\n')
+    (home / "config.toml").write_text(
+        f'[superlink]\ndefault = "loop"\n\n[superlink.loop]\naddress = "127.0.0.1:{port}"\ninsecure = true\n'
+    )
     settings = {"FLWR_HOME": str(home), "FLWR_TELEMETRY_ENABLED": "0", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    environment = os.environ | settings | {"PYTHONPATH": str(SOURCE), "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
+    environment = (
+        os.environ | settings | {"PYTHONPATH": str(SOURCE), "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
+    )
 
     def command(name: str, *options: str) -> list[str]:
         return [str(BIN / name), "--insecure", "--host", "127.0.0.1", *options]
@@ -138,14 +146,22 @@ def test_two_rounds_over_loopback_and_then_a_refusal(tmp_path):
             return one.connect_ex(("127.0.0.1", port)) == 0
 
     with running(
-        command("flower-superlink", "--disable-runtime-dependency-installation", "--port", str(port)), tmp_path / "link.log", environment
+        command("flower-superlink", "--disable-runtime-dependency-installation", "--port", str(port)),
+        tmp_path / "link.log",
+        environment,
     ):
         wait_for(listening, tmp_path)
-        nodes = [command("flower-supernode", "--superlink", f"127.0.0.1:{port}", "--port", str(free_port())) for _ in range(3)]
+        nodes = [
+            command("flower-supernode", "--superlink", f"127.0.0.1:{port}", "--port", str(free_port()))
+            for _ in range(3)
+        ]
         first, second, third = (running(node, tmp_path / f"node{i}.log", environment) for i, node in enumerate(nodes))
         with first, second, third:
             asked = subprocess.run(
-                [str(BIN / "flwr"), "run", str(app), "loop", "-c", f'out="{tmp_path}"'], capture_output=True, text=True, env=environment
+                [str(BIN / "flwr"), "run", str(app), "loop", "-c", f'out="{tmp_path}"'],
+                capture_output=True,
+                text=True,
+                env=environment,
             )
             assert asked.returncode == 0, asked.stdout + asked.stderr
             wait_for((tmp_path / "done.json").exists, tmp_path)

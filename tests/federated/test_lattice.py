@@ -65,7 +65,9 @@ def test_the_certificate_holds_a_heavy_convolution():
 
 @pytest.mark.parametrize("target", [hush.Gaussian(10.0), hush.Stable(1.7, 10.0), hush.Stable(1.25, 10.0)], ids=str)
 def test_certificates_bracket_the_continuous_value_and_tighten(target):
-    """Of shift s from below (rounding adds noise) and of one step more from above; both close in as the step shrinks."""
+    """Of shift s from below (rounding adds noise) and of one step more from above; both close in as the step
+    shrinks.
+    """
     truth, parties = hush.curve(target).delta(EPSILONS), 10
     widths = []
     for step in (1.0, 0.5, 0.25):
@@ -89,7 +91,9 @@ def test_fine_lattices_need_no_table(target):
     np.testing.assert_allclose(by_theorem.upper, hush.delta(target, EPSILONS), rtol=1e-13)
     np.testing.assert_allclose(by_theorem.upper, by_table.upper, rtol=2e-3)
     fine = made.central(hush.Sensitivity(linf=1.0, l0=4), step=2.0**-30)
-    assert fine.epsilon_upper(1e-6) == pytest.approx(hush.epsilon(target, 1e-6, hush.Sensitivity(linf=1.0, l0=4)), rel=1e-6)
+    assert fine.epsilon_upper(1e-6) == pytest.approx(
+        hush.epsilon(target, 1e-6, hush.Sensitivity(linf=1.0, l0=4)), rel=1e-6
+    )
     assert math.isinf(fine.pure_epsilon)
 
 
@@ -123,7 +127,9 @@ def test_the_table_is_the_law_of_draws(noise):
         expected = law.pdf(k) * sums.size
         full = expected >= 20.0
         rest = sums.size - counts[full].sum(), sums.size - expected[full].sum()
-        statistic = float(np.sum((counts[full] - expected[full]) ** 2 / expected[full])) + (rest[0] - rest[1]) ** 2 / max(rest[1], 20.0)
+        statistic = float(np.sum((counts[full] - expected[full]) ** 2 / expected[full])) + (
+            rest[0] - rest[1]
+        ) ** 2 / max(rest[1], 20.0)
         return float(chi2.sf(statistic, full.sum()))
 
     assert p_value(1.0) > FALSE_ALARM
@@ -132,11 +138,14 @@ def test_the_table_is_the_law_of_draws(noise):
 
 
 def test_composition_takes_it():
-    """Three coordinates of a federated answer: the composed bracket contains three times the exact Gaussian one's neighbourhood."""
+    """Three coordinates of a federated answer: the composed bracket contains three times the exact Gaussian one's
+    neighbourhood.
+    """
     law = RoundedSum(hush.Gaussian(2.0), 100, 0.5)
     got = hush.epsilon(law, 1e-5, hush.Sensitivity(linf=1.0, l0=3))
     assert got == pytest.approx(
-        hush.epsilon(hush.Gaussian(math.sqrt(100 * (4.0 + 0.25 / 12.0))), 1e-5, hush.Sensitivity(linf=1.0, l0=3)), rel=5e-3
+        hush.epsilon(hush.Gaussian(math.sqrt(100 * (4.0 + 0.25 / 12.0))), 1e-5, hush.Sensitivity(linf=1.0, l0=3)),
+        rel=5e-3,
     )
 
 
@@ -146,11 +155,14 @@ def test_pure_epsilon_is_that_of_one_share():
     assert math.isinf(hush.epsilon(RoundedSum(hush.Gaussian(1.0), 50), 0.0))
 
 
-# -- secure aggregation ----------------------------------------------------------------------------------------------------------
+# -- secure aggregation
+# ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "target", [hush.Skellam(30.0), hush.Discrete(hush.Laplace(20.0)), hush.Gaussian(30.0), hush.Stable(1.7, 30.0)], ids=str
+    "target",
+    [hush.Skellam(30.0), hush.Discrete(hush.Laplace(20.0)), hush.Gaussian(30.0), hush.Stable(1.7, 30.0)],
+    ids=str,
 )
 def test_the_ring_adds_up(target):
     """Messages modulo 2^b add up to the values plus noise of the right size; every message is within the ring."""
@@ -168,7 +180,10 @@ def test_the_ring_adds_up(target):
 def test_the_modulus_is_the_least_and_the_overflow_is_charged():
     made = ring(share(hush.Skellam(100.0), 1000), bound=100_000, overflow=1e-9)
     assert beyond(made.share.noise, 1000, 2.0 ** (made.bits - 1) - 1 - 100_000, 1.0) <= 1e-9
-    assert 2 ** (made.bits - 2) - 1 < 100_000 or beyond(made.share.noise, 1000, 2.0 ** (made.bits - 2) - 1 - 100_000, 1.0) > 1e-9
+    assert (
+        2 ** (made.bits - 2) - 1 < 100_000
+        or beyond(made.share.noise, 1000, 2.0 ** (made.bits - 2) - 1 - 100_000, 1.0) > 1e-9
+    )
     heavy = ring(share(hush.Stable(1.5, 10.0), 10), bound=1000, overflow=1e-6, step=1.0)
     assert 1e-8 < heavy.overflow <= 1e-6
     charged, plain = heavy.central(1.0).delta(0.05), heavy.share.central(1.0, step=1.0).delta(0.05)
@@ -208,7 +223,9 @@ def test_bad_requests():
     with pytest.raises(Unsupported, match="no modulus below"):
         ring(share(hush.Stable(1.0, 1e9), 10), bound=10, overflow=1e-15, step=1.0)
     with pytest.raises(InvalidParameter, match="whole numbers of lattice steps"):
-        ring(share(hush.Skellam(5.0), 10), bound=10, overflow=1e-9).message([0.5], unaccounted((hush.Skellam(5.0), 1.0)))
+        ring(share(hush.Skellam(5.0), 10), bound=10, overflow=1e-9).message(
+            [0.5], unaccounted((hush.Skellam(5.0), 1.0))
+        )
 
 
 @pytest.mark.parametrize("view", ["central", "local"])

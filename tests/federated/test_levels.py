@@ -1,4 +1,6 @@
-"""Intervals hold at every level, not only at 95 %: against exact laws, by convolution, for the worst values of the people."""
+"""Intervals hold at every level, not only at 95 %: against exact laws, by convolution, for the worst values of the
+people.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def law_of_one(noise, x: float, low: float, width: float, cells: int) -> np.ndar
     place = (bounded(noise)(x + 0.5 * (edges[1:] + edges[:-1])) - low) / width
     lower = np.floor(place).astype(np.int64)
     part = place - lower
-    law = np.bincount(lower, mass * (1.0 - part), minlength=cells) + np.bincount(lower + 1, mass * part, minlength=cells)
+    law = np.bincount(lower, mass * (1.0 - part), minlength=cells) + np.bincount(
+        lower + 1, mass * part, minlength=cells
+    )
     return law / law.sum()
 
 
@@ -46,7 +50,9 @@ def misses_of_a_mean(noise, people: list[tuple[float, int]], width_of) -> list[f
 
 
 @pytest.mark.parametrize("count", [50, 400])
-@pytest.mark.parametrize("noise", [Laplace(0.05), Laplace(0.2), Laplace(1.0), Laplace(10.0), Stable(1.5, 1.0), Stable(1.1, 0.1)])
+@pytest.mark.parametrize(
+    "noise", [Laplace(0.05), Laplace(0.2), Laplace(1.0), Laplace(10.0), Stable(1.5, 1.0), Stable(1.1, 0.1)]
+)
 def test_means_of_bounded_numbers(noise, count):
     for people in ([(0.0, count)], [(0.5, count)], [(1.0, count)], [(0.0, count // 2), (1.0, count - count // 2)]):
         found = misses_of_a_mean(noise, people, lambda level: half_width(noise, count, level=level, method="bounded"))
@@ -71,7 +77,9 @@ def test_the_normal_law_alone_does_not_hold():
 def test_averages(noise, count):
     deviation = math.sqrt(noise.variance)
     step = deviation / 64.0
-    half = 1 << math.ceil(math.log2((10.0 * math.sqrt(count) * deviation + float(np.asarray(noise.isf(1e-13)))) / step + 1.0))
+    half = 1 << math.ceil(
+        math.log2((10.0 * math.sqrt(count) * deviation + float(np.asarray(noise.isf(1e-13)))) / step + 1.0)
+    )
     mass = np.diff(np.asarray(noise.cdf((np.arange(-half, half + 1) - 0.5) * step)))
     law = np.fft.fftshift(np.fft.irfft(np.fft.rfft(np.fft.ifftshift(mass)) ** count, mass.size))
     error = np.abs(np.arange(-half, half)) * step / count
@@ -79,11 +87,16 @@ def test_averages(noise, count):
         assert law[error > half_width(noise, count, level=level, method="average")].sum() <= ROUGH * (1.0 - level)
 
 
-@pytest.mark.parametrize(("n", "keep", "stray"), [(500, 0.5, 0.4), (12_500, 0.5, 0.018), (41_000, 0.98, 0.005), (20_000, 0.73, 0.27)])
+@pytest.mark.parametrize(
+    ("n", "keep", "stray"), [(500, 0.5, 0.4), (12_500, 0.5, 0.018), (41_000, 0.98, 0.005), (20_000, 0.73, 0.27)]
+)
 def test_counts_of_categories(n, keep, stray):
     for count in (0, 7, n // 50, n - 3):
         law = np.maximum(
-            fftconvolve(binom.pmf(np.arange(count + 1), count, keep), binom.pmf(np.arange(n - count + 1), n - count, stray)), 0.0
+            fftconvolve(
+                binom.pmf(np.arange(count + 1), count, keep), binom.pmf(np.arange(n - count + 1), n - count, stray)
+            ),
+            0.0,
         )
         tallies = np.flatnonzero(law > 1e-9)
         for level in LEVELS[1:] if n < 1000 else LEVELS[-2:]:

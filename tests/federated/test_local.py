@@ -14,7 +14,7 @@ import hush
 from hush.errors import InvalidParameter, Unsupported
 from hush.federated import answers, gather, histogram, local, mean, total
 from hush.federated.estimate import half_width, methods
-from hush.federated.local import STEPS, Reports, _on_lattice, local_noise, variance_of
+from hush.federated.local_report import STEPS, Reports, _on_lattice, local_noise, variance_of
 from hush.federated.unbiased import bounded
 
 ALARM = 1e-6  # how often a statistical test here may fail by chance
@@ -44,7 +44,9 @@ def distance(reports: Reports, at: float, noise: hush.Noise) -> float:
 
 @pytest.mark.parametrize(("family", "delta"), CASES)
 def test_reports_have_their_law(family, delta):
-    """The Dvoretzky-Kiefer-Wolfowitz bound at one false alarm in a million; two thirds and three halves of the scale are rejected."""
+    """The Dvoretzky-Kiefer-Wolfowitz bound at one false alarm in a million; two thirds and three halves of the scale
+    are rejected.
+    """
     reports = local(np.full(100_000, 25.0), 1.0, 0, 100, delta=delta, noise=family)
     most = math.sqrt(math.log(2.0 / ALARM) / (2.0 * reports.count)) + 1.0 / STEPS
     assert distance(reports, 0.25, reports.noise) < most
@@ -124,8 +126,12 @@ def coverage(family: str, delta: float, method: str, count: int, runs: int) -> t
     [(f, d, m) for f, d in CASES for m in ("average", "bounded") if m == "average" or f in ("laplace", "stable")],
 )
 def test_intervals_cover(family, delta, method, count):
-    """95 % of the intervals, with a binomial bound of one false alarm in a million; two thirds of the width would be found out."""
-    runs = 10_000 if (family, method) == ("stable", "average") else 2000  # heavy tails: three halves of the width hold only 2 % more
+    """95 % of the intervals, with a binomial bound of one false alarm in a million; two thirds of the width would be
+    found out.
+    """
+    runs = (
+        10_000 if (family, method) == ("stable", "average") else 2000
+    )  # heavy tails: three halves of the width hold only 2 % more
     errors, wide = coverage(family, delta, method, count, runs)
     least, most = binom.ppf([ALARM, 1.0 - ALARM], runs, 0.95)
     hits = int((errors <= wide).sum())

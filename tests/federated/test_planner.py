@@ -9,7 +9,7 @@ from scipy.stats import binom
 from hush.errors import InvalidParameter
 from hush.federated import answers, answers_needed, histogram, local, mean, reports_needed
 from hush.federated.estimate import half_width
-from hush.federated.local import Reports
+from hush.federated.local_report import Reports
 
 ALARM = 1e-6
 
@@ -35,8 +35,8 @@ def test_every_family_has_its_fewest(plan):
 
 
 def test_the_plan_holds_in_simulation(plan):
-    """With that many reports the mean is within the error in 90 % of 2000 runs (binomial bound, one false alarm in a million); with a
-    third of them it is not."""
+    """With that many reports the mean is within the error in 90 % of 2000 runs (binomial bound, one false alarm in a
+    million); with a third of them it is not."""
     runs = 2000
     for row in plan.rows:
         if row.reports > 3000:
@@ -67,12 +67,16 @@ def test_small_errors_no_count_reaches():
 
 @pytest.mark.parametrize(("k", "best"), [(3, "response"), (30, "unary")])
 def test_answers_hold_in_simulation(k, best):
-    """A category's share is within the error in 90 % of 1000 runs with that many answers, and not with a third of them."""
+    """A category's share is within the error in 90 % of 1000 runs with that many answers, and not with a third of
+    them.
+    """
     plan, runs = answers_needed(0.05, 1.0, k, level=0.9), 1000
     assert plan.best.method == best and "categories" in str(plan)
     for row in plan.rows:
         one = answers([0], 1.0, range(k), method=row.method)
-        worst = 0 if one.keep * (1 - one.keep) >= one.stray * (1 - one.stray) else 1  # everybody in category 0, or nobody
+        worst = (
+            0 if one.keep * (1 - one.keep) >= one.stray * (1 - one.stray) else 1
+        )  # everybody in category 0, or nobody
         for count, holds in ((row.reports, True), (row.reports // 3, False)):
             made = [histogram(answers([worst] * count, 1.0, range(k), method=row.method)).count[0] for _ in range(runs)]
             hits = int((np.abs(np.array(made) / count - (worst == 0)) <= 0.05).sum())

@@ -43,7 +43,8 @@ def number(entry: dict[str, Any], name: str) -> float:
     return float(entry["inputs"][name])
 
 
-# -- reference values: the sum of shares is worth what the oracle says --------------------------------------------------------------
+# -- reference values: the sum of shares is worth what the oracle says
+# --------------------------------------------------------------
 
 
 def test_the_values_are_there_or_skipped(data_dir):
@@ -105,7 +106,8 @@ def test_the_trade_is_told():
         calibrate_stable(1.0, alpha=0.9)
 
 
-# -- shares and their sums -----------------------------------------------------------------------------------------------------------
+# -- shares and their sums
+# -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)
@@ -164,7 +166,8 @@ def test_rounding_up_a_share_hides_in_its_law():
         hush.Ledger(None, epsilon=1e3, delta=0.9).spend([(law, 1.0, 1)], label="a share")
 
 
-# -- one message of Laplace shares -----------------------------------------------------------------------------------------------------
+# -- one message of Laplace shares
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.4, 0.5, 0.7, 0.95, 1.5, 4.0])
@@ -186,7 +189,9 @@ def test_delta_of_gamma_differences_by_quadrature(shape):
             brute = quad(gap, max(low, -60.0), high, limit=400, epsabs=1e-13)[0]
         else:  # towards the singular centre in logarithms, on either side
             brute = quad(lambda w: gap(math.exp(w)) * math.exp(w), -660.0, math.log(high), limit=2000, epsabs=1e-13)[0]
-            brute += quad(lambda w: gap(-math.exp(w)) * math.exp(w), -660.0, math.log(min(-low, 60.0)), limit=2000, epsabs=1e-13)[0]
+            brute += quad(
+                lambda w: gap(-math.exp(w)) * math.exp(w), -660.0, math.log(min(-low, 60.0)), limit=2000, epsabs=1e-13
+            )[0]
         got = made.delta(epsilon)
         assert got.lower <= got.upper
         assert got.upper == pytest.approx(brute, rel=1e-6, abs=1e-10)
@@ -199,9 +204,14 @@ def test_delta_of_polya_differences_by_direct_sums(shape, n):
     law, scale = PolyaDifference(shape, 4.0), 4.0
     with mpmath.workdps(30):
         r, q = mpmath.mpf(shape), mpmath.exp(-mpmath.mpf(1) / scale)
-        p = [(1 - q) ** (2 * r) * q**k * mpmath.rf(r, k) / mpmath.factorial(k) * mpmath.hyp2f1(r, r + k, k + 1, q * q) for k in range(230)]
+        p = [
+            (1 - q) ** (2 * r) * q**k * mpmath.rf(r, k) / mpmath.factorial(k) * mpmath.hyp2f1(r, r + k, k + 1, q * q)
+            for k in range(230)
+        ]
         for epsilon in (0.0, 0.1, 0.24, 0.6, 2.0):
-            truth = mpmath.fsum(max(p[abs(k)] - mpmath.exp(mpmath.mpf(epsilon)) * p[abs(k - n)], 0) for k in range(-220, n + 1))
+            truth = mpmath.fsum(
+                max(p[abs(k)] - mpmath.exp(mpmath.mpf(epsilon)) * p[abs(k - n)], 0) for k in range(-220, n + 1)
+            )
             got = hush.curve(law, float(n)).delta(epsilon)
             assert got.upper == pytest.approx(float(truth), rel=1e-10, abs=1e-22)
             assert got.lower <= float(truth) + 1e-21  # the mass beyond 220 points, which the direct sum leaves out
@@ -211,22 +221,30 @@ def test_delta_of_polya_differences_by_direct_sums(shape, n):
 
 
 def test_pure_epsilon_of_one_laplace_message():
-    """None for shapes up to 1/2, where the density is infinite at 0; the lattice has one, and it grows with the parties."""
+    """None for shapes up to 1/2, where the density is infinite at 0; the lattice has one, and it grows with the
+    parties.
+    """
     assert math.isinf(share(hush.Laplace(10.0), 2).local(1.0).pure_epsilon)
     assert math.isinf(share(hush.Laplace(10.0), 100).local(1.0).pure_epsilon)
     assert share(hush.Laplace(10.0), 3, honest=3).central(1.0, answering=2).pure_epsilon > 0.1
     lattice = [share(hush.Discrete(hush.Laplace(10.0)), n).local(1.0).pure_epsilon for n in (1, 2, 10, 100)]
     assert lattice[0] == pytest.approx(0.1, rel=1e-9)
     assert (np.diff(lattice) > 0.0).all()
-    assert share(hush.Laplace(10.0), 20, honest=10).central(1.0, answering=20).pure_epsilon == pytest.approx(0.1, rel=1e-9)
+    assert share(hush.Laplace(10.0), 20, honest=10).central(1.0, answering=20).pure_epsilon == pytest.approx(
+        0.1, rel=1e-9
+    )
 
 
-@pytest.mark.parametrize("law", [GammaDifference(0.3, 3.0), GammaDifference(0.5, 3.0), PolyaDifference(0.2, 3.0)], ids=str)
+@pytest.mark.parametrize(
+    "law", [GammaDifference(0.3, 3.0), GammaDifference(0.5, 3.0), PolyaDifference(0.2, 3.0)], ids=str
+)
 def test_balls_decide_as_floats_do(law):
     step = 0.5 if not law.discrete else 1.0
     forced = np.empty(60, dtype=np.int64)
     _fill(forced, sampler(law, step, 1e15), DeterministicTestEntropy(9).begin())
-    np.testing.assert_array_equal(hush.draw(law, 60, None if law.discrete else step, DeterministicTestEntropy(9)), forced)
+    np.testing.assert_array_equal(
+        hush.draw(law, 60, None if law.discrete else step, DeterministicTestEntropy(9)), forced
+    )
 
 
 # -- bad input ------------------------------------------------------------------------------------------------------------------------
@@ -246,7 +264,12 @@ def test_bad_requests():
         share(hush.Gaussian(1.0), 10).central(1.0, answering=11)
     with pytest.raises(InvalidParameter, match="answering must be"):
         share(hush.Gaussian(1.0), 10).central(1.0, answering=0)
-    for law in (hush.OSGT(1.0, 1.0), hush.Discrete(hush.Gaussian(2.0)), hush.Staircase(1.0), hush.TruncatedLaplace(1.0, 5.0)):
+    for law in (
+        hush.OSGT(1.0, 1.0),
+        hush.Discrete(hush.Gaussian(2.0)),
+        hush.Staircase(1.0),
+        hush.TruncatedLaplace(1.0, 5.0),
+    ):
         with pytest.raises(Unsupported, match="not known to be a sum"):
             share(law, 10)
     for shape, scale in ((0.0, 1.0), (1.0, -1.0), (math.nan, 1.0)):

@@ -101,7 +101,9 @@ def p_value(sample: np.ndarray, law: hush.Skellam) -> float:
     full = expected >= 20.0
     counts = np.array([np.count_nonzero(sample == value) for value in k])
     rest = sample.size - counts[full].sum(), sample.size - expected[full].sum()
-    statistic = float(np.sum((counts[full] - expected[full]) ** 2 / expected[full])) + (rest[0] - rest[1]) ** 2 / max(rest[1], 20.0)
+    statistic = float(np.sum((counts[full] - expected[full]) ** 2 / expected[full])) + (rest[0] - rest[1]) ** 2 / max(
+        rest[1], 20.0
+    )
     return float(chi2.sf(statistic, full.sum()))
 
 
@@ -123,7 +125,7 @@ def test_balls_decide_as_floats_do(sigma):
 
 def test_tails_of_counts_in_balls():
     """P(N > k) of Poisson counts, both sides of the mean, against the incomplete gamma function of mpmath."""
-    from hush.sampling.ball import precision
+    from hush.sampling.tail_ball import precision
 
     counts = Counts(hush.Skellam(20.0))
     with mpmath.workdps(40), precision(160):

@@ -13,7 +13,7 @@ import hush
 from hush.errors import BudgetExceeded, InvalidParameter, NotPaid, Unsupported
 from hush.federated import Budgets, agree, share
 from hush.federated.lattice import RoundedSum
-from hush.federated.terms import Terms, _log_aliasing
+from hush.federated.protocol import Terms, _log_aliasing
 from hush.ledger import Ledger, payment, unaccounted
 
 CASES = [("stable", 0.0, "l1"), ("gaussian", 1e-5, "l2")]
@@ -22,7 +22,9 @@ CASES = [("stable", 0.0, "l1"), ("gaussian", 1e-5, "l2")]
 @pytest.mark.parametrize(("noise", "delta", "norm"), CASES)
 @given(st.lists(st.floats(), min_size=3, max_size=3))
 def test_clipped_updates_keep_their_norm(noise, delta, norm, update):
-    """Whatever comes, infinities and NaN too, the integers are within the clip, exactly; small updates lose less than a step."""
+    """Whatever comes, infinities and NaN too, the integers are within the clip, exactly; small updates lose less than
+    a step.
+    """
     terms = agree(1.0, 0.7, 3, 4, rounds=1, delta=delta, noise=noise)
     steps = [int(k) for k in terms.on_lattice(update)]
     bound = 0.7 / terms.step
@@ -41,10 +43,12 @@ def _twice_integrated(noise: hush.Noise, x: np.ndarray) -> np.ndarray:
     return 0.5 * x + (x * np.arctan(x / noise.gamma) - 0.5 * noise.gamma * np.log1p((x / noise.gamma) ** 2)) / math.pi
 
 
-@pytest.mark.parametrize("one", [hush.Gaussian(s) for s in (0.6, 0.8, 1.0, 1.3)] + [hush.Stable(1.0, g) for g in (1.2, 2.5)])
+@pytest.mark.parametrize(
+    "one", [hush.Gaussian(s) for s in (0.6, 0.8, 1.0, 1.3)] + [hush.Stable(1.0, g) for g in (1.2, 2.5)]
+)
 def test_a_sum_of_rounded_shares_is_a_rounded_sum(one):
-    """Two shares on the lattice of step 1: their convolution against round(T + U), U uniform, in closed form; no further apart than the
-    bound says, and closer than to round(T), without U."""
+    """Two shares on the lattice of step 1: their convolution against round(T + U), U uniform, in closed form; no
+    further apart than the bound says, and closer than to round(T), without U."""
     reach = 1 << 13
     k = np.arange(-reach, reach + 1)
     mass = np.asarray(one.cdf(k + 0.5)) - np.asarray(one.cdf(k - 0.5))
@@ -73,8 +77,12 @@ def test_both_epsilons(noise, delta, norm, neighbours):
     far = 1.0 if neighbours == "replace" else 0.5
     bound = hush.Sensitivity(**{norm: far}, neighbours=neighbours)
     assert 3.0 * (1.0 - 1e-6) < terms.epsilon("central", delta) <= 3.0
-    assert terms.epsilon("central", delta) == pytest.approx(hush.epsilon(terms.share.target, delta, bound, times=4), rel=1e-12)
-    assert terms.epsilon("local", delta) == pytest.approx(hush.epsilon(terms.share.noise, delta, bound, times=4), rel=1e-12)
+    assert terms.epsilon("central", delta) == pytest.approx(
+        hush.epsilon(terms.share.target, delta, bound, times=4), rel=1e-12
+    )
+    assert terms.epsilon("local", delta) == pytest.approx(
+        hush.epsilon(terms.share.noise, delta, bound, times=4), rel=1e-12
+    )
     assert terms.epsilon("local", delta) > 5.0 * terms.epsilon("central", delta)
     assert terms.epsilon("central", delta, rounds=1) < terms.epsilon("central", delta)
     assert 0.0 < terms.slip() < 1e-15
@@ -203,7 +211,10 @@ def test_budgets_are_live_and_last(tmp_path):
     assert not again.charge("a", part) and again.charge("b", part)
     assert again.stopped == ("a",) and "left" in again.reason("a") and again.reason("b") == ""
     assert budgets.spent("b").epsilon == 1.0
-    assert "stopped" in str(again) and sorted(path.name for path in (tmp_path / "new").glob("*.ledger")) == ["a.ledger", "b.ledger"]
+    assert "stopped" in str(again) and sorted(path.name for path in (tmp_path / "new").glob("*.ledger")) == [
+        "a.ledger",
+        "b.ledger",
+    ]
     with pytest.raises(BudgetExceeded):
         again.ledger("a").spend(part)
     with pytest.raises(InvalidParameter, match="exists with"):
@@ -215,7 +226,9 @@ def test_budgets_are_live_and_last(tmp_path):
 
 @pytest.mark.parametrize("one", [hush.Gaussian(1.0), hush.Stable(1.5, 1.0), hush.Stable(1.8, 1.0)])
 def test_the_certificate_of_a_rounded_sum_agrees(one):
-    """The theorem says that rounding costs nothing but aliasing; the numeric certificate of the same law says so independently."""
+    """The theorem says that rounding costs nothing but aliasing; the numeric certificate of the same law says so
+    independently.
+    """
     step, count = 0.25, 20
     rounded = hush.curve(RoundedSum(one, count, step), 1.0)
     plain = hush.curve(one.scaled(count ** (1.0 / getattr(one, "alpha", 2.0))), 1.0)

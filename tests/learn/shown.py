@@ -1,4 +1,6 @@
-"""Everything that a fit shows, with all released numbers replaced by the same ones: two neighbouring tables must show the same."""
+"""Everything that a fit shows, with all released numbers replaced by the same ones: two neighbouring tables must show
+the same.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ from unittest.mock import patch
 
 import numpy as np
 
+import hush
 from hush import Ledger
 from hush.learn import label
 from hush.ledger.payment import Draws
-from hush.mechanism import Mechanism
 from hush.sampling.entropy import DeterministicTestEntropy
+from hush.sampling.mechanism import Mechanism
 
 __all__ = ["Fixed", "assert_alike", "frozen"]
 
@@ -28,7 +31,8 @@ PROBE = np.random.default_rng(5).uniform(-1.2, 1.2, (20, 3))
 
 
 class Released:
-    """In place of all noise: the numbers that are released are a function of their number and of the call's number alone.
+    """In place of all noise: the numbers that are released are a function of their number and of the call's number
+    alone.
 
     Counts of labels are shown or not, so there the function is of what is shown.
     """
@@ -96,7 +100,11 @@ def frozen(value) -> object:
         return everything(value)
     if isinstance(value, Ledger):
         return [(entry.number, entry.label, repr(entry.charges), entry.epsilon, entry.delta) for entry in value.entries]
-    return type(value).__qualname__, repr(value), pickle.dumps(value) if isinstance(value, int | float | str | bytes) else b""
+    return (
+        type(value).__qualname__,
+        repr(value),
+        pickle.dumps(value) if isinstance(value, int | float | str | bytes) else b"",
+    )
 
 
 def everything(model) -> dict[str, object]:
@@ -107,7 +115,7 @@ def everything(model) -> dict[str, object]:
         seen |= {"classes": frozen(model.classes_), "proba": frozen(model.predict_proba(PROBE))}
     seen["receipt"] = _timeless(json.dumps(model.receipt_))
     if hasattr(model.receipt_, "report"):
-        seen["report"] = _timeless(model.receipt_.report().markdown)
+        seen["report"] = _timeless(hush.report.statement(model.receipt_).markdown)
     return seen
 
 

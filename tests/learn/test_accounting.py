@@ -1,4 +1,6 @@
-"""What a fit pays for: the parts composed anew, the ledger, and the numbers of the flipped Huber paper's route beside exact ones."""
+"""What a fit pays for: the parts composed anew, the ledger, and the numbers of the flipped Huber paper's route beside
+exact ones.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from hush import Gaussian, Laplace, Ledger, Sensitivity, calibrate, compose
 from hush.errors import Unsupported
 from hush.learn import Lasso, LogisticRegression, Ridge, zcdp
 from hush.learn.budget import NOISES, Wish, allot
+from hush.learn.moment_solver import products_wish
 from hush.learn.scaling import moments_wish
-from hush.learn.statistics import products_wish
 from hush.sampling.entropy import SecureEntropy
 
 slow = pytest.mark.exhaustive
@@ -31,7 +33,8 @@ def rows(count: int = 200):
     return X, X @ [1.0, -1.0], (X[:, 0] > 0.0).astype(int)
 
 
-# -- the parts together ------------------------------------------------------------------------------------------------------------
+# -- the parts together
+# ------------------------------------------------------------------------------------------------------------
 
 MIXES = {
     "scaling and updates": (moments_wish(4, 0.25), updates(100, 0.75, reach=2.0**33)),
@@ -102,7 +105,8 @@ def test_auto_is_never_worse_than_gaussian_noise():
     assert float(compose([part.charge for part in huge]).delta_upper(600.0)) <= 0.1
 
 
-# -- the paper's route, and exact accounting beside it (DPCD.md, sections 3 and 8) ---------------------------------------------------
+# -- the paper's route, and exact accounting beside it (DPCD.md, sections 3 and 8)
+# ---------------------------------------------------
 
 
 def test_where_the_papers_route_leaves_laplace_noise():
@@ -117,30 +121,47 @@ def test_where_the_papers_route_leaves_laplace_noise():
 
 @pytest.mark.parametrize("times", [1, 20, 500])
 def test_gaussian_variances_per_update(times):
-    """Section 8, number 2: Lemma 3.5 gives 28.62 and exact accounting 17.848 per update, whatever their number: 38 % less."""
+    """Section 8, number 2: Lemma 3.5 gives 28.62 and exact accounting 17.848 per update, whatever their number: 38 %
+    less.
+    """
     loose = zcdp.gaussian(1.0, 1e-6, times).variance / times
-    exact = allot(1.0, 1e-6, (updates(times),), noise="gaussian", accounting="exact")[0].mechanism.noise.variance / times
+    exact = (
+        allot(1.0, 1e-6, (updates(times),), noise="gaussian", accounting="exact")[0].mechanism.noise.variance / times
+    )
     assert loose == pytest.approx(28.62, abs=0.005)
     assert exact == pytest.approx(17.848, rel=2e-3)  # the lattice adds up to 1 in 1000
     assert float(np.asarray(hush.gaussian.sigma(1.0, 1e-6))) ** 2 == pytest.approx(17.848, abs=5e-4)
-    assert 3.0 * math.log(1e6) == pytest.approx(41.45, abs=0.005)  # the closed form of Mangold et al. for the same sensitivity
+    assert 3.0 * math.log(1e6) == pytest.approx(
+        41.45, abs=0.005
+    )  # the closed form of Mangold et al. for the same sensitivity
 
 
 @pytest.mark.parametrize(
     ("delta", "times", "ratio"),
     [
-        *((1e-6, 1, 0.0698), (1e-6, 5, 0.3493), (1e-6, 8, 0.5589), (1e-6, 10, 0.6987), (1e-6, 13, 0.9083), (1e-6, 20, 1.0)),
+        *(
+            (1e-6, 1, 0.0698),
+            (1e-6, 5, 0.3493),
+            (1e-6, 8, 0.5589),
+            (1e-6, 10, 0.6987),
+            (1e-6, 13, 0.9083),
+            (1e-6, 20, 1.0),
+        ),
         *((1e-8, 10, 0.5286), (1e-8, 13, 0.6871), (1e-8, 20, 1.0)),
     ],
 )
 def test_flipped_huber_by_theorem_9_beside_the_gaussian(delta, times, ratio):
-    """Section 3, column 6 (its digits are cut off, not rounded), and the closed form min(1, 4 eta_0 T/epsilon^2) behind it."""
+    """Section 3, column 6 (its digits are cut off, not rounded), and the closed form min(1, 4 eta_0 T/epsilon^2)
+    behind it.
+    """
     found = zcdp.flipped_huber(1.0, delta, times).variance / zcdp.gaussian(1.0, delta, times).variance
     assert found == pytest.approx(min(1.0, 4.0 * zcdp.eta_left(1.0, delta) * times), rel=1e-9)
     assert -1e-12 <= found - ratio < 1.2e-4
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "saved"), [(1.0, 1e-6, 0.3764), (1.0, 1e-8, 0.3125), (0.5, 1e-6, 0.42), (3.0, 1e-6, 0.30)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "saved"), [(1.0, 1e-6, 0.3764), (1.0, 1e-8, 0.3125), (0.5, 1e-6, 0.42), (3.0, 1e-6, 0.30)]
+)
 def test_what_exact_accounting_saves_for_gaussian_noise(epsilon, delta, saved):
     loose = allot(epsilon, delta, (updates(40),), noise="gaussian", accounting="zcdp")[0]
     exact = allot(epsilon, delta, (updates(40),), noise="gaussian", accounting="exact")[0]
@@ -191,7 +212,8 @@ def test_zcdp_is_refused_where_it_has_no_theorem():
         allot(1.0, 0.0, (updates(3),), noise="gaussian", accounting="zcdp")
 
 
-# -- a fit's own account -----------------------------------------------------------------------------------------------------------
+# -- a fit's own account
+# -----------------------------------------------------------------------------------------------------------
 
 
 def charges_of(ledger: Ledger):
@@ -250,13 +272,22 @@ def test_fits_add_up_in_the_ledger():
     X, y, _ = rows()
     ledger = Ledger(None, epsilon=2.0, delta=1e-6)
     for _ in range(2):
-        Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), noise="gaussian", solver="cd", ledger=ledger).fit(X, y)
+        Ridge(
+            epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), noise="gaussian", solver="cd", ledger=ledger
+        ).fit(X, y)
     assert 1.3 < ledger.spent.epsilon < 1.7  # Gaussian fits compose to about sqrt(2)
 
 
 def test_the_receipt_counts_every_number():
     X, y, _ = rows()
-    settings = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "target_bounds": (-2, 2), "noise": "gaussian", "passes": 7}
+    settings = {
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "bounds": (-1, 1),
+        "target_bounds": (-2, 2),
+        "noise": "gaussian",
+        "passes": 7,
+    }
     for solver, numbers, times in (("cd", 1, 21), ("gd", 3, 7)):
         parts = Ridge(**settings, solver=solver).fit(X, y).receipt_["parts"]
         assert [(part["name"], part["numbers"], part["times"]) for part in parts] == [

@@ -85,7 +85,9 @@ def test_fit_predict_and_shapes(kind):
     assert model.predict(X).shape == y.shape and np.isfinite(model.score(X, y))
     assert model.guarantee_.epsilon == 1.0 and model.guarantee_.delta == 1e-6 and model.guarantee_.holds
     assert model.noise_.variance > 0.0 and model.receipt_.guarantee.epsilon == 1.0
-    assert is_classifier(model) == (kind is LogisticRegression) and is_regressor(model) == (kind is not LogisticRegression)
+    assert is_classifier(model) == (kind is LogisticRegression) and is_regressor(model) == (
+        kind is not LogisticRegression
+    )
     no_intercept = made(kind, fit_intercept=False).fit(X, y)
     assert np.all(no_intercept.intercept_ == 0.0)
 
@@ -283,7 +285,15 @@ def test_warm_start_needs_a_ledger_and_starts_where_it_was():
     with pytest.raises(Unsupported, match="give a ledger"):
         made(warm_start=True).fit(X, y)
     ledger = Ledger(None, epsilon=2000.0, delta=1e-5)
-    slow = {"solver": "cd", "epsilon": 500.0, "passes": 1, "scaling": "public", "winsorise": None, "clip": 3.0, "step": 0.01}
+    slow = {
+        "solver": "cd",
+        "epsilon": 500.0,
+        "passes": 1,
+        "scaling": "public",
+        "winsorise": None,
+        "clip": 3.0,
+        "step": 0.01,
+    }
     model = made(warm_start=True, ledger=ledger, **slow)
     first = model.fit(X, y).coef_.copy()
     second = model.fit(X, y).coef_.copy()

@@ -1,4 +1,6 @@
-"""What attackers of the room found, so that it stays mended: promises, charges, leaks before the charge, and what is refused."""
+"""What attackers of the room found, so that it stays mended: promises, charges, leaks before the charge, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,21 @@ def rows(count: int = 200):
 
 
 def ridge(**changed):
-    settings = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "target_bounds": (-3, 3), "solver": "cd", "noise": "gaussian"}
+    settings = {
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "bounds": (-1, 1),
+        "target_bounds": (-3, 3),
+        "solver": "cd",
+        "noise": "gaussian",
+    }
     return Ridge(**(settings | changed))
 
 
 def logistic(**changed):
-    return LogisticRegression(**({"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "solver": "cd", "noise": "gaussian"} | changed))
+    return LogisticRegression(
+        **({"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "solver": "cd", "noise": "gaussian"} | changed)
+    )
 
 
 def ledger(epsilon: float = 50.0, delta: float = 1e-3, **more) -> Ledger:
@@ -43,7 +54,9 @@ def ledger(epsilon: float = 50.0, delta: float = 1e-3, **more) -> Ledger:
 
 
 def search(model=None, grid=None, **changed):
-    return PrivateSearchCV(model or ridge(), grid or {"alpha": [0.1, 1.0]}, **({"epsilon": 1.0, "delta": 1e-6, "tries": 1.5} | changed))
+    return PrivateSearchCV(
+        model or ridge(), grid or {"alpha": [0.1, 1.0]}, **({"epsilon": 1.0, "delta": 1e-6, "tries": 1.5} | changed)
+    )
 
 
 # -- promises ----------------------------------------------------------------------------------------------------------------------
@@ -59,7 +72,9 @@ def test_a_warm_start_promises_for_all_fits_it_comes_from():
     whole = model.guarantee_
     assert model.receipt_["started_from"] == [1] and whole.delta == pytest.approx(1.1e-6) and 2.0 < whole.epsilon < 3.0
     together = compose([charge for entry in paid.entries for charge in entry.charges])
-    assert float(together.delta_upper(whole.epsilon)) <= whole.delta < float(together.delta_upper(whole.epsilon * 0.999))
+    assert (
+        float(together.delta_upper(whole.epsilon)) <= whole.delta < float(together.delta_upper(whole.epsilon * 0.999))
+    )
     assert "this fit and those it started from (ledger entries 1) together" in str(whole)
     assert model.receipt_.guarantee == whole
     assert model.receipt_["this_fit"] == {"epsilon": 2.0, "delta": 1e-7}
@@ -70,7 +85,9 @@ def test_a_warm_start_promises_for_all_fits_it_comes_from():
 
 
 def test_warm_starts_without_a_plan_add_up():
-    """In an interactive ledger budgets may depend on earlier answers: the sum holds in any case. So it does with delta = 0."""
+    """In an interactive ledger budgets may depend on earlier answers: the sum holds in any case. So it does with
+    delta = 0.
+    """
     X, y, _ = rows()
     model = ridge(warm_start=True, ledger=ledger(mode="interactive"), passes=2).fit(X, y).fit(X, y)
     assert model.guarantee_.epsilon == 2.0 and model.guarantee_.delta == 2e-6
@@ -83,7 +100,9 @@ def test_a_warm_start_from_a_search_counts_the_search():
     paid = ledger()
     best = search(ledger=paid).fit(X, y).best_estimator_
     best.set_params(warm_start=True, ledger=paid, epsilon=1.0).fit(X, y)
-    assert best.receipt_["started_from"] == [1] and 1.2 < best.guarantee_.epsilon <= 2.0 and best.guarantee_.delta == 2e-6
+    assert (
+        best.receipt_["started_from"] == [1] and 1.2 < best.guarantee_.epsilon <= 2.0 and best.guarantee_.delta == 2e-6
+    )
 
 
 def test_a_search_counts_neighbours_as_a_fit_does():
@@ -101,8 +120,8 @@ def test_a_search_counts_neighbours_as_a_fit_does():
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 3.3, 7.7, 1e3, 1e6])
 def test_pure_epsilon_never_passes_the_promise(epsilon):
+    from hush.learn.defaults import setting
     from hush.learn.objective import SQUARED
-    from hush.learn.setting import setting
 
     chosen = setting(SQUARED, 0.1, 3, solver="cd", passes=7, step=None, clip=None)
     wishes = (moments_wish(4, 0.3), updates_wish(2.0**20, 3, chosen, 0.7))
@@ -115,7 +134,9 @@ def test_a_ledger_takes_every_pure_fit(solver):
     X, y, _ = rows(50)
     for epsilon, share in ((0.7, 0.9), (1e6, 0.25)):
         paid = ledger(epsilon=epsilon, delta=0.0)
-        model = ridge(epsilon=epsilon, delta=0.0, solver=solver, noise="auto", ledger=paid, scaling_share=share).fit(X, y)
+        model = ridge(epsilon=epsilon, delta=0.0, solver=solver, noise="auto", ledger=paid, scaling_share=share).fit(
+            X, y
+        )
         assert model.guarantee_.epsilon == epsilon and len(paid.entries) == 1
 
 
@@ -201,7 +222,9 @@ def test_a_score_is_a_whole_number_whatever_a_model_says():
     for intercept in (math.nan, math.inf, -math.inf):
         model.intercept_ = intercept
         with patch.object(Draws, "add", add):
-            assert np.isfinite(_noisy_score(model, np.zeros((4, 1)), np.zeros(4), _score_mechanism(model, 1.0, 1e-6), None))
+            assert np.isfinite(
+                _noisy_score(model, np.zeros((4, 1)), np.zeros(4), _score_mechanism(model, 1.0, 1e-6), None)
+            )
 
 
 # -- labels ------------------------------------------------------------------------------------------------------------------------
@@ -240,7 +263,13 @@ def test_nothing_is_said_of_secret_labels_before_they_are_paid_for():
     """scikit-learn warns of many different labels and refuses numbers with fractions: both are facts about y."""
     X, y, labels = rows(100)
     empty = ledger(epsilon=1e-3, delta=1e-9)
-    for given in (np.arange(100), y, labels, np.array([f"{value}" for value in y]), np.array([*"ab", 1, None] * 25, dtype=object)):
+    for given in (
+        np.arange(100),
+        y,
+        labels,
+        np.array([f"{value}" for value in y]),
+        np.array([*"ab", 1, None] * 25, dtype=object),
+    ):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             with pytest.raises(BudgetExceeded) as failure:
@@ -261,7 +290,8 @@ def test_dates_are_no_targets_of_a_regression():
     assert paid.entries == ()
 
 
-# -- what is refused before the charge ---------------------------------------------------------------------------------------------
+# -- what is refused before the charge
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -355,7 +385,9 @@ def test_a_search_says_when_it_starts_and_ends_and_no_more(runs, monkeypatch, ca
     monkeypatch.setattr(Runs, "draw", lambda self, bits: runs)
     X, y, _ = rows()
     search(verbose=2).fit(X, y)
-    assert capsys.readouterr().err == ("PrivateSearchCV: searching 2 settings, on 160 rows, scored on 40\nPrivateSearchCV: finished\n")
+    assert capsys.readouterr().err == (
+        "PrivateSearchCV: searching 2 settings, on 160 rows, scored on 40\nPrivateSearchCV: finished\n"
+    )
 
 
 def test_zcdp_accounting_takes_gaussian_noise_by_itself():
@@ -371,18 +403,26 @@ def test_weights_and_noise_can_be_put_into_the_users_units():
         own, height = model.spread_[:3], model.spread_[3]
         last = model.trace_["weights"][-1]
         np.testing.assert_allclose(last[:3] * height / own, model.coef_, rtol=1e-12)
-        np.testing.assert_allclose(model.centre_[3] + height * last[3] - model.coef_ @ model.centre_[:3], model.intercept_, rtol=1e-9)
+        np.testing.assert_allclose(
+            model.centre_[3] + height * last[3] - model.coef_ @ model.centre_[:3], model.intercept_, rtol=1e-9
+        )
         assert all("lattice_step" in part and "step" not in part for part in model.receipt_["parts"])
     flat = ridge(scaling="public", winsorise=None, passes=1).fit(np.zeros((4000, 3)), np.zeros(4000))
     deviation = math.sqrt(flat.noise_.variance) * flat.receipt_["clip"][0] / (flat.receipt_["grain"] * 4000)
-    assert 0.05 * deviation < flat.trace_["noisy_gradient"][0] < 20.0 * deviation  # the length of four: shorter by a chance below 1e-6
+    assert (
+        0.05 * deviation < flat.trace_["noisy_gradient"][0] < 20.0 * deviation
+    )  # the length of four: shorter by a chance below 1e-6
     assert logistic(passes=1).fit(X, labels).spread_.shape == (3,)
 
 
 def test_the_papers_scaling_says_what_it_takes():
     X, y, _ = rows()
     model = ridge(scaling="paper").fit(X, y)
-    assert not model.guarantee_.holds and "means and spreads" in model.guarantee_.reason and "smoothness" not in model.guarantee_.reason
+    assert (
+        not model.guarantee_.holds
+        and "means and spreads" in model.guarantee_.reason
+        and "smoothness" not in model.guarantee_.reason
+    )
 
 
 def test_an_empty_list_of_settings_is_refused():

@@ -16,7 +16,10 @@ def people(tmp_path):
     """4000 people whose spending and habit follow their age."""
     random = np.random.default_rng(5)
     age = random.uniform(20, 80, 4000)
-    spending, smoker = 3.0 * age + random.normal(size=4000), np.where(age + random.normal(scale=5.0, size=4000) > 50, "daily", "never")
+    spending, smoker = (
+        3.0 * age + random.normal(size=4000),
+        np.where(age + random.normal(scale=5.0, size=4000) > 50, "daily", "never"),
+    )
     lines = [f"{a:.3f},{s:.3f},{w}" for a, s, w in zip(age, spending, smoker, strict=True)]
     path = tmp_path / "people.csv"
     path.write_text("age,spending,smoker\n" + "\n".join(lines) + "\n")
@@ -32,7 +35,9 @@ def test_regression_with_a_ledger(people, tmp_path, capsys):
     words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", *BUDGET]
     assert main([*words, "--ledger", str(ledger), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["coefficients"]["age"] == pytest.approx(3.0, abs=1.0) and shown["receipt"]["guarantee"]["epsilon"] == 1.0
+    assert (
+        shown["coefficients"]["age"] == pytest.approx(3.0, abs=1.0) and shown["receipt"]["guarantee"]["epsilon"] == 1.0
+    )
     assert len(Ledger(ledger).entries) == 1
     assert main([*words, "--ledger", str(ledger)]) == 2
     assert "left" in capsys.readouterr().err and len(Ledger(ledger).entries) == 1
@@ -49,7 +54,23 @@ def test_yes_and_no_need_no_classes(people, capsys):
     """The engine reads them as booleans."""
     people.write_text(people.read_text().replace("daily", "yes").replace("never", "no"))
     for extra in ([], ["--classes", "no,yes"]):
-        assert main(["learn", str(people), "--model", "logistic", "--target", "smoker", "--feature", "age:0:100", *BUDGET, *extra]) == 0
+        assert (
+            main(
+                [
+                    "learn",
+                    str(people),
+                    "--model",
+                    "logistic",
+                    "--target",
+                    "smoker",
+                    "--feature",
+                    "age:0:100",
+                    *BUDGET,
+                    *extra,
+                ]
+            )
+            == 0
+        )
 
 
 @pytest.mark.parametrize(
@@ -60,21 +81,36 @@ def test_yes_and_no_need_no_classes(people, capsys):
         (["--model", "ridge", "--target", "spending:0:300", "--feature", "smoker:0:1"], "must be numbers"),
         (["--model", "ridge", "--target", "spending:300:0", "--feature", "age:0:100"], "low below high"),
         (["--model", "logistic", "--target", "smoker", "--feature", "age:0:100"], "classes are needed"),
-        (["--model", "lasso", "--target", "spending:0:300", "--feature", "age:0:100", "--noise", "loud"], "noise must be one of"),
+        (
+            ["--model", "lasso", "--target", "spending:0:300", "--feature", "age:0:100", "--noise", "loud"],
+            "noise must be one of",
+        ),
         (["--model", "ridge", "--target", "age:0:300", "--feature", "age:0:100"], "column 'age' is given twice"),
-        (["--model", "logistic", "--target", "smoker", "--classes", "a,b", "--feature", "smoker:0:1"], "column 'smoker' is given twice"),
+        (
+            ["--model", "logistic", "--target", "smoker", "--classes", "a,b", "--feature", "smoker:0:1"],
+            "column 'smoker' is given twice",
+        ),
         (
             ["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--feature", "age:0:9"],
             "column 'age' is given twice",
         ),
-        (["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--unit", "age"], "column 'age' is given twice"),
-        (["--model", "logistic", "--target", "spending", "--classes", "private", "--feature", "age:0:100"], "holds measurements"),
+        (
+            ["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--unit", "age"],
+            "column 'age' is given twice",
+        ),
+        (
+            ["--model", "logistic", "--target", "spending", "--classes", "private", "--feature", "age:0:100"],
+            "holds measurements",
+        ),
         (["--model", "logistic", "--target", "spending", "--feature", "age:0:100"], "Unknown label type"),
         (
             ["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--unit", "smoker"],
             "aggregate to one row per person",
         ),
-        (["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--verbose", "7"], "verbose must be 0, 1 or 2"),
+        (
+            ["--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", "--verbose", "7"],
+            "verbose must be 0, 1 or 2",
+        ),
     ],
 )
 def test_mistakes_end_in_one_sentence(people, capsys, words, sentence):
@@ -86,7 +122,17 @@ def test_mistakes_end_in_one_sentence(people, capsys, words, sentence):
 def test_empty_cells_and_empty_tables(tmp_path, capsys):
     for text, sentence in (("age,spending\n30,\n40,5\n", "has empty values"), ("age,spending\n", "no rows")):
         (tmp_path / "t.csv").write_text(text)
-        words = ["learn", str(tmp_path / "t.csv"), "--model", "ridge", "--target", "spending:0:9", "--feature", "age:0:100", *BUDGET]
+        words = [
+            "learn",
+            str(tmp_path / "t.csv"),
+            "--model",
+            "ridge",
+            "--target",
+            "spending:0:9",
+            "--feature",
+            "age:0:100",
+            *BUDGET,
+        ]
         assert main(words) == 2
         assert sentence in capsys.readouterr().err
 
@@ -97,7 +143,17 @@ def test_what_is_no_number_ends_in_one_sentence(tmp_path, capsys, bad, place):
     cells = ["30.5", "5.5"]
     cells[place] = bad
     (tmp_path / "t.csv").write_text("age,spending\n" + ",".join(cells) + "\n40.5,5.5\n")
-    words = ["learn", str(tmp_path / "t.csv"), "--model", "ridge", "--target", "spending:0:9", "--feature", "age:0:100", *BUDGET]
+    words = [
+        "learn",
+        str(tmp_path / "t.csv"),
+        "--model",
+        "ridge",
+        "--target",
+        "spending:0:9",
+        "--feature",
+        "age:0:100",
+        *BUDGET,
+    ]
     assert main(words) == 2
     shown = capsys.readouterr().err
     assert "must hold finite numbers" in shown and shown.count("\n") == 1
@@ -105,7 +161,17 @@ def test_what_is_no_number_ends_in_one_sentence(tmp_path, capsys, bad, place):
 
 def test_dates_are_no_numbers(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("born,spending\n2000-01-01,3.5\n2001-02-03,5.5\n")
-    words = ["learn", str(tmp_path / "t.csv"), "--model", "ridge", "--target", "spending:0:9", "--feature", "born:0:100", *BUDGET]
+    words = [
+        "learn",
+        str(tmp_path / "t.csv"),
+        "--model",
+        "ridge",
+        "--target",
+        "spending:0:9",
+        "--feature",
+        "born:0:100",
+        *BUDGET,
+    ]
     assert main(words) == 2 and "must be numbers" in capsys.readouterr().err
 
 

@@ -1,4 +1,6 @@
-"""What is shown of a fit depends on public facts and released numbers alone: types, widths, spellings, orders, texts, warnings."""
+"""What is shown of a fit depends on public facts and released numbers alone: types, widths, spellings, orders, texts,
+warnings.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ X = NUMBERS.uniform(-0.9, 0.9, (ROWS, 3))
 SIDE = (X[:, 0] > 0.0).astype(int)
 TARGET = X[:, 0] + NUMBERS.uniform(-1.0, 1.0, ROWS)
 
-# -- tables that differ in one row --------------------------------------------------------------------------------------------------
+# -- tables that differ in one row
+# --------------------------------------------------------------------------------------------------
 
 
 def exchanged(values, new):
@@ -116,7 +119,11 @@ LABELS = {
     "beyond 8 bits": (SIDE.astype(np.int8), exchanged(SIDE.astype(np.int16), 300), np.array([0, 1])),
     "fewer digits": (SIDE.astype(np.float32), exchanged(SIDE.astype(np.float64), 0.1), np.array([0.0, 1.0])),
     "minus zero": (exchanged(SIDE.astype(float), 0.0), exchanged(SIDE.astype(float), -0.0), np.array([0.0, 1.0])),
-    "minus zero in a list": (SIDE.astype(float).tolist(), exchanged(SIDE.astype(float).tolist(), -0.0), np.array([0.0, 1.0])),
+    "minus zero in a list": (
+        SIDE.astype(float).tolist(),
+        exchanged(SIDE.astype(float).tolist(), -0.0),
+        np.array([0.0, 1.0]),
+    ),
     "False for 0": (objects(0), objects(False), np.array([0, 1])),
     "1.0 for 1": (objects(1), objects(1.0), np.array([0, 1])),
     "numpy's 1": (objects(1), objects(np.int8(1)), np.array([0, 1])),
@@ -167,7 +174,9 @@ def test_labels_of_a_pandas_column_of_categories():
 @pytest.mark.parametrize(("dtype", "classes"), [("Int64", [0, 1]), ("boolean", [False, True]), ("string", ["0", "1"])])
 def test_labels_of_a_pandas_column_that_may_miss_values(dtype, classes):
     pandas = pytest.importorskip("pandas")
-    given = pandas.Series(SIDE.astype(str) if dtype == "string" else SIDE.astype(bool) if dtype == "boolean" else SIDE, dtype=dtype)
+    given = pandas.Series(
+        SIDE.astype(str) if dtype == "string" else SIDE.astype(bool) if dtype == "boolean" else SIDE, dtype=dtype
+    )
     other = given.copy()
     other[0] = pandas.NA
     seen = assert_alike(private, (X, given), (X, other))
@@ -200,7 +209,9 @@ def test_declared_classes_show_as_they_were_declared(new, solver):
         assert_alike(made((0, 1)), (one, SIDE), (other, SIDE))
 
 
-@pytest.mark.parametrize("estimator", [Ridge(**COMMON, passes=1, target_bounds=(-2, 2), solver="cd"), private().set_params(classes=None)])
+@pytest.mark.parametrize(
+    "estimator", [Ridge(**COMMON, passes=1, target_bounds=(-2, 2), solver="cd"), private().set_params(classes=None)]
+)
 def test_a_search_shows_what_it_releases_and_no_more(estimator):
     grid = {"penalise": ["original", "scaled"]}
 
@@ -243,7 +254,8 @@ def test_no_refusal_quotes_the_data_or_its_width():
     assert "datetime64" in assert_alike(private, (X, dates[0]), (X, dates[1]))["error"][1]
 
 
-# -- the rule has teeth ---------------------------------------------------------------------------------------------------------------
+# -- the rule has teeth
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def _found_before(labels, plan, paid):
@@ -257,7 +269,9 @@ def _found_before(labels, plan, paid):
     return made
 
 
-@pytest.mark.parametrize("name", ["long text in a list", "long text", "long bytes", "minus zero", "False for 0", "text among numbers"])
+@pytest.mark.parametrize(
+    "name", ["long text in a list", "long text", "long bytes", "minus zero", "False for 0", "text among numbers"]
+)
 def test_the_break_that_was_here_is_seen(name, monkeypatch):
     one, other, _ = LABELS[name]
     monkeypatch.setattr(label, "as_labels", lambda y: y)

@@ -40,8 +40,24 @@ ONES = np.ones((COUNT, 1))
 
 
 def planned(**changed) -> Plan:
-    settings = {"epsilon": 1.0, "delta": 0.0, "noise": "laplace", "scaling": "public", "fit_intercept": False, "solver": "cd", "passes": 1}
-    settings |= {"l1": 0.0, "l2": 0.0, "penalise": "original", "accounting": "exact", "scaling_share": 0.25, "winsorise": 3.0, "step": None}
+    settings = {
+        "epsilon": 1.0,
+        "delta": 0.0,
+        "noise": "laplace",
+        "scaling": "public",
+        "fit_intercept": False,
+        "solver": "cd",
+        "passes": 1,
+    }
+    settings |= {
+        "l1": 0.0,
+        "l2": 0.0,
+        "penalise": "original",
+        "accounting": "exact",
+        "scaling_share": 0.25,
+        "winsorise": 3.0,
+        "step": None,
+    }
     span = Span(np.array([-1.0]), np.array([1.0]))
     return plan(Request(objective=SQUARED, span=span, target_span=span, clip=1e-3, **(settings | changed)), COUNT)
 
@@ -49,7 +65,9 @@ def planned(**changed) -> Plan:
 def weakened(made: Plan, factor: float) -> Plan:
     """The same plan with all its noise smaller by a factor."""
     parts = [
-        dataclasses.replace(part, mechanism=dataclasses.replace(part.mechanism, noise=part.mechanism.noise.scaled(factor)))
+        dataclasses.replace(
+            part, mechanism=dataclasses.replace(part.mechanism, noise=part.mechanism.noise.scaled(factor))
+        )
         for part in made.parts
     ]
     return dataclasses.replace(made, parts=tuple(parts))
@@ -65,10 +83,15 @@ def coefficients(made: Plan):
     return draw
 
 
-def attacked(made: Plan, samples: int) -> hush.audit.Finding:
+def attacked(made: Plan, samples: int) -> hush.AuditResult:
     request = made.request
     return hush.audit(
-        coefficients(made), epsilon=request.epsilon, delta=request.delta, inputs=(UP, DOWN), samples=samples, vectorised=False
+        coefficients(made),
+        epsilon=request.epsilon,
+        delta=request.delta,
+        inputs=(UP, DOWN),
+        samples=samples,
+        vectorised=False,
     )
 
 
@@ -109,7 +132,9 @@ def test_the_noise_on_a_coefficient_has_the_size_that_was_paid_for(solver):
         draws.append(float(fit.trace.gradients[0][0]) if solver != "statistics" else None)
     if solver == "statistics":  # the gradient is of a noisy matrix: look at the release itself
         zero = np.zeros(part.mechanism.coordinates, dtype=np.int64)
-        draws = [float(unaccounted(part.charge).noise(part.mechanism, zero)[0]) * part.mechanism.step for _ in range(count)]
+        draws = [
+            float(unaccounted(part.charge).noise(part.mechanism, zero)[0]) * part.mechanism.step for _ in range(count)
+        ]
         expected = part.deviation
     else:
         expected = part.deviation * made.setting.clips[0] / (2.0**32 * COUNT)

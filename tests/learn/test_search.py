@@ -62,7 +62,8 @@ def masses(law: Runs, count: int) -> np.ndarray:
     return np.array(found)
 
 
-# -- the law of the number of runs -------------------------------------------------------------------------------------------------
+# -- the law of the number of runs
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("tries", "eta"), LAWS)
@@ -81,7 +82,9 @@ def test_quantiles_are_those_of_the_law_and_doubt_is_said(tries, eta):
     for number in np.linspace(0.001, 0.97, 40):
         if np.abs(edges - number).min() > 1e-9:
             assert law.quantile(int(number * 2**64), 64) == int(np.searchsorted(edges, number)) + 1
-    assert law.quantile(0, 1) is None or edges[0] > 0.5  # half of all numbers do not decide unless the first run has them
+    assert (
+        law.quantile(0, 1) is None or edges[0] > 0.5
+    )  # half of all numbers do not decide unless the first run has them
     first = int(edges[0] * 2**20)
     assert law.quantile(first, 20) is None  # the edge itself lies inside: more bits are needed
 
@@ -102,7 +105,8 @@ def test_draws_follow_the_law_and_no_near_one(tries, eta):
     assert distance(Runs.expected(max(tries / 1.5, 1.1), eta)) > limit
 
 
-# -- the theorem, against exact laws -----------------------------------------------------------------------------------------------
+# -- the theorem, against exact laws
+# -----------------------------------------------------------------------------------------------
 
 
 def power_divergence(p: np.ndarray, q: np.ndarray, order: float) -> float:
@@ -157,13 +161,17 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 def by_hand(mu: float, law: Runs, delta: float) -> float:
-    """Theorem 2 for a Gaussian run of D(a) = a mu^2/2, with the best b in closed form, and the conversion on a grid of orders."""
+    """Theorem 2 for a Gaussian run of D(a) = a mu^2/2, with the best b in closed form, and the conversion on a grid
+    of orders.
+    """
     rho, log = 0.5 * mu * mu, -math.log(law.gamma)
     b = max(1.0, math.sqrt(log / rho))
     extra = (1.0 + law.eta) * ((b - 1.0) * rho + log / b)
     a = 1.0 + np.geomspace(1e-2, 1e5, 20_000)
     mean = math.fsum(masses(law, 4000) * np.arange(1, 4001))
-    return float(np.min(a * rho + extra + math.log(mean) / (a - 1) + np.log1p(-1 / a) - (math.log(delta) + np.log(a)) / (a - 1)))
+    return float(
+        np.min(a * rho + extra + math.log(mean) / (a - 1) + np.log1p(-1 / a) - (math.log(delta) + np.log(a)) / (a - 1))
+    )
 
 
 @pytest.mark.parametrize(("size", "left"), [(4, 0.553), (16, 0.490)])
@@ -185,7 +193,10 @@ def test_what_is_left_for_one_run(size, left):
 
 
 def test_a_run_is_as_bad_as_its_worst_candidate_and_part():
-    small, large = (Charge(hush.Gaussian(4.0), Sensitivity(linf=1.0, l0=1), 3),), (Charge(hush.Gaussian(1.0), Sensitivity(l2=2.0), 2),)
+    small, large = (
+        (Charge(hush.Gaussian(4.0), Sensitivity(linf=1.0, l0=1), 3),),
+        (Charge(hush.Gaussian(1.0), Sensitivity(l2=2.0), 2),),
+    )
     both = run_divergence([small, large])
     assert both(3.0) == pytest.approx(2 * 3.0 * 4.0 / 2.0, rel=1e-9)
     assert run_divergence([small])(3.0) == pytest.approx(3 * 3.0 / 32.0, rel=1e-9)
@@ -236,7 +247,8 @@ def test_delta_zero_divides_epsilon():
     assert search.receipt_["score"]["noise"]["family"] == "laplace"
 
 
-# -- the score moves by what is paid for -------------------------------------------------------------------------------------------
+# -- the score moves by what is paid for
+# -------------------------------------------------------------------------------------------
 
 
 def exact_score(model, rows, target):
@@ -255,7 +267,12 @@ def test_one_row_moves_a_score_by_at_most_its_bound(values, x, y):
     moved = exact_score(model, held, target) - exact_score(model, other, goal)
     assert abs(moved) * 6 / 4.0 <= 1.0 + 1e-12  # errors are limited to a quarter of 8
     sorter = classifier()
-    sorter.limits_, sorter.coef_, sorter.intercept_, sorter.classes_ = model.limits_, model.coef_, -2.0, np.array([0, 1])
+    sorter.limits_, sorter.coef_, sorter.intercept_, sorter.classes_ = (
+        model.limits_,
+        model.coef_,
+        -2.0,
+        np.array([0, 1]),
+    )
     labels, swapped = (target > 0).astype(int), (goal > 0).astype(int)
     moved = exact_score(sorter, held, labels) - exact_score(sorter, other, swapped)
     assert abs(moved) * 6 <= 1.0 + 1e-12
@@ -263,7 +280,9 @@ def test_one_row_moves_a_score_by_at_most_its_bound(values, x, y):
 
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])
 def test_a_row_is_in_one_part_of_every_run_and_moves_it_within_its_bound(kind):
-    """With the released numbers made equal, neighbours give the same winner; either the training or the scores saw the exchange."""
+    """With the released numbers made equal, neighbours give the same winner; either the training or the scores saw
+    the exchange.
+    """
     X, y, labels = rows(40)
     y = labels if kind == "classifier" else y
 
@@ -272,7 +291,9 @@ def test_a_row_is_in_one_part_of_every_run_and_moves_it_within_its_bound(kind):
 
         def answer(made, steps):
             seen.append((made, np.array(steps, dtype=np.int64).ravel()))
-            return np.rint(numbers.normal(size=np.shape(steps)) * math.sqrt(made.noise.variance) / made.step).astype(np.int64)
+            return np.rint(numbers.normal(size=np.shape(steps)) * math.sqrt(made.noise.variance) / made.step).astype(
+                np.int64
+            )
 
         model = classifier(noise="laplace") if kind == "classifier" else regressor(solver="cd", noise="laplace")
         search = PrivateSearchCV(model, {"fit_intercept": [True, False]}, epsilon=9.0, delta=0.0, tries=6.0)
@@ -312,7 +333,12 @@ def test_scores_are_what_they_are_called():
     score = exact_score(model, X, y)
     assert score == pytest.approx(-np.mean((X @ model.coef_ + 0.1 - y) ** 2), rel=1e-4)
     sorter = classifier()
-    sorter.limits_, sorter.coef_, sorter.intercept_, sorter.classes_ = model.limits_, np.array([[1.0, 0.0, 0.0]]), 0.0, np.array([0, 1])
+    sorter.limits_, sorter.coef_, sorter.intercept_, sorter.classes_ = (
+        model.limits_,
+        np.array([[1.0, 0.0, 0.0]]),
+        0.0,
+        np.array([0, 1]),
+    )
     assert exact_score(sorter, X, labels) == 1.0
 
 
@@ -369,7 +395,9 @@ def test_only_the_winner_is_kept(monkeypatch):
     assert kept[0].receipt_ == kept[1].receipt_  # nothing in it depends on how many runs there were
     changing = {"coef_", "intercept_", "trace_", "limits_", "receipt_", "centre_", "spread_"}
     first, second = (vars(one.best_estimator_) for one in kept)
-    assert {name for name in first if name not in changing and name != "alpha" and repr(first[name]) != repr(second[name])} == set()
+    assert {
+        name for name in first if name not in changing and name != "alpha" and repr(first[name]) != repr(second[name])
+    } == set()
 
 
 def test_the_ledger_is_charged_once_and_before_any_bit(monkeypatch):
@@ -383,10 +411,14 @@ def test_the_ledger_is_charged_once_and_before_any_bit(monkeypatch):
             assert len(ledger.entries) == 1, "drawn before it was paid for"
             return SecureEntropy().begin()
 
-    search = PrivateSearchCV(regressor(), {"alpha": [0.1, 1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger, entropy=Watched())
+    search = PrivateSearchCV(
+        regressor(), {"alpha": [0.1, 1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger, entropy=Watched()
+    )
     search.fit(X, y)
     assert len(ledger.entries) == 1
-    assert ledger.entries[0].extra_delta == 1e-6 and ledger.entries[0].charges[0].noise == Staircase(1.0, 1.0, gamma=0.5)
+    assert ledger.entries[0].extra_delta == 1e-6 and ledger.entries[0].charges[0].noise == Staircase(
+        1.0, 1.0, gamma=0.5
+    )
     assert ledger.entries[0].epsilon == 1.0 and ledger.spent.epsilon <= 1.0 + 1e-9
     assert search.receipt_["ledger"]["number"] == 1
     other = clone(search)
@@ -461,9 +493,13 @@ def test_bad_requests_are_refused_in_one_sentence(changed, words):
 def test_too_few_rows_and_wrong_labels_cost_nothing():
     ledger = Ledger(None, epsilon=1.0, delta=1e-6)
     with pytest.raises(InvalidParameter, match="too few"):
-        PrivateSearchCV(regressor(), {"alpha": [1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger).fit([[0.1], [0.2]], [0.0, 1.0])
+        PrivateSearchCV(regressor(), {"alpha": [1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger).fit(
+            [[0.1], [0.2]], [0.0, 1.0]
+        )
     with pytest.raises(InvalidParameter, match="classes"):
-        PrivateSearchCV(classifier(), {"C": [1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger).fit([[0.1]] * 9, ["a", "b", "a"] * 3)
+        PrivateSearchCV(classifier(), {"C": [1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger).fit(
+            [[0.1]] * 9, ["a", "b", "a"] * 3
+        )
     assert ledger.entries == ()
 
 
@@ -472,4 +508,7 @@ def test_elastic_net_too():
     model = ElasticNet(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), passes=3)
     grid = [{"alpha": [0.001], "l1_ratio": [0.0, 1.0]}, {"alpha": [5.0]}]
     search = PrivateSearchCV(model, grid, epsilon=10.0, delta=1e-6, eta=-0.5, tries=5.0).fit(X, y)
-    assert set(search.best_params_) <= {"alpha", "l1_ratio"} and search.best_params_["alpha"] == search.best_estimator_.alpha
+    assert (
+        set(search.best_params_) <= {"alpha", "l1_ratio"}
+        and search.best_params_["alpha"] == search.best_estimator_.alpha
+    )

@@ -13,10 +13,10 @@ from hypothesis.extra.numpy import arrays
 
 from hush import InvalidParameter, Mechanism
 from hush.learn import ElasticNet, LogisticRegression, Ridge
+from hush.learn.moment_solver import _ABOVE, _DIAGONAL, products_wish, whole_rows
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.rows import Rows, grain
 from hush.learn.scaling import Scaling, Span, moment_sums, moments_wish
-from hush.learn.statistics import _ABOVE, _DIAGONAL, products_wish, whole_rows
 from hush.ledger.payment import Draws
 
 COUNT, WIDTH = 12, 3
@@ -26,7 +26,9 @@ cell = st.one_of(st.floats(-1.5, 1.5), HOSTILE)
 table = arrays(np.float64, (COUNT, WIDTH), elements=cell)
 row = arrays(np.float64, WIDTH, elements=cell)
 SPAN = Span(np.array([-1.0, -1.0, 0.0]), np.array([1.0, 1.0, 2.0]))
-path = st.lists(st.tuples(st.integers(0, WIDTH), st.one_of(st.floats(-1e3, 1e3), st.sampled_from([1e3, -1e3, 1e-12]))), max_size=12)
+path = st.lists(
+    st.tuples(st.integers(0, WIDTH), st.one_of(st.floats(-1e3, 1e3), st.sampled_from([1e3, -1e3, 1e-12]))), max_size=12
+)
 
 
 def exchanged(data: np.ndarray, place: int, new: np.ndarray) -> np.ndarray:
@@ -45,7 +47,14 @@ def scaled(rows: np.ndarray, scaling: Scaling, *, constant: bool) -> np.ndarray:
 # -- every update ------------------------------------------------------------------------------------------------------------------
 
 
-@given(table, row, st.integers(0, COUNT - 1), path, st.sampled_from(["squared", "logistic"]), st.sampled_from([1e-3, 0.1, 30.0]))
+@given(
+    table,
+    row,
+    st.integers(0, COUNT - 1),
+    path,
+    st.sampled_from(["squared", "logistic"]),
+    st.sampled_from([1e-3, 0.1, 30.0]),
+)
 @example(np.ones((COUNT, WIDTH)), -np.ones(WIDTH), 0, [(0, 1e3), (1, -1e3)], "squared", 1e-3)
 def test_an_update_moves_by_at_most_two_grains(data, new, place, moves, name, clip):
     """At every point of any path of released weights: |sum - sum'| <= 2B, and the sums are whole numbers."""
@@ -117,7 +126,11 @@ def released(columns: np.ndarray, radius: float) -> np.ndarray:
 
 @settings(max_examples=60)
 @given(
-    arrays(np.float64, (WIDTH, COUNT), elements=st.one_of(st.floats(-50.0, 50.0), st.sampled_from([0.0, 1e-300, 1e9, -1e9]))),
+    arrays(
+        np.float64,
+        (WIDTH, COUNT),
+        elements=st.one_of(st.floats(-50.0, 50.0), st.sampled_from([0.0, 1e-300, 1e9, -1e9])),
+    ),
     arrays(np.float64, WIDTH, elements=st.one_of(st.floats(-50.0, 50.0), st.sampled_from([0.0, 1e-300, 1e9, -1e9]))),
     st.sampled_from([0.7, 1.0, 3.1]),
 )
@@ -151,7 +164,8 @@ def test_rows_are_never_longer_than_the_radius():
     assert max(lengths) > 0.999 * (1.7 * unit) ** 2
 
 
-# -- a whole fit, seen from outside ------------------------------------------------------------------------------------------------
+# -- a whole fit, seen from outside
+# ------------------------------------------------------------------------------------------------
 
 
 class Watched:
@@ -199,7 +213,9 @@ WAYS = [
 @pytest.mark.parametrize(("kind", "ways"), WAYS)
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
 def test_a_fit_sees_the_data_only_through_what_is_paid_for(kind, ways, delta):
-    """Neighbours whose released numbers are made equal give the same fitted estimator, and what got noise moved within its bound."""
+    """Neighbours whose released numbers are made equal give the same fitted estimator, and what got noise moved
+    within its bound.
+    """
     model_settings = {"epsilon": 5.0, "delta": delta, "bounds": [(-1, 1), (-1, 1), (0, 2)], "passes": 2, **ways}
     model_settings["noise"] = "gaussian" if delta else "laplace"
     if ways["solver"] == "statistics":
@@ -223,14 +239,23 @@ def test_a_fit_sees_the_data_only_through_what_is_paid_for(kind, ways, delta):
             assert bound.l1 is None or np.abs(moved).sum() <= bound.l1
             assert bound.l2 is None or np.linalg.norm(moved) <= bound.l2
             assert bound.neighbours == "replace"
-        assert any((steps != others).any() for (_, steps), (_, others) in zip(one, two, strict=True))  # the row is looked at
+        assert any(
+            (steps != others).any() for (_, steps), (_, others) in zip(one, two, strict=True)
+        )  # the row is looked at
 
 
 def test_the_watch_sees_a_leak():
     """The paper's scaling takes means and spreads past the mechanisms: the same releases, another estimator."""
     numbers = np.random.default_rng(8)
     X = numbers.uniform(-1.0, 1.0, (40, 3))
-    model_settings = {"epsilon": 5.0, "delta": 1e-6, "bounds": (-1, 1), "target_bounds": (-2, 2), "noise": "gaussian", "scaling": "paper"}
+    model_settings = {
+        "epsilon": 5.0,
+        "delta": 1e-6,
+        "bounds": (-1, 1),
+        "target_bounds": (-2, 2),
+        "noise": "gaussian",
+        "scaling": "paper",
+    }
     other = exchanged(X, 7, np.ones(3))
     models = [Ridge(**model_settings, solver="cd", passes=2) for _ in range(2)]
     states = [public_state(fitted(model, rows, X[:, 0])[0]) for model, rows in zip(models, (X, other), strict=True)]
@@ -242,7 +267,9 @@ def test_labels_move_by_at_most_two_counts_of_one():
     X, y = numbers.uniform(-1, 1, (400, 3)), numbers.integers(0, 2, 400)
     goal = y.copy()
     goal[5] = 1 - y[5]
-    model = LogisticRegression(epsilon=200.0, delta=0.1, bounds=(-1, 1), classes="private", passes=1, noise="gaussian", solver="cd")
+    model = LogisticRegression(
+        epsilon=200.0, delta=0.1, bounds=(-1, 1), classes="private", passes=1, noise="gaussian", solver="cd"
+    )
 
     def counts(labels):
         seen = []
@@ -264,7 +291,9 @@ def test_labels_move_by_at_most_two_counts_of_one():
 
 @pytest.mark.parametrize("wild", [30.0, 1000.0])
 def test_scaling_by_the_data_itself_breaks_the_bound(wild):
-    """DPCD, section 8.5: with means and spreads recomputed one record moves an update further than 2B; with fixed ones never."""
+    """DPCD, section 8.5: with means and spreads recomputed one record moves an update further than 2B; with fixed
+    ones never.
+    """
     numbers = np.random.default_rng(4)
     data = numbers.normal(size=(200, 3))
     data[:, 0] += 2.0
@@ -287,9 +316,9 @@ def test_scaling_by_the_data_itself_breaks_the_bound(wild):
 def test_the_papers_way_says_that_it_leaks():
     numbers = np.random.default_rng(6)
     X = numbers.uniform(-1, 1, (50, 2))
-    model = Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), scaling="paper", noise="gaussian", solver="cd").fit(
-        X, X[:, 0]
-    )
+    model = Ridge(
+        epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), scaling="paper", noise="gaussian", solver="cd"
+    ).fit(X, X[:, 0])
     assert not model.guarantee_.holds and model.guarantee_.epsilon == math.inf
     assert not model.receipt_.guarantee.holds and "scaling='paper'" in model.receipt_["leaks"][0]
 
@@ -309,6 +338,8 @@ def test_every_coordinate_may_have_its_own_clipping_and_noise():
         found = [model.fit(X, X[:, 0]).trace_["weights"][0] for _ in range(300)]
         spread.append(np.std(found, axis=0))
     ratio = spread[1] / spread[0]
-    assert ratio[1] == pytest.approx(0.5, rel=0.25) and ratio[2] == pytest.approx(0.25, rel=0.25)  # false alarm below 1e-6: 300 fits each
+    assert ratio[1] == pytest.approx(0.5, rel=0.25) and ratio[2] == pytest.approx(
+        0.25, rel=0.25
+    )  # false alarm below 1e-6: 300 fits each
     with pytest.raises(InvalidParameter, match="3 of them"):
         Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), clip=[0.5, 0.1]).fit(X, X[:, 0])

@@ -1,4 +1,6 @@
-"""The learning experiment of the flipped Huber paper, in small: what docs/learn.md claims can be seen in two minutes' worth of fits."""
+"""The learning experiment of the flipped Huber paper, in small: what docs/learn.md claims can be seen in two minutes'
+worth of fits.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from hush.papers.flipped_huber import table3
-from hush.papers.flipped_huber.learning_data import NAMES, learning_set
+from hush_papers.flipped_huber import table3
+from hush_papers.flipped_huber.learning_data import NAMES, learning_set
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,8 +53,8 @@ def test_data_sets_are_read_whole_and_lie_in_their_public_ranges(folder, name):
 
 
 def test_metrics_by_hand(folder):
-    """The non-private optimum has squared error 0; the paper's residual metric is that of numpy's own least squares when nothing is
-    penalised much."""
+    """The non-private optimum has squared error 0; the paper's residual metric is that of numpy's own least squares
+    when nothing is penalised much."""
     data = learning_set("airfoil", folder)
     split = table3._split(data, 0)
     off, test = table3._errors(data, split, split.optimum)
@@ -65,7 +66,9 @@ def test_metrics_by_hand(folder):
 
 
 def test_a_row_of_the_table(folder):
-    """Quick grid on Heart: the zCDP route's flipped Huber noise is the Gaussian there, and exact accounting has less noise for it."""
+    """Quick grid on Heart: the zCDP route's flipped Huber noise is the Gaussian there, and exact accounting has less
+    noise for it.
+    """
     data = learning_set("heart", folder)
     splits = [table3._split(data, 0)]
     rows = {kind[0]: table3.row(data, "heart", kind, splits, quick=True) for kind in table3.KINDS[1:3]}
@@ -77,7 +80,9 @@ def test_a_row_of_the_table(folder):
         noises.append(model.fit(splits[0].X, splits[0].y).noise_.variance)
         assert not model.guarantee_.holds and "the data itself" in model.receipt_["leaks"][0]
     delta = 1.0 / len(splits[0].y) ** 2
-    assert noises[1] / noises[0] == pytest.approx(0.562, abs=0.002), f"the saving at epsilon 1, delta {delta:g} (DPCD study, Heart)"
+    assert noises[1] / noises[0] == pytest.approx(0.562, abs=0.002), (
+        f"the saving at epsilon 1, delta {delta:g} (DPCD study, Heart)"
+    )
 
 
 def test_the_page_shows_the_kept_results():

@@ -24,7 +24,12 @@ EXACT = {"tol": 1e-14, "max_iter": 1_000_000}
 PAIRS = {
     "Ridge": (Ridge, TARGET | {"alpha": 0.5}, plain.Ridge, {"alpha": 0.5}),
     "Lasso": (Lasso, TARGET | {"alpha": 0.1}, plain.Lasso, EXACT | {"alpha": 0.1}),
-    "ElasticNet": (ElasticNet, TARGET | {"alpha": 0.01, "l1_ratio": 0.3}, plain.ElasticNet, EXACT | {"alpha": 0.01, "l1_ratio": 0.3}),
+    "ElasticNet": (
+        ElasticNet,
+        TARGET | {"alpha": 0.01, "l1_ratio": 0.3},
+        plain.ElasticNet,
+        EXACT | {"alpha": 0.01, "l1_ratio": 0.3},
+    ),
     "LogisticRegression": (
         LogisticRegression,
         {"C": 2.0},
@@ -61,7 +66,9 @@ def test_coefficients_are_scikit_learns(name, solver, intercept):
     exact = theirs(**their_settings, fit_intercept=intercept).fit(X, target_of(name))
     scale = np.abs(exact.coef_).max()
     np.testing.assert_allclose(model.coef_ / scale, exact.coef_ / scale, atol=1e-6, rtol=0.0)
-    np.testing.assert_allclose(model.intercept_, exact.intercept_, atol=1e-6 * max(1.0, np.abs(exact.intercept_).max()), rtol=0.0)
+    np.testing.assert_allclose(
+        model.intercept_, exact.intercept_, atol=1e-6 * max(1.0, np.abs(exact.intercept_).max()), rtol=0.0
+    )
     np.testing.assert_allclose(model.predict(X), exact.predict(X), rtol=1e-6)
     assert not model.guarantee_.holds and "no privacy" in str(model.guarantee_) and model.noise_ is None
 
@@ -85,7 +92,9 @@ def test_optimality_conditions(name, solver):
     l1, l2 = penalty_of(name)
     penalty = Penalty(np.full(10, l1), np.full(10, l2))
     weights = np.ravel(model.coef_)
-    assert penalty.violation(weights, gradient) < 1e-8 * max(1.0, np.abs(Y).max() if name != "LogisticRegression" else 1.0)
+    assert penalty.violation(weights, gradient) < 1e-8 * max(
+        1.0, np.abs(Y).max() if name != "LogisticRegression" else 1.0
+    )
     assert abs(level) < 1e-8 * max(1.0, np.abs(target_of(name)).max())
     assert penalty.violation(weights * 1.01 + 0.01, smooth_gradient(name, model)[0]) > 1e-5  # the check itself can fail
 
@@ -111,19 +120,26 @@ def test_penalise_scaled_is_the_penalty_on_standardised_columns():
 @pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
 @pytest.mark.parametrize("name", list(PAIRS))
 def test_much_budget_comes_near(name, solver):
-    """At epsilon = 1e6 only rounding, clipping of nothing, and few passes are left between the private and the plain model."""
+    """At epsilon = 1e6 only rounding, clipping of nothing, and few passes are left between the private and the plain
+    model.
+    """
     if (name, solver) == ("LogisticRegression", "statistics"):
         pytest.skip("an expansion of the loss")
     ours, settings, theirs, their_settings = PAIRS[name]
     passes = (None, None) if solver == "statistics" else (200, 20)
-    model = ours(**(OPEN | {"epsilon": 1e6}), **settings, solver=solver, passes=passes[0], noise="gaussian").fit(X, target_of(name))
+    model = ours(**(OPEN | {"epsilon": 1e6}), **settings, solver=solver, passes=passes[0], noise="gaussian").fit(
+        X, target_of(name)
+    )
     exact = theirs(**their_settings).fit(X, target_of(name))
     scale = np.abs(exact.coef_).max()
     assert model.guarantee_.holds
-    # Noise of 200 passes: 0.010 +- 0.004 at most. Products of rows longer than the radius count less, whatever the budget: 0.055 at most.
+    # Noise of 200 passes: 0.010 +- 0.004 at most. Products of rows longer than the radius count less, whatever the
+    # budget: 0.055 at most.
     near = 0.1 if solver == "statistics" else 0.05
     np.testing.assert_allclose(model.coef_ / scale, exact.coef_ / scale, atol=near, rtol=0.0)
-    poor = ours(**(OPEN | {"epsilon": 0.1}), **settings, solver=solver, passes=passes[1], noise="gaussian").fit(X, target_of(name))
+    poor = ours(**(OPEN | {"epsilon": 0.1}), **settings, solver=solver, passes=passes[1], noise="gaussian").fit(
+        X, target_of(name)
+    )
     assert np.abs(poor.coef_ - exact.coef_).max() > 2.0 * np.abs(model.coef_ - exact.coef_).max()
 
 
@@ -149,7 +165,9 @@ def test_losses_and_slopes_agree():
             slope = objective.slope(state, goal, np.empty_like(margins)).copy()
             for place in range(0, margins.size, 20):
                 one = slice(place, place + 1)
-                rise = float((loss(margins[one] + step, goal[one]) - loss(margins[one] - step, goal[one]))[0]) / (2 * step)
+                rise = float((loss(margins[one] + step, goal[one]) - loss(margins[one] - step, goal[one]))[0]) / (
+                    2 * step
+                )
                 assert slope[place] == pytest.approx(rise, abs=1e-6)
             assert np.max(np.diff(slope) / np.diff(margins)) <= objective.curvature * (1.0 + 1e-9)
             assert np.array_equal(objective.start(goal), -goal if objective is SQUARED else 0.0 * goal)

@@ -221,7 +221,8 @@ def test_an_older_copy_put_back_is_noticed_by_whoever_is_open(path: Path, tmp_pa
         ledger.spend(SMALL)
 
 
-# -- nothing is spent by what fails ---------------------------------------------------------------------------------------------------
+# -- nothing is spent by what fails
+# ---------------------------------------------------------------------------------------------------
 
 
 class Stubborn(sqlite3.Connection):
@@ -256,7 +257,9 @@ def failing(monkeypatch: pytest.MonkeyPatch, word: str, failure: BaseException) 
         ("something new", r"does not work \(something new\)"),
     ],
 )
-def test_a_failing_disk_spends_nothing(path: Path, monkeypatch: pytest.MonkeyPatch, word: str, message: str, words: str) -> None:
+def test_a_failing_disk_spends_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch, word: str, message: str, words: str
+) -> None:
     ledger = Ledger(path)
     failure = sqlite3.OperationalError(message)
     outcome = "the charge may stand" if word == "COMMIT" else "nothing was spent"
@@ -269,7 +272,9 @@ def test_a_failing_disk_spends_nothing(path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("word", ["BEGIN", "INSERT", "COMMIT"])
 @pytest.mark.parametrize("failure", [KeyboardInterrupt(), MemoryError(), RuntimeError("anything")])
-def test_an_interrupt_rolls_back(path: Path, monkeypatch: pytest.MonkeyPatch, word: str, failure: BaseException) -> None:
+def test_an_interrupt_rolls_back(
+    path: Path, monkeypatch: pytest.MonkeyPatch, word: str, failure: BaseException
+) -> None:
     ledger = Ledger(path)
     with failing(monkeypatch, word, failure), pytest.raises(type(failure)):
         ledger.spend(SMALL)
@@ -316,7 +321,9 @@ def test_a_locked_ledger_says_how_long_it_waited(path: Path, monkeypatch: pytest
     ledger = Ledger(path)
     with opened(path) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(LedgerError, match=r"locked by another process for more than 0\.2 seconds; nothing was spent"):
+        with pytest.raises(
+            LedgerError, match=r"locked by another process for more than 0\.2 seconds; nothing was spent"
+        ):
             ledger.spend(SMALL)
         assert len(ledger.entries) == 5  # reading goes on meanwhile
         other.execute("ROLLBACK")

@@ -1,4 +1,6 @@
-"""Forks at a bad moment: while another thread is inside a ledger call, and in the middle of a call of the same thread."""
+"""Forks at a bad moment: while another thread is inside a ledger call, and in the middle of a call of the same
+thread.
+"""
 
 from __future__ import annotations
 
@@ -141,8 +143,8 @@ def test_a_fork_does_not_wait_forever(path: Path) -> None:
     codes = run(
         """
         import threading
-        import hush.ledger.gate
-        hush.ledger.gate.LONGEST = 0.2
+        import hush.ledger.fork_guard
+        hush.ledger.fork_guard.LONGEST = 0.2
         ledger, inside, go = Ledger(path, epsilon=1.0, delta=0.0), threading.Event(), threading.Event()
         def hold():
             with ledger._file.reading():

@@ -12,7 +12,17 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush import Budget, BudgetExceeded, Charge, Gaussian, InvalidParameter, Laplace, Sensitivity, Subsampled, Unsupported
+from hush import (
+    Budget,
+    BudgetExceeded,
+    Charge,
+    Gaussian,
+    InvalidParameter,
+    Laplace,
+    Sensitivity,
+    Subsampled,
+    Unsupported,
+)
 from hush.errors import HushError, LedgerError
 from hush.ledger import Cap, Entry, Ledger
 from hush.noise.catalogue import FAMILIES
@@ -40,12 +50,18 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.ledger"
 
 
-# -- making and opening ---------------------------------------------------------------------------------------------------------------
+# -- making and opening
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_new_ledger_has_spent_nothing(path: Path) -> None:
     with Ledger(path, epsilon=1.0, delta=1e-6) as ledger:
-        assert (ledger.cap, ledger.mode, ledger.entries, ledger.source) == (Cap(1.0, 1e-6, "planned"), "planned", (), None)
+        assert (ledger.cap, ledger.mode, ledger.entries, ledger.source) == (
+            Cap(1.0, 1e-6, "planned"),
+            "planned",
+            (),
+            None,
+        )
         assert ledger.spent == Budget(0.0, 0.0) and ledger.left == Budget(1.0, 1e-6) and ledger.share == 0.0
         assert ledger.path == path
         ledger.verify()
@@ -53,11 +69,16 @@ def test_a_new_ledger_has_spent_nothing(path: Path) -> None:
 
 def test_what_was_spent_is_there_when_it_is_opened_again(path: Path) -> None:
     with Ledger(str(path), epsilon=1.0, delta=1e-6) as ledger:
-        first = ledger.spend([SMALL, (Laplace(30.0), Sensitivity(linf=1.0, l0=3), 2)], label="zwei Zähler", extra_delta=1e-9).entry
+        first = ledger.spend(
+            [SMALL, (Laplace(30.0), Sensitivity(linf=1.0, l0=3), 2)], label="zwei Zähler", extra_delta=1e-9
+        ).entry
     with Ledger(path) as again:
         assert first is not None and again.entries == (first,)
         assert first.number == 1 and first.label == "zwei Zähler" and first.extra_delta == 1e-9
-        assert first.charges == (Charge(Gaussian(20.0), Sensitivity.of(1.0)), Charge(Laplace(30.0), Sensitivity(linf=1.0, l0=3), 2))
+        assert first.charges == (
+            Charge(Gaussian(20.0), Sensitivity.of(1.0)),
+            Charge(Laplace(30.0), Sensitivity(linf=1.0, l0=3), 2),
+        )
         assert first.time.endswith("+00:00")
         again.verify()
 
@@ -122,7 +143,10 @@ def test_bad_paths(arguments: tuple[object, ...], words: str) -> None:
         ({"epsilon": 1.0, "delta": -1e-9}, "delta must be"),
         ({"epsilon": 1.0, "delta": 1e-6, "mode": "free"}, "mode must be one of planned, interactive"),
         ({"epsilon": 1.0, "delta": 1e-6, "order": 3.0}, "only an interactive ledger"),
-        ({"epsilon": 1.0, "delta": 0.0, "mode": "interactive", "order": 3.0}, "only an interactive ledger with a delta"),
+        (
+            {"epsilon": 1.0, "delta": 0.0, "mode": "interactive", "order": 3.0},
+            "only an interactive ledger with a delta",
+        ),
         ({"epsilon": 1.0, "delta": 1e-6, "mode": "interactive", "order": 1.0}, "greater than 1"),
         ({"epsilon": 1.0, "delta": 1e-6, "mode": "interactive", "order": 2.0}, "leaves no budget"),
         ({"epsilon": 1.0, "delta": 1e-6, "source": 5}, "source must be"),
@@ -166,7 +190,11 @@ def test_every_family_reads_back_bit_for_bit(path: Path, name: str) -> None:
     noise = NOISES[name]
     Ledger(path, epsilon=5.0, delta=1e-2).spend((noise, 1.0, 2), label=name)
     (found,) = Ledger(path).entries[0].charges
-    assert found.noise == noise and repr(found.noise) == repr(noise) and (found.sensitivity, found.times) == (Sensitivity.of(1.0), 2)
+    assert (
+        found.noise == noise
+        and repr(found.noise) == repr(noise)
+        and (found.sensitivity, found.times) == (Sensitivity.of(1.0), 2)
+    )
     Ledger(path).verify()
 
 
@@ -341,7 +369,11 @@ def test_importing_hush_loads_no_sqlite() -> None:
     code = "import sys, hush; from hush.ledger import Ledger; print('sqlite3' in sys.modules)"
     folder = str(Path(hush.__file__).parents[1])
     shown = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": folder}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": folder},
     )
     assert shown.stdout.strip() == "False"
 
@@ -370,11 +402,18 @@ def test_refusals_are_one_sentence_with_what_is_left_and_what_would_fit() -> Non
         with pytest.raises(BudgetExceeded) as refused:
             ledger.spend((Gaussian(2.0), 1.0))
         text = str(refused.value)
-        assert text.endswith("nothing was spent.") and text.count(". ") == 0 and "is left" in text and len(ledger.entries) == 1
+        assert (
+            text.endswith("nothing was spent.")
+            and text.count(". ") == 0
+            and "is left" in text
+            and len(ledger.entries) == 1
+        )
         factor = float(text.split("noise ")[1].split(" times")[0])
         ledger.spend((Gaussian(2.0 * factor), 1.0))
         with pytest.raises(BudgetExceeded):
-            Ledger(None, epsilon=1.0, delta=1e-6, mode=mode).spend([(Gaussian(8.0), 1.0), (Gaussian(1.8 * factor), 1.0)])
+            Ledger(None, epsilon=1.0, delta=1e-6, mode=mode).spend(
+                [(Gaussian(8.0), 1.0), (Gaussian(1.8 * factor), 1.0)]
+            )
 
 
 def test_a_refusal_without_a_factor_names_an_epsilon_that_fits() -> None:

@@ -36,11 +36,16 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_new_show_verify(capsys: pytest.CaptureFixture[str], path: str) -> None:
-    assert "a new ledger, epsilon 1, delta 1e-06, planned" in run(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
+    assert "a new ledger, epsilon 1, delta 1e-06, planned" in run(
+        capsys, "new", path, "--epsilon", "1", "--delta", "1e-6"
+    )
     ledger = Ledger(path)
     ledger.spend([(Gaussian(10.0), 1.0), (Laplace(50.0), 1.0, 3)], label="first", extra_delta=1e-9)
     shown = run(capsys, "show", path)
-    assert f"spent  epsilon {ledger.spent.epsilon:.6g} at delta 1e-06" in shown and f"left   epsilon {ledger.left.epsilon:.6g}" in shown
+    assert (
+        f"spent  epsilon {ledger.spent.epsilon:.6g} at delta 1e-06" in shown
+        and f"left   epsilon {ledger.left.epsilon:.6g}" in shown
+    )
     assert "first" in shown and "Gaussian(sigma=10.0), Laplace(scale=50.0) x 3, extra delta 1e-09" in shown
     assert f"{100.0 * ledger.share:.1f} % spent" in shown and "[####" in shown and "....]" in shown
     assert "1 entry, every hash as written, all within the cap" in run(capsys, "verify", path)
@@ -65,7 +70,12 @@ def test_json(capsys: pytest.CaptureFixture[str], path: str) -> None:
     (entry,) = shown["entries"]
     assert (entry["number"], entry["label"], entry["parts"][0]["times"]) == (1, "first", 3)
     assert entry["parts"][0]["noise"] == "Laplace(scale=50.0)" and entry["time"] == ledger.entries[0].time
-    assert json.loads(run(capsys, "verify", path, "--json")) == {"file": path, "entries": 1, "sound": True, "wal_found": False}
+    assert json.loads(run(capsys, "verify", path, "--json")) == {
+        "file": path,
+        "entries": 1,
+        "sound": True,
+        "wal_found": False,
+    }
     assert json.loads(run(capsys, "--json", "verify", path))["sound"]
 
 
@@ -106,9 +116,13 @@ def test_errors_are_one_sentence(capsys: pytest.CaptureFixture[str], path: str) 
     assert "exists already" in refused(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
     other = path + "2"
     assert "--delta" in refused(capsys, "new", other, "--epsilon", "1")
-    assert "mode must be one of planned, interactive" in refused(capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--mode", "x")
+    assert "mode must be one of planned, interactive" in refused(
+        capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--mode", "x"
+    )
     assert "epsilon must be" in refused(capsys, "new", other, "--epsilon", "-1", "--delta", "1e-6")
-    assert "only an interactive ledger" in refused(capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--order", "3")
+    assert "only an interactive ledger" in refused(
+        capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--order", "3"
+    )
     assert "see `hush ledger --help`" in refused(capsys)
     assert "invalid choice" in refused(capsys, "burn", path)
     Path(path).write_bytes(Path(path).read_bytes()[:5000])

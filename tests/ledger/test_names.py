@@ -67,7 +67,8 @@ def test_names_that_cannot_be(tmp_path: Path) -> None:
     Ledger(longest).verify()
 
 
-# -- what a crash leaves --------------------------------------------------------------------------------------------------------------
+# -- what a crash leaves
+# --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -109,7 +110,8 @@ def test_verify_says_that_there_was_a_log(crashed: Path, capsys: pytest.CaptureF
     assert "-wal" not in capsys.readouterr().out
 
 
-# -- interrupts that come late --------------------------------------------------------------------------------------------------------
+# -- interrupts that come late
+# --------------------------------------------------------------------------------------------------------
 
 
 class Late(sqlite3.Connection):
@@ -141,7 +143,9 @@ def late(monkeypatch: pytest.MonkeyPatch) -> type[Late]:
 
 
 @pytest.mark.parametrize(("in_memory", "after"), [(False, "COMMIT"), (False, "CLOSE"), (True, "COMMIT")])
-def test_an_interrupt_after_the_commit_says_that_the_charge_stands(tmp_path: Path, late: type[Late], in_memory: bool, after: str) -> None:
+def test_an_interrupt_after_the_commit_says_that_the_charge_stands(
+    tmp_path: Path, late: type[Late], in_memory: bool, after: str
+) -> None:
     ledger = Ledger(None if in_memory else tmp_path / "a.ledger", epsilon=1.0, delta=1e-6)
     ledger.spend(SMALL)
     late.after = after
@@ -157,7 +161,9 @@ def test_an_interrupt_after_the_commit_says_that_the_charge_stands(tmp_path: Pat
 
 @pytest.mark.parametrize("in_memory", [False, True])
 @pytest.mark.parametrize("after", ["BEGIN", "PRAGMA user_version", "INSERT"])
-def test_an_interrupt_before_the_commit_spends_nothing(tmp_path: Path, late: type[Late], in_memory: bool, after: str) -> None:
+def test_an_interrupt_before_the_commit_spends_nothing(
+    tmp_path: Path, late: type[Late], in_memory: bool, after: str
+) -> None:
     """After BEGIN too: a ledger in memory has one connection, and a transaction left open would stay."""
     ledger = Ledger(None if in_memory else tmp_path / "a.ledger", epsilon=1.0, delta=1e-6)
     late.after = after

@@ -60,7 +60,8 @@ def test_columns_of_one_table_are_parts_of_one_charge() -> None:
     """Two columns of the vector that was charged, each with its own bound: both are drawn, neither twice."""
     whole = Charge(hush.Laplace(20.0), Sensitivity(linf=1.0, l0=2))
     columns = {
-        name: Mechanism(hush.Laplace(20.0 * s), Sensitivity(linf=s, l0=1), 1.0, part_of=whole) for name, s in (("n", 1.0), ("s", 5.0))
+        name: Mechanism(hush.Laplace(20.0 * s), Sensitivity(linf=s, l0=1), 1.0, part_of=whole)
+        for name, s in (("n", 1.0), ("s", 5.0))
     }
     payment = hush.unaccounted(whole)
     for name, mechanism in columns.items():
@@ -111,10 +112,20 @@ def test_noise_without_a_payment_is_a_type_error(tmp_path: Path) -> None:
     )
     file = tmp_path / "draws.py"
     file.write_text(code)
-    options = ["--config-file=", "--strict", "--ignore-missing-imports", "--follow-imports=silent", f"--cache-dir={tmp_path}"]
+    options = [
+        "--config-file=",
+        "--strict",
+        "--ignore-missing-imports",
+        "--follow-imports=silent",
+        f"--cache-dir={tmp_path}",
+    ]
     environment = {"PYTHONPATH": "", "MYPYPATH": str(Path(hush.__file__).parents[1])}
-    shown = subprocess.run([sys.executable, "-m", "mypy", *options, str(file)], capture_output=True, text=True, env=environment)
-    wrong = {int(line.split(":")[1]) for line in shown.stdout.splitlines() if "error" in line and line.startswith(str(file))}
+    shown = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, str(file)], capture_output=True, text=True, env=environment
+    )
+    wrong = {
+        int(line.split(":")[1]) for line in shown.stdout.splitlines() if "error" in line and line.startswith(str(file))
+    }
     assert wrong == {6, 7, 8}, shown.stdout
 
 
@@ -143,7 +154,8 @@ def test_release_records_the_pair_it_was_calibrated_for() -> None:
     assert (book.entries[0].epsilon, book.entries[0].delta) == (1.0, 1e-6)
 
 
-# -- how much may be drawn -------------------------------------------------------------------------------------------------------------
+# -- how much may be drawn
+# -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_payment_is_for_as_many_numbers_as_the_mechanism() -> None:

@@ -67,7 +67,9 @@ def run(code: str, path: Path, **options: Any) -> Any:
     folder = str(Path(hush.__file__).parents[1])
     program = HEAD + textwrap.dedent(code)
     command = [sys.executable, "-W", "ignore", "-c", program, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": folder}, timeout=300, **options)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": folder}, timeout=300, **options
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -78,7 +80,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_killed_at_random_it_never_released_more_than_it_spent(path: Path) -> None:
-    """200 releases and more, by processes that die at random points; each release is a line written after its charge."""
+    """200 releases and more, by processes that die at random points; each release is a line written after its
+    charge.
+    """
     Ledger(path, epsilon=10.0, delta=1e-6)
     released = path.with_suffix(".released")
     kills = run(
@@ -211,7 +215,8 @@ def test_a_ledger_carried_through_a_fork(path: Path) -> None:
     assert found == [[0, 0], 61, 2]
 
 
-# -- read-only, and full --------------------------------------------------------------------------------------------------------------
+# -- read-only, and full
+# --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -12,7 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hush
-from hush import Budget, BudgetExceeded, Charge, Gaussian, InvalidParameter, Laplace, Sensitivity, Subsampled, Unsupported
+from hush import (
+    Budget,
+    BudgetExceeded,
+    Charge,
+    Gaussian,
+    InvalidParameter,
+    Laplace,
+    Sensitivity,
+    Subsampled,
+    Unsupported,
+)
 from hush.ledger import Ledger
 from hush.ledger.account import Planned, within
 from hush.ledger.filter import filter_cap
@@ -50,7 +60,11 @@ NOISES = st.one_of(
     st.floats(0.05, 0.5).map(hush.Staircase),
     st.floats(3.0, 20.0).map(lambda s: hush.Discrete(Gaussian(s))),
 )
-REQUESTS = st.lists(st.tuples(NOISES, st.sampled_from([1.0, 2.0, Sensitivity(linf=1.0, l0=3)]), st.integers(1, 3)), min_size=2, max_size=7)
+REQUESTS = st.lists(
+    st.tuples(NOISES, st.sampled_from([1.0, 2.0, Sensitivity(linf=1.0, l0=3)]), st.integers(1, 3)),
+    min_size=2,
+    max_size=7,
+)
 
 
 # -- planned --------------------------------------------------------------------------------------------------------------------------
@@ -97,7 +111,9 @@ def test_a_calibrated_budget_is_spent_to_the_end() -> None:
         plan = hush.calibrate(1.0, 1e-6, sensitivity, family=family, times=10)
         ledger = Ledger(None, epsilon=1.0, delta=1e-6)
         assert attempts(ledger, [(plan.noise, sensitivity)] * 11) == [True] * 10 + [False]
-        assert attempts(Ledger(None, epsilon=1.0, delta=1e-6), [(plan.noise, sensitivity, 10), (plan.noise, sensitivity)]) == [True, False]
+        assert attempts(
+            Ledger(None, epsilon=1.0, delta=1e-6), [(plan.noise, sensitivity, 10), (plan.noise, sensitivity)]
+        ) == [True, False]
         ledger.verify()
 
 
@@ -105,7 +121,9 @@ def test_one_release_may_take_everything() -> None:
     for epsilon, delta in ((1.0, 1e-6), (0.1, 1e-9), (5.0, 1e-3)):
         for choice in hush.calibrate(epsilon, delta).ranking:
             if choice.noise is not None:
-                assert attempts(Ledger(None, epsilon=epsilon, delta=delta), [(choice.noise, 1.0)]) == [True], choice.family
+                assert attempts(Ledger(None, epsilon=epsilon, delta=delta), [(choice.noise, 1.0)]) == [True], (
+                    choice.family
+                )
 
 
 def test_equal_laws_meet_under_their_simplest_name() -> None:
@@ -117,7 +135,9 @@ def test_equal_laws_meet_under_their_simplest_name() -> None:
 
 
 def test_a_glance_never_accepts_what_composition_would_not() -> None:
-    """The shortcut's accounts, recomposed from scratch, are within the cap; it was used, and it ended before the cap."""
+    """The shortcut's accounts, recomposed from scratch, are within the cap; it was used, and it ended before the
+    cap.
+    """
     ledger = Ledger(None, **PLANNED)
     parts = [(Laplace(40.0 + i), 1.0) for i in range(60)]
     glances = 0
@@ -135,11 +155,15 @@ def test_many_different_mechanisms_without_a_pure_epsilon() -> None:
     ledger = Ledger(None, **PLANNED)
     noises = [hush.OSGT(20.0 + i, 40.0 + i) for i in range(14)]
     assert attempts(ledger, [(noise, 1.0) for noise in noises]) == [True] * 14
-    assert ledger.spent.epsilon == pytest.approx(hush.compose([(n, 1.0, 1) for n in noises]).epsilon_upper(1e-5), rel=1e-9)
+    assert ledger.spent.epsilon == pytest.approx(
+        hush.compose([(n, 1.0, 1) for n in noises]).epsilon_upper(1e-5), rel=1e-9
+    )
 
 
 def test_room_far_beyond_the_losses() -> None:
-    """Where the cap is far beyond all losses, a composition's delta there may be pure round-off: nothing is refused for that."""
+    """Where the cap is far beyond all losses, a composition's delta there may be pure round-off: nothing is refused
+    for that.
+    """
     ledger = Ledger(None, epsilon=1.0, delta=1e-6)
     assert attempts(ledger, [(hush.OSGT(100.0, 200.0), 1.0)] * 40) == [True] * 40
     assert ledger.spent.delta <= 1e-9 and ledger.left.delta >= 9e-7
@@ -181,7 +205,9 @@ def test_a_bound_of_a_whole_gives_way_to_the_box() -> None:
 
 
 def test_theorem_8_of_flipped_huber_counts_once() -> None:
-    """Its theorem is about one shift vector, fixed; a second release may be asked after the first answer, so then the box counts."""
+    """Its theorem is about one shift vector, fixed; a second release may be asked after the first answer, so then the
+    box counts.
+    """
     ledger = Ledger(None, epsilon=3.0, delta=1e-2)
     noise = hush.FlippedHuber(1.0, 40.0)
     for times in (1, 2):
@@ -208,11 +234,17 @@ def test_one_ledger_one_neighbour_relation(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("mode", ["planned", "interactive"])
 @pytest.mark.parametrize(
-    ("cap", "share", "times"), [(1.0, 0.1, 10), (0.3, 0.1, 3), (0.7, 0.1, 7), (1.0, 1.0, 1), (2.0, 0.4, 5), (1.1, 0.11, 10)]
+    ("cap", "share", "times"),
+    [(1.0, 0.1, 10), (0.3, 0.1, 3), (0.7, 0.1, 7), (1.0, 1.0, 1), (2.0, 0.4, 5), (1.1, 0.11, 10)],
 )
 def test_equal_shares_add_up_to_the_cap(mode: str, cap: float, share: float, times: int) -> None:
     """Ten times 0.1 is 1, whatever floats make of it; and then nothing more fits."""
-    for noise in (hush.Staircase(share), Laplace(1.0 / share), hush.calibrate(share, 0.0).noise, hush.Discrete(Laplace(1.0 / share))):
+    for noise in (
+        hush.Staircase(share),
+        Laplace(1.0 / share),
+        hush.calibrate(share, 0.0).noise,
+        hush.Discrete(Laplace(1.0 / share)),
+    ):
         ledger = Ledger(None, epsilon=cap, delta=0.0, mode=mode)
         assert attempts(ledger, [(noise, 1.0)] * (times + 1)) == [True] * times + [False]
         assert attempts(ledger, [(Laplace(1e9), 1.0)]) == [False]
@@ -256,7 +288,8 @@ def test_rounding_goes_the_way_it_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [(1.0, 1e-6), (0.1, 1e-9), (10.0, 1e-3), (1e-3, 1e-12), (100.0, 1e-5), (1.0, 0.3), (1.0, 1e-290)]
+    ("epsilon", "delta"),
+    [(1.0, 1e-6), (0.1, 1e-9), (10.0, 1e-3), (1e-3, 1e-12), (100.0, 1e-5), (1.0, 0.3), (1.0, 1e-290)],
 )
 def test_the_budget_of_an_order_implies_the_cap(epsilon: float, delta: float) -> None:
     cap = filter_cap(epsilon, delta, None)
@@ -302,7 +335,9 @@ def test_a_filter_is_valid_and_never_better_than_planned_for_gaussians(requests:
 
 
 def test_the_price_of_choosing_along_the_way() -> None:
-    """As a share of releases: a filter takes fewer Gaussians than planning, by a fifth or so, and many more than basic composition."""
+    """As a share of releases: a filter takes fewer Gaussians than planning, by a fifth or so, and many more than
+    basic composition.
+    """
     planned, interactive = (count(Ledger(None, **options), (Gaussian(40.0), 1.0)) for options in (PLANNED, INTERACTIVE))
     basic = int(1.0 / hush.epsilon(Gaussian(40.0), 1e-5 / planned))
     assert 2 * basic < interactive < planned and interactive > 0.7 * planned

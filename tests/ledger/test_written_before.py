@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.statement import report
+from hush.report import statement
 
 WRITTEN = Path(__file__).parent / "written_before"
 SPENT = json.loads((WRITTEN / "spent.json").read_text())
@@ -23,7 +23,9 @@ def copied(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["planned", "interactive", "pure"])
 def test_a_ledger_opens_verifies_and_costs_no_more(copied: Path, name: str) -> None:
-    """Where the best of several theorems counts, what was spent may be less than it was said to be; it is never more."""
+    """Where the best of several theorems counts, what was spent may be less than it was said to be; it is never
+    more.
+    """
     epsilon, delta, entries = SPENT[name]
     with hush.Ledger(copied / f"{name}.ledger") as ledger:
         ledger.verify()
@@ -34,7 +36,7 @@ def test_a_ledger_opens_verifies_and_costs_no_more(copied: Path, name: str) -> N
     with hush.Ledger(copied / f"{name}.ledger") as again:
         again.verify()
         assert len(again.entries) == entries + 1
-    assert "one more" in str(report(copied / f"{name}.ledger"))
+    assert "one more" in str(statement(copied / f"{name}.ledger"))
 
 
 def test_every_entry_reads_back_as_the_charge_it_was(copied: Path) -> None:
@@ -61,11 +63,11 @@ def test_a_release_reads_back(copied: Path) -> None:
     found = hush.Release.from_json((copied / "release.json").read_text())
     assert found.value.shape == (3,) and found.error.standard_deviation > 0.0
     with hush.Ledger(copied / "planned.ledger") as ledger:
-        assert "three counts" in str(found.report(ledger=ledger))
+        assert "three counts" in str(hush.report.statement(found, ledger=ledger))
 
 
 @pytest.mark.parametrize("name", ["answer", "fit"])
 def test_receipts_of_answers_and_fits_are_reported(copied: Path, name: str) -> None:
     receipt = hush.Receipt.from_json((copied / f"{name}.json").read_text())
     assert receipt.guarantee.delta == 1e-6 and receipt.charges
-    assert "differential privacy" in str(report(receipt))
+    assert "differential privacy" in str(statement(receipt))

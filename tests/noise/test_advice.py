@@ -12,9 +12,9 @@ import pytest
 import hush
 from hush import Discrete, Laplace, Sensitivity, Skellam, Stable, Staircase, Unsupported, gaussian
 from hush.federated.lattice import RoundedSum
-from hush.mechanism import Mechanism
 from hush.numerics.rounding import rounded_down, rounded_up
 from hush.privacy.charge import Guarantee
+from hush.sampling.mechanism import Mechanism
 
 NUMBER = r"([0-9.]+(?:e[-+]?[0-9]+)?)"
 LAWS = {
@@ -61,7 +61,9 @@ def test_the_sigma_of_a_verdict_is_private():
             assert gaussian.check(epsilon, delta, proposed).private
 
 
-@pytest.mark.parametrize(("noise", "name", "value"), [(Stable(1.5, 1.0), "l2", 1.00000049), (hush.OSGT(1.0, 3.0), "l1", 1234567.8)])
+@pytest.mark.parametrize(
+    ("noise", "name", "value"), [(Stable(1.5, 1.0), "l2", 1.00000049), (hush.OSGT(1.0, 3.0), "l1", 1234567.8)]
+)
 def test_the_ball_that_a_refusal_repeats_is_the_ball_that_was_given(noise, name, value):
     with pytest.raises(Unsupported, match="write Sensitivity") as refused:
         hush.curve(noise, Sensitivity(**{name: value}))
@@ -78,6 +80,8 @@ def test_the_laplace_noise_that_is_proposed_is_no_less():
 
 def test_a_promise_in_words_is_not_below_the_promise():
     made = Guarantee(1.90000049, 1.00000049e-6, neighbours="replace")
-    epsilon, delta = (float(found) for found in re.search(rf"epsilon = {NUMBER}, delta = {NUMBER}\)", str(made)).groups())
+    epsilon, delta = (
+        float(found) for found in re.search(rf"epsilon = {NUMBER}, delta = {NUMBER}\)", str(made)).groups()
+    )
     assert epsilon >= made.epsilon and delta >= made.delta
     assert "(epsilon = 0.1, delta = 1e-06)" in str(Guarantee(0.1, 1e-6, neighbours="replace"))

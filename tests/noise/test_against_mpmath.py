@@ -57,14 +57,22 @@ def _family(name: str, rng: random.Random) -> Family:
 
 
 def _aim(law: reference.Law, epsilon: float, rng: random.Random) -> float:
-    """A shift of the unit law with a delta in range: choose where the loss crosses epsilon, then the shift that puts it there."""
+    """A shift of the unit law with a delta in range: choose where the loss crosses epsilon, then the shift that puts
+    it there.
+    """
     draw = rng.random()
     if law.support < mp.inf and draw < 0.5:
         return float(2 * law.support) * _log_uniform(rng, 1e-12, 0.999)
     if draw < 0.3:  # inside: delta from 1e-12 to nearly 1
         crossing = float(law.isf(0.5 - _log_uniform(rng, 1e-12, 0.4995)))
-    elif law.loss(mp.mpf(-1), mp.mpf(1)) == law.loss(mp.mpf(-2), mp.mpf(1)) and law.support == mp.inf and law.breaks == ():
-        crossing = float(law.isf(rng.uniform(0.001, 0.499)))  # Laplace: the loss is flat on the left, so it crosses inside only
+    elif (
+        law.loss(mp.mpf(-1), mp.mpf(1)) == law.loss(mp.mpf(-2), mp.mpf(1))
+        and law.support == mp.inf
+        and law.breaks == ()
+    ):
+        crossing = float(
+            law.isf(rng.uniform(0.001, 0.499))
+        )  # Laplace: the loss is flat on the left, so it crosses inside only
     else:
         crossing = -float(law.isf(10.0 ** rng.uniform(-298.0, -1.0)))
     low, high = max(2.0 * crossing, 0.0), 1e13

@@ -96,7 +96,9 @@ def losses(kappa, d, y):
 
 @pytest.mark.parametrize("kappa", SHAPES)
 def test_normaliser_and_moments_by_the_trapezoidal_rule(kappa):
-    """Over the whole line the integrand in u is analytic and falls double-exponentially: equal steps converge geometrically."""
+    """Over the whole line the integrand in u is analytic and falls double-exponentially: equal steps converge
+    geometrically.
+    """
     k = mp.mpf(kappa)
     step = min(mp.mpf(1) / 16, 1 / (5 * mp.sqrt(k)))
     sums = [mp.mpf(0)] * 4
@@ -112,7 +114,9 @@ def test_normaliser_and_moments_by_the_trapezoidal_rule(kappa):
     assert noise.variance == pytest.approx(float(sums[2] / sums[0] / 4), rel=1e-14)
     assert noise.fisher_information == pytest.approx(float(4 * sums[3] / sums[0]), rel=1e-14)
     # |y| has a corner at 0, where equal steps are no good
-    mean = mp.quad(lambda u: mp.sinh(u) * mp.cosh(u) * mp.exp(-k * (u * mp.sinh(u) - mp.cosh(u) + 1)), mp.linspace(0, j * step, 7))
+    mean = mp.quad(
+        lambda u: mp.sinh(u) * mp.cosh(u) * mp.exp(-k * (u * mp.sinh(u) - mp.cosh(u) + 1)), mp.linspace(0, j * step, 7)
+    )
     assert noise.mean_abs == pytest.approx(float(mean / sums[0] / 2), rel=1e-13)
     assert noise.normalised_fisher_information >= 1.0
 
@@ -125,12 +129,18 @@ def test_mills_ratio_and_its_drops_keep_their_digits(kappa):
     np.testing.assert_allclose(unit.unit_mills(y), [float(r) for r in exact], rtol=1e-14)
     for share in (1e-8, 0.08, 20.0):
         d = share * y
-        drops = [float(r - mills(kappa, mp.mpf(float(x)) + mp.mpf(float(s)))) for r, x, s in zip(exact, y, d, strict=True)]
+        drops = [
+            float(r - mills(kappa, mp.mpf(float(x)) + mp.mpf(float(s)))) for r, x, s in zip(exact, y, d, strict=True)
+        ]
         np.testing.assert_allclose(unit.unit_drop(y, d), drops, rtol=6e-14)
     assert unit.unit_drop(np.zeros(1), np.zeros(1)) == 0.0
-    deep = np.sinh(law.edges[-1] * np.array([1.1, 2.0]))  # no density in floats is left here: R exact, its drop to leading order
+    deep = np.sinh(
+        law.edges[-1] * np.array([1.1, 2.0])
+    )  # no density in floats is left here: R exact, its drop to leading order
     np.testing.assert_allclose(unit.unit_mills(deep), [float(mills(kappa, mp.mpf(float(x)))) for x in deep], rtol=1e-14)
-    np.testing.assert_allclose(unit.unit_drop(deep, deep), unit.unit_mills(deep) - unit.unit_mills(2.0 * deep), rtol=0.05)
+    np.testing.assert_allclose(
+        unit.unit_drop(deep, deep), unit.unit_mills(deep) - unit.unit_mills(2.0 * deep), rtol=0.05
+    )
 
 
 @pytest.mark.parametrize("kappa", SHAPES)
@@ -177,15 +187,20 @@ def test_tiny_shifts_stay_within_the_claim(kappa):
 
 
 def test_large_kappa_tends_to_the_gaussian():
-    """With t = y sqrt(kappa), U = t^2/2 - t^4/(24 kappa) + ...: variance 1 + (E t^6 - E t^4)/(24 kappa) = 1 + 1/(2 kappa)."""
+    """With t = y sqrt(kappa), U = t^2/2 - t^4/(24 kappa) + ...: variance 1 + (E t^6 - E t^4)/(24 kappa) = 1 + 1/(2
+    kappa).
+    """
     epsilon = np.linspace(0.0, 8.0, 50)
     exact, departures = surplus(Gaussian(1.0), epsilon), []
     for kappa in (1e5, 1e6):
         noise = Asinh(kappa, math.sqrt(kappa))
         assert noise.variance == pytest.approx(1.0 + 0.5 / kappa, abs=10.0 / kappa**2)
         departures.append((surplus(noise, epsilon) / exact - 1.0) * kappa)
-    np.testing.assert_allclose(departures[0], departures[1], rtol=1e-2)  # first order in 1/kappa, from the first term on
-    # at the Gaussian crossing t the first term is t^4/24 - 3/24 for the tail and more for its drop: a few hundred at t = 7.5
+    np.testing.assert_allclose(
+        departures[0], departures[1], rtol=1e-2
+    )  # first order in 1/kappa, from the first term on
+    # at the Gaussian crossing t the first term is t^4/24 - 3/24 for the tail and more for its drop: a few hundred at
+    # t = 7.5
     assert np.abs(departures[1]).min() > 0.1 and np.abs(departures[1]).max() < 600.0
 
 

@@ -163,7 +163,9 @@ def test_one_is_laplace_and_two_is_gaussian():
         assert ours.max_loss(1.0) == theirs.max_loss(1.0) and ours.kinks == theirs.kinks
     near = surplus(ExponentialPower(1.0 + 1e-12, 0.7), epsilon)
     np.testing.assert_allclose(near, surplus(laplace, epsilon), rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(surplus(ExponentialPower(2.0 - 1e-13, 0.7), epsilon[:100]), surplus(two, epsilon[:100]), rtol=1e-11)
+    np.testing.assert_allclose(
+        surplus(ExponentialPower(2.0 - 1e-13, 0.7), epsilon[:100]), surplus(two, epsilon[:100]), rtol=1e-11
+    )
 
 
 def test_subgaussian_proxy_bounds_the_moment_generating_function():
@@ -171,7 +173,9 @@ def test_subgaussian_proxy_bounds_the_moment_generating_function():
     for p in (2.0, 3.0, 16.0):
         noise = ExponentialPower(p, 1.0)
         for t in (0.1, 1.0, 4.0, 20.0):
-            grown = mp.quad(lambda y, t=t, p=p: mp.cosh(t * y) * mp.exp(-(y**p)), [0, 1, 2, 5, 12, 40]) / mp.gamma(1 + 1 / mp.mpf(p))
+            grown = mp.quad(lambda y, t=t, p=p: mp.cosh(t * y) * mp.exp(-(y**p)), [0, 1, 2, 5, 12, 40]) / mp.gamma(
+                1 + 1 / mp.mpf(p)
+            )
             assert mp.log(grown) <= noise.subgaussian_proxy * t * t / 2 * (1 + mp.mpf(1e-14))
 
 

@@ -1,4 +1,6 @@
-"""A law that hush does not have, as one class and its descriptor: registered with one line, it is a family like the built-in ones."""
+"""A law that hush does not have, as one class and its descriptor: registered with one line, it is a family like the
+built-in ones.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,9 @@ def test_the_class_is_what_its_density_says() -> None:
 # -- calibration ----------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "bound"), [(1.0, 1e-6, 1.0), (2.0, 0.0, 3.0), (1.0, 1e-5, hush.Sensitivity(linf=1.0, l0=5))])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "bound"), [(1.0, 1e-6, 1.0), (2.0, 0.0, 3.0), (1.0, 1e-5, hush.Sensitivity(linf=1.0, l0=5))]
+)
 def test_it_is_calibrated_by_name_to_the_least_scale(epsilon: float, delta: float, bound: Any) -> None:
     plan = hush.calibrate(epsilon, delta, bound, family="secant")
     assert plan.family == "secant" and isinstance(plan.noise, Secant)
@@ -142,7 +146,9 @@ def test_on_a_lattice_it_is_absent_with_a_reason() -> None:
 
 @pytest.mark.parametrize("scale", [0.8, 40.0, 5e6])
 def test_draws_have_the_law_and_no_other(scale: float) -> None:
-    """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, false alarms 1e-6; two thirds and three halves of the scale are refused."""
+    """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, false alarms 1e-6; two thirds and three halves of the
+    scale are refused.
+    """
     count = 100_000
     values, counts = np.unique(hush.draw(Secant(scale), count), return_counts=True)
     reached = np.cumsum(counts) / count
@@ -158,7 +164,9 @@ def test_draws_have_the_law_and_no_other(scale: float) -> None:
 def _fresh(code: str, *arguments: str) -> str:
     """What a new process prints that can import this file; an exception as its last line."""
     head = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\nimport hush\n"
-    done = subprocess.run([sys.executable, "-c", head + code, *arguments], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", head + code, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
     return (done.stdout or done.stderr).strip().splitlines()[-1]
 
 
@@ -186,7 +194,8 @@ def test_plain_values_carry_the_version_where_it_is_not_one() -> None:
         catalogue.from_plain_values({"family": "secant", "scale": 2.0})
 
 
-# -- everything else that knows families ----------------------------------------------------------------------------------------------
+# -- everything else that knows families
+# ----------------------------------------------------------------------------------------------
 
 
 def test_it_is_cited() -> None:
@@ -195,18 +204,22 @@ def test_it_is_cited() -> None:
 
 
 def test_the_explorer_calibrates_it_live() -> None:
-    from hush.show.explorer.answer import answer
-    from hush.show.explorer.stop import START, State
+    from hush.explorer.state import START, State
+    from hush.explorer.view import answer
 
     state = State.read(START.query.replace("show=", "show=secant,"))
     found = answer(state)
     row = next(row for row in found["ranking"] if row["family"] == "secant")
-    assert row["delta"] <= START.delta and "secant" in found["densities"]["series"] and found["best"]["family"] == "staircase"
+    assert (
+        row["delta"] <= START.delta
+        and "secant" in found["densities"]["series"]
+        and found["best"]["family"] == "staircase"
+    )
 
 
 def test_doctor_completion_and_the_command_line_know_it(capsys: pytest.CaptureFixture[str]) -> None:
     from hush.cli import main
-    from hush.cli.checkup import checks
+    from hush.cli.selftest import checks
 
     assert next(row for row in checks() if (row.area, row.name) == ("numerics", "secant")).state == "ok"
     assert main(["curve", "--noise", "secant", "--scale", "2", "--epsilon", "0.5"]) == 0

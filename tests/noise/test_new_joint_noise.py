@@ -1,7 +1,8 @@
 """A joint noise of two numbers that hush does not have: two classes with their descriptors, two lines to register them.
 
-Square noise on the whole numbers: P(k) = q^max(|k_1|, |k_2|) / Z with q = e^(-1/scale) and Z = 1 + 8 q/(1 - q)^2. A move of at most m in
-each number changes the exponent by at most m, so it has the pure epsilon m/scale: as a pair of laws, randomised response.
+Square noise on the whole numbers: P(k) = q^max(|k_1|, |k_2|) / Z with q = e^(-1/scale) and Z = 1 + 8 q/(1 - q)^2. A
+move of at most m in each number changes the exponent by at most m, so it has the pure epsilon m/scale: as a pair of
+laws, randomised response.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import pytest
 import hush
 from hush.noise import catalogue
 from hush.noise.lattice import Lattice
+from hush.report import statement
 from hush.sampling.exact import draw_from
-from hush.statement import report
 
 BOX = hush.Sensitivity(linf=1.0, dimension=2)
 
@@ -110,8 +111,10 @@ class Square(hush.Noise):
         return hush.curve(hush.Staircase(max(shift for shift, _ in box) / self.scale, 1.0, gamma=0.5))
 
     def lattice_draws(self, bits: Any, count: int, step: float) -> Any:
-        """By rejection, in whole numbers: the sum r of two geometric counts has weight (r + 1) q^r. Keep it as a radius with 8 r
-        points (one for r = 0), that is with chance r/(r + 1) (1/8 for r = 0), and take a point of the square's edge."""
+        """By rejection, in whole numbers: the sum r of two geometric counts has weight (r + 1) q^r. Keep it as a
+        radius with 8 r points (one for r = 0), that is with chance r/(r + 1) (1/8 for r = 0), and take a point of the
+        square's edge.
+        """
         found = np.empty((0, 2), dtype=np.int64)
         while len(found) < count:
             signed = draw_from(bits, hush.Discrete(hush.Laplace(self.scale)), 8 * count + 64, 1.0)
@@ -158,7 +161,9 @@ def test_the_class_is_what_it_says() -> None:
 
 
 def test_draws_have_the_joint_law() -> None:
-    """Chi-squared over the points of radius 0 to 3, at a false-alarm rate of 1e-6; scales of 2/3 and 3/2 are told apart."""
+    """Chi-squared over the points of radius 0 to 3, at a false-alarm rate of 1e-6; scales of 2/3 and 3/2 are told
+    apart.
+    """
     sample = hush.draw(Square(2.0), 40_000)
     assert sample.shape == (40_000, 2) and sample.dtype == np.int64
 
@@ -196,9 +201,9 @@ def test_a_ledger_charges_it_and_a_statement_reports_it(tmp_path: Path, mode: st
     with hush.Ledger(path) as again:
         again.verify()
         assert again.entries[0].charges[0].noise == Square(4.0)
-    page = str(report(path))
+    page = str(statement(path))
     assert "Square(scale=4.0)" in page and "the noise's own theorem" in page
-    assert "Square" in str(made.report()) and made.error.half_width95 < 40
+    assert "Square" in str(hush.report.statement(made)) and made.error.half_width95 < 40
     assert hush.Release.from_json(made.to_json()).receipt == made.receipt
     assert "@misc{hush" in hush.cite(Square(4.0))
 

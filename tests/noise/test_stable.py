@@ -33,11 +33,17 @@ def _nodes(alpha: float) -> list[tuple[mp.mpc, mp.mpc]]:
 
 
 def reference(alpha: float, x: mp.mpf | float) -> tuple[mp.mpf, mp.mpf, mp.mpf]:
-    """P(X > x), p(x), -p'(x) to at least 18 digits by a contour that the library does not take (and mp.quad agrees with)."""
+    """P(X > x), p(x), -p'(x) to at least 18 digits by a contour that the library does not take (and mp.quad agrees
+    with).
+    """
     with mp.workdps(36):
         waves = [(t, w, mp.expm1(1j * x * t)) for t, w in _nodes(alpha)]
         half = mp.fsum((w * e / t).imag for t, w, e in waves)
-        return 0.5 - half, mp.fsum((w * (e + 1)).real for t, w, e in waves), mp.fsum((w * t * e).imag for t, w, e in waves)
+        return (
+            0.5 - half,
+            mp.fsum((w * (e + 1)).real for t, w, e in waves),
+            mp.fsum((w * t * e).imag for t, w, e in waves),
+        )
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -53,7 +59,9 @@ def test_density_tail_and_score_to_thirteen_digits(alpha):
 @pytest.mark.parametrize("alpha", EDGES)
 def test_table_follows_the_contour_and_joins_the_series(alpha):
     unit = law(alpha)
-    x = np.concatenate([np.geomspace(1e-9, FAR + 3.0, 500), np.arange(1, 160) / 8.0 + 1e-9, [NEAR, np.nextafter(NEAR, 0.0)]])
+    x = np.concatenate(
+        [np.geomspace(1e-9, FAR + 3.0, 500), np.arange(1, 160) / 8.0 + 1e-9, [NEAR, np.nextafter(NEAR, 0.0)]]
+    )
     tail, density, slope = contour(alpha, x)
     np.testing.assert_allclose(np.exp(unit.log_tail(x)), tail, rtol=5e-14)
     np.testing.assert_allclose(np.exp(unit.log_density(x)), density, rtol=5e-14)
@@ -140,7 +148,9 @@ def test_cauchy_delta_in_forty_digits(epsilon_share, s):
         assert float(delta / truth - 1) == pytest.approx(0.0, abs=noise.relative_error)
 
 
-@pytest.mark.parametrize(("alpha", "s", "share"), [(1.2, 1e-6, 0.5), (1.5, 0.3, 0.9), (1.9, 5.0, 0.2), (1.9999, 1e-3, 0.95)])
+@pytest.mark.parametrize(
+    ("alpha", "s", "share"), [(1.2, 1e-6, 0.5), (1.5, 0.3, 0.9), (1.9, 5.0, 0.2), (1.9999, 1e-3, 0.95)]
+)
 def test_delta_is_the_difference_of_forty_digit_tails(alpha, s, share):
     noise = Stable(alpha, 1.0)
     epsilon = noise.max_loss(s) * share
@@ -155,7 +165,9 @@ def test_delta_is_the_difference_of_forty_digit_tails(alpha, s, share):
             return reference(alpha, y)[0] if y >= 0 else 1 - reference(alpha, -y)[0]
 
         truth = tail(low) - tail(high) - mp.exp(epsilon) * (tail(mp.mpf(low) + s) - tail(mp.mpf(high) + s))
-        assert float(noise.surplus(region, np.array(epsilon), s) / truth - 1) == pytest.approx(0.0, abs=noise.relative_error)
+        assert float(noise.surplus(region, np.array(epsilon), s) / truth - 1) == pytest.approx(
+            0.0, abs=noise.relative_error
+        )
 
 
 @pytest.mark.parametrize("alpha", [1.0001, 1.5, 1.9, 1.9999])
@@ -212,7 +224,9 @@ def test_sum_of_two_is_stable():
     assert folded == pytest.approx(noise.scaled(2.0 ** (1.0 / 1.6)).pdf(1.3), rel=1e-6)
 
 
-@pytest.mark.parametrize(("alpha", "gamma"), [(0.99, 1.0), (2.01, 1.0), (1.5, 0.0), (1.5, math.inf), (math.nan, 1.0), ("2", 1.0)])
+@pytest.mark.parametrize(
+    ("alpha", "gamma"), [(0.99, 1.0), (2.01, 1.0), (1.5, 0.0), (1.5, math.inf), (math.nan, 1.0), ("2", 1.0)]
+)
 def test_refuses(alpha, gamma):
     with pytest.raises(InvalidParameter):
         Stable(alpha, gamma)

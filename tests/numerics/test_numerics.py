@@ -174,7 +174,8 @@ def test_log_difference(larger, gap):
     assert float(log_difference(larger, -math.inf)) == larger
 
 
-# -- roots that end on the safe side ---------------------------------------------------------------------------------------------
+# -- roots that end on the safe side
+# ---------------------------------------------------------------------------------------------
 
 KINKED = {
     "smooth": lambda x, r: r - x,
@@ -183,7 +184,9 @@ KINKED = {
     "corner": lambda x, r: np.where(x < r, 5.0 * (r - x) + 1e-300, (r - x) * 1e-6),
     "jump": lambda x, r: np.where(x < r, 1.0, -1.0),
     "infinite": lambda x, r: np.where(x < r, np.inf, -np.inf),
-    "wide range": lambda x, r: np.where(x < r, np.expm1(np.minimum(r - x, 700.0)) + 1e-300, -np.expm1(np.minimum(x - r, 700.0))),
+    "wide range": lambda x, r: np.where(
+        x < r, np.expm1(np.minimum(r - x, 700.0)) + 1e-300, -np.expm1(np.minimum(x - r, 700.0))
+    ),
 }
 
 
@@ -221,10 +224,13 @@ def test_bracket_upwards():
     assert np.isinf(never).all()
 
 
-# -- brackets and quadrature -----------------------------------------------------------------------------------------------------
+# -- brackets and quadrature
+# -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ends", [(1.0, 0.5), (math.nan, 1.0), (0.0, math.nan), (np.array([0.0, 2.0]), np.array([1.0, 1.0]))])
+@pytest.mark.parametrize(
+    "ends", [(1.0, 0.5), (math.nan, 1.0), (0.0, math.nan), (np.array([0.0, 2.0]), np.array([1.0, 1.0]))]
+)
 def test_crossed_brackets_are_refused(ends):
     """A crossed or undefined bracket never exists."""
     with pytest.raises(NotCertified):

@@ -26,7 +26,11 @@ def _small(node: ast.expr) -> bool:
         return _small(node.left) or _small(node.right)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         power = node.right
-        return isinstance(power, ast.UnaryOp) and isinstance(power.op, ast.USub) and isinstance(power.operand, ast.Constant)
+        return (
+            isinstance(power, ast.UnaryOp)
+            and isinstance(power.op, ast.USub)
+            and isinstance(power.operand, ast.Constant)
+        )
     return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0.0 < node.value < _SMALL
 
 
@@ -38,7 +42,12 @@ def factors(text: str) -> list[int]:
     """The lines with 1 + tiny, 1 - tiny, or a use of nextafter."""
     found = []
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) and _one(node.left) and _small(node.right):
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Add | ast.Sub)
+            and _one(node.left)
+            and _small(node.right)
+        ):
             found.append(node.lineno)
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         if name == "nextafter":
@@ -49,7 +58,9 @@ def factors(text: str) -> list[int]:
 @pytest.mark.parametrize("path", _files(), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_factors_are_named_claims(path):
     lines = factors(path.read_text())
-    assert not lines, f"{path.relative_to(SOURCE)}, lines {lines}: write up(x, CLAIM), down(x, CLAIM), next_up(x) or next_down(x)"
+    assert not lines, (
+        f"{path.relative_to(SOURCE)}, lines {lines}: write up(x, CLAIM), down(x, CLAIM), next_up(x) or next_down(x)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,9 @@ def test_guarded_newton_stays_inside_where_newton_would_leave(root):
 def test_newton_roots_of_many_concave_functions():
     target = np.geomspace(1e-6, 10.0, 50)
     low, high = np.zeros(50), np.full(50, 60.0)
-    found = newton_roots(lambda x, at: (-np.log(target[at]) - x, np.ones(x.size)), low - 10.0, high, lambda x, at: np.abs(x) + 1.0)
+    found = newton_roots(
+        lambda x, at: (-np.log(target[at]) - x, np.ones(x.size)), low - 10.0, high, lambda x, at: np.abs(x) + 1.0
+    )
     assert np.allclose(found, -np.log(target), rtol=1e-12, atol=1e-12)
 
 

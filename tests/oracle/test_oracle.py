@@ -1,8 +1,9 @@
 """Every shared reference value that these rooms answer, one test each, to the digits that are printed.
 
-Closed forms must agree to 1e-12, quadratures and roots to 1e-9; nothing is asked beyond half a unit of the last printed digit.
-Inputs are decimal strings, so a float input differs from the oracle's by up to half an ulp (and sigma = sqrt(s2) likewise); the
-condition numbers met here stay below about 100, which 1e-12 covers with room to spare.
+Closed forms must agree to 1e-12, quadratures and roots to 1e-9; nothing is asked beyond half a unit of the last
+printed digit.
+Inputs are decimal strings, so a float input differs from the oracle's by up to half an ulp (and sigma = sqrt(s2)
+likewise); the condition numbers met here stay below about 100, which 1e-12 covers with room to spare.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ ENTRIES = oracle_entries()
 CLOSED, ROOT = 1e-12, 1e-9
 
 
-# -- noises named by the oracle's inputs -----------------------------------------------------------------------------------------
+# -- noises named by the oracle's inputs
+# -----------------------------------------------------------------------------------------
 
 
 def number(text: Any) -> float:
@@ -75,7 +77,8 @@ def fig6(family: str) -> hush.Gaussian | hush.OSGT | hush.FlippedHuber:
     return build(brentq(lambda a: build(a, 7.0).variance - 16.0, 1.0, 100.0, xtol=1e-14, rtol=1e-15), 7.0)
 
 
-# -- one answer per function: (our value, tolerance kind) ------------------------------------------------------------------------
+# -- one answer per function: (our value, tolerance kind)
+# ------------------------------------------------------------------------
 
 
 def by_method(method: str) -> Callable[[Inputs], float]:
@@ -93,7 +96,9 @@ def shifts_of(i: Inputs) -> list[float]:
 def osgt_cks(i: Inputs) -> float:
     """eq. (21) of the OSGT paper: Appendix E summed over the coordinates, converted at the best order."""
     noise, shifts = osgt(i), shifts_of(i)
-    return conversion.best_delta(lambda a: math.fsum(paper_bounds.osgt_appendix_e(noise, a, s) for s in shifts), number(i["eps"]))
+    return conversion.best_delta(
+        lambda a: math.fsum(paper_bounds.osgt_appendix_e(noise, a, s) for s in shifts), number(i["eps"])
+    )
 
 
 def laplace_beta(i: Inputs) -> float:

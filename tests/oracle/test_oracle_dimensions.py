@@ -47,7 +47,14 @@ def shifts(text: str) -> list[float]:
 
 def test_the_values_are_there_or_skipped(data_dir: Any) -> None:
     names = {entry["function"] for entry in ENTRIES}
-    assert {"osgt_delta_k_exact", "fh_min_variance_K", "osgt_min_variance_K", "laplace_variance_K", "sas_eps_K", "lp_min_var"} <= names
+    assert {
+        "osgt_delta_k_exact",
+        "fh_min_variance_K",
+        "osgt_min_variance_K",
+        "laplace_variance_K",
+        "sas_eps_K",
+        "lp_min_var",
+    } <= names
 
 
 @pytest.mark.parametrize("entry", rows("osgt_delta_k_exact"))
@@ -131,7 +138,9 @@ def test_stable_scales_for_a_pure_epsilon(entry: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("entry", rows("lp_min_var", "lp_min_mae", slow=lambda e: e["inputs"]["eps"] != "1"))
 def test_lattice_programmes_respect_the_limit(entry: dict[str, Any]) -> None:
-    """Rounding to a lattice of step h is post-processing, so a lattice optimum cannot undercut the limit by more than h/2 (square root)."""
+    """Rounding to a lattice of step h is post-processing, so a lattice optimum cannot undercut the limit by more than
+    h/2 (square root).
+    """
     epsilon, delta = get(entry, "eps", "delta")
     top, _, bottom = entry["inputs"]["h"].partition("/")
     half, value = 0.5 * float(top) / float(bottom or "1"), float(entry["value"]) * (1.0 + rounding(entry["value"]))

@@ -9,17 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from hush.cli import main
-from hush.papers import catalogue
-from hush.papers.item import Item
+from hush_papers import catalogue
+from hush_papers.__main__ import main
+from hush_papers.item import Item
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
 class Built:
-    """The report as `hush papers --quick` writes it, and the items it was made of, by paper and key."""
+    """The report as `hush-papers --quick` writes it, and the items it was made of, by paper and key."""
 
     path: Path
     items: dict[str, dict[str, Item]]
@@ -44,9 +43,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
         kept.extend(make(*arguments, **named))
         return kept
 
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stderr(said),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
         patch.setattr(catalogue, "make", keep)
         patch.delenv("HUSH_DATA", raising=False)
-        code = main(["papers", "--quick", "--out", str(folder), *(["--data", str(data)] if data else [])])
+        code = main(["--quick", "--out", str(folder), *(["--data", str(data)] if data else [])])
     assert code == 0, said.getvalue()
-    return Built(folder / "report.html", {p.key: {i.key: i for i in items} for p, items in kept}, said.getvalue().splitlines(), data)
+    return Built(
+        folder / "report.html",
+        {p.key: {i.key: i for i in items} for p, items in kept},
+        said.getvalue().splitlines(),
+        data,
+    )

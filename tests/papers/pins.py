@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-
-from hush.papers.catalogue import make
-from hush.papers.item import Context, HeatMap, Item, Paper, Regions
+from hush_papers.catalogue import make
+from hush_papers.item import Context, HeatMap, Item, Paper, Regions
 
 Items = Mapping[str, Item]
 HEAD = ("item", "what", "published", "verdict", "ours")
@@ -33,7 +32,9 @@ def numbers(items: Items) -> Iterator[tuple[str, str, str, str, float]]:
                         yield key, f"table {number}, row {line}, {head}", "", "", float(value)
 
 
-def assert_pinned(items: Items, expected: Path, slack: Callable[[str], tuple[float, float]] = lambda what: (1e-6, 0.0)) -> None:
+def assert_pinned(
+    items: Items, expected: Path, slack: Callable[[str], tuple[float, float]] = lambda what: (1e-6, 0.0)
+) -> None:
     """Nothing missing, nothing more, verdicts the same, numbers within the (relative, absolute) slack of their name."""
     with expected.open(newline="") as file:
         pinned = {(r["item"], r["what"]): r for r in csv.DictReader(file)}
@@ -49,7 +50,9 @@ def assert_pinned(items: Items, expected: Path, slack: Callable[[str], tuple[flo
 
 
 def assert_readable(items: Items, least: int) -> None:
-    """At least so many figures, each with labels, a description, few series and finite numbers that its axes can show."""
+    """At least so many figures, each with labels, a description, few series and finite numbers that its axes can
+    show.
+    """
     figures = [figure for item in items.values() for figure in item.figures]
     assert len({f.key for f in figures}) == len(figures) >= least
     for figure in figures:
@@ -62,7 +65,10 @@ def assert_readable(items: Items, least: int) -> None:
             continue
         assert 1 <= len(figure.series) <= 8
         for line in figure.series:
-            assert len(line.x) == len(line.y) > 0 and np.isfinite(line.x).all() and np.isfinite(line.y).all(), (figure.key, line.label)
+            assert len(line.x) == len(line.y) > 0 and np.isfinite(line.x).all() and np.isfinite(line.y).all(), (
+                figure.key,
+                line.label,
+            )
             assert not figure.log_y or min(line.y) > 0.0, (figure.key, line.label)
 
 

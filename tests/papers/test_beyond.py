@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers import pins
+from hush_papers.beyond import FULL, PAPER, QUICK, _regions, gain, plan, to_limit
+from hush_papers.draw import COLOURS, picture, values
+from hush_papers.item import CONFIRMED, HeatMap, Regions
 
 import hush
-from hush.papers.beyond import FULL, PAPER, QUICK, _regions, gain, plan, to_limit
-from hush.papers.draw import COLOURS, picture, values
-from hush.papers.item import CONFIRMED, HeatMap, Regions
-from hush.sensitivity import Sensitivity
+from hush.privacy.sensitivity import Sensitivity
+from papers import pins
 
 EXPECTED = Path(__file__).with_name("expected_beyond.csv")
 ITEMS = {"beyond-1": 1, "beyond-10": 0, "beyond-50": 0, "beyond-along": 0}
@@ -34,20 +34,32 @@ def _rows(items):
         for number, grid in enumerate(item.grids, 1):
             for row in grid.rows:  # known by their first cell: families that tie may change places
                 for head, value in zip(grid.head[1:], row[1:], strict=True):
-                    yield key, f"table {number}, {row[0]}, {head}", f"{value:.10g}" if isinstance(value, int | float) else value
+                    yield (
+                        key,
+                        f"table {number}, {row[0]}, {head}",
+                        f"{value:.10g}" if isinstance(value, int | float) else value,
+                    )
         for figure in item.figures:
             if isinstance(figure, Regions):
                 for up, names in zip(figure.up, figure.names, strict=True):
-                    yield from ((key, f"{figure.key} at ({e:.4g}, {up:.4g})", name) for e, name in zip(figure.across, names, strict=True))
+                    yield from (
+                        (key, f"{figure.key} at ({e:.4g}, {up:.4g})", name)
+                        for e, name in zip(figure.across, names, strict=True)
+                    )
             if isinstance(figure, HeatMap):
                 for up, row in zip(figure.up, figure.values, strict=True):
-                    yield from ((key, f"{figure.key} at ({e:.4g}, {up:.4g})", f"{z:.10g}") for e, z in zip(figure.across, row, strict=True))
+                    yield from (
+                        (key, f"{figure.key} at ({e:.4g}, {up:.4g})", f"{z:.10g}")
+                        for e, z in zip(figure.across, row, strict=True)
+                    )
 
 
 def _agree(ours: str, pinned: str, what: str) -> bool:
     """Searches stop at about 1e-6 of the variance and linear programmes at about 1e-5; percentages lose two digits."""
     try:
-        return math.isclose(float(ours), float(pinned), rel_tol=1e-4, abs_tol=2e-3 if what.startswith("beyond-") else 0.0)
+        return math.isclose(
+            float(ours), float(pinned), rel_tol=1e-4, abs_tol=2e-3 if what.startswith("beyond-") else 0.0
+        )
     except ValueError:
         return ours == pinned
 
@@ -64,11 +76,18 @@ def test_no_item_is_missing_and_verdicts_are_counted(items):
     assert {key: len(item.comparisons) for key, item in items.items()} == ITEMS
     assert Counter(c.verdict for item in items.values() for c in item.comparisons) == {CONFIRMED: 1}
     assert "quick" in items["beyond-50"].text
-    assert {c.function for item in items.values() for c in item.comparisons} <= {f"hush.{name}" for name in hush.__all__}
+    assert {c.function for item in items.values() for c in item.comparisons} <= {
+        f"hush.{name}" for name in hush.__all__
+    }
 
 
 #: the least variance of any noise by linear programme, and the best known family, at 4 to 6 digits
-LIMITS = ((0.1, 1e-3, 154.639, 154.715), (1.0, 1e-6, 1.91788, 1.9181), (1.0, 1e-3, 1.84973, 1.9181), (5.0, 1e-6, 0.029711, 0.029711))
+LIMITS = (
+    (0.1, 1e-3, 154.639, 154.715),
+    (1.0, 1e-6, 1.91788, 1.9181),
+    (1.0, 1e-3, 1.84973, 1.9181),
+    (5.0, 1e-6, 0.029711, 0.029711),
+)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "least", "known"), LIMITS)
@@ -92,7 +111,9 @@ def test_the_quick_map_is_part_of_the_full_one():
 
 
 def test_the_winners_are_drawn_as_a_map(items, tmp_path):
-    """One colour a family, the same in every map, as many letters as tell them apart, and a legend; the CSV names them."""
+    """One colour a family, the same in every map, as many letters as tell them apart, and a legend; the CSV names
+    them.
+    """
     maps = [figure for item in items.values() for figure in item.figures if isinstance(figure, Regions)]
     assert [figure.key for figure in maps] == ["beyond-winner-1", "beyond-winner-10"]
     for figure in maps:

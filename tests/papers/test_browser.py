@@ -53,7 +53,9 @@ def test_the_report_opens_offline_and_is_accessible(built):
         light = dict(made.page.evaluate(_CONTRAST))
     figures = sum(len(item.figures) for items in built.items.values() for item in items.values())
     assert seen["language"] == "en" and seen["title"] and seen["pictures"] == figures and seen["tables"] > 60
-    assert not any(seen[what] for what in ("broken", "silent", "nameless", "headless", "unscoped", "boxes", "lost", "twice"))
+    assert not any(
+        seen[what] for what in ("broken", "silent", "nameless", "headless", "unscoped", "boxes", "lost", "twice")
+    )
     assert seen["links"] > 420
     levels = seen["headings"]
     assert levels[0] == 1 and levels.count(1) == 1 and all(b <= a + 1 for a, b in pairwise(levels))
@@ -64,7 +66,9 @@ def test_a_phone_in_the_dark(built):
     """Nothing scrolls sideways but tables in their own boxes, and text can be read."""
     with visit(built.path.as_uri(), width=390, height=844, dark=True) as made:
         wide = made.page.evaluate("() => document.documentElement.scrollWidth")
-        inside = made.page.evaluate("() => [...document.querySelectorAll('.scroll')].filter((b) => b.scrollWidth > b.clientWidth).length")
+        inside = made.page.evaluate(
+            "() => [...document.querySelectorAll('.scroll')].filter((b) => b.scrollWidth > b.clientWidth).length"
+        )
         dark = dict(made.page.evaluate(_CONTRAST))
         assert made.messages == []
     assert wide <= 390 and inside > 0

@@ -1,4 +1,6 @@
-"""docs/papers.md says what the report says: its two tables are written by this file and checked against the report of the run."""
+"""docs/papers.md says what the report says: its two tables are written by this file and checked against the report of
+the run.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,11 @@ import csv
 from collections import Counter
 from pathlib import Path
 
-from papers import pins
+from hush_papers.catalogue import PAPERS, paper
+from hush_papers.item import VERDICTS, Item
+from hush_papers.page import counts
 
-from hush.papers.catalogue import PAPERS, paper
-from hush.papers.item import VERDICTS, Item
-from hush.papers.page import counts
+from papers import pins
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 Items = dict[str, dict[str, Item]]
@@ -22,7 +24,11 @@ FINDINGS = (
         "All sixteen settings of Table I give away more than they claim; the worst promised a delta of 1e-4",
     ),
     (
-        *("zhao", "zhao-section5", "Section V iii): epsilon up to which Mechanism 1 is below Dwork-2014, delta = 1e-05"),
+        *(
+            "zhao",
+            "zhao-section5",
+            "Section V iii): epsilon up to which Mechanism 1 is below Dwork-2014, delta = 1e-05",
+        ),
         "Mechanism 1 does not stay below the classical amount as long as that is private",
     ),
     (
@@ -82,7 +88,10 @@ def counted(items: Items) -> str:
         if key == "zhao" and not items[key]["zhao-fig5"].comparisons:
             missing = _pinned_verdicts("zhao-fig5")
             printed += _PRINTED_IN_FIG5
-            compared, verdicts = compared + missing.total(), [n + missing[v] for n, v in zip(verdicts, VERDICTS, strict=True)]
+            compared, verdicts = (
+                compared + missing.total(),
+                [n + missing[v] for n, v in zip(verdicts, VERDICTS, strict=True)],
+            )
         line = (number, compared, printed, *verdicts)
         total.update(dict(enumerate(line)))
         rows.append(f"| {paper(key).title} | {' | '.join(map(str, line))} |")
@@ -108,7 +117,9 @@ def written(page: str, items: Items) -> str:
 
 def test_the_page_says_what_the_report_says(built):
     page = PAGE.read_text()
-    assert written(page, built.items) == page, "PYTHONPATH=src:tests python tests/papers/test_docs_page.py writes the tables"
+    assert written(page, built.items) == page, (
+        "PYTHONPATH=src:tests python tests/papers/test_docs_page.py writes the tables"
+    )
 
 
 def test_a_changed_number_would_be_seen(built):

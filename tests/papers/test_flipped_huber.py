@@ -1,4 +1,6 @@
-"""The flipped Huber report: every number pinned, every verdict in line with the independent recomputation, every figure drawable."""
+"""The flipped Huber report: every number pinned, every verdict in line with the independent recomputation, every
+figure drawable.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +8,45 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import hush_papers
 import numpy as np
 import pytest
-from papers import pins
+from hush_papers.flipped_huber import printed
+from hush_papers.flipped_huber.learning import ANEW
+from hush_papers.flipped_huber.optimum import at_variance, box, by_theorem8, least_delta, osgt_in_box, sufficient
+from hush_papers.flipped_huber.paper import PAPER
+from hush_papers.flipped_huber.table3 import KINDS, PUBLISHED, stored, stored_run
+from hush_papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE
 
 import hush
-from hush.papers.flipped_huber import printed
-from hush.papers.flipped_huber.learning import ANEW
-from hush.papers.flipped_huber.optimum import at_variance, box, by_theorem8, least_delta, osgt_in_box, sufficient
-from hush.papers.flipped_huber.paper import PAPER
-from hush.papers.flipped_huber.table3 import KINDS, PUBLISHED, stored, stored_run
-from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE
+from papers import pins
 
 EXPECTED = Path(__file__).with_name("expected_flipped_huber.csv")
 ITEMS = (
-    *("fh-fig1", "fh-fig2", "fh-table1", "fh-better", "fh-lemmas", "fh-fig3a", "fh-fig3b", "fh-fig3c", "fh-osgt", "fh-fig4", "fh-table2"),
-    *("fh-motivation", "fh-zcdp", "fh-table3", "fh-percentages", "fh-fig5", "fh-fig6", "fh-fig7", "fh-conditions", "fh-slips"),
+    *(
+        "fh-fig1",
+        "fh-fig2",
+        "fh-table1",
+        "fh-better",
+        "fh-lemmas",
+        "fh-fig3a",
+        "fh-fig3b",
+        "fh-fig3c",
+        "fh-osgt",
+        "fh-fig4",
+        "fh-table2",
+    ),
+    *(
+        "fh-motivation",
+        "fh-zcdp",
+        "fh-table3",
+        "fh-percentages",
+        "fh-fig5",
+        "fh-fig6",
+        "fh-fig7",
+        "fh-conditions",
+        "fh-slips",
+    ),
 )
 LEAST = 164
 #: measured with random noise and read from a file: checked against that file, not pinned
@@ -38,7 +63,9 @@ def _computed(items):
 
 
 def test_every_number_is_the_pinned_one(items):
-    """Differences that are round-off are pinned as nothing; the limit comes from a linear programme with its own tolerance."""
+    """Differences that are round-off are pinned as nothing; the limit comes from a linear programme with its own
+    tolerance.
+    """
     pins.assert_pinned(_computed(items), EXPECTED, _slack)
 
 
@@ -67,13 +94,24 @@ def test_no_item_is_missing_and_verdicts_are_counted(items):
 VERDICTS = {CONFIRMED: 109, CORRECTED: 21, NOT_REPRODUCIBLE: 34}
 
 
-#: computed at 20 to 50 digits, or by FFT accounting, by other means; (item, start of what, value, relative tolerance of the known digits)
+#: computed at 20 to 50 digits, or by FFT accounting, by other means; (item, start of what, value, relative tolerance
+#: of the known digits)
 ORACLE = (
     ("fh-fig1", "(9): omega", 7.367773063679821631889, 1e-13),
     ("fh-fig1", "(8): kappa", 0.9971196543961942998026, 1e-13),
     ("fh-fig1", "(12): Fisher", 4.027034544531643890799, 1e-13),
-    ("fh-lemmas", "Lemma 7, alpha = 2, gamma = 4, epsilon = 0.5, Delta = 1: P(bound <= -epsilon) at d = 1", 6.106e-3, 1e-4),
-    ("fh-lemmas", "Lemma 7, alpha = 2, gamma = 4, epsilon = 0.5, Delta = 1: P(bound <= -epsilon) at d = 0.5", 7.3e-7, 7e-3),
+    (
+        "fh-lemmas",
+        "Lemma 7, alpha = 2, gamma = 4, epsilon = 0.5, Delta = 1: P(bound <= -epsilon) at d = 1",
+        6.106e-3,
+        1e-4,
+    ),
+    (
+        "fh-lemmas",
+        "Lemma 7, alpha = 2, gamma = 4, epsilon = 0.5, Delta = 1: P(bound <= -epsilon) at d = 0.5",
+        7.3e-7,
+        7e-3,
+    ),
     ("fh-fig3a", "Gaussian variance, epsilon = 0.3", 168.80201, 1e-7),
     ("fh-fig3a", "Gaussian variance, epsilon = 3", 2.38351, 1e-6),
     ("fh-fig3a", "flipped Huber variance, epsilon = 0.3", 22.2127851396499636, 1e-11),
@@ -121,7 +159,9 @@ def test_table_2_against_the_independent_recomputation(items):
         assert cells["least delta at that variance"] == pytest.approx(held, rel=1e-3)
         assert cells["flipped Huber, 1e-8"] == pytest.approx(exact, rel=1e-5)
         assert osgt is None or cells["OSGT, 1e-8"] == pytest.approx(osgt, rel=2e-5)
-    assert "44.3927" in items["fh-table2"].text and not any("44.4" in c.published for c in items["fh-table2"].comparisons)
+    assert "44.3927" in items["fh-table2"].text and not any(
+        "44.4" in c.published for c in items["fh-table2"].comparisons
+    )
     assert least_delta(502.0, 0.3, 5)[0] == pytest.approx(4.22e-5, rel=5e-3)
 
 
@@ -163,16 +203,18 @@ def test_table_3_is_what_was_stored_and_says_so(items):
     """The stored run lies in the package, is whole, and the item says that it is one and how to make it anew."""
     rows = {(row["name"], row["kind"]): row for row in stored_run()}
     assert rows.keys() == {(name, kind[0]) for name in PUBLISHED for kind in KINDS}
-    assert stored().parent == Path(hush.__file__).parent / "papers" / "flipped_huber"
+    assert stored().parent == Path(hush_papers.__file__).parent / "flipped_huber"
     ours = {c.what: c.ours for c in items[MEASURED].comparisons}
     for name in PUBLISHED:
         for noise in ("Gaussian", "flipped Huber"):
             assert ours[f"{name}, {noise}: NMSE"] == rows[name, f"{noise}, zCDP"]["squared_error"]
             assert ours[f"{name}, {noise}: test error"] == rows[name, f"{noise}, zCDP"]["test_error"]
     assert (
-        "stored" in items[MEASURED].text and ANEW in items[MEASURED].text and ANEW.startswith("python -m hush.papers.flipped_huber.table3 ")
+        "stored" in items[MEASURED].text
+        and ANEW in items[MEASURED].text
+        and ANEW.startswith("python -m hush_papers.flipped_huber.table3 ")
     )
-    assert {c.function for c in items[MEASURED].comparisons} == {"hush.papers.flipped_huber.table3.stored_run"}
+    assert {c.function for c in items[MEASURED].comparisons} == {"hush_papers.flipped_huber.table3.stored_run"}
     assert all("stored run" in c.why for c in items[MEASURED].comparisons)
     assert {c.published for c in items[MEASURED].comparisons if c.what.startswith("houses") and "NMSE" in c.what} == {
         "0.6371e-3",
@@ -183,8 +225,8 @@ def test_table_3_is_what_was_stored_and_says_so(items):
 def test_functions_are_the_ones_that_give_the_number(items):
     """t_1 is the paper's own (15), not hush.delta's; percentages are arithmetic on the printed table."""
     inverse = {c.function for c in items["fh-table1"].comparisons if ": t_1 at" in c.what}
-    assert inverse == {"hush.papers.flipped_huber.printed.inverse_loss"}
-    assert {c.function for c in items["fh-percentages"].comparisons} == {"hush.papers.flipped_huber.learning.less"}
+    assert inverse == {"hush_papers.flipped_huber.printed.inverse_loss"}
+    assert {c.function for c in items["fh-percentages"].comparisons} == {"hush_papers.flipped_huber.learning.less"}
 
 
 def test_printed_formulas_fail_if_changed():

@@ -1,4 +1,6 @@
-"""The OSGT report: every number pinned, every verdict in line with the independent recomputation, every figure drawable."""
+"""The OSGT report: every number pinned, every verdict in line with the independent recomputation, every figure
+drawable.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +10,37 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers import pins
+from hush_papers.crossing import crossing
+from hush_papers.item import CONFIRMED, CORRECTED
+from hush_papers.osgt.paper import PAPER
+from hush_papers.osgt.setting import FIRST, calibrated
 
 import hush
-from hush.papers.crossing import crossing
-from hush.papers.item import CONFIRMED, CORRECTED
-from hush.papers.osgt.paper import PAPER
-from hush.papers.osgt.setting import FIRST, calibrated
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.rejection import osgt_by_rejection
+from papers import pins
 
 EXPECTED = Path(__file__).with_name("expected_osgt.csv")
 ITEMS = (
-    *("osgt-fig1", "osgt-fig2", "osgt-fig3", "osgt-fig4a", "osgt-fig4b", "osgt-fig5", "osgt-renyi-ranges", "osgt-fig6", "osgt-conjecture"),
-    *("osgt-directions", "osgt-slide-delta", "osgt-slide-curves", "osgt-slide-variance", "osgt-slide-dimensions", "osgt-slide-components"),
+    *(
+        "osgt-fig1",
+        "osgt-fig2",
+        "osgt-fig3",
+        "osgt-fig4a",
+        "osgt-fig4b",
+        "osgt-fig5",
+        "osgt-renyi-ranges",
+        "osgt-fig6",
+        "osgt-conjecture",
+    ),
+    *(
+        "osgt-directions",
+        "osgt-slide-delta",
+        "osgt-slide-curves",
+        "osgt-slide-variance",
+        "osgt-slide-dimensions",
+        "osgt-slide-components",
+    ),
     *("osgt-discrete-law", "osgt-discrete-privacy", "osgt-discrete-draws", "osgt-in-flipped-huber", "osgt-slips"),
 )
 LEAST = 69
@@ -98,11 +117,15 @@ def test_tables_against_the_independent_recomputation(items):
         assert settings[name, e] == pytest.approx(ratio, rel=2e-3)
     on_line = {row[0]: (row[2], row[3], row[6]) for row in items["osgt-in-flipped-huber"].grids[0].rows}
     assert on_line[0.3][0] == pytest.approx(108.7228, rel=5e-7) and on_line[0.3][2] == pytest.approx(22.2222, rel=2e-5)
-    assert on_line[3.0][0] == pytest.approx(1.50636888434218, rel=1e-9) and on_line[3.0][1] == pytest.approx(0.2293, rel=2e-4)
+    assert on_line[3.0][0] == pytest.approx(1.50636888434218, rel=1e-9) and on_line[3.0][1] == pytest.approx(
+        0.2293, rel=2e-4
+    )
 
 
 def test_hedges_are_respected(items):
-    """A conjecture with "may", a "can", and a sufficient condition are not corrected by cases that they do not speak of."""
+    """A conjecture with "may", a "can", and a sufficient condition are not corrected by cases that they do not speak
+    of.
+    """
     (may,) = items["osgt-conjecture"].comparisons
     (can,) = [c for c in items["osgt-fig6"].comparisons if " can " in c.published]
     (enough,) = [c for c in items["osgt-fig3"].comparisons if c.what.startswith("Proposition 2: condition")]
@@ -131,7 +154,9 @@ def test_discrete_tables_against_the_independent_recomputation(items):
 
 
 def test_the_stated_box_holds_a_better_noise_than_was_known(items):
-    """m = 150 is in the box and gives 27.984, below the 28.09 noted earlier; checked by Theorem 1 written out in 40 digits."""
+    """m = 150 is in the box and gives 27.984, below the 28.09 noted earlier; checked by Theorem 1 written out in 40
+    digits.
+    """
     mpmath = pytest.importorskip("mpmath")
     row = items["osgt-in-flipped-huber"].grids[0].rows[0]
     m, sigma, variance = row[4], row[5], row[3]

@@ -1,4 +1,6 @@
-"""The column "published" holds what is printed: numbers, formulas, and words only as quotations that are found in the source."""
+"""The column "published" holds what is printed: numbers, formulas, and words only as quotations that are found in the
+source.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,12 @@ def plain(text: str) -> str:
 
 
 def published(built) -> list[tuple[str, str, str]]:
-    return [(key, c.what, c.published) for key, items in built.items.items() for item in items.values() for c in item.comparisons]
+    return [
+        (key, c.what, c.published)
+        for key, items in built.items.items()
+        for item in items.values()
+        for c in item.comparisons
+    ]
 
 
 def test_words_stand_in_quotation_marks(built):
@@ -65,11 +72,14 @@ def test_quotations_are_found_in_the_source(built):
     if not TEXTS.is_dir():
         pytest.skip("the texts of the papers are not here: put shared/papers beside the repository")
     sources = {
-        key: [plain(path.read_text()) for start in starts for path in TEXTS.glob(f"{start}_*.txt")] for key, starts in SOURCES.items()
+        key: [plain(path.read_text()) for start in starts for path in TEXTS.glob(f"{start}_*.txt")]
+        for key, starts in SOURCES.items()
     }
     quoted = {(key, words) for key, _, text in published(built) for words in re.findall(r'"([^"]*)"', text)}
     assert len(quoted) >= 50 and all(sources.values())
-    assert not [(key, words) for key, words in sorted(quoted) if not any(plain(words) in source for source in sources[key])]
+    assert not [
+        (key, words) for key, words in sorted(quoted) if not any(plain(words) in source for source in sources[key])
+    ]
 
 
 def test_a_changed_word_would_be_seen():

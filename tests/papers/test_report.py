@@ -14,14 +14,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hush_papers import catalogue
+from hush_papers.catalogue import PAPERS, make
+from hush_papers.item import CONFIRMED, CORRECTED, Context, Figure, Grid, HeatMap, Item, Paper, Series, compare
+from hush_papers.page import counts, write
+from hush_papers.reference import reference
 
 from hush.cli import main
 from hush.errors import InvalidParameter
-from hush.papers import catalogue
-from hush.papers.catalogue import PAPERS, make
-from hush.papers.item import CONFIRMED, CORRECTED, Context, Figure, Grid, HeatMap, Item, Paper, Series, compare
-from hush.papers.page import counts, write
-from hush.papers.reference import reference
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,19 @@ def _paper() -> Paper:
         "two curves",
         log_y=True,
     )
-    heat = HeatMap("fig-b", "Ratio", "epsilon", "delta", "ratio", [1.0, 2.0], [0.1, 0.2], [[1.0, 2.0], [3.0, 4.0]], "four cells")
+    heat = HeatMap(
+        "fig-b", "Ratio", "epsilon", "delta", "ratio", [1.0, 2.0], [0.1, 0.2], [[1.0, 2.0], [3.0, 4.0]], "four cells"
+    )
     done = compare("size < 3 & more", "1.5", 1.5, function="hush.delta")
-    item = Item("item-a", "Fig. 1", "A <figure>", "First.\n\nSecond.", (done,), (line, heat), (Grid("cells", ("a", "b"), ((1.0, "x"),)),))
+    item = Item(
+        "item-a",
+        "Fig. 1",
+        "A <figure>",
+        "First.\n\nSecond.",
+        (done,),
+        (line, heat),
+        (Grid("cells", ("a", "b"), ((1.0, "x"),)),),
+    )
     return Paper("p", "A paper", "Somebody (2020)", (lambda context: item,))
 
 
@@ -71,7 +81,11 @@ def test_page_is_whole(tmp_path):
     assert not re.search(r'(?:src|href)="(?!data:|#)', text), "the page must need nothing else"
     assert text.count("<img") == 2 and 'alt="two curves"' in text and 'alt="four cells"' in text
     assert text.count("<caption>") == text.count("<table>") and 'scope="col"' in text and 'scope="row"' in text
-    assert 'href="#fn-hush-delta"' in text and 'id="fn-hush-delta"' in text and "hush/<wbr>privacy/<wbr>compose.<wbr>py" in text
+    assert (
+        'href="#fn-hush-delta"' in text
+        and 'id="fn-hush-delta"' in text
+        and "hush/<wbr>privacy/<wbr>compose.<wbr>py" in text
+    )
     assert "size &lt; 3 &amp; more" in text and "A &lt;figure&gt;" in text
     with (path.parent / "comparisons.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -128,9 +142,18 @@ def test_an_items_verdict_is_explained(tmp_path):
 
 
 def test_distinct_printed_numbers_are_counted_once():
-    rows = [compare(f"q{n}", text, float(text), function="hush.delta") for n, text in enumerate(("1.5", "1.50", "2", "1.5"))]
+    rows = [
+        compare(f"q{n}", text, float(text), function="hush.delta") for n, text in enumerate(("1.5", "1.50", "2", "1.5"))
+    ]
     rows.append(compare("q9", '"better"', 1.0, function="hush.delta", verdict=CONFIRMED))
-    assert counts([Item("a", "-", "-", "", tuple(rows[:3])), Item("b", "-", "-", "", tuple(rows[3:]))]) == (2, 5, 2, 5, 0, 0)
+    assert counts([Item("a", "-", "-", "", tuple(rows[:3])), Item("b", "-", "-", "", tuple(rows[3:]))]) == (
+        2,
+        5,
+        2,
+        5,
+        0,
+        0,
+    )
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------------------
@@ -189,8 +212,8 @@ def test_without_matplotlib_the_install_command_is_said_first(tmp_path, monkeypa
 _ENDED = """
 import sys
 from hush.cli import main
-from hush.papers import catalogue
-from hush.papers.item import Item, Paper
+from hush_papers import catalogue
+from hush_papers.item import Item, Paper
 
 def wait(context):
     \"\"\"Waits.\"\"\"
@@ -240,11 +263,22 @@ def test_other_files_of_the_folder_stay(tmp_path, monkeypatch):
     (tmp_path / "mine.txt").write_text("kept")
     assert main(["papers", "zhao", "--out", str(tmp_path), "--json"]) == 0
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"mine.txt", "report.html", "report.sha256", "comparisons.csv", "fig-a.png", "fig-a.csv", "fig-b.png", "fig-b.csv"}
+    assert names == {
+        "mine.txt",
+        "report.html",
+        "report.sha256",
+        "comparisons.csv",
+        "fig-a.png",
+        "fig-a.csv",
+        "fig-b.png",
+        "fig-b.csv",
+    }
 
 
 def test_files_of_an_earlier_report_go_unless_they_were_changed(tmp_path, monkeypatch):
-    """Only what hush wrote, by name and content: a file that somebody changed, and one that a forged list names outside, stay."""
+    """Only what hush wrote, by name and content: a file that somebody changed, and one that a forged list names
+    outside, stay.
+    """
     first = _paper()
     monkeypatch.setattr(catalogue, "paper", lambda key: first)
     out = tmp_path / "out"
@@ -260,21 +294,27 @@ def test_files_of_an_earlier_report_go_unless_they_were_changed(tmp_path, monkey
     assert {path.name for path in out.iterdir()} == {"report.html", "report.sha256", "comparisons.csv", "fig-b.png"}
     assert (tmp_path / "outside.txt").read_text() == "kept"
     listed = dict(reversed(line.split("  ")) for line in (out / "report.sha256").read_text().splitlines())
-    assert listed == {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in ("report.html", "comparisons.csv")}
+    assert listed == {
+        name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in ("report.html", "comparisons.csv")
+    }
 
 
 # -- the whole report --------------------------------------------------------------------------------------------------------------
 
 
 def test_the_quick_report_is_whole(built):
-    """Every paper, at least 120 comparisons, every figure's files; progress counts over all papers, before each item."""
+    """Every paper, at least 120 comparisons, every figure's files; progress counts over all papers, before each
+    item.
+    """
     assert tuple(built.items) == tuple(PAPERS)
     everything = [item for items in built.items.values() for item in items.values()]
     assert counts(everything)[1] >= 440
     with (built.path.parent / "comparisons.csv").open() as file:
         assert len(list(csv.reader(file))) == 1 + counts(everything)[1]
     for figure in (figure for item in everything for figure in item.figures):
-        assert (built.path.parent / f"{figure.key}.png").stat().st_size > 5000 and (built.path.parent / f"{figure.key}.csv").is_file()
+        assert (built.path.parent / f"{figure.key}.png").stat().st_size > 5000 and (
+            built.path.parent / f"{figure.key}.csv"
+        ).is_file()
     made = [text for text in built.progress if not text.startswith("drawing")]
     assert [text.split(":")[0] for text in made] == [f"{n} of {len(everything)}" for n in range(1, len(everything) + 1)]
 

@@ -1,4 +1,6 @@
-"""The SaS report: every number pinned, every verdict in line with the independent recomputation, every figure drawable."""
+"""The SaS report: every number pinned, every verdict in line with the independent recomputation, every figure
+drawable.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers import pins
+from hush_papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE
+from hush_papers.sas.closure import distance, shared_sample
+from hush_papers.sas.density import series
+from hush_papers.sas.paper import PAPER
 
 import hush
-from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE
-from hush.papers.sas.closure import distance, shared_sample
-from hush.papers.sas.density import series
-from hush.papers.sas.paper import PAPER
+from papers import pins
 
 EXPECTED = Path(__file__).with_name("expected_sas.csv")
 ITEMS = {
@@ -85,7 +87,10 @@ def test_against_the_independent_recomputation(items, item, start, value, tolera
 
 
 def test_tables_against_the_independent_recomputation(items):
-    epsilons = {row[0]: dict(zip(items["sas-epsilon"].grids[0].head, row, strict=True)) for row in items["sas-epsilon"].grids[0].rows}
+    epsilons = {
+        row[0]: dict(zip(items["sas-epsilon"].grids[0].head, row, strict=True))
+        for row in items["sas-epsilon"].grids[0].rows
+    }
     for s, alpha, value in (
         (0.01, 1.25, 0.00945083109061),
         (5.0, 1.25, 3.48769941010),
@@ -94,8 +99,16 @@ def test_tables_against_the_independent_recomputation(items):
     ):
         assert epsilons[s][f"alpha = {alpha:g}"] == pytest.approx(value, rel=1e-11)
     assert epsilons["slope at 0"]["alpha = 1.99"] == pytest.approx(2.11759006, rel=5e-9)
-    deltas = {row[0]: dict(zip(items["sas-delta"].grids[0].head, row, strict=True)) for row in items["sas-delta"].grids[0].rows}
-    for e, alpha, value in ((0.5, 1.0, 0.119071653), (0.9, 1.25, 0.00185703948), (0.9, 1.5, 0.00957234113), (1.0, 1.9, 0.0289415851)):
+    deltas = {
+        row[0]: dict(zip(items["sas-delta"].grids[0].head, row, strict=True))
+        for row in items["sas-delta"].grids[0].rows
+    }
+    for e, alpha, value in (
+        (0.5, 1.0, 0.119071653),
+        (0.9, 1.25, 0.00185703948),
+        (0.9, 1.5, 0.00957234113),
+        (1.0, 1.9, 0.0289415851),
+    ):
         assert deltas[e][f"alpha = {alpha:g}"] == pytest.approx(value, rel=5e-9)
     series = {row[:2]: row[2] for row in items["sas-series"].grids[0].rows}
     assert [series[1.5, n] for n in (1, 2, 3)] == pytest.approx([-9.7e-2, 8.5e-2, 1.2e-1], rel=1e-2)
@@ -121,7 +134,7 @@ def test_figures_can_be_read(items):
 
 
 def test_the_catalogue_finds_it():
-    assert importlib.import_module("hush.papers.catalogue").paper("sas") is PAPER
+    assert importlib.import_module("hush_papers.catalogue").paper("sas") is PAPER
 
 
 if __name__ == "__main__":  # PYTHONPATH=src:tests pins what a quick run gives

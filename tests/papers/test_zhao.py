@@ -9,12 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hush_papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Comparison, Context, Item
+from hush_papers.zhao import experiments
+from hush_papers.zhao.amounts import EIGHT, amount
+from hush_papers.zhao.asymptotics import theorem7_1
 from scipy import special
-
-from hush.papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Comparison, Context, Item
-from hush.papers.zhao import experiments
-from hush.papers.zhao.amounts import EIGHT, amount
-from hush.papers.zhao.asymptotics import theorem7_1
 
 EXPECTED = Path(__file__).with_name("expected_zhao.csv")
 ITEMS = {
@@ -57,7 +56,9 @@ def test_no_item_is_missing(items, built):
 
 
 def test_numbers_are_as_pinned(found, built):
-    """`tolerance` is relative; simulated numbers, pinned to their expectation, have six standard errors or more; "above" is for times."""
+    """`tolerance` is relative; simulated numbers, pinned to their expectation, have six standard errors or more;
+    "above" is for times.
+    """
     rows = [row for row in _rows() if row["item"] != "zhao-fig5" or built.data is not None]
     assert {(row["item"], row["what"]) for row in rows} == set(found)
     for row in rows:
@@ -106,9 +107,17 @@ def test_errata_are_corrected(found, item, part, ours):
 def test_tables_hold_the_rest_of_the_errata(items):
     still = {row[0]: row[2] for row in items["zhao-section5"].grids[0].rows}
     assert still[1e-3] == pytest.approx(6.4682, rel=5e-5) and still[1e-6] == pytest.approx(6.9594, rel=5e-5)
-    assert amount("mechanism1", 8.0, 1e-5) / amount("dwork2014", 8.0, 1e-5) == pytest.approx(0.61945 / 0.60560, rel=5e-5)
+    assert amount("mechanism1", 8.0, 1e-5) / amount("dwork2014", 8.0, 1e-5) == pytest.approx(
+        0.61945 / 0.60560, rel=5e-5
+    )
     six = {row[:2]: row[2] for row in items["zhao-tables"].grids[0].rows}
-    for at, ratio in (((10.0, 1e-5), 1.027), ((1.0, 1e-5), 1.108), ((0.1, 1e-5), 1.236), ((0.01, 1e-3), 2.15), ((1e-3, 0.01), 4.71)):
+    for at, ratio in (
+        ((10.0, 1e-5), 1.027),
+        ((1.0, 1e-5), 1.108),
+        ((0.1, 1e-5), 1.236),
+        ((0.01, 1e-3), 2.15),
+        ((1e-3, 0.01), 4.71),
+    ):
         assert six[at] == pytest.approx(ratio, rel=1e-3)
     sharper = {row[0]: row for row in items["zhao-section7"].grids[0].rows}[1.0]
     named = dict(zip(items["zhao-section7"].grids[0].head, sharper, strict=True))
@@ -123,7 +132,9 @@ def test_the_authors_caveat_on_renyi_is_respected(found):
 
 @pytest.mark.parametrize("delta", [0.2, 1e-2, 1e-6, 1e-12])
 def test_theorem_7_1_is_half_the_true_limit(found, delta):
-    """By the printed (13a), (13b) and its limit of d, sigma epsilon -> sqrt 2 inverfc(delta): twice the print; a ratio of 1 is refused."""
+    """By the printed (13a), (13b) and its limit of d, sigma epsilon -> sqrt 2 inverfc(delta): twice the print; a
+    ratio of 1 is refused.
+    """
     true = -special.ndtri(0.5 * delta) / math.sqrt(2.0)  # inverfc(delta)
     for epsilon in (1e-4, 1e-6):
         assert amount("pdp_optimal", epsilon, delta) * epsilon / (math.sqrt(2.0) * true) == pytest.approx(1.0, rel=1e-3)
@@ -155,7 +166,9 @@ def test_figures_are_whole(items):
 
 
 def test_mean_error_is_that_of_the_noise():
-    """E |noise| = sigma sqrt 2 Gamma((d+1)/2)/Gamma(d/2); six standard errors, a false alarm in 1e8; 2/3 and 3/2 of it are refused."""
+    """E |noise| = sigma sqrt 2 Gamma((d+1)/2)/Gamma(d/2); six standard errors, a false alarm in 1e8; 2/3 and 3/2 of
+    it are refused.
+    """
     for dimension in (10, 100):
         sigma = amount("mechanism1", 0.5, 1e-4) * math.sqrt(dimension) / 1000
         true = sigma * math.sqrt(2.0) * math.exp(math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import erfc
 
 import hush
-from hush.privacy.composition import Composed
+from hush.privacy.composed_curve import Composed
 from hush.privacy.curve import OneNumber
 
 Array = NDArray[np.float64]
@@ -48,7 +48,8 @@ def composed(*parts: tuple[hush.Noise, float, int]) -> Composed:
     return Composed(tuple((OneNumber(noise, shift), times) for noise, shift, times in parts))
 
 
-# -- against exact values ---------------------------------------------------------------------------------------------------------
+# -- against exact values
+# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-12, 1e-20, 1e-30])
@@ -61,7 +62,9 @@ def test_a_thousand_gaussians_bracket_the_exact_epsilon(delta: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 6.0, 12.0])
 def test_unequal_gaussians_bracket_the_exact_delta(epsilon: float) -> None:
-    got = composed((hush.Gaussian(3.0), 1.0, 4), (hush.Gaussian(5.0), 2.0, 3), (hush.Gaussian(11.0), 1.0, 20)).delta(epsilon)
+    got = composed((hush.Gaussian(3.0), 1.0, 4), (hush.Gaussian(5.0), 2.0, 3), (hush.Gaussian(11.0), 1.0, 20)).delta(
+        epsilon
+    )
     exact = OneNumber(hush.Gaussian(1.0), math.sqrt(4 / 9 + 12 / 25 + 20 / 121)).delta(epsilon)
     assert inside(got, exact.lower) and inside(got, exact.upper)
     assert width(got) < 1e-3
@@ -95,7 +98,8 @@ def test_osgt_eight_times_is_better_than_the_papers_bound() -> None:
     assert got.upper < 1.2287e-14 / 7.0
 
 
-# -- against direct enumeration -----------------------------------------------------------------------------------------------------
+# -- against direct enumeration
+# -----------------------------------------------------------------------------------------------------
 
 
 def enumerated(masses: Array, moved: Array, epsilon: float, times: int) -> float:
@@ -117,13 +121,31 @@ def symmetric(half: Array) -> Array:
 
 
 TAIL = np.arange(0.0, 120.0)
-STAIRS = np.exp(-0.9 * np.floor(0.5 * np.arange(0.0, 100.0) + 0.5))  # gamma = 1/2, cells of 1/2: heights 1, e, e, e^2, e^2, ...
+STAIRS = np.exp(
+    -0.9 * np.floor(0.5 * np.arange(0.0, 100.0) + 0.5)
+)  # gamma = 1/2, cells of 1/2: heights 1, e, e, e^2, e^2, ...
 LATTICE = {
-    "stepped": (hush.Stepped(0.5, (3.0, 2.0, 1.5, 1.0)), 1.0, lattice_pair(symmetric(np.array([3.0, 2.0, 1.5, 1.0])), 2)),
-    "wide": (hush.Stepped(1.0, (5.0, 3.0, 3.0, 0.01)), 1.0, lattice_pair(symmetric(np.array([5.0, 3.0, 3.0, 0.01])), 1)),
+    "stepped": (
+        hush.Stepped(0.5, (3.0, 2.0, 1.5, 1.0)),
+        1.0,
+        lattice_pair(symmetric(np.array([3.0, 2.0, 1.5, 1.0])), 2),
+    ),
+    "wide": (
+        hush.Stepped(1.0, (5.0, 3.0, 3.0, 0.01)),
+        1.0,
+        lattice_pair(symmetric(np.array([5.0, 3.0, 3.0, 0.01])), 1),
+    ),
     "staircase": (hush.Staircase(0.9, 1.0, 0.5), 1.0, lattice_pair(symmetric(STAIRS), 2)),
-    "discrete laplace": (hush.Discrete(hush.Laplace(1.5)), 1.0, lattice_pair(np.exp(-np.abs(np.arange(-60.0, 61.0)) / 1.5), 1)),
-    "discrete gaussian": (hush.Discrete(hush.Gaussian(2.0)), 2.0, lattice_pair(np.exp(-(np.arange(-20.0, 21.0) ** 2) / 8.0), 2)),
+    "discrete laplace": (
+        hush.Discrete(hush.Laplace(1.5)),
+        1.0,
+        lattice_pair(np.exp(-np.abs(np.arange(-60.0, 61.0)) / 1.5), 1),
+    ),
+    "discrete gaussian": (
+        hush.Discrete(hush.Gaussian(2.0)),
+        2.0,
+        lattice_pair(np.exp(-(np.arange(-20.0, 21.0) ** 2) / 8.0), 2),
+    ),
 }
 
 
@@ -149,7 +171,8 @@ def test_a_mixed_list_agrees_with_enumeration() -> None:
         assert got.upper <= truth * 1.01
 
 
-# -- against quadrature -------------------------------------------------------------------------------------------------------------
+# -- against quadrature
+# -------------------------------------------------------------------------------------------------------------
 
 
 def laplace_delta(epsilon: Array, scale: float) -> Array:
@@ -172,7 +195,9 @@ class Huber:
 
     def beyond(self, x: Array) -> Array:
         a, g = self.alpha, self.gamma
-        tail = math.exp(-0.5 * (a / g) ** 2) * g * math.sqrt(0.5 * math.pi) * erfc(np.maximum(x, a) / (g * math.sqrt(2.0)))
+        tail = (
+            math.exp(-0.5 * (a / g) ** 2) * g * math.sqrt(0.5 * math.pi) * erfc(np.maximum(x, a) / (g * math.sqrt(2.0)))
+        )
         return tail + (g * g / a) * (np.exp(-a * np.minimum(x, a) / g**2) - math.exp(-((a / g) ** 2)))
 
     def cdf(self, x: Array) -> Array:
@@ -206,8 +231,12 @@ def test_two_laplace_numbers_against_quadrature(scale: float, share: float) -> N
     """Epsilon below, at and above the atom 1/scale and the pure 2/scale."""
     pure, epsilon = 1.0 / scale, share / scale
     x, w = panels(sorted({0.0, 1.0, min(0.5 * abs(2.0 - share), 1.0), min(0.5 * share, 1.0)}), 50)
-    between = float(np.sum(w * np.exp(-x / scale) / (2.0 * scale) * laplace_delta(epsilon - (1.0 - 2.0 * x) / scale, scale)))
-    ends = 0.5 * laplace_delta(np.array(epsilon - pure), scale) + 0.5 * math.exp(-pure) * laplace_delta(np.array(epsilon + pure), scale)
+    between = float(
+        np.sum(w * np.exp(-x / scale) / (2.0 * scale) * laplace_delta(epsilon - (1.0 - 2.0 * x) / scale, scale))
+    )
+    ends = 0.5 * laplace_delta(np.array(epsilon - pure), scale) + 0.5 * math.exp(-pure) * laplace_delta(
+        np.array(epsilon + pure), scale
+    )
     truth, got = between + float(ends), hush.curve(hush.Laplace(scale), times=2).delta(epsilon)
     assert got.lower - 1e-14 <= truth <= got.upper + 1e-14
     assert got.upper <= truth * 1.001 + 1e-13  # at the pure epsilon itself, round-off is left
@@ -263,7 +292,9 @@ def test_monotone_in_times_and_l0(name: str) -> None:
     assert all(a <= b for a, b in itertools.pairwise(by_l0))
 
 
-@pytest.mark.parametrize("name", ["laplace", "staircase", "stepped", "discrete", pytest.param("stable", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "name", ["laplace", "staircase", "stepped", "discrete", pytest.param("stable", marks=pytest.mark.exhaustive)]
+)
 def test_pure_epsilon_adds_and_delta_vanishes_there(name: str) -> None:
     noise = FAMILIES[name]
     one, curve = hush.epsilon(noise, 0.0), hush.curve(noise, times=7)
@@ -351,7 +382,8 @@ def test_epsilon_lands_on_the_private_side_next_to_the_pure_epsilon() -> None:
 def test_the_ends_are_in_order_and_near(noise: hush.Noise, log_delta: float, times: int) -> None:
     """Of families whose losses are not all on a few atoms; a lower end may be 0 for those.
 
-    A law with p near 1 has nearly an atom, which no grid of losses fits: its lower end was up to 0.84 % low in 50 random cases.
+    A law with p near 1 has nearly an atom, which no grid of losses fits: its lower end was up to 0.84 % low in 50
+    random cases.
     """
     got = hush.curve(noise, times=times).epsilon(10.0**log_delta)
     assert 0.0 <= got.lower <= got.upper
@@ -362,7 +394,9 @@ def test_the_ends_are_in_order_and_near(noise: hush.Noise, log_delta: float, tim
 # -- bad input ----------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("releases", [[], [()], [(1.0, 1.0, 1)], [(hush.Gaussian(1.0), 1.0, 1, 1)], [(hush.Gaussian(1.0), -1.0, 1)], ["x"]])
+@pytest.mark.parametrize(
+    "releases", [[], [()], [(1.0, 1.0, 1)], [(hush.Gaussian(1.0), 1.0, 1, 1)], [(hush.Gaussian(1.0), -1.0, 1)], ["x"]]
+)
 def test_bad_lists_are_refused(releases: list[object]) -> None:
     with pytest.raises(hush.HushError):
         hush.compose(releases)
@@ -374,11 +408,15 @@ def test_bad_times_are_refused(times: object) -> None:
         hush.curve(hush.Laplace(1.0), times=times)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("noise", [hush.FlippedHuber(5.34, 1.82), hush.OSGT(2.0, 1.5), hush.TruncatedLaplace(1.0, 9.0)], ids=repr)
+@pytest.mark.parametrize(
+    "noise", [hush.FlippedHuber(5.34, 1.82), hush.OSGT(2.0, 1.5), hush.TruncatedLaplace(1.0, 9.0)], ids=repr
+)
 def test_beside_a_pure_part_basic_composition_is_a_bound(noise):
     """(e1, 0) beside (e2, d2) is (e1 + e2, d2): composing on a grid must not say more."""
     pure = hush.Laplace(30.0)
     for epsilon in (0.4, 1.0, 2.0, 3.0):
         alone = float(hush.delta(noise, epsilon))
-        together = float(hush.compose([(noise, 1.0, 1), (pure, 1.0, 2)]).delta_upper(epsilon + 2.0 / 30.0 * (1.0 + 1e-12)))
+        together = float(
+            hush.compose([(noise, 1.0, 1), (pure, 1.0, 2)]).delta_upper(epsilon + 2.0 / 30.0 * (1.0 + 1e-12))
+        )
         assert together <= alone * (1.0 + 1e-9)

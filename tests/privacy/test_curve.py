@@ -1,4 +1,6 @@
-"""The privacy curve both ways over random families and budgets: always an upper bound, and one with the attacker's view."""
+"""The privacy curve both ways over random families and budgets: always an upper bound, and one with the attacker's
+view.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +33,36 @@ UNITS: dict[str, st.SearchStrategy[tuple[Noise, float]]] = {
     "OSGT": st.tuples(ratio.map(lambda r: hush.OSGT(r, 1.0)), spread(1e-6, 30.0)),
     "FlippedHuber": st.tuples(ratio.map(lambda r: hush.FlippedHuber(r, 1.0)), spread(1e-6, 30.0)),
     "TruncatedLaplace": st.tuples(spread(1e-2, 500.0).map(lambda b: hush.TruncatedLaplace(1.0, b)), spread(1e-6, 50.0)),
-    "Staircase": st.tuples(st.builds(hush.Staircase, spread(1e-3, 20.0), st.just(1.0), st.floats(0.05, 0.95)), spread(1e-3, 20.0)),
+    "Staircase": st.tuples(
+        st.builds(hush.Staircase, spread(1e-3, 20.0), st.just(1.0), st.floats(0.05, 0.95)), spread(1e-3, 20.0)
+    ),
     "Stepped": st.tuples(
         st.one_of(
             st.builds(lambda h: hush.Stepped(1.0, tuple(sorted(h, reverse=True))), heights),
-            st.builds(lambda h, q: hush.Stepped(1.0, tuple(sorted(h, reverse=True)), ratio=q, period=1), heights, st.floats(0.05, 0.9)),
+            st.builds(
+                lambda h, q: hush.Stepped(1.0, tuple(sorted(h, reverse=True)), ratio=q, period=1),
+                heights,
+                st.floats(0.05, 0.9),
+            ),
             st.builds(lambda h: hush.Stepped(1.0, tuple(h)), heights),
         ),
         spread(1e-2, 8.0),
     ),
     "Discrete": st.tuples(
-        st.sampled_from([hush.Discrete(hush.Gaussian(3.0)), hush.Discrete(hush.Laplace(2.0)), hush.Discrete(hush.OSGT(3.0, 5.0))]),
+        st.sampled_from(
+            [hush.Discrete(hush.Gaussian(3.0)), hush.Discrete(hush.Laplace(2.0)), hush.Discrete(hush.OSGT(3.0, 5.0))]
+        ),
         st.integers(1, 12).map(float),
     ),
     "Stable": st.tuples(
         st.sampled_from(
-            [hush.Stable(1.0, 1.0), hush.Stable(1.2, 1.0), hush.Stable(1.7, 1.0), hush.Stable(1.95, 1.0), hush.Stable(2.0, 1.0)]
+            [
+                hush.Stable(1.0, 1.0),
+                hush.Stable(1.2, 1.0),
+                hush.Stable(1.7, 1.0),
+                hush.Stable(1.95, 1.0),
+                hush.Stable(2.0, 1.0),
+            ]
         ),
         st.sampled_from([0.01, 0.3, 1.0, 4.0]),
     ),
@@ -85,7 +101,8 @@ def test_epsilon_of_delta_is_private(name):
         alone = hush.epsilon(noise, float(d[0]), shift)
         if math.isfinite(alone):
             assert hush.delta(noise, alone, shift) <= d[0]
-        # and tight: a little less epsilon is not enough, unless epsilon is 0 or the pure one, where delta falls to 0 at once
+        # and tight: a little less epsilon is not enough, unless epsilon is 0 or the pure one, where delta falls to 0
+        # at once
         inner = held & (e > 1e-6) & (e < hush.epsilon(noise, 0.0, shift) * (1.0 - 1e-9))
         assert (hush.delta(noise, np.where(inner, e * (1.0 - 1e-8) - 1e-12, 0.0), shift) > d)[inner].all()
 
@@ -187,7 +204,9 @@ def test_pure_epsilon_of_staircase(epsilon, reach, steps):
     noise = hush.Staircase(epsilon, reach, 0.3)
     assert hush.epsilon(noise, 0.0, reach) == pytest.approx(epsilon, rel=1e-14)
     pure = hush.epsilon(noise, 0.0, steps * reach)
-    assert steps * epsilon * (1.0 - 1e-14) <= pure <= (steps + 1) * epsilon * (1.0 + 1e-12)  # n * reach may round across a step
+    assert (
+        steps * epsilon * (1.0 - 1e-14) <= pure <= (steps + 1) * epsilon * (1.0 + 1e-12)
+    )  # n * reach may round across a step
 
 
 @given(spread(1e-4, 1e4))
@@ -228,7 +247,8 @@ def test_no_pure_epsilon(noise):
     assert hush.delta(noise, 600.0) > 0.0
 
 
-# -- the attacker's view ---------------------------------------------------------------------------------------------------------
+# -- the attacker's view
+# ---------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=200)
@@ -245,7 +265,8 @@ def test_gaussian_tradeoff_is_a_lower_bound_and_tight(d, alpha):
 
 
 @pytest.mark.parametrize(
-    "name", ["Gaussian", "Laplace", "OSGT", "FlippedHuber", "TruncatedLaplace", "Staircase", "Stepped", "Discrete", "Stable"]
+    "name",
+    ["Gaussian", "Laplace", "OSGT", "FlippedHuber", "TruncatedLaplace", "Staircase", "Stepped", "Discrete", "Stable"],
 )
 def test_tradeoff_and_curve_tell_the_same_story(name):
     """Every (epsilon, delta) line lies below the trade-off, and the best line meets it."""
@@ -266,14 +287,17 @@ def test_tradeoff_and_curve_tell_the_same_story(name):
             top, best = int(lines.argmax()), max(best, float(lines.max()))
             low, high = e[max(top - 1, 0)], e[min(top + 1, 200)]
         assert best <= beta + 1e-11
-        # at a corner a line falls short by its distance from it at most: no slope is steeper than 1 where the line is above 0
+        # at a corner a line falls short by its distance from it at most: no slope is steeper than 1 where the line is
+        # above 0
         assert best >= beta - (high - low) - 1e-9
 
     check()
 
 
 @pytest.mark.parametrize(
-    "noise", [hush.Laplace(1.0), hush.OSGT(1.0, 2.0), hush.FlippedHuber(2.0, 1.0), hush.TruncatedLaplace(1.0, 4.0)], ids=str
+    "noise",
+    [hush.Laplace(1.0), hush.OSGT(1.0, 2.0), hush.FlippedHuber(2.0, 1.0), hush.TruncatedLaplace(1.0, 4.0)],
+    ids=str,
 )
 def test_tradeoff_ends(noise):
     """alpha = 0 leaves what the supports do not tell apart; alpha = 1 leaves nothing."""
@@ -288,7 +312,9 @@ def test_tradeoff_ends(noise):
 
 def test_least_error_sum():
     """1 - delta(0): for a Gaussian 2 Q(d/2), for Laplace e^(-d/2)."""
-    assert hush.curve(hush.Gaussian(1.0), 1.0).least_error_sum == pytest.approx(math.erfc(0.5 / math.sqrt(2.0)), rel=1e-12)
+    assert hush.curve(hush.Gaussian(1.0), 1.0).least_error_sum == pytest.approx(
+        math.erfc(0.5 / math.sqrt(2.0)), rel=1e-12
+    )
     assert hush.curve(hush.Laplace(1.0), 1.0).least_error_sum == pytest.approx(math.exp(-0.5), rel=1e-12)
     assert hush.curve(hush.TruncatedLaplace(1.0, 1.0), 3.0).least_error_sum == 0.0
 
@@ -314,7 +340,8 @@ def test_error_sum_inverts(least):
     assert hush.error_sum(hush.epsilon_for_error_sum(least)) == pytest.approx(least, rel=1e-13)
 
 
-# -- noises that are not unimodal ------------------------------------------------------------------------------------------------
+# -- noises that are not unimodal
+# ------------------------------------------------------------------------------------------------
 
 
 def comb() -> hush.Stepped:
@@ -369,7 +396,9 @@ def test_shapes_without_an_offset_are_gaussian(d, e):
 
 @pytest.mark.parametrize("d", [0.3, 1.0, 5.0])
 def test_large_offsets_are_laplace(d):
-    """m/sigma = alpha/gamma = 2000 is Laplace with scale sigma^2/m; flipped Huber to all digits, OSGT up to (sigma/m)^2."""
+    """m/sigma = alpha/gamma = 2000 is Laplace with scale sigma^2/m; flipped Huber to all digits, OSGT up to
+    (sigma/m)^2.
+    """
     for e in (0.0, 0.2 * d, 0.9 * d):
         plain = hush.delta(hush.Laplace(1.0), e, d)
         assert hush.delta(hush.FlippedHuber(2000.0**2, 2000.0), e, d) == pytest.approx(plain, rel=1e-11)
@@ -382,14 +411,20 @@ def test_large_offsets_are_laplace(d):
 @settings(max_examples=100)
 @given(spread(0.2, 50.0), st.integers(1, 400), st.integers(1, 300), st.floats(0.0, 20.0))
 def test_gaussian_vectors_and_repeats(sigma, l0, times, e):
-    """l0 coordinates of linf, released several times, are one number with sensitivity sqrt(times l0) linf; likewise for l2."""
+    """l0 coordinates of linf, released several times, are one number with sensitivity sqrt(times l0) linf; likewise
+    for l2.
+    """
     noise = hush.Gaussian(sigma)
     whole = math.sqrt(times * l0) * 0.5
     expected = hush.delta(noise, e, whole)
     # an ulp in the sensitivity moves log delta by about y^2 ulps
     slack = 1e-12 + 4e-15 * (e * sigma / whole) ** 2
-    assert hush.delta(noise, e, hush.Sensitivity(linf=0.5, l0=l0), times=times) == pytest.approx(expected, rel=slack, abs=1e-320)
-    assert hush.delta(noise, e, hush.Sensitivity(l2=0.5 * math.sqrt(l0)), times=times) == pytest.approx(expected, rel=slack, abs=1e-320)
+    assert hush.delta(noise, e, hush.Sensitivity(linf=0.5, l0=l0), times=times) == pytest.approx(
+        expected, rel=slack, abs=1e-320
+    )
+    assert hush.delta(noise, e, hush.Sensitivity(l2=0.5 * math.sqrt(l0)), times=times) == pytest.approx(
+        expected, rel=slack, abs=1e-320
+    )
 
 
 def test_gaussian_l1_is_charged_as_l2():

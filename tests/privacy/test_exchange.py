@@ -1,4 +1,6 @@
-"""To and from Google's dp_accounting: never below our truth, near it, there and back, and a clear word where it is absent."""
+"""To and from Google's dp_accounting: never below our truth, near it, there and back, and a clear word where it is
+absent.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def test_truncated_laplace_keeps_its_mass_at_infinity():
 
 
 def test_shared_shift_of_a_noise_that_is_not_unimodal():
-    """Two coordinates share one shift: the lower end must not mix the worst of several. Truth by enumerating both cells' shifts."""
+    """Two coordinates share one shift: the lower end must not mix the worst of several. Truth by enumerating both
+    cells' shifts.
+    """
     heights = (3.0, 10.0, 0.05, 0.3)
     noise, epsilon = hush.Stepped(1.0, heights), 2.0
     p = np.array([*heights[::-1], *heights]) / (2.0 * sum(heights))
@@ -57,7 +59,9 @@ def test_shared_shift_of_a_noise_that_is_not_unimodal():
     assert bracket.lower <= worst <= bracket.upper
 
 
-@pytest.mark.parametrize(("scale", "epsilon", "truth"), [(0.025, 76.0, 0.72933), (1.0 / 30.0, 57.0, 0.60952), (0.01, 190.0, 0.9764)])
+@pytest.mark.parametrize(
+    ("scale", "epsilon", "truth"), [(0.025, 76.0, 0.72933), (1.0 / 30.0, 57.0, 0.60952), (0.01, 190.0, 0.9764)]
+)
 def test_large_losses_compose(scale, epsilon, truth):
     """Small noise, two coordinates: truths by multi-precision integration."""
     bracket = hush.curve(Laplace(scale), box(2)).delta(epsilon)
@@ -146,4 +150,6 @@ def test_a_few_nearly_pure_parts_compose_as_sharply_as_one():
     one = hush.calibrate(0.4, 1e-7, 1.0, family="laplace", step=1.0)
     both = hush.compose([(three.noise, three.sensitivity, 1), (one.noise, 1.0, 1)])
     assert float(both.delta_upper(4.0)) <= 1e-6
-    assert float(both.delta_upper(4.0)) >= float(hush.curve(three.noise, three.sensitivity).delta(3.6000001).lower) * 0.01
+    assert (
+        float(both.delta_upper(4.0)) >= float(hush.curve(three.noise, three.sensitivity).delta(3.6000001).lower) * 0.01
+    )

@@ -1,4 +1,6 @@
-"""Zhao's toolbox: every amount on the private side, in the order the errata confirm; classical ones refused where they fail."""
+"""Zhao's toolbox: every amount on the private side, in the order the errata confirm; classical ones refused where
+they fail.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def true_delta(sigma: float, epsilon: float, sensitivity: float) -> mp.mpf:
         return (mp.erfc((e / d - d / 2) / mp.sqrt(2)) - mp.exp(e) * mp.erfc((e / d + d / 2) / mp.sqrt(2))) / 2
 
 
-# -- never on the wrong side -----------------------------------------------------------------------------------------------------
+# -- never on the wrong side
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_all_methods_are_there():
@@ -112,7 +115,8 @@ def test_large_deltas_and_budgets():
             assert not gaussian.check(epsilon, delta, 0.999999 * sigma).private
 
 
-# -- orderings (errata A.4) ------------------------------------------------------------------------------------------------------
+# -- orderings (errata A.4)
+# ------------------------------------------------------------------------------------------------------
 
 EPSILONS = [1e-4, 1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 5.0, 10.0, 20.0, 31.62, 50.0, 100.0]
 DELTAS = [1e-300, 1e-200, 1e-100, 1e-50, 1e-20, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.25, 0.49]
@@ -151,7 +155,9 @@ def test_rdp_is_zcdp():
 
 
 def test_mechanism1_and_2_need_the_cap_for_small_epsilon():
-    """Erratum A.2.3: M1/OPT reaches 1936 at (1e-4, 0.25); the cap brings it to the epsilon-free bound, near the optimum."""
+    """Erratum A.2.3: M1/OPT reaches 1936 at (1e-4, 0.25); the cap brings it to the epsilon-free bound, near the
+    optimum.
+    """
     plain, best = gaussian.sigma(1e-4, 0.25, method="mechanism1"), gaussian.sigma(1e-4, 0.25)
     assert plain / best == pytest.approx(1936.0, rel=1e-3)
     assert gaussian.sigma(1e-4, 0.25, method="mechanism1", capped=True) / best < 1.01
@@ -168,7 +174,9 @@ def test_printed_ratios():
         (0.01, 1e-3): 2.15,
         (1e-3, 0.01): 4.71,
     }.items():
-        assert gaussian.sigma(epsilon, delta, method="mechanism1") / gaussian.sigma(epsilon, delta) == pytest.approx(ratio, abs=0.006)
+        assert gaussian.sigma(epsilon, delta, method="mechanism1") / gaussian.sigma(epsilon, delta) == pytest.approx(
+            ratio, abs=0.006
+        )
     assert gaussian.sigma(0.1, 1e-5, method="cks") == pytest.approx(33.98, abs=0.005)
     assert gaussian.sigma(1.0, 1e-5, method="cks") == pytest.approx(4.0451, abs=5e-5)
     assert gaussian.sigma(1.0, 1e-5, method="mcdp") == pytest.approx(4.96409, abs=5e-6)
@@ -192,7 +200,8 @@ def test_bounds_enclose_the_optimum(epsilon, delta, sensitivity):
     assert true_delta(bounds.upper, epsilon, sensitivity) <= mp.mpf(delta)
 
 
-# -- the classical amounts -------------------------------------------------------------------------------------------------------
+# -- the classical amounts
+# -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", CLASSICAL)
@@ -201,9 +210,16 @@ def test_fails_beyond_is_the_threshold(method, delta):
     """Just below the classical amount is private, just above it is not; for DP and for pDP."""
     for notion in ("dp", "pdp"):
         edge = gaussian.fails_beyond(delta, method, notion)
-        for epsilon, fine in ((edge * (1.0 - 1e-6), True), (edge * (1.0 + 1e-6), False), (0.5 * edge, True), (3.0 * edge, False)):
+        for epsilon, fine in (
+            (edge * (1.0 - 1e-6), True),
+            (edge * (1.0 + 1e-6), False),
+            (0.5 * edge, True),
+            (3.0 * edge, False),
+        ):
             sigma = gaussian.sigma(epsilon, delta, method=method, allow_invalid=True)
-            given_delta = hush.delta(hush.Gaussian(sigma), epsilon) if notion == "dp" else gaussian.pdp_delta(epsilon, sigma)
+            given_delta = (
+                hush.delta(hush.Gaussian(sigma), epsilon) if notion == "dp" else gaussian.pdp_delta(epsilon, sigma)
+            )
             assert (given_delta <= delta) is fine
     assert gaussian.fails_beyond(delta, method, "pdp") < gaussian.fails_beyond(delta, method, "dp")
 
@@ -211,10 +227,18 @@ def test_fails_beyond_is_the_threshold(method, delta):
 def test_thresholds_of_the_paper():
     """G(delta) recomputed (erratum A.1), arrays at once."""
     delta = np.array([1e-3, 1e-4, 1e-5, 1e-6])
-    np.testing.assert_allclose(gaussian.fails_beyond(delta, "dwork2014"), [7.46347, 7.99099, 8.41977, 8.78209], atol=5e-6)
-    np.testing.assert_allclose(gaussian.fails_beyond(delta, "dwork2006"), [8.51244, 8.99266, 9.39132, 9.73275], atol=5e-6)
-    np.testing.assert_allclose(gaussian.fails_beyond(delta, "dwork2014", "pdp"), [5.17405, 5.41854, 5.61283, 5.77423], atol=5e-6)
-    np.testing.assert_allclose(gaussian.fails_beyond(delta, "dwork2006", "pdp"), [6.30338, 6.50849, 6.67764, 6.82150], atol=5e-6)
+    np.testing.assert_allclose(
+        gaussian.fails_beyond(delta, "dwork2014"), [7.46347, 7.99099, 8.41977, 8.78209], atol=5e-6
+    )
+    np.testing.assert_allclose(
+        gaussian.fails_beyond(delta, "dwork2006"), [8.51244, 8.99266, 9.39132, 9.73275], atol=5e-6
+    )
+    np.testing.assert_allclose(
+        gaussian.fails_beyond(delta, "dwork2014", "pdp"), [5.17405, 5.41854, 5.61283, 5.77423], atol=5e-6
+    )
+    np.testing.assert_allclose(
+        gaussian.fails_beyond(delta, "dwork2006", "pdp"), [6.30338, 6.50849, 6.67764, 6.82150], atol=5e-6
+    )
 
 
 @pytest.mark.parametrize("method", CLASSICAL)
@@ -236,7 +260,9 @@ def test_classical_amounts_are_refused_without_proof(method):
 
 
 def test_dwork2014_with_a_large_delta_is_refused_where_it_fails():
-    """Where the classical amount is not private even for epsilon <= 1, it is refused too; nothing unsafe is returned."""
+    """Where the classical amount is not private even for epsilon <= 1, it is refused too; nothing unsafe is
+    returned.
+    """
     for delta in (0.3, 0.5, 0.8, 0.99):
         for epsilon in (0.01, 0.5, 1.0):
             try:
@@ -303,7 +329,8 @@ def test_check_reports_what_it_found():
     assert gaussian.check(0.0, 0.1, 5.0).true_pdp_delta == 1.0
 
 
-# -- probabilistic privacy, composition, arrays ----------------------------------------------------------------------------------
+# -- probabilistic privacy, composition, arrays
+# ----------------------------------------------------------------------------------
 
 
 @given(spread(1e-3, 50.0), spread(1e-30, 1.0), spread(1.0001, 10.0))
@@ -347,7 +374,8 @@ def test_arrays_equal_scalars(method):
     whole = gaussian.sigma(epsilon, delta, reach_, method=method)
     assert whole.shape == (2, 3)
     alone = [
-        [gaussian.sigma(float(e), float(d), float(r), method=method) for d, r in zip(delta, reach_, strict=True)] for e in epsilon[:, 0]
+        [gaussian.sigma(float(e), float(d), float(r), method=method) for d, r in zip(delta, reach_, strict=True)]
+        for e in epsilon[:, 0]
     ]
     np.testing.assert_allclose(whole, alone, rtol=3e-13)
     assert isinstance(alone[0][0], float)

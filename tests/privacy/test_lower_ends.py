@@ -1,8 +1,8 @@
 """Lower ends of composed brackets: proved, and close to the upper ends, for lists of different noises too.
 
-The reference is independent of hush's curves: the loss log p(x)/p(x - s) on a fine grid of x, rounded down or up to a fine
-grid of losses, and convolved. Rounded down it gives less than the true delta, rounded up more, but for what the grid of x
-leaves out.
+The reference is independent of hush's curves: the loss log p(x)/p(x - s) on a fine grid of x, rounded down or up to a
+fine grid of losses, and convolved. Rounded down it gives less than the true delta, rounded up more, but for what the
+grid of x leaves out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hush import Bracket, Gaussian, Laplace, Stable, Staircase, TruncatedLaplace, compose
-from hush.privacy.loss import _convex_minorant, _curve_of, _lies_below, _masses_below, _side
+from hush.privacy.discretise import _convex_minorant, _curve_of, _lies_below, _masses_below, _side
 
 MIXED = {
     "stable and laplace": [(Stable(1.5, 1.0), 1.0, 5), (Laplace(3.0), 1.0, 2)],
@@ -95,7 +95,9 @@ def test_values_that_are_not_convex_give_masses_whose_curve_is_below():
 
 
 def test_a_curve_that_may_be_steeper_within_its_brackets_is_not_passed():
-    """The line that continues a chord starts at the upper end: a true value there makes the curve fall faster behind it."""
+    """The line that continues a chord starts at the upper end: a true value there makes the curve fall faster behind
+    it.
+    """
     step = 0.02
     truth = np.maximum(1.9 - np.exp(np.arange(40.0) * step), 0.0) ** 2
     exact, wide = Bracket(truth, truth), Bracket(truth, truth + 0.001)

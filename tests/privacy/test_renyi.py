@@ -145,7 +145,9 @@ def test_steps_by_sums(noise, order):
     assert hush.renyi(noise, order, shift) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("base", [hush.Gaussian(2.0), hush.Laplace(1.5), hush.OSGT(1.0, 2.0), hush.FlippedHuber(3.0, 2.0)], ids=str)
+@pytest.mark.parametrize(
+    "base", [hush.Gaussian(2.0), hush.Laplace(1.5), hush.OSGT(1.0, 2.0), hush.FlippedHuber(3.0, 2.0)], ids=str
+)
 @pytest.mark.parametrize("order", [1.0, 2.0, 9.0])
 def test_lattice_by_sums(base, order):
     """The plain sum over lattice points at 40 digits, from the density alone."""
@@ -156,7 +158,9 @@ def test_lattice_by_sums(base, order):
         if order == 1.0:
             expected = mp.fsum(weight[k] * mp.log(weight[k] / weight[k - 2]) for k in points) / total
         else:
-            expected = mp.log(mp.fsum(weight[k] ** order * weight[k - 2] ** (1 - order) for k in points) / total) / (order - 1)
+            expected = mp.log(mp.fsum(weight[k] ** order * weight[k - 2] ** (1 - order) for k in points) / total) / (
+                order - 1
+            )
     assert hush.renyi(hush.Discrete(base), order, 2.0) == pytest.approx(float(expected), rel=1e-11)
 
 
@@ -218,7 +222,8 @@ def test_gaussian_limits(order):
     assert hush.renyi(hush.Stable(2.0, 1.4 / math.sqrt(2.0)), order) == pytest.approx(expected, rel=1e-12)
 
 
-# -- the papers' bounds ----------------------------------------------------------------------------------------------------------
+# -- the papers' bounds
+# ----------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=60)
@@ -299,7 +304,11 @@ def test_zcdp_covers_the_gaussian():
         for delta in (1e-2, 1e-6, 1e-30):
             assert conversion.zcdp_to_epsilon(rho, delta) >= hush.epsilon(hush.Gaussian(sigma), delta)
             best = conversion.best_epsilon(lambda a, sigma=sigma: hush.renyi(hush.Gaussian(sigma), a), delta)
-            assert hush.epsilon(hush.Gaussian(sigma), delta) <= best <= conversion.zcdp_to_epsilon(rho, delta) * (1.0 + 1e-9)
+            assert (
+                hush.epsilon(hush.Gaussian(sigma), delta)
+                <= best
+                <= conversion.zcdp_to_epsilon(rho, delta) * (1.0 + 1e-9)
+            )
 
 
 def test_mcdp():

@@ -1,4 +1,6 @@
-"""Poisson sampling: both directions against the mixture's own integral, and training loops against Google's accountant."""
+"""Poisson sampling: both directions against the mixture's own integral, and training loops against Google's
+accountant.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def mixture_deltas(noise: hush.Noise, rate: float, epsilon: float) -> tuple[floa
     with_unit, without = np.asarray(noise.pdf(x - 1.0)), np.asarray(noise.pdf(x))
     mixed = rate * with_unit + (1.0 - rate) * without
     raised = math.exp(epsilon)
-    return float(np.maximum(mixed - raised * without, 0.0).sum() * step), float(np.maximum(without - raised * mixed, 0.0).sum() * step)
+    return float(np.maximum(mixed - raised * without, 0.0).sum() * step), float(
+        np.maximum(without - raised * mixed, 0.0).sum() * step
+    )
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.3, 0.9])

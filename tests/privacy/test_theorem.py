@@ -33,12 +33,15 @@ def at_shifts(noise: hush.Noise, shifts: tuple[float, ...]) -> hush.Curve:
     return hush.compose([(noise, shift, 1) for shift in shifts if shift > 0.0])
 
 
-def assert_dominates(bound: hush.Curve, noise: hush.Noise, shifts: tuple[float, ...], epsilons: tuple[float, ...]) -> None:
+def assert_dominates(
+    bound: hush.Curve, noise: hush.Noise, shifts: tuple[float, ...], epsilons: tuple[float, ...]
+) -> None:
     for epsilon in epsilons:
         assert at_shifts(noise, shifts).delta(epsilon).lower <= bound.delta(epsilon).upper
 
 
-# -- no theorem, no number ------------------------------------------------------------------------------------------------------------
+# -- no theorem, no number
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ball", BALLS)
@@ -91,7 +94,9 @@ def test_linf_without_a_number_of_moves_is_refused(facts: dict[str, Any]) -> Non
 
 def test_all_of_d_numbers() -> None:
     noise = hush.Laplace(3.0)
-    assert hush.delta(noise, 0.3, hush.Sensitivity(linf=1.0, dimension=4)) == hush.delta(noise, 0.3, hush.Sensitivity(linf=1.0, l0=4))
+    assert hush.delta(noise, 0.3, hush.Sensitivity(linf=1.0, dimension=4)) == hush.delta(
+        noise, 0.3, hush.Sensitivity(linf=1.0, l0=4)
+    )
     assert hush.Sensitivity(linf=1.0, dimension=4).moving == 4
     assert hush.Sensitivity(linf=1.0, l0=2, dimension=4).moving == 2
     with pytest.raises(hush.InvalidParameter, match="at most the number of coordinates, 4"):
@@ -100,7 +105,8 @@ def test_all_of_d_numbers() -> None:
         hush.Sensitivity(linf=(1.0, 2.0), dimension=3)
 
 
-# -- knowing more never costs more ----------------------------------------------------------------------------------------------------
+# -- knowing more never costs more
+# ----------------------------------------------------------------------------------------------------
 
 EVERY_FAMILY = {
     **UNPROVED,
@@ -185,16 +191,21 @@ def test_gaussian_needs_only_l2(epsilon: float) -> None:
     assert hush.delta(noise, epsilon, hush.Sensitivity(linf=1.0, l0=4)) == pytest.approx(exact, rel=1e-12)
     assert hush.delta(noise, epsilon, hush.Sensitivity(l1=2.0)) == pytest.approx(exact, rel=1e-13)
     assert hush.delta(noise, epsilon, hush.Sensitivity(l2=2.0, l1=5.0)) == pytest.approx(exact, rel=1e-13)
-    assert hush.delta(noise, epsilon, hush.Sensitivity(linf=(1.0, 1.0, math.sqrt(2.0)))) == pytest.approx(exact, rel=1e-12)
+    assert hush.delta(noise, epsilon, hush.Sensitivity(linf=(1.0, 1.0, math.sqrt(2.0)))) == pytest.approx(
+        exact, rel=1e-12
+    )
 
 
 def test_laplace_under_l1_is_one_coordinate() -> None:
     for epsilon in (0.0, 0.2, 0.49):
-        assert hush.delta(hush.Laplace(2.0), epsilon, hush.Sensitivity(l1=1.0)) == hush.delta(hush.Laplace(2.0), epsilon)
+        assert hush.delta(hush.Laplace(2.0), epsilon, hush.Sensitivity(l1=1.0)) == hush.delta(
+            hush.Laplace(2.0), epsilon
+        )
 
 
 @pytest.mark.parametrize(
-    "shifts", [(0.5, 0.5), (0.9, 0.1), (0.7, 0.3), (1 / 3, 1 / 3, 1 / 3), (0.5, 0.25, 0.25), (0.8, 0.1, 0.1), (0.05, 0.9, 0.05)]
+    "shifts",
+    [(0.5, 0.5), (0.9, 0.1), (0.7, 0.3), (1 / 3, 1 / 3, 1 / 3), (0.5, 0.25, 0.25), (0.8, 0.1, 0.1), (0.05, 0.9, 0.05)],
 )
 @pytest.mark.parametrize("scale", [0.5, 3.0])
 def test_laplace_under_l1_dominates_every_split(scale: float, shifts: tuple[float, ...]) -> None:
@@ -236,7 +247,9 @@ def test_a_list_takes_the_largest_l0() -> None:
 
 def test_an_even_list_is_a_box() -> None:
     noise = hush.Laplace(4.0)
-    assert hush.delta(noise, 0.5, hush.Sensitivity(linf=(1.0, 1.0, 1.0))) == hush.delta(noise, 0.5, hush.Sensitivity(linf=1.0, l0=3))
+    assert hush.delta(noise, 0.5, hush.Sensitivity(linf=(1.0, 1.0, 1.0))) == hush.delta(
+        noise, 0.5, hush.Sensitivity(linf=1.0, l0=3)
+    )
 
 
 def test_smaller_moves_tell_less() -> None:
@@ -248,7 +261,11 @@ def test_smaller_moves_tell_less() -> None:
 
 # -- bounds ---------------------------------------------------------------------------------------------------------------------------
 
-DIRECTIONS = {"diagonal": (math.sqrt(0.5),) * 2, "axis": (1.0,), "25 degrees": (math.cos(math.radians(25)), math.sin(math.radians(25)))}
+DIRECTIONS = {
+    "diagonal": (math.sqrt(0.5),) * 2,
+    "axis": (1.0,),
+    "25 degrees": (math.cos(math.radians(25)), math.sin(math.radians(25))),
+}
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -326,7 +343,8 @@ def test_a_sensitivity_must_say_something() -> None:
             hush.Sensitivity(**wrong)  # type: ignore[arg-type]
 
 
-# -- bounds that follow -----------------------------------------------------------------------------------------------------------------
+# -- bounds that follow
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-170, 3e-161, 1.0, 1e160, 1e300])
@@ -343,7 +361,9 @@ def test_a_decimal_stands_for_the_steps_that_it_is_written_as(facts: dict[str, A
     """0.3 is three steps of 0.1, although Fraction(0.3) is less than 3 Fraction(0.1)."""
     noise = hush.Discrete(hush.Laplace(1.0), 0.1)
     assert hush.curve(noise, hush.Sensitivity(**facts)).pure_epsilon == pytest.approx(0.3)
-    assert hush.curve(noise, hush.Sensitivity(l1=0.25, l0=1)).pure_epsilon == pytest.approx(0.2)  # two whole steps are within 0.25
+    assert hush.curve(noise, hush.Sensitivity(l1=0.25, l0=1)).pure_epsilon == pytest.approx(
+        0.2
+    )  # two whole steps are within 0.25
 
 
 def test_releases_of_different_relations_are_not_composed() -> None:

@@ -43,7 +43,9 @@ def test_more_bits_depend_on_draw_and_round_only():
 
 
 def test_words_are_fair_bits():
-    """Each of 64 bit positions within 4.9 + a little deviations of half (1e-6 for each; 64 positions, so 6.4e-5 for the test)."""
+    """Each of 64 bit positions within 4.9 + a little deviations of half (1e-6 for each; 64 positions, so 6.4e-5 for
+    the test).
+    """
     source = SecureEntropy().begin()
     words = source.words(100_000, np.uint64)[0]
     ones = np.array([np.count_nonzero(words >> np.uint64(i) & np.uint64(1)) for i in range(64)])
@@ -73,9 +75,13 @@ def test_no_two_processes_draw_the_same_after_a_fork():
     assert len(set(drawn)) == 5
 
 
-@pytest.mark.parametrize(("noise", "step"), [(Gaussian(10.0), 1.0), (Laplace(1e6), 1.0), (Stable(1.5, 1e6), 1.0)], ids=str)
+@pytest.mark.parametrize(
+    ("noise", "step"), [(Gaussian(10.0), 1.0), (Laplace(1e6), 1.0), (Stable(1.5, 1e6), 1.0)], ids=str
+)
 def test_named_bits_repeat_by_name(noise, step):
-    """A group's noise is its own, whatever other groups are drawn with it and in whatever order; another secret gives other noise."""
+    """A group's noise is its own, whatever other groups are drawn with it and in whatever order; another secret gives
+    other noise.
+    """
     names = np.random.default_rng(1).integers(0, 2**63, (40_000, 2)).astype(np.uint64)
     whole = draw_from(NamedBits(bytes(range(64)), names), noise, len(names), step)
     some = np.random.default_rng(2).permutation(len(names))[:500]
@@ -83,4 +89,6 @@ def test_named_bits_repeat_by_name(noise, step):
     other = draw_from(NamedBits(bytes(range(1, 65)), names), noise, len(names), step)
     assert abs(np.corrcoef(np.sign(whole), np.sign(other))[0, 1]) < 4.9 / len(names) ** 0.5  # 1e-6 two-sided
     hits = np.count_nonzero(np.abs(whole) * step > noise.isf(0.05))
-    assert abs(hits - 4000) < 4.9 * np.sqrt(3600) + 4000 * (noise == Gaussian(10.0)) * 0.06  # half a step of the coarse lattice
+    assert (
+        abs(hits - 4000) < 4.9 * np.sqrt(3600) + 4000 * (noise == Gaussian(10.0)) * 0.06
+    )  # half a step of the coarse lattice

@@ -1,4 +1,6 @@
-"""Exactness: slow and fast paths agree draw for draw, thresholds are honoured to the last bit, bounds hold against balls."""
+"""Exactness: slow and fast paths agree draw for draw, thresholds are honoured to the last bit, bounds hold against
+balls.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from sampling.families import CONTINUOUS, LATTICE, name
 
 from hush import OSGT, Discrete, Gaussian, InvalidParameter, Laplace, Stable, Staircase, Stepped, Unsupported
 from hush.noise.stable import FAMILY as STABLE
-from hush.sampling.ball import precision, tail
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.exact import SATURATED, _fill, draw, plain_law, sampler
-from hush.sampling.guide import Guide
-from hush.sampling.panels import Panels
-from hush.sampling.tails import MARGIN, Tails
-from hush.sampling.transformation import Transformation
+from hush.sampling.lookup import Guide
+from hush.sampling.polynomial import Panels
+from hush.sampling.stable_transform import Transformation
+from hush.sampling.tail_ball import precision, tail
+from hush.sampling.threshold import MARGIN, Tails
 
 COARSE = 1e20  # a pretended error bound that leaves every draw to ball arithmetic
 CASES = [(noise, step) for noise in CONTINUOUS for step in (1.0, 1e-4)] + [(noise, noise.step) for noise in LATTICE]
@@ -44,7 +46,8 @@ def test_the_slow_path_gives_the_same_draws_in_the_thousands(noise, step):
     assert np.array_equal(sample(noise, step, MARGIN, 5000, 8), sample(noise, step, COARSE, 5000, 8))
 
 
-#: Draws of the slow path from the test source of seed 42, written down once: they change only if the law or the reading of bits does.
+#: Draws of the slow path from the test source of seed 42, written down once: they change only if the law or the
+#: reading of bits does.
 PINNED = {
     (Gaussian(10.0), 1.0): [5, -1, 19, 5, -3, 10, -1, -6],
     (Laplace(1e6), 1.0): [-1220630, 269178, -72540, -868845, 243527, -422633, 136841, 791415],
@@ -74,7 +77,9 @@ class ChosenEntropy:
 
 
 @pytest.mark.parametrize(
-    "noise", [Laplace(1e5), Gaussian(1e5), OSGT(1e5, 1e5), Staircase(0.3, 5e4), Stepped(4e4, (3.0, 2.0, 1.0), 0.4, 2)], ids=str
+    "noise",
+    [Laplace(1e5), Gaussian(1e5), OSGT(1e5, 1e5), Staircase(0.3, 5e4), Stepped(4e4, (3.0, 2.0, 1.0), 0.4, 2)],
+    ids=str,
 )
 @pytest.mark.parametrize("k", [0, 3, 1000, 123_456, 400_000])
 def test_a_word_that_holds_a_threshold_is_decided_by_the_bits_that_follow(noise, k):
@@ -143,7 +148,9 @@ def test_the_panels_bound_is_a_thousand_times_what_balls_show(noise):
 
 @pytest.mark.parametrize("alpha", [1.0, 1.05, 1.3, 1.7, 1.95, 1.999])
 def test_the_transformation_gives_the_stable_law(alpha):
-    """Its bound holds against balls at scattered words, and its quantiles are the law's (z below 4.9: 1e-6 two-sided)."""
+    """Its bound holds against balls at scattered words, and its quantiles are the law's (z below 4.9: 1e-6
+    two-sided).
+    """
     noise = Stable(alpha, 1e6)
     way = Transformation(noise, STABLE.two_uniforms(noise), 1.0)
     assert way.tolerance < 1e-10
@@ -163,14 +170,18 @@ def test_draws_beyond_the_largest_integer_saturate():
     assert 40 < np.count_nonzero(np.abs(some) == SATURATED) < 120
 
 
-@pytest.mark.parametrize("noise", [Gaussian(1e-3), Laplace(1e-4), Stable(1.5, 1e-9), Discrete(Gaussian(1e-2)), Staircase(50.0)], ids=str)
+@pytest.mark.parametrize(
+    "noise", [Gaussian(1e-3), Laplace(1e-4), Stable(1.5, 1e-9), Discrete(Gaussian(1e-2)), Staircase(50.0)], ids=str
+)
 def test_noise_far_smaller_than_a_step(noise):
     assert np.count_nonzero(draw(noise, 1000, 1.0)) <= (0 if not isinstance(noise, Stable) else 3)
 
 
 @given(st.floats(-6.0, 6.0), st.floats(-3.0, 8.0), st.sampled_from(["gaussian", "laplace", "osgt"]))
 def test_any_scale_and_step_can_be_drawn(scale, fineness, family):
-    """Half of the draws lie within the median of |X|, roughly (30 of 100 to 70 of 100 but for 1e-4), wherever the lattice is fine."""
+    """Half of the draws lie within the median of |X|, roughly (30 of 100 to 70 of 100 but for 1e-4), wherever the
+    lattice is fine.
+    """
     size = 10.0**scale
     noise = {"gaussian": Gaussian(size), "laplace": Laplace(size), "osgt": OSGT(size, 2.0 * size)}[family]
     step = size / 10.0**fineness

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from hush import Asinh, Discrete, FlippedHuber, Laplace, Stable, Staircase, Stepped, TruncatedLaplace
-from hush.sampling.ball import precision
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 from hush.sampling.exact import draw, sampler
-from hush.sampling.tails import MARGIN, Tails
+from hush.sampling.tail_ball import precision
+from hush.sampling.threshold import MARGIN, Tails
 
 COARSE = 1e20
 BOUNDED = [
@@ -74,7 +74,11 @@ def test_endless_staircases_are_not_listed():
 
 def test_wide_lattice_laws_are_drawn():
     """Geometric weights have a closed form; a support far beyond the mass is not walked."""
-    for noise in (Discrete(Laplace(5000.0)), Discrete(TruncatedLaplace(1.0, 1e8)), Discrete(TruncatedLaplace(3.0, 40.0))):
+    for noise in (
+        Discrete(Laplace(5000.0)),
+        Discrete(TruncatedLaplace(1.0, 1e8)),
+        Discrete(TruncatedLaplace(3.0, 40.0)),
+    ):
         assert np.abs(draw(noise, 1000)).max() <= 40 * 5000
 
 
@@ -102,7 +106,9 @@ def test_threads_draw_what_one_thread_draws():
     alone = way.settle(np.arange(60), words, DeterministicTestEntropy(1).begin())
     found = []
     threads = [
-        threading.Thread(target=lambda: found.append(way.settle(np.arange(60), words, DeterministicTestEntropy(1).begin())))
+        threading.Thread(
+            target=lambda: found.append(way.settle(np.arange(60), words, DeterministicTestEntropy(1).begin()))
+        )
         for _ in range(4)
     ]
     for thread in threads:

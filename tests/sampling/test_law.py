@@ -1,7 +1,7 @@
 """The law of the draws, by counting.
 
-Every statistic below rejects a right sampler with probability at most 1e-6; the bits are fixed, so that a pass stays a pass. Each is also
-shown to reject noise of 2/3 and of 3/2 of the scale.
+Every statistic below rejects a right sampler with probability at most 1e-6; the bits are fixed, so that a pass stays
+a pass. Each is also shown to reject noise of 2/3 and of 3/2 of the scale.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def tail_test(sample: np.ndarray, noise: Noise, step: float, beyond: float) -> f
     return float(binomtest(int(np.count_nonzero(np.abs(sample) > k)), sample.size, p).pvalue) if p > 0.0 else 1.0
 
 
-STEPS = [(noise, step) for noise in CONTINUOUS for step in (25.0, 1.0, 0.03125, 1e-5)] + [(noise, noise.step) for noise in LATTICE]
+STEPS = [(noise, step) for noise in CONTINUOUS for step in (25.0, 1.0, 0.03125, 1e-5)] + [
+    (noise, noise.step) for noise in LATTICE
+]
 
 
 @pytest.mark.parametrize(("noise", "step"), STEPS, ids=[f"{name(n)}-{s:g}" for n, s in STEPS])
@@ -72,7 +74,9 @@ def test_a_wrong_scale_is_seen(noise, factor):
     assert chi_square(sample, noise, step) < FALSE_ALARM
 
 
-@pytest.mark.parametrize(("noise", "step"), [(Gaussian(10.0), 1.0), (Laplace(1e6), 1.0), (Stable(1.5, 1e6), 1.0)], ids=str)
+@pytest.mark.parametrize(
+    ("noise", "step"), [(Gaussian(10.0), 1.0), (Laplace(1e6), 1.0), (Stable(1.5, 1e6), 1.0)], ids=str
+)
 def test_signs_and_neighbours_are_independent(noise, step):
     """No correlation between a draw and the next, or between sign and magnitude (each z below 4.9: 1e-6 two-sided)."""
     sample = draw(noise, SIZE, step, DeterministicTestEntropy(11))

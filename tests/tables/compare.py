@@ -31,7 +31,11 @@ def assert_exact(
     salt: bytes = SALT,
 ) -> dict[tuple[Any, ...], dict[str, int]]:
     """The engine and the reference agree on every group and every integer; returns them."""
-    query = table.group_by(*by, keys=keys, groups_per_unit=groups).aggregate(**measures) if by else table.aggregate(**measures)
+    query = (
+        table.group_by(*by, keys=keys, groups_per_unit=groups).aggregate(**measures)
+        if by
+        else table.aggregate(**measures)
+    )
     expected = reference.aggregates(
         rows,
         unit=(table.unit, COLUMNS[table.unit][1]),
@@ -43,6 +47,8 @@ def assert_exact(
     )
     got = found(query, salt)
     if query.threshold == ".units":
-        got = {key: {name: value for name, value in columns.items() if name != ".units"} for key, columns in got.items()}
+        got = {
+            key: {name: value for name, value in columns.items() if name != ".units"} for key, columns in got.items()
+        }
     assert got == expected
     return got

@@ -1,4 +1,6 @@
-"""Rows with everything that goes wrong: nulls in unit, key and value, negative and huge ids, duplicates, unicode, NaN, infinities."""
+"""Rows with everything that goes wrong: nulls in unit, key and value, negative and huge ids, duplicates, unicode,
+NaN, infinities.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,23 @@ COLUMNS = {
 WHO = [None, 0, 1, 2, 7, -1, -2, -(2**63), 2**63 - 1, 2**31, -(2**31), 2**32 + 5, 10**15, -(10**12)]
 WARDS = [None, "", "A", "B", "a", "é", "e\u0301", "日本", "😀", "O'Hara", 'say "x"', "back\\slash", "50%", " A"]
 CODES = [None, 0, -1, 5, 2**40, -(2**62)]
-COSTS = [None, float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 0.1, 19.99, -3.25, 1e-9, 1e300, -1e300, 49.5, 250.125, 499.9999995]
+COSTS = [
+    None,
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    0.0,
+    -0.0,
+    0.1,
+    19.99,
+    -3.25,
+    1e-9,
+    1e300,
+    -1e300,
+    49.5,
+    250.125,
+    499.9999995,
+]
 
 
 def messy(count: int = 400) -> list[dict[str, Any]]:
@@ -48,13 +66,18 @@ def messy(count: int = 400) -> list[dict[str, Any]]:
                 "cost": draw.choice([*COSTS, draw.uniform(-100, 700)]),
                 "score": draw.choice([None, float("nan"), float("inf"), 0.1, -7.5, 3.0e38]),
                 "stay": draw.choice([None, -5, 0, 1, 3, 14, 30, 31, 2**60, -(2**60)]),
-                "fee": draw.choice([None, decimal.Decimal("0.01"), decimal.Decimal("-12.50"), decimal.Decimal("9999999999.99")]),
+                "fee": draw.choice(
+                    [None, decimal.Decimal("0.01"), decimal.Decimal("-12.50"), decimal.Decimal("9999999999.99")]
+                ),
             }
         )
         if i % 10 == 0:
             rows.append(dict(rows[-1]))
     # a unit with a value of every kind but no key of its own, and one that is in thousands of groups
-    rows += [{**rows[1], "who": 42, "name": "everywhere", "code": k, "cost": float(k % 7), "stay": k % 40} for k in range(-1500, 1500)]
+    rows += [
+        {**rows[1], "who": 42, "name": "everywhere", "code": k, "cost": float(k % 7), "stay": k % 40}
+        for k in range(-1500, 1500)
+    ]
     return rows
 
 

@@ -1,7 +1,7 @@
 """The bounding semantics in plain Python, written from the documentation and sharing no code with hush.tables.
 
-Rows are dictionaries; measures are given as hush describes them (their declared numbers are read, none of their methods). The result maps
-each group's key to its integer columns.
+Rows are dictionaries; measures are given as hush describes them (their declared numbers are read, none of their
+methods). The result maps each group's key to its integer columns.
 """
 
 from __future__ import annotations
@@ -151,7 +151,11 @@ class Told:
         if self.kind in ("Histogram", "Quantile"):
             return {column: values.count(i) for i, column in enumerate(self.columns())}
         if self.kind == "Sum":
-            bounds = (self.low, self.high) if self.rows is None else (min(0, self.rows * self.low), max(0, self.rows * self.high))
+            bounds = (
+                (self.low, self.high)
+                if self.rows is None
+                else (min(0, self.rows * self.low), max(0, self.rows * self.high))
+            )
             return {self.name: clip(sum(values), *bounds) if values else 0}
         result = {f"{self.name}.sum": sum(values), f"{self.name}.count": len(values)}
         if self.kind == "Variance":
@@ -194,7 +198,9 @@ def aggregates(
     measures: dict[str, Any],
     salt: bytes,
 ) -> dict[tuple[Any, ...], dict[str, int]]:
-    """Group key -> integer columns. `unit` and `names` are (column, kind of hash); `keys` None means private; () means one group."""
+    """Group key -> integer columns. `unit` and `names` are (column, kind of hash); `keys` None means private; ()
+    means one group.
+    """
     told = [Told(name, measure) for name, measure in measures.items()]
     listed = None if keys is None else [key if isinstance(key, tuple) else (key,) for key in keys]
     pairs: dict[Any, dict[tuple[Any, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
@@ -223,10 +229,15 @@ def aggregates(
         for key in kept:
             entry = result.setdefault(key, dict(zeros))
             for measure in told:
-                for column, total in measure.totals(chosen(measure, theirs[key], hashed("rows", who, key)), len(theirs[key])).items():
+                for column, total in measure.totals(
+                    chosen(measure, theirs[key], hashed("rows", who, key)), len(theirs[key])
+                ).items():
                     entry[column] += total
     owners = {column: measure for measure in told for column in measure.columns()}
-    return {key: {column: owners[column].rounded(column, total) for column, total in entry.items()} for key, entry in result.items()}
+    return {
+        key: {column: owners[column].rounded(column, total) for column, total in entry.items()}
+        for key, entry in result.items()
+    }
 
 
 def chosen(measure: Told, rows: list[Row], hashed: int) -> list[int]:

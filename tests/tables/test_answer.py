@@ -1,4 +1,6 @@
-"""From a table to private answers: right on average, as noisy as planned, charged once, and nothing for bad questions."""
+"""From a table to private answers: right on average, as noisy as planned, charged once, and nothing for bad
+questions.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ pytest.importorskip("ibis")
 
 from hush import tables  # noqa: E402
 from hush.tables import count, count_units, histogram, mean, quantile, sum_, table, variance  # noqa: E402
-from hush.tables.sample import sample  # noqa: E402
+from hush.tables.sample_table import sample  # noqa: E402
 
 WARDS = ["emergency", "surgery", "internal medicine", "cardiology", "nowhere"]
 
@@ -42,18 +44,26 @@ def query(visits):
 
 @pytest.fixture(scope="module")
 def plan(query):
-    return query.plan(50.0, 1e-6, family="gaussian")  # quick to calibrate; little noise: what the answers are is easy to see
+    return query.plan(
+        50.0, 1e-6, family="gaussian"
+    )  # quick to calibrate; little noise: what the answers are is easy to see
 
 
 def test_answers_are_near_the_truth(query, plan):
-    """Within five half widths of what the same bounded aggregates are without noise; with a fixed salt both keep the same rows."""
+    """Within five half widths of what the same bounded aggregates are without noise; with a fixed salt both keep the
+    same rows.
+    """
     salt = b"s" * 16
     exact = query.aggregates(salt=salt).to_arrow()
     truth = {name: exact.column(name).to_numpy() for name in exact.column_names if name != "ward"}
     made = dataclasses.replace(plan, options={"salt": salt}).answer(ledger=None)
     for measure in query.measures:
         value, want = measure.answer(truth), None
-        names = [measure.name] if measure.kind != "histogram" else [name for name in made.names if name.startswith(measure.name)]
+        names = (
+            [measure.name]
+            if measure.kind != "histogram"
+            else [name for name in made.names if name.startswith(measure.name)]
+        )
         for i, name in enumerate(names):
             want = value if measure.kind != "histogram" else value[:, i]
             low, high = made[f"{name}_low"], made[f"{name}_high"]
@@ -90,8 +100,8 @@ def test_one_charge_for_everything(query):
 
 
 def test_private_keys_are_charged_and_small_groups_stay_hidden(visits):
-    """A group of one unit passes the threshold with probability at most key_delta/g by the noise's own tail; none of 20,000 is seen
-    here, but for one run in a million."""
+    """A group of one unit passes the threshold with probability at most key_delta/g by the noise's own tail; none of
+    20,000 is seen here, but for one run in a million."""
     query = visits.group_by("visit_id", keys="private", groups_per_unit=4).aggregate(n=count())
     plan = query.plan(1.0, 1e-11, family="laplace")
     spent = plan.spent
@@ -104,7 +114,9 @@ def test_private_keys_are_charged_and_small_groups_stay_hidden(visits):
     book = Ledger(None, epsilon=2.0, delta=1e-5)
     assert len(plan.answer(ledger=book)) == 0  # every visit is a group of one
     assert book.entries[0].extra_delta == spent.key_delta
-    wards = visits.group_by("ward", keys="private", groups_per_unit=2).aggregate(n=count()).answer(1.0, 1e-6, ledger=None)
+    wards = (
+        visits.group_by("ward", keys="private", groups_per_unit=2).aggregate(n=count()).answer(1.0, 1e-6, ledger=None)
+    )
     assert 5 <= len(wards) <= 12 and "surgery" in wards.to_arrow().column("ward").to_pylist()
 
 
@@ -115,7 +127,10 @@ def test_private_keys_need_delta(visits):
 
 def test_weights_move_accuracy(query):
     """Twice the weight, half the error of that aggregate against the others; the whole keeps its promise."""
-    plain, heavy = query.plan(1.0, 1e-6, family="gaussian"), query.plan(1.0, 1e-6, family="gaussian", weights={"people": 2.0})
+    plain, heavy = (
+        query.plan(1.0, 1e-6, family="gaussian"),
+        query.plan(1.0, 1e-6, family="gaussian", weights={"people": 2.0}),
+    )
     a, b = plain.errors(), heavy.errors()
     assert b["people"] < 0.75 * a["people"] and b["total"] > a["total"]
     assert b["total"] / b["people"] == pytest.approx(2.0 * a["total"] / a["people"], rel=0.1)
@@ -127,7 +142,9 @@ def test_weights_move_accuracy(query):
 
 
 def test_a_single_count_is_lattice_laplace_at_its_best(visits):
-    """One count of units at epsilon 1: the least variance known, 1.8413, below Laplace (2) and the staircase (1.918)."""
+    """One count of units at epsilon 1: the least variance known, 1.8413, below Laplace (2) and the staircase
+    (1.918).
+    """
     plan = visits.aggregate(people=count_units()).plan(1.0, 1e-6)
     assert plan.spent.plan.variance == pytest.approx(1.84134, rel=1e-4)
 
@@ -203,7 +220,9 @@ def test_an_empty_table_is_answered_with_noise():
 
 
 def test_bounds_can_be_found_privately(visits):
-    """One charge for search and answer; the range holds nearly all values and is not much too wide; the answer is right."""
+    """One charge for search and answer; the range holds nearly all values and is not much too wide; the answer is
+    right.
+    """
     book = Ledger(None, epsilon=4.0, delta=1e-6)
     query = visits.aggregate(n=count_units(), stay=mean("stay_days", low="private", high="private"))
     made = query.plan(4.0, 1e-6, family="laplace").answer(ledger=book)
@@ -245,14 +264,18 @@ def test_a_mean_and_a_variance_share_their_columns(visits):
 
 def test_a_plan_with_bounds_to_find_says_so(visits):
     """The whole budget, and no made-up range."""
-    text = repr(visits.aggregate(stay=mean("stay_days", low="private", high="private")).plan(2.0, 1e-6, family="laplace"))
+    text = repr(
+        visits.aggregate(stay=mean("stay_days", low="private", high="private")).plan(2.0, 1e-6, family="laplace")
+    )
     assert "(2, 1e-06)" in text and "found privately" in text and "[0.0, 1.0]" not in text
 
 
 @pytest.mark.parametrize("family", ["flipped_huber", "osgt", "staircase", "gaussian", None])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.05, 1e-7), (0.2, 1e-6), (2.0, 1e-5)])
 def test_a_plan_fits_a_ledger_of_its_own_budget(visits, family, epsilon, delta):
-    """Answers, bounds and limits are several mechanisms: together they keep the pair asked for, and the statement agrees."""
+    """Answers, bounds and limits are several mechanisms: together they keep the pair asked for, and the statement
+    agrees.
+    """
     if family is None and epsilon != 0.05:
         pytest.skip("the best family takes seconds; once is enough")
     by_ward = visits.group_by("ward", keys=["surgery", "burns"], groups_per_unit=1)
@@ -260,14 +283,20 @@ def test_a_plan_fits_a_ledger_of_its_own_budget(visits, family, epsilon, delta):
     book = Ledger(None, epsilon=epsilon, delta=delta)
     made = query.plan(epsilon, delta, family=family).answer(ledger=book)
     assert (book.entries[0].epsilon, book.entries[0].delta) == (epsilon, delta)
-    assert str(made.report(ledger=book)) and str(made.report())
+    assert str(hush.report.statement(made, ledger=book)) and str(hush.report.statement(made))
 
 
 def test_bounds_to_find_beside_bounds_like_their_stand_in(visits):
-    """Until they are found, private bounds stand at [0, 1]; an aggregate declared just so is measured on its own all the same."""
+    """Until they are found, private bounds stand at [0, 1]; an aggregate declared just so is measured on its own all
+    the same.
+    """
     for order in (("a", "b"), ("b", "a")):
         asked = {"a": mean("cost", low="private", high="private"), "b": mean("cost", low=0.0, high=1.0)}
-        made = visits.aggregate(**{name: asked[name] for name in order}).plan(4.0, 1e-6, family="laplace").answer(ledger=None)
+        made = (
+            visits.aggregate(**{name: asked[name] for name in order})
+            .plan(4.0, 1e-6, family="laplace")
+            .answer(ledger=None)
+        )
         assert len([share for share in made.left_out["shares"] if "outside" in share["what"]]) == 2
 
 
@@ -280,7 +309,9 @@ def test_a_variance_whose_range_has_no_square_is_refused(visits):
 def test_an_engine_that_fails_spends_nothing_where_bounds_are_to_be_found():
     """The whole query runs once with stand-ins before the charge."""
     people = table(pa.table({"who": range(100), "x": [1.0] * 100, "big": [2**62] * 100}), unit="who")
-    query = people.aggregate(a=mean("x", low="private", high="private"), b=mean(people["big"] * people["big"], low=0, high=1))
+    query = people.aggregate(
+        a=mean("x", low="private", high="private"), b=mean(people["big"] * people["big"], low=0, high=1)
+    )
     book = Ledger(None, epsilon=9.0, delta=1e-5)
     with pytest.raises(HushError, match="engine stopped"):
         query.plan(2.0, 1e-6, family="laplace").answer(ledger=book)
@@ -290,7 +321,11 @@ def test_an_engine_that_fails_spends_nothing_where_bounds_are_to_be_found():
 def test_a_refused_request_does_not_bind_the_ledger(visits):
     book = Ledger(None, epsilon=0.5, delta=1e-6)
     plan = visits.aggregate(n=count_units()).plan(2.0, 1e-6, family="laplace")
-    for options, error in (({}, BudgetExceeded), ({"label": "x" * 1001}, InvalidParameter), ({"label": 7}, InvalidParameter)):
+    for options, error in (
+        ({}, BudgetExceeded),
+        ({"label": "x" * 1001}, InvalidParameter),
+        ({"label": 7}, InvalidParameter),
+    ):
         with pytest.raises(error):
             plan.answer(ledger=book, **options)
     assert book.source is None and not book.entries
@@ -304,14 +339,18 @@ def test_dates_that_no_calendar_shows_are_a_group_without_a_name():
     backend = ibis.duckdb.connect()
     dates = "CASE i % 3 WHEN 0 THEN 'infinity'::DATE WHEN 1 THEN '20000-01-01'::DATE END"
     backend.raw_sql(f"CREATE TABLE t AS SELECT i AS u, {dates} AS d FROM range(600) r(i)")
-    made = table(backend.table("t"), unit="u").group_by("d", keys="private", groups_per_unit=1).aggregate(n=count_units())
+    made = (
+        table(backend.table("t"), unit="u").group_by("d", keys="private", groups_per_unit=1).aggregate(n=count_units())
+    )
     answer = made.plan(2.0, 1e-6, family="laplace").answer(ledger=None)
     assert answer.to_arrow().column("d").to_pylist() == [None] and abs(answer["n"][0] - 600) < 30
     assert repr(answer) and answer._repr_html_()
 
 
 def test_a_written_answer_touches_no_other_file(visits, tmp_path):
-    """A file that happens to have the name of a half-written one stays; a link is not followed; what is no file is refused."""
+    """A file that happens to have the name of a half-written one stays; a link is not followed; what is no file is
+    refused.
+    """
     import os
 
     plan = visits.aggregate(n=count_units()).plan(2.0, 1e-6, family="laplace")

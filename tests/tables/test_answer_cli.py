@@ -8,7 +8,7 @@ import pytest
 
 import hush
 from hush.cli import main
-from hush.tables.sample import sample
+from hush.tables.sample_table import sample
 
 PURE = ["--epsilon", "2", "--pure"]
 
@@ -32,7 +32,9 @@ def test_sample_writes_a_table(capsys, tmp_path):
     for name in ("a.parquet", "a.csv"):
         code, out, _ = run(capsys, "sample", "visits", "--rows", 50, "--out", tmp_path / name)
         assert code == 0 and "50 made-up visits" in out and (tmp_path / name).stat().st_size > 500
-    assert hush.tables.table(str(tmp_path / "a.csv"), unit="patient_id").columns == tuple(sample("visits", 1).column_names)
+    assert hush.tables.table(str(tmp_path / "a.csv"), unit="patient_id").columns == tuple(
+        sample("visits", 1).column_names
+    )
     code, _, err = run(capsys, "sample", "visits", "--rows", 5, "--out", tmp_path / "a.xls")
     assert code == 2 and "must end in" in err
     code, _, err = run(capsys, "sample", "visits", "--rows", 0, "--out", tmp_path / "a.csv")
@@ -40,12 +42,41 @@ def test_sample_writes_a_table(capsys, tmp_path):
 
 
 def test_every_aggregate_has_a_flag(capsys, visits):
-    asked = ["--count", "2", "--count-units", "--sum", "cost:0:9000", "--mean", "stay_days:0:30:2", "--variance", "age:0:100"]
-    asked += ["--histogram", "age:0,18,65,120", "--quantile", "stay_days:0.5:0:30", "--where", "age>=18", "--where", "ward!=burns"]
-    code, out, err = run(capsys, "answer", visits, "--unit", "patient_id", *asked, *PURE, "--json", "--family", "laplace")
+    asked = [
+        "--count",
+        "2",
+        "--count-units",
+        "--sum",
+        "cost:0:9000",
+        "--mean",
+        "stay_days:0:30:2",
+        "--variance",
+        "age:0:100",
+    ]
+    asked += [
+        "--histogram",
+        "age:0,18,65,120",
+        "--quantile",
+        "stay_days:0.5:0:30",
+        "--where",
+        "age>=18",
+        "--where",
+        "ward!=burns",
+    ]
+    code, out, err = run(
+        capsys, "answer", visits, "--unit", "patient_id", *asked, *PURE, "--json", "--family", "laplace"
+    )
     assert code == 0, err
     (row,) = json.loads(out)["answer"]
-    for name in ("count", "units", "cost_sum", "stay_days_mean", "age_variance", "age_histogram [18, 65)", "stay_days_q0_5"):
+    for name in (
+        "count",
+        "units",
+        "cost_sum",
+        "stay_days_mean",
+        "age_variance",
+        "age_histogram [18, 65)",
+        "stay_days_q0_5",
+    ):
         assert row[f"{name}_low"] <= row[f"{name}_high"]
     assert row["age_histogram [0, 18)"] < row["age_histogram [18, 65)"]
 
@@ -53,8 +84,24 @@ def test_every_aggregate_has_a_flag(capsys, visits):
 def test_groups_ledger_and_files(capsys, visits, tmp_path):
     book, out = tmp_path / "v.ledger", tmp_path / "answer.parquet"
     assert run(capsys, "ledger", "new", book, "--epsilon", 3, "--delta", 1e-5)[0] == 0
-    asked = ["answer", visits, "--unit", "patient_id", "--by", "ward", "--groups-per-unit", 2, "--count", "--epsilon", 1, "--delta", 1e-6]
-    code, text, err = run(capsys, *asked, "--keys", "surgery,emergency", "--ledger", book, "--label", "one", "--family", "laplace")
+    asked = [
+        "answer",
+        visits,
+        "--unit",
+        "patient_id",
+        "--by",
+        "ward",
+        "--groups-per-unit",
+        2,
+        "--count",
+        "--epsilon",
+        1,
+        "--delta",
+        1e-6,
+    ]
+    code, text, err = run(
+        capsys, *asked, "--keys", "surgery,emergency", "--ledger", book, "--label", "one", "--family", "laplace"
+    )
     assert code == 0 and "surgery" in text and "entry 1 of" in text and not err
     code, text, err = run(capsys, *asked, "--keys", "private", "--ledger", book, "--out", out, "--family", "laplace")
     assert code == 0 and "groups written to" in err and out.exists() and "entry 2 of" in text and "guarantee" in text
@@ -67,9 +114,13 @@ def test_groups_ledger_and_files(capsys, visits, tmp_path):
 def test_a_plan_spends_nothing(capsys, visits, tmp_path):
     book = tmp_path / "p.ledger"
     run(capsys, "ledger", "new", book, "--epsilon", 3, "--delta", 1e-5)
-    code, out, _ = run(capsys, "answer", visits, "--unit", "patient_id", "--mean", "stay_days:0:30", *PURE, "--ledger", book, "--plan")
+    code, out, _ = run(
+        capsys, "answer", visits, "--unit", "patient_id", "--mean", "stay_days:0:30", *PURE, "--ledger", book, "--plan"
+    )
     assert code == 0 and "95 % error" in out and "groups per unit" in out
-    code, out, _ = run(capsys, "answer", visits, "--unit", "patient_id", "--mean", "stay_days:0:30", *PURE, "--plan", "--json")
+    code, out, _ = run(
+        capsys, "answer", visits, "--unit", "patient_id", "--mean", "stay_days:0:30", *PURE, "--plan", "--json"
+    )
     assert json.loads(out)["errors"]["stay_days_mean"] > 0
     with hush.Ledger(book) as held:
         assert not held.entries
@@ -86,9 +137,19 @@ BAD = [
     (["--count", "--where", "age"], "--unit", "patient_id", "comparison"),
     (["--count", "--by", "ward"], "--unit", "patient_id", "groups-per-unit"),
     (["--count", "--by", "ward", "--groups-per-unit", "2"], "--unit", "patient_id", "--keys"),
-    (["--count", "--by", "ward", "--groups-per-unit", "2", "--keys", "a,a"], "--unit", "patient_id", "twice|duplicate|more than once"),
+    (
+        ["--count", "--by", "ward", "--groups-per-unit", "2", "--keys", "a,a"],
+        "--unit",
+        "patient_id",
+        "twice|duplicate|more than once",
+    ),
     (["--count", "--by", "ward", "--groups-per-unit", "0", "--keys", "a"], "--unit", "patient_id", "groups_per_unit"),
-    (["--count", "--by", "ward", "--groups-per-unit", "2", "--keys", "private"], "--unit", "patient_id", "delta greater than 0"),
+    (
+        ["--count", "--by", "ward", "--groups-per-unit", "2", "--keys", "private"],
+        "--unit",
+        "patient_id",
+        "delta greater than 0",
+    ),
     (["--count", "--ledger", "nowhere.ledger"], "--unit", "patient_id", "nowhere.ledger"),
     (["--count", "--out", "answer.xls"], "--unit", "patient_id", "must end in"),
 ]

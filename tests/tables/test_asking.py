@@ -1,4 +1,6 @@
-"""What a newcomer meets when asking tables: what was read is shown, what is printed agrees with itself, refusals say what to write."""
+"""What a newcomer meets when asking tables: what was read is shown, what is printed agrees with itself, refusals say
+what to write.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,17 @@ def test_lists_have_quotes():
 
 
 def test_plan_and_receipt_show_what_was_read(ask):
-    flags = ["--count", "--where", "class=7A", "--where", "mark > 50", "--by", "subject", "--keys", 'maths,"art, music"']
+    flags = [
+        "--count",
+        "--where",
+        "class=7A",
+        "--where",
+        "mark > 50",
+        "--by",
+        "subject",
+        "--keys",
+        'maths,"art, music"',
+    ]
     flags += ["--groups-per-unit", 2]
     plan, answer = ask(*flags, "--plan", "--rows", 50), ask(*flags)
     for text in (plan, answer):
@@ -123,7 +135,9 @@ def test_filters_in_python_are_told(marks):
 
 
 def test_values_lie_inside_their_intervals(marks):
-    """200 empty groups: with ends cut at 0, about half of the values would lie below their interval (all of them above: 2^-200)."""
+    """200 empty groups: with ends cut at 0, about half of the values would lie below their interval (all of them
+    above: 2^-200).
+    """
     query = marks.group_by("mark", keys=list(range(200, 400)), groups_per_unit=1).aggregate(
         n=tables.count(), people=tables.count_units(), h=tables.histogram("mark", edges=[0, 50, 100])
     )
@@ -136,7 +150,9 @@ def test_values_lie_inside_their_intervals(marks):
 
 def test_a_count_says_what_it_counts(ask, capsys):
     assert "count (at most 1 row per pupil)" in ask("--count")
-    assert "count (at most 3 rows per pupil and group)" in ask("--count", 3, "--by", "class", "--keys", "7A,7B", "--groups-per-unit", 1)
+    assert "count (at most 3 rows per pupil and group)" in ask(
+        "--count", 3, "--by", "class", "--keys", "7A,7B", "--groups-per-unit", 1
+    )
     with pytest.raises(SystemExit):
         main(["answer", "--help"])
     told = " ".join(capsys.readouterr().out.split())
@@ -161,7 +177,9 @@ def test_no_group_says_why(marks):
     made = query.plan(0.5, 1e-9, family="gaussian").answer(ledger=None)
     assert len(made) == 0
     for text in (repr(made), made._repr_html_()):
-        assert re.search(r"no group reached the threshold of [\d.]+ units; group more coarsely, list the keys, or spend more", text)
+        assert re.search(
+            r"no group reached the threshold of [\d.]+ units; group more coarsely, list the keys, or spend more", text
+        )
 
 
 def test_bars_have_a_heading(marks):
@@ -170,8 +188,13 @@ def test_bars_have_a_heading(marks):
         people=tables.count_units(), m=tables.mean("mark", low=0, high=100)
     )
     text = repr(plan.plan(5.0, 1e-6, family="gaussian").answer(ledger=None))
-    assert re.match(r"class +people +m +people\n", text) and "(bars of people: # up to the published value, [ ] its noise interval)" in text
-    assert "bars of" not in repr(marks.aggregate(people=tables.count_units()).plan(5.0, 1e-6, family="gaussian").answer(ledger=None))
+    assert (
+        re.match(r"class +people +m +people\n", text)
+        and "(bars of people: # up to the published value, [ ] its noise interval)" in text
+    )
+    assert "bars of" not in repr(
+        marks.aggregate(people=tables.count_units()).plan(5.0, 1e-6, family="gaussian").answer(ledger=None)
+    )
 
 
 def test_a_receipt_is_no_advice_and_fits_the_page(marks):
@@ -181,7 +204,8 @@ def test_a_receipt_is_no_advice_and_fits_the_page(marks):
     assert max(map(len, made.summary().splitlines())) <= 100 and made.summary().count("\n") > 4
 
 
-# -- files, ledgers, warnings ----------------------------------------------------------------------------------------------------------
+# -- files, ledgers, warnings
+# ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "kept"), [("a.csv", "holds no receipt"), ("a.parquet", "in its metadata")])
@@ -242,7 +266,10 @@ def test_another_table_is_told_about_names(marks):
     ledger = hush.Ledger(None, epsilon=5.0, delta=1e-5)
     marks.aggregate(n=tables.count()).plan(1.0, 1e-6, family="gaussian").answer(ledger=ledger)
     other = tables.table(pa.table({"person": [1, 2]}), unit="person").aggregate(n=tables.count())
-    with pytest.raises(hush.InvalidParameter, match="ledger of its own; if this is the same data under another name or unit, open it by"):
+    with pytest.raises(
+        hush.InvalidParameter,
+        match="ledger of its own; if this is the same data under another name or unit, open it by",
+    ):
         other.plan(1.0, 1e-6, family="gaussian").answer(ledger=ledger)
 
 

@@ -7,6 +7,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 
+import hush  # noqa: E402
 from hush.tables import count_units, table  # noqa: E402
 
 NAMES = [
@@ -50,13 +51,15 @@ def test_the_terminal_gets_no_control_characters(answer):
 def test_pages_get_no_tags(answer):
     page = answer._repr_html_()
     assert "<script>" not in page and "&lt;script&gt;" in page and "\x1b" not in page and "\u202e" not in page
-    statement = answer.report()
+    statement = hush.report.statement(answer)
     for text in (str(statement), statement.html):
         assert "\x1b" not in text and "<script>" not in text.replace("<script>/*", "")
 
 
 def test_a_spreadsheet_runs_nothing(answer, tmp_path):
-    """A cell that begins like a formula, after any white space, gets a ' before it; control characters are written out."""
+    """A cell that begins like a formula, after any white space, gets a ' before it; control characters are written
+    out.
+    """
     import csv
 
     answer.to_csv(tmp_path / "a.csv")

@@ -21,7 +21,9 @@ def test_a_file_is_written_whoever_is_there(tmp_path):
     seen = set()
     for i, cut in enumerate((0.0, 5.5, 1000.0)):
         query = (
-            table.filter(table["x"] > cut).group_by("w", keys="private", groups_per_unit=2).aggregate(n=count(), m=mean("x", low=0, high=9))
+            table.filter(table["x"] > cut)
+            .group_by("w", keys="private", groups_per_unit=2)
+            .aggregate(n=count(), m=mean("x", low=0, high=9))
         )
         path = tmp_path / f"{i}.parquet"
         query.plan(1.0, 1e-9, family="laplace").write(path, ledger=None)
@@ -34,12 +36,13 @@ def test_a_file_is_written_whoever_is_there(tmp_path):
 def test_row_groups_tell_nothing_of_hidden_groups(tmp_path, n):
     """However many groups there were before the threshold, no row group speaks of them.
 
-    A group of one person is shown with a chance of at most delta, so that 65,537 of them raise a false alarm less than once in a million.
+    A group of one person is shown with a chance of at most delta, so that 65,537 of them raise a false alarm less
+    than once in a million.
     """
     table = people(id=np.arange(n), k=np.arange(n))
-    table.group_by("k", keys="private", groups_per_unit=1).aggregate(n=count_units()).plan(1.0, 1e-12, family="laplace").write(
-        tmp_path / "o.parquet", ledger=None
-    )
+    table.group_by("k", keys="private", groups_per_unit=1).aggregate(n=count_units()).plan(
+        1.0, 1e-12, family="laplace"
+    ).write(tmp_path / "o.parquet", ledger=None)
     file = pyarrow.parquet.ParquetFile(tmp_path / "o.parquet").metadata
     assert file.num_rows == 0 and file.num_row_groups == 1
 
@@ -51,7 +54,10 @@ def test_shown_groups_come_in_row_groups_of_one_size(tmp_path):
         tmp_path / "o.parquet", ledger=None
     )
     file = pyarrow.parquet.ParquetFile(tmp_path / "o.parquet")
-    assert [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)] == [65_536, 70_000 - 65_536]
+    assert [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)] == [
+        65_536,
+        70_000 - 65_536,
+    ]
     assert file.read().column("k").to_pylist() == keys
 
 

@@ -93,7 +93,19 @@ from hush.cli import answer, main
 answer._progress = lambda text: print(text, file=sys.stderr, flush=True)
 sys.exit(main())
 """
-ASKED = ["--table", "visits", "--unit", "who", "--count", "--by", "ward", "--groups-per-unit", "1", "--family", "laplace"]
+ASKED = [
+    "--table",
+    "visits",
+    "--unit",
+    "who",
+    "--count",
+    "--by",
+    "ward",
+    "--groups-per-unit",
+    "1",
+    "--family",
+    "laplace",
+]
 
 
 def ask(database: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -129,7 +141,10 @@ def test_a_charge_stands(capsys, monkeypatch, tmp_path):
 
         return planned
 
-    for charge, said in ((False, "released."), (True, f"released, but the ledger {book} was charged, and the charge stands.")):
+    for charge, said in (
+        (False, "released."),
+        (True, f"released, but the ledger {book} was charged, and the charge stands."),
+    ):
         monkeypatch.setattr(answer, "_planned", stopped(charge))
         assert main(asked) == 130
         assert capsys.readouterr().err.splitlines()[-1] == f"hush: stopped; nothing was {said}"

@@ -1,7 +1,7 @@
 """The keyed hash: the same in DuckDB and in plain Python, and even enough that no group and no row is favoured.
 
-Evenness is tested at a false-alarm rate of 1e-6 per test (largest |z| over all cells, Bonferroni), and the linear part of the hash alone
-must fail: so the test can tell.
+Evenness is tested at a false-alarm rate of 1e-6 per test (largest |z| over all cells, Bonferroni), and the linear
+part of the hash alone must fail: so the test can tell.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tables import reference
 
 import hush.tables
 from hush.tables import histogram
-from hush.tables.keyed import Keyed, fresh_salt
+from hush.tables.keyed_hash import Keyed, fresh_salt
 
 SALT = bytes(range(32))
 UNITS, GROUPS, KEPT = 20_000, 20, 5
@@ -76,7 +76,10 @@ def test_the_linear_part_alone_would_be_seen():
 def test_text_and_native_hashes_are_even_too():
     native = hashes(np.arange(UNITS), np.arange(GROUPS), SALT, "native")
     assert largest_z(kept_of(native)) < LIMIT
-    named = [[reference.keyed_hash(SALT, "groups", [(f"p{u}", "text"), (g, "whole")]) for g in range(GROUPS)] for u in range(2000)]
+    named = [
+        [reference.keyed_hash(SALT, "groups", [(f"p{u}", "text"), (g, "whole")]) for g in range(GROUPS)]
+        for u in range(2000)
+    ]
     assert largest_z(kept_of(np.array(named))) < LIMIT
 
 
@@ -84,11 +87,16 @@ def test_the_same_numbers_as_in_python():
     """Negative, huge and narrow numbers, dates, text and nulls: DuckDB's hash is the reference's."""
     numbers = [0, 1, -1, 2**31, -(2**31), 2**32, 2**63 - 1, -(2**63), 10**18 + 7]
     got = hashes(np.sort(np.array(numbers)), np.array([-5, 2**40]), SALT)
-    wanted = [[reference.keyed_hash(SALT, "groups", [(u, "whole"), (g, "whole")]) for g in (-5, 2**40)] for u in sorted(numbers)]
+    wanted = [
+        [reference.keyed_hash(SALT, "groups", [(u, "whole"), (g, "whole")]) for g in (-5, 2**40)]
+        for u in sorted(numbers)
+    ]
     assert got.tolist() == wanted
     texts = ["", "a", "é", "e\u0301", "😀" * 40, "a;1:b", "null", "' \" \\ %", "\t\n", None]
     table = ibis.memtable(
-        pa.table({"u": pa.array(range(len(texts))), "t": texts, "k": pa.array([None, *range(1, len(texts))], pa.int16())})
+        pa.table(
+            {"u": pa.array(range(len(texts))), "t": texts, "k": pa.array([None, *range(1, len(texts))], pa.int16())}
+        )
     )
     keyed = Keyed(SALT)
     found = ibis.duckdb.connect().to_pyarrow(
@@ -101,7 +109,10 @@ def test_the_same_numbers_as_in_python():
 def test_salts_are_fresh_and_change_the_choice():
     assert len({fresh_salt() for _ in range(100)}) == 100
     assert len(fresh_salt()) == 32
-    first, second = hashes(np.arange(2000), np.arange(GROUPS), SALT), hashes(np.arange(2000), np.arange(GROUPS), SALT[::-1])
+    first, second = (
+        hashes(np.arange(2000), np.arange(GROUPS), SALT),
+        hashes(np.arange(2000), np.arange(GROUPS), SALT[::-1]),
+    )
     agree = (kept_of(first) & kept_of(second)).sum() / (2000 * KEPT)
     assert 0.2 < agree < 0.3  # a quarter by chance: 5 of 20
 
@@ -109,7 +120,9 @@ def test_salts_are_fresh_and_change_the_choice():
 def test_any_number_of_rows_fits_64_bits():
     """A place among n rows is in [0, n) for every n that the public limit allows, without overflow."""
     counts = [1, 2, 1000, 2**31 - 1, 2**31, 2**40, 2**50]
-    table = ibis.memtable(pa.table({"n": pa.array(counts, pa.int64()), "h": pa.array([2**32 - 1] * len(counts), pa.int64())}))
+    table = ibis.memtable(
+        pa.table({"n": pa.array(counts, pa.int64()), "h": pa.array([2**32 - 1] * len(counts), pa.int64())})
+    )
     places = ibis.duckdb.connect().to_pyarrow(table.select(table.n, place=Keyed(SALT).below(table.h, table.n)))
     for n, place in zip(places["n"].to_pylist(), places["place"].to_pylist(), strict=True):
         assert place == min(n, 2**31 - 1) - 1
@@ -118,9 +131,17 @@ def test_any_number_of_rows_fits_64_bits():
 def test_no_row_is_favoured():
     """Of n values a unit keeps r, each with probability r / n: over many units every place is kept equally often."""
     n, most, units = 7, 3, 20_000
-    frame = pa.table({"u": np.repeat(np.arange(units), n), "place": np.tile(np.arange(n), units), "g": np.repeat(np.arange(units) % 4, n)})
+    frame = pa.table(
+        {
+            "u": np.repeat(np.arange(units), n),
+            "place": np.tile(np.arange(n), units),
+            "g": np.repeat(np.arange(units) % 4, n),
+        }
+    )
     query = hush.tables.table(frame, unit="u").group_by("g", keys=range(4), groups_per_unit=1)
-    found = query.aggregate(h=histogram("place", categories=range(n), rows_per_unit=most)).aggregates(salt=SALT).to_arrow()
+    found = (
+        query.aggregate(h=histogram("place", categories=range(n), rows_per_unit=most)).aggregates(salt=SALT).to_arrow()
+    )
     counts = np.array([found[f"h.{i}"].to_numpy() for i in range(n)]).sum(axis=1)
     assert counts.sum() == units * most
     z = (counts - units * most / n) / np.sqrt(units * (most / n) * (1 - most / n))

@@ -17,9 +17,9 @@ from ibis import _
 
 from hush.errors import HushError, InvalidParameter, Unsupported
 from hush.tables import count, histogram, mean, sum_, table
+from hush.tables.aggregation import ORDERS
 from hush.tables.engine import WITHHELD, Engine
-from hush.tables.keyed import HASHES
-from hush.tables.plan import ORDERS
+from hush.tables.keyed_hash import HASHES
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
 
@@ -30,7 +30,9 @@ INFINITE = (2**31 - 1, -(2**31 - 1))  # DuckDB's infinity and -infinity, in days
 
 def must_be_silent(error: BaseException) -> None:
     """One sentence that quotes nothing, and no other exception hangs on it."""
-    shown = "".join(traceback.format_exception(error, chain=True)) if error.__context__ or error.__cause__ else str(error)
+    shown = (
+        "".join(traceback.format_exception(error, chain=True)) if error.__context__ or error.__cause__ else str(error)
+    )
     assert error.__context__ is None and error.__cause__ is None
     assert not [word for word in SECRETS if word in shown]
 
@@ -47,7 +49,8 @@ def failing() -> Any:
     return table(backend.table("seen"), unit="who")
 
 
-# -- the engine's words ----------------------------------------------------------------------------------------------------
+# -- the engine's words
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_an_engine_that_fails_says_nothing_of_the_data():
@@ -74,7 +77,11 @@ def test_the_sentence_is_the_same_for_every_failure():
             list(engine(failure).batches(SimpleNamespace(), None, 1))  # type: ignore[arg-type]
         must_be_silent(caught.value)
         assert str(caught.value) == WITHHELD
-    for passing in (KeyboardInterrupt(), Unsupported("ours"), ibis.common.exceptions.OperationNotDefinedError("no such word")):
+    for passing in (
+        KeyboardInterrupt(),
+        Unsupported("ours"),
+        ibis.common.exceptions.OperationNotDefinedError("no such word"),
+    ):
         with pytest.raises(type(passing)):
             list(engine(passing).batches(SimpleNamespace(), None, 1))  # type: ignore[arg-type]
 
@@ -83,7 +90,9 @@ def test_text_is_not_cast_to_numbers_or_dates():
     """Whether a cast stops would tell of a row; try_cast does not stop. Constants, and casts to text, pass."""
     t = table(pa.table({"who": [1, 2, 3], "s": ["7", "secret diagnosis", "2024-02-03"]}), unit="who")
     for kind in ("int64", "float64", "date", "timestamp", "decimal(9, 2)", "boolean"):
-        with pytest.raises(Unsupported, match=r"casts text to .*; write \.try_cast\('.*'\), which makes it null\.$") as caught:
+        with pytest.raises(
+            Unsupported, match=r"casts text to .*; write \.try_cast\('.*'\), which makes it null\.$"
+        ) as caught:
             t.mutate(y=lambda r, kind=kind: r.s.cast(kind))
         must_be_silent(caught.value)
     for use in (lambda: t.filter(_.s.cast("int64") > 3), lambda: t.aggregate(y=sum_(_.s.cast("int64"), low=0, high=9))):
@@ -101,7 +110,11 @@ def test_text_is_not_cast_to_numbers_or_dates():
 @pytest.fixture(scope="module")
 def long_csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("csv") / "visits.csv"
-    path.write_text("id,age,note\n" + "".join(f"{i},{i % 90},fine\n" for i in range(40_000)) + "40000,unknown,HIV positive Jane Doe\n")
+    path.write_text(
+        "id,age,note\n"
+        + "".join(f"{i},{i % 90},fine\n" for i in range(40_000))
+        + "40000,unknown,HIV positive Jane Doe\n"
+    )
     return path
 
 
@@ -139,7 +152,9 @@ def test_broken_and_empty_files(tmp_path):
     (tmp_path / "a.csv").write_bytes("id,s\n1,HIV positive Jos\xe9, Jane Doe\n".encode("latin1"))
     (tmp_path / "zip.csv.gz").write_text("secret diagnosis")
     for name, kind in (("a.parquet", "Parquet"), ("cut.parquet", "Parquet"), ("a.csv", "CSV"), ("zip.csv.gz", "CSV")):
-        with pytest.raises(InvalidParameter, match=rf"^source '.*{name}' cannot be read as {kind}: .*[^.]\.$") as caught:
+        with pytest.raises(
+            InvalidParameter, match=rf"^source '.*{name}' cannot be read as {kind}: .*[^.]\.$"
+        ) as caught:
             table(tmp_path / name, unit="id")
         must_be_silent(caught.value)
     for name, text in (("empty.csv", ""), ("lines.csv", "\n\n"), ("empty.tsv", "")):
@@ -151,7 +166,8 @@ def test_broken_and_empty_files(tmp_path):
     assert table(tmp_path / "names.csv", unit="id").aggregate(n=count()).aggregates().to_arrow()["n"].to_pylist() == [0]
 
 
-# -- units that are no number ----------------------------------------------------------------------------------------------
+# -- units that are no number
+# ----------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=12, deadline=None)
@@ -159,7 +175,8 @@ def test_broken_and_empty_files(tmp_path):
     hash=st.sampled_from(HASHES),
     first=st.sampled_from(ORDERS),
     rows=st.lists(
-        st.tuples(st.sampled_from([*INFINITE, 0, -5]), st.sampled_from([*INFINITE, 3, None]), st.sampled_from("abc")), max_size=12
+        st.tuples(st.sampled_from([*INFINITE, 0, -5]), st.sampled_from([*INFINITE, 3, None]), st.sampled_from("abc")),
+        max_size=12,
     ),
     groups=st.integers(1, 2),
 )
@@ -169,14 +186,24 @@ def test_infinite_dates_are_bounded_like_any_other(hash, first, rows, groups):
     for who in INFINITE:
         own = [row for row in rows if row[0] == who]
         frame = pa.table(
-            {"id": days([row[0] for row in own]), "d": days([row[1] for row in own]), "g": pa.array([r[2] for r in own], "string")}
+            {
+                "id": days([row[0] for row in own]),
+                "d": days([row[1] for row in own]),
+                "g": pa.array([r[2] for r in own], "string"),
+            }
         )
         t = table(frame, unit="id")
         for names, keys in ((("g",), list("abc")), (("g",), "private"), (("d",), "private"), (("d", "g"), "private")):
-            shown = [{"d": None if row[1] in INFINITE else row[1], "g": row[2]} for row in own]  # such a date is a key without a name
+            shown = [
+                {"d": None if row[1] in INFINITE else row[1], "g": row[2]} for row in own
+            ]  # such a date is a key without a name
             wanted = len({tuple(row[name] for name in names) for row in shown})
             query = t.group_by(*names, keys=keys, groups_per_unit=groups)
-            found = query.aggregate(n=count(), h=histogram("g", categories=list("abc"), rows_per_unit=2)).aggregates(**options).to_arrow()
+            found = (
+                query.aggregate(n=count(), h=histogram("g", categories=list("abc"), rows_per_unit=2))
+                .aggregates(**options)
+                .to_arrow()
+            )
             assert sum(found["n"].to_pylist()) == min(groups, wanted)
             assert sum(sum(found[f"h.{i}"].to_pylist()) for i in range(3)) <= 2 * groups
 

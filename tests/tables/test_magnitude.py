@@ -1,4 +1,6 @@
-"""Bounds found privately: right at every magnitude, for both signs and for dates, or the answer is unknown and says so."""
+"""Bounds found privately: right at every magnitude, for both signs and for dates, or the answer is unknown and says
+so.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ pytest.importorskip("ibis")
 
 import hush  # noqa: E402
 from hush.tables import count_units, mean, quantile, sum_, table  # noqa: E402
-from hush.tables.magnitude import DATES, NUMBERS  # noqa: E402
+from hush.tables.private_bounds import DATES, NUMBERS  # noqa: E402
 
 PEOPLE = 4000
 _random = np.random.default_rng(11)
@@ -34,7 +36,10 @@ def asked(values, measure=mean, **options):
 def test_edges_are_increasing_and_hold_every_number():
     assert all(a < b for a, b in itertools.pairwise(NUMBERS)) and [-x for x in reversed(NUMBERS)] == NUMBERS
     assert NUMBERS[-1] == np.finfo(float).max and 0.0 in NUMBERS
-    assert all(a < b for a, b in itertools.pairwise(DATES)) and (DATES[0], DATES[-1]) == (datetime.date.min, datetime.date.max)
+    assert all(a < b for a, b in itertools.pairwise(DATES)) and (DATES[0], DATES[-1]) == (
+        datetime.date.min,
+        datetime.date.max,
+    )
 
 
 @pytest.mark.parametrize("size", [1e-250, 3e-13, 1e-7, 1.0, 4e9, 1.3e12, 2.1e18, 7e30])
@@ -76,9 +81,13 @@ def test_timestamps_are_refused_with_what_to_write():
         people.aggregate(x=mean("x", low="private", high="private"))
 
 
-@pytest.mark.parametrize("values", [np.full(20, 3.0), np.full(PEOPLE, 1e300), np.full(PEOPLE, -np.inf), np.full(PEOPLE, np.nan)])
+@pytest.mark.parametrize(
+    "values", [np.full(20, 3.0), np.full(PEOPLE, 1e300), np.full(PEOPLE, -np.inf), np.full(PEOPLE, np.nan)]
+)
 def test_where_no_range_is_found_the_answer_is_unknown(values, tmp_path):
-    """Too few rows, beyond 2^448, infinite or none: null in the table and the file, said in print, and the other answers stand."""
+    """Too few rows, beyond 2^448, infinite or none: null in the table and the file, said in print, and the other
+    answers stand.
+    """
     made = asked(values)
     assert made.receipt["bounds_found"] == {"x": None}
     assert made.to_arrow().column("x").to_pylist() == [None] == made.to_arrow().column("x_low").to_pylist()
@@ -86,7 +95,7 @@ def test_where_no_range_is_found_the_answer_is_unknown(values, tmp_path):
     assert abs(made["n"][0] - len(values)) < 50
     made.to_csv(tmp_path / "a.csv")
     assert not [share for share in made.left_out["shares"] if "outside" in share["what"]] if made.left_out else True
-    assert str(made.report())
+    assert str(hush.report.statement(made))
 
 
 def test_infinities_do_not_stretch_the_range():

@@ -15,14 +15,21 @@ from hush import tables
 from hush.tables import count, count_units, histogram, mean, quantile, sum_, table
 from hush.tables.engine import memory_tables
 
-ASKED = {"n": count(rows_per_unit=2), "units": count_units(), "s": sum_("x", low=0, high=9), "h": histogram("x", edges=range(10))}
+ASKED = {
+    "n": count(rows_per_unit=2),
+    "units": count_units(),
+    "s": sum_("x", low=0, high=9),
+    "h": histogram("x", edges=range(10)),
+}
 
 
 @pytest.fixture(scope="module")
 def rows() -> pa.Table:
     draw = np.random.default_rng(5)
     size = 50_000
-    return pa.table({"u": draw.integers(0, 5000, size), "g": draw.integers(0, 300, size), "x": draw.uniform(-1, 11, size)})
+    return pa.table(
+        {"u": draw.integers(0, 5000, size), "g": draw.integers(0, 300, size), "x": draw.uniform(-1, 11, size)}
+    )
 
 
 def explained(query: hush.tables.Query, **options: Any) -> str:
@@ -36,7 +43,9 @@ def explained(query: hush.tables.Query, **options: Any) -> str:
 @pytest.mark.parametrize("keys", ["private", range(300)], ids=["private", "public"])
 @pytest.mark.parametrize("options", [{}, {"hash": "native"}, {"first": "aggregate"}], ids=str)
 def test_the_window_is_not_rewritten(rows, keys, options):
-    """DuckDB turns some forms of "the first k of each unit" into arg_min, five times slower: ours must stay a window."""
+    """DuckDB turns some forms of "the first k of each unit" into arg_min, five times slower: ours must stay a
+    window.
+    """
     asked = {name: measure for name, measure in ASKED.items() if name != "h" or "first" not in options}
     plan = explained(table(rows, unit="u").group_by("g", keys=keys, groups_per_unit=5).aggregate(**asked), **options)
     assert "arg_min" not in plan.lower()
@@ -47,7 +56,9 @@ def test_the_rewrite_would_be_seen(rows):
     """The slow form does show up in a plan, so the test above can fail."""
     source = table(rows, unit="u").source
     ranked = f"SELECT *, row_number() OVER (PARTITION BY u ORDER BY x) AS r FROM {source.relation.op().name}"
-    plan = "\n".join(row[1] for row in source.backend.con.sql(f"EXPLAIN SELECT * FROM ({ranked}) WHERE r <= 5").fetchall())
+    plan = "\n".join(
+        row[1] for row in source.backend.con.sql(f"EXPLAIN SELECT * FROM ({ranked}) WHERE r <= 5").fetchall()
+    )
     assert "arg_min" in plan.lower()
 
 
@@ -55,7 +66,9 @@ def test_one_pass_over_the_rows(rows):
     """Totals, means, quantiles and histograms of one row per unit share one scan, one ranking and one sample."""
     asked = {**ASKED, "m": mean("x", low=0, high=9), "q": quantile("x", 0.5, low=0, high=9)}
     t = table(rows, unit="u")
-    sql = t.source.backend.compile(t.group_by("g", keys="private", groups_per_unit=5).aggregate(**asked).aggregates().plan)
+    sql = t.source.backend.compile(
+        t.group_by("g", keys="private", groups_per_unit=5).aggregate(**asked).aggregates().plan
+    )
     assert sql.count(t.relation.op().name) == sql.count("DENSE_RANK") == 1
 
 
@@ -63,7 +76,9 @@ def test_shared_values_are_shared(rows):
     """The same column with the same bounds is quantised and sampled once, however many aggregates use it."""
     t = table(rows, unit="u")
     sql = t.source.backend.compile(
-        t.aggregate(a=mean("x", low=0, high=9), b=mean("x", low=0, high=9), c=mean("x", low=0, high=9, rows_per_unit=2)).aggregates().plan
+        t.aggregate(a=mean("x", low=0, high=9), b=mean("x", low=0, high=9), c=mean("x", low=0, high=9, rows_per_unit=2))
+        .aggregates()
+        .plan
     )
     assert sql.count("ROW_NUMBER") == 2
 
@@ -79,12 +94,16 @@ def test_threads_and_order_of_rows_change_nothing(rows, threads):
     shuffled = rows.take(np.random.default_rng(1).permutation(rows.num_rows))
     again = table(shuffled, unit="u")
     again.source.backend.con.execute(f"SET threads = {threads}")
-    same = again.group_by("g", keys="private", groups_per_unit=3).aggregate(**ASKED, m=mean("x", low=0, high=9, rows_per_unit=2))
+    same = again.group_by("g", keys="private", groups_per_unit=3).aggregate(
+        **ASKED, m=mean("x", low=0, high=9, rows_per_unit=2)
+    )
     assert found(query) == found(same)
 
 
 def test_batches_stream_in_order(rows):
-    """Private groups come sorted, public ones as listed, in batches no larger than asked; two streams may be open at once."""
+    """Private groups come sorted, public ones as listed, in batches no larger than asked; two streams may be open at
+    once.
+    """
     t = table(rows, unit="u")
     private = t.group_by("g", keys="private", groups_per_unit=300).aggregate(n=count())
     first, second = private.aggregates(salt=SALT).batches(size=64), private.aggregates(salt=SALT).batches(size=64)
@@ -122,7 +141,9 @@ def test_what_if_is_what_another_plan_says(family, limits_share):
 
 
 def test_small_values_under_a_wide_bound_are_not_rounded_away():
-    """A million people with 400 each and a bound of 1e9: steps of the grid are 1000, and the sum is right all the same."""
+    """A million people with 400 each and a bound of 1e9: steps of the grid are 1000, and the sum is right all the
+    same.
+    """
     people = tables.table(pa.table({"id": np.arange(1_000_000), "x": np.full(1_000_000, 400.0)}), unit="id")
     query = people.aggregate(
         total=tables.sum_("x", low=0, high=1e9),
@@ -141,7 +162,11 @@ def test_small_values_under_a_wide_bound_are_not_rounded_away():
 @pytest.mark.parametrize("place", ["no/such/folder/a.parquet", "", "folder"])
 def test_a_place_that_cannot_be_written_is_refused_before_the_charge(place, tmp_path):
     (tmp_path / "folder").mkdir()
-    plan = tables.table(tables.sample("visits", 500), unit="patient_id").aggregate(n=tables.count_units()).plan(1.0, 1e-6, family="laplace")
+    plan = (
+        tables.table(tables.sample("visits", 500), unit="patient_id")
+        .aggregate(n=tables.count_units())
+        .plan(1.0, 1e-6, family="laplace")
+    )
     book = hush.Ledger(None, epsilon=5.0, delta=1e-5)
     with pytest.raises(hush.InvalidParameter, match=r"cannot be written|must be the name of a file"):
         plan.write(tmp_path / place if place else "", ledger=book)
@@ -149,12 +174,16 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_charge(place, tmp_
 
 
 def test_a_failure_leaves_no_half_file(tmp_path, monkeypatch):
-    plan = tables.table(tables.sample("visits", 500), unit="patient_id").aggregate(n=tables.count_units()).plan(1.0, 1e-6, family="laplace")
+    plan = (
+        tables.table(tables.sample("visits", 500), unit="patient_id")
+        .aggregate(n=tables.count_units())
+        .plan(1.0, 1e-6, family="laplace")
+    )
 
     def stopped(self, *rest):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hush.tables.run.Request._stream", stopped)
+    monkeypatch.setattr("hush.tables.execution.Request._stream", stopped)
     with pytest.raises(KeyboardInterrupt):
         plan.write(tmp_path / "a.parquet", ledger=None)
     assert not list(tmp_path.iterdir())

@@ -80,7 +80,9 @@ def test_intervals_hold_the_truth_and_values_are_near_it(rows, q, epsilon):
 
 
 def test_intervals_are_not_the_whole_range():
-    """The reviewed case: 1000 rows, of which one in ten is beyond 46; the noise of a whole histogram is about 14 rows."""
+    """The reviewed case: 1000 rows, of which one in ten is beyond 46; the noise of a whole histogram is about 14
+    rows.
+    """
     made = Repeated("exponential", 0.9, 1.0)
     assert np.median(made.high - made.low) <= 60.0
 
@@ -95,8 +97,10 @@ def test_few_rows_are_told_from_many():
 
 @pytest.mark.parametrize("q", [0.0, 1.0])
 def test_the_ends(q):
-    """Twenty thousand rows in [400, 600]: about 1000 in a bin, so the first (and last) of them is clear in noise of 10 rows: a value more
-    than two steps away needs the noise of 40 sums to pass three times its size, 5 % of the time at most; the median is never there."""
+    """Twenty thousand rows in [400, 600]: about 1000 in a bin, so the first (and last) of them is clear in noise of
+    10 rows: a value more than two steps away needs the noise of 40 sums to pass three times its size, 5 % of the time
+    at most; the median is never there.
+    """
     made = Repeated("middle", q, 1.0)
     assert made.truth == (400.0 if q == 0.0 else 600.0)
     assert abs(np.median(made.value) - made.truth) <= made.step
@@ -106,8 +110,8 @@ def test_the_ends(q):
 
 
 def test_ends_without_noise_are_those_of_the_rows():
-    """A budget so large that the noise is nothing: intervals are the value, within the rounding to the grid; of whole numbers on a grid of
-    whole numbers, the value itself."""
+    """A budget so large that the noise is nothing: intervals are the value, within the rounding to the grid; of whole
+    numbers on a grid of whole numbers, the value itself."""
     for q, expected in ((0.0, 3.0), (0.5, 5.0), (0.07, 4.0), (1.0, 7.0)):
         people = table(pa.table({"who": range(100), "x": [3] * 6 + [4] * 40 + [5] * 10 + [7] * 44}), unit="who")
         made = people.aggregate(x=quantile("x", q, low=0, high=20)).plan(30.0, 1e-6).answer(ledger=None)
@@ -154,7 +158,10 @@ def test_dates():
     ends = {"low": datetime.date(2024, 1, 1), "high": datetime.date(2024, 1, 31)}
     made = people.aggregate(d=quantile("day", 0.5, **ends)).plan(100.0, 1e-6).answer(ledger=None)
     assert made["d"][0] == (datetime.date(2024, 1, 16) - datetime.date(1970, 1, 1)).days
-    for asked in (quantile("day", 0.5, low="private", high="private", bins=400), mean("day", low="private", high="private")):
+    for asked in (
+        quantile("day", 0.5, low="private", high="private", bins=400),
+        mean("day", low="private", high="private"),
+    ):
         found = people.aggregate(d=asked).plan(100.0, 1e-6, family="laplace").answer(ledger=None)
         assert found.receipt["bounds_found"] == {"d": ["2024-01-01", "2025-01-01"]}
         assert abs(found["d"][0] - made["d"][0]) <= 1

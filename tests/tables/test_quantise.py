@@ -47,12 +47,17 @@ def test_short_decimals_are_exact(high, digits):
 
 
 def test_sums_fit_64_bits():
-    """Totals in steps, the rest in fine steps, one unit's rows in fine steps, a row's place: all below 2^63, for every public limit."""
+    """Totals in steps, the rest in fine steps, one unit's rows in fine steps, a row's place: all below 2^63, for
+    every public limit.
+    """
     for rows in (1, 1000, 10**6, 2**31, 2**40, 2**40 + 1, 2**50 - 1, 2**50):
         limits = Limits(rows)
         assert limits.rows * limits.steps <= 2**60
         assert (limits.rows << limits.fine) + (1 << limits.fine) < 2**63
-        assert limits.rows_per_unit * (limits.steps << limits.fine) <= 2**62 and limits.rows_per_unit * limits.rows <= 2**62
+        assert (
+            limits.rows_per_unit * (limits.steps << limits.fine) <= 2**62
+            and limits.rows_per_unit * limits.rows <= 2**62
+        )
         assert limits.steps >= 1000 and limits.rows_per_unit >= 1000
     for rows in (0, -1, 2**50 + 1, 1.5, "many"):
         with pytest.raises(InvalidParameter):
@@ -93,9 +98,15 @@ def test_no_value_and_infinities():
         (pa.array([None, 1, -(2**63), 2**63 - 1], pa.int64()), [None, 10, -1000, 1000]),
         (pa.array([None, 5, 255], pa.uint8()), [None, 50, 1000]),
         (pa.array([None, True, False]), [None, 10, 0]),
-        (pa.array([None, decimal.Decimal("1.25"), decimal.Decimal("-9999.99")], pa.decimal128(6, 2)), [None, 13, -1000]),
+        (
+            pa.array([None, decimal.Decimal("1.25"), decimal.Decimal("-9999.99")], pa.decimal128(6, 2)),
+            [None, 13, -1000],
+        ),
         (pa.array(np.array([1.5, np.nan, np.inf], np.float32)), [15, None, 1000]),
-        (pa.array([None, datetime.date(1970, 1, 3), datetime.date(1969, 12, 30), datetime.date(1500, 1, 1)]), [None, 20, -20, -1000]),
+        (
+            pa.array([None, datetime.date(1970, 1, 3), datetime.date(1969, 12, 30), datetime.date(1500, 1, 1)]),
+            [None, 20, -20, -1000],
+        ),
     ],
     ids=["int64", "uint8", "bool", "decimal", "float32", "date"],
 )

@@ -1,12 +1,14 @@
-"""Whole queries under attack: what one person's rows change never shows more than the claimed epsilon, and broken queries are caught.
+"""Whole queries under attack: what one person's rows change never shows more than the claimed epsilon, and broken
+queries are caught.
 
-Two tables that differ in one person, the worst one: in as many groups as allowed and more, with values at the bounds and beyond. The
-engine answers each once, with a fixed salt; the noise is then added as often as the attack asks for, by the function a release calls. The
-attack sees the noisy columns of every group that the person moves (the others have the same law either way), which is more than an
-answer shows; with private keys, which groups are there; and beside them the log likelihood ratio of all that, the best statistic there is.
+Two tables that differ in one person, the worst one: in as many groups as allowed and more, with values at the bounds
+and beyond. The engine answers each once, with a fixed salt; the noise is then added as often as the attack asks for,
+by the function a release calls. The attack sees the noisy columns of every group that the person moves (the others
+have the same law either way), which is more than an answer shows; with private keys, which groups are there; and
+beside them the log likelihood ratio of all that, the best statistic there is.
 
-A second kind of audit runs everything for each output: thousands of copies of the small table, with people and keys of their own, go
-through one release; each copy is one independent output.
+A second kind of audit runs everything for each output: thousands of copies of the small table, with people and keys
+of their own, go through one release; each copy is one independent output.
 
 Chance: an audit of a true claim says "violated" at most once in a million (`confidence`). About 15 are run here.
 """
@@ -27,7 +29,7 @@ pytest.importorskip("ibis")
 
 from paid import noisy_columns  # noqa: E402
 
-import hush.tables.plan as engine_plan  # noqa: E402
+import hush.tables.aggregation as engine_plan  # noqa: E402
 from hush import tables  # noqa: E402
 from hush.tables import Query, count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
 from hush.tables.expression import as_int64  # noqa: E402
@@ -39,7 +41,9 @@ GROUPS = ["a", "b", "c", "d"]
 
 
 def small(*, with_worst: bool) -> Any:
-    """Forty people with a row or two, and the worst: ten rows in each of five groups, in one all alone, all far beyond the bounds."""
+    """Forty people with a row or two, and the worst: ten rows in each of five groups, in one all alone, all far
+    beyond the bounds.
+    """
     who = [i for i in range(40) for _ in range(1 + i % 2)]
     group = [GROUPS[(i + j) % 4] for i in range(40) for j in range(1 + i % 2)]
     value = [float(i % 7) for i in range(40) for _ in range(1 + i % 2)]
@@ -84,18 +88,28 @@ class Noisy:
     @property
     def groups(self) -> list[str]:
         """The groups that the worst person moves."""
-        return sorted(key for key in set(self.exact[0]) | set(self.exact[1]) if self.exact[0].get(key) != self.exact[1].get(key))
+        return sorted(
+            key for key in set(self.exact[0]) | set(self.exact[1]) if self.exact[0].get(key) != self.exact[1].get(key)
+        )
 
     def outputs(self, which: int, size: int) -> Any:
-        """The log likelihood ratio; then of every group whether it is shown, and its noisy columns, 0 where it is not."""
+        """The log likelihood ratio; then of every group whether it is shown, and its noisy columns, 0 where it is
+        not.
+        """
         score, shown = np.zeros(size), []
         for group in self.groups:
             if group not in self.exact[which]:
                 seen = np.zeros(size, bool)
                 columns = {name: np.zeros(size) for name in self.spent.mechanisms}
             else:
-                columns = noisy_columns({name: np.full(size, value) for name, value in self.exact[which][group].items()}, self.spent)
-                seen = np.ones(size, bool) if self.spent.threshold is None else columns[self.spent.units] >= self.spent.threshold
+                columns = noisy_columns(
+                    {name: np.full(size, value) for name, value in self.exact[which][group].items()}, self.spent
+                )
+                seen = (
+                    np.ones(size, bool)
+                    if self.spent.threshold is None
+                    else columns[self.spent.units] >= self.spent.threshold
+                )
             score += self.log_ratio(group, seen, columns)
             shown += [seen, *(np.where(seen, column, 0.0) for column in columns.values())]
         return np.stack([score, *shown], axis=-1)
@@ -109,14 +123,25 @@ class Noisy:
                 continue
             hidden = 0.0
             if spent.threshold is not None:
-                hidden = float(spent.mechanisms[spent.units].noise.logcdf(np.array(spent.threshold - table[group][spent.units])))
+                hidden = float(
+                    spent.mechanisms[spent.units].noise.logcdf(np.array(spent.threshold - table[group][spent.units]))
+                )
             own = {name: made for name, made in spent.mechanisms.items() if name not in spent.shared}
-            here = sum(made.noise.logpdf(np.asarray(columns[name] - table[group][name], float)) for name, made in own.items())
+            here = sum(
+                made.noise.logpdf(np.asarray(columns[name] - table[group][name], float)) for name, made in own.items()
+            )
             laws.append(np.where(seen, np.maximum(here, -1e3), hidden))  # bounded noise: some outputs are impossible
         return laws[0] - laws[1]
 
     def audit(self, *, samples: int = SAMPLES) -> Any:
-        return hush.audit(self.outputs, epsilon=self.spent.epsilon, delta=self.spent.delta, inputs=(0, 1), samples=samples, batch=samples)
+        return hush.audit(
+            self.outputs,
+            epsilon=self.spent.epsilon,
+            delta=self.spent.delta,
+            inputs=(0, 1),
+            samples=samples,
+            batch=samples,
+        )
 
 
 # -- claims that hold --------------------------------------------------------------------------------------------------------------
@@ -130,13 +155,17 @@ KINDS = {
     "variance": lambda t: public(t, 1, v=variance("value", low=0, high=10)),
     "histogram": lambda t: public(t, 2, h=histogram("value", edges=[0, 2, 4, 2000])),
     "quantile": lambda t: public(t, 2, q=quantile("value", 0.5, low=0, high=8, bins=6)),
-    "several at once": lambda t: public(t, 1, n=count_units(), s=sum_("value", low=0, high=5), m=mean("value", low=0, high=10)),
+    "several at once": lambda t: public(
+        t, 1, n=count_units(), s=sum_("value", low=0, high=5), m=mean("value", low=0, high=10)
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pure_claim_holds(kind):
-    """Laplace noise for epsilon 1 and delta 0: the worst person is worth it nearly all, so that the attack comes near and not past it."""
+    """Laplace noise for epsilon 1 and delta 0: the worst person is worth it nearly all, so that the attack comes near
+    and not past it.
+    """
     made = Noisy.of(KINDS[kind], 1.0, 0.0)
     assert made.exact[0] != made.exact[1]
     found = made.audit()
@@ -149,7 +178,9 @@ def two_rows(table: tables.Table) -> Query:
 
 
 def test_a_histogram_of_several_rows_keeps_its_claim():
-    """Two rows move one bin by 2 or two bins by 1 each; the noise may be made for more than that, so the attack need not come near."""
+    """Two rows move one bin by 2 or two bins by 1 each; the noise may be made for more than that, so the attack need
+    not come near.
+    """
     found = Noisy.of(two_rows, 1.0, 0.0).audit()
     assert not found.violated, found.why
 
@@ -168,8 +199,12 @@ def test_the_best_family_keeps_its_claim():
 
 @pytest.mark.parametrize("groups", [1, 5])
 def test_private_keys_keep_their_claim(groups):
-    """The group of the worst person alone is shown by luck only, and that luck is in delta (here 5 %, so that it can be seen)."""
-    made = Noisy.of(lambda t: private(t, groups, n=count_units(), s=sum_("value", low=0, high=5)), 1.0, 0.05, key_share=0.5)
+    """The group of the worst person alone is shown by luck only, and that luck is in delta (here 5 %, so that it can
+    be seen).
+    """
+    made = Noisy.of(
+        lambda t: private(t, groups, n=count_units(), s=sum_("value", low=0, high=5)), 1.0, 0.05, key_share=0.5
+    )
     found = made.audit()
     assert not found.violated, found.why
     if groups == 5:  # kept for sure: its noise passes the threshold as often as planned, and not more often
@@ -179,7 +214,8 @@ def test_private_keys_keep_their_claim(groups):
         assert 0.5 * made.spent.key_delta / 5 < often < made.spent.key_delta / 5 + 4.9 * np.sqrt(0.005 / 200_000)
 
 
-# -- claims that do not ------------------------------------------------------------------------------------------------------------
+# -- claims that do not
+# ------------------------------------------------------------------------------------------------------------
 
 
 def halved(made: Noisy) -> Noisy:
@@ -187,7 +223,11 @@ def halved(made: Noisy) -> Noisy:
     spent = dataclasses.replace(made.spent)
     for name, mechanism in made.spent.mechanisms.items():
         noise = mechanism.noise
-        half = hush.Discrete(noise.noise.scaled(0.5), noise.step) if isinstance(noise, hush.Discrete) else noise.scaled(0.5)
+        half = (
+            hush.Discrete(noise.noise.scaled(0.5), noise.step)
+            if isinstance(noise, hush.Discrete)
+            else noise.scaled(0.5)
+        )
         spent.mechanisms[name] = dataclasses.replace(mechanism, noise=half)
     return dataclasses.replace(made, spent=spent, attacked=spent)
 
@@ -209,19 +249,24 @@ def test_groups_that_are_not_limited_are_caught(monkeypatch):
 
 
 def test_rows_that_are_not_limited_are_caught(monkeypatch):
-    monkeypatch.setattr(engine_plan, "keep_rows", lambda rows, keys, value, most, keyed, kept: rows.mutate(**{kept: rows[value]}))
+    monkeypatch.setattr(
+        engine_plan, "keep_rows", lambda rows, keys, value, most, keyed, kept: rows.mutate(**{kept: rows[value]})
+    )
     assert Noisy.of(two_rows, 1.0, 0.0).audit().violated
 
 
 def test_a_threshold_that_is_too_low_is_caught():
-    """A group shown from one noisy unit on gives its only member away half the time: no epsilon holds, and the audit shows 6 or so."""
+    """A group shown from one noisy unit on gives its only member away half the time: no epsilon holds, and the audit
+    shows 6 or so.
+    """
     made = Noisy.of(lambda t: private(t, 5, n=count_units()), 1.0, 0.05, key_share=0.5)
     made.spent.__dict__["threshold"] = 1.0
     found = made.audit()
     assert found.violated and found.epsilon_lower > 4.0, found.why
 
 
-# -- everything, for each output ---------------------------------------------------------------------------------------------------
+# -- everything, for each output
+# ---------------------------------------------------------------------------------------------------
 
 
 def copies(size: int, *, with_worst: bool) -> Any:
@@ -242,7 +287,9 @@ def copies(size: int, *, with_worst: bool) -> Any:
 def released(which: int, size: int) -> Any:
     """Private keys: engine, bounding, charge, noise, threshold, answer; back to one row for each copy."""
     table = opened(copies(size, with_worst=bool(which)))
-    query = table.group_by("copy", "group", keys="private", groups_per_unit=5).aggregate(n=count_units(), s=sum_("value", low=0, high=5))
+    query = table.group_by("copy", "group", keys="private", groups_per_unit=5).aggregate(
+        n=count_units(), s=sum_("value", low=0, high=5)
+    )
     ledger = hush.Ledger(None, epsilon=1.0, delta=0.1)
     made = query.plan(1.0, 0.05, family="laplace", key_share=0.5).answer(ledger=ledger)
     assert len(ledger.entries) == 1
@@ -267,9 +314,12 @@ def test_everything_for_each_output_many_times():
 
 @pytest.mark.exhaustive
 def test_one_release_for_each_output():
-    """A release of its own for each of 2 x 1000 outputs, with a salt of its own: the worst person's groups change from one to the next."""
+    """A release of its own for each of 2 x 1000 outputs, with a salt of its own: the worst person's groups change
+    from one to the next.
+    """
     plans = [
-        public(opened(small(with_worst=worst)), 2, n=count(rows_per_unit=3)).plan(1.0, 0.0, family="laplace") for worst in (False, True)
+        public(opened(small(with_worst=worst)), 2, n=count(rows_per_unit=3)).plan(1.0, 0.0, family="laplace")
+        for worst in (False, True)
     ]
     found = hush.audit(lambda which: plans[which].answer(ledger=None)["n"], epsilon=1.0, inputs=(0, 1), samples=1000)
     assert not found.violated, found.why

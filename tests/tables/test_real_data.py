@@ -1,13 +1,14 @@
 """Real tables: the answers are about the right numbers, and 95 % intervals hold the truth 95 times in 100.
 
-The engine is asked once for the exact bounded aggregates, with a fixed salt; noise and intervals are then made thousands of times by the
-functions a release calls. The truth is the bounded aggregate: intervals speak of noise. How far bounding itself moves an answer is in
-docs/tables.md.
+The engine is asked once for the exact bounded aggregates, with a fixed salt; noise and intervals are then made
+thousands of times by the functions a release calls. The truth is the bounded aggregate: intervals speak of noise. How
+far bounding itself moves an answer is in docs/tables.md.
 
-Chance. A coverage is the share of `PAIRS` independent (group, repetition) pairs at least. For counts, sums and histograms the true
-coverage is known: the law of the noise on its lattice. For means and variances it is near 95 %: 94.5 to 95.8 % is accepted as true. Every
-comparison fails by chance with probability at most RISK = 1e-8; about 70 are made, so all of them together fail less than once in a
-million runs. With 20,000 pairs a coverage below 93.7 % or above 96.6 % fails.
+Chance. A coverage is the share of `PAIRS` independent (group, repetition) pairs at least. For counts, sums and
+histograms the true coverage is known: the law of the noise on its lattice. For means and variances it is near 95 %:
+94.5 to 95.8 % is accepted as true. Every comparison fails by chance with probability at most RISK = 1e-8; about 70
+are made, so all of them together fail less than once in a million runs. With 20,000 pairs a coverage below 93.7 % or
+above 96.6 % fails.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from paid import noisy_columns  # noqa: E402
 
 from hush import tables  # noqa: E402
 from hush.sampling.exact import plain_law  # noqa: E402
-from hush.sampling.tails import tails  # noqa: E402
+from hush.sampling.threshold import tails  # noqa: E402
 from hush.tables import Query, count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
 from hush.tables.uncertainty import interval, is_linear  # noqa: E402
 
@@ -42,10 +43,32 @@ PAIRS = 20_000
 NEAR = (0.9499, 0.965)  # the true coverage of the interval of a mean: the level or a little more
 
 ADULT = [
-    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship", "race", "sex"),
+    *(
+        "age",
+        "workclass",
+        "fnlwgt",
+        "education",
+        "education_num",
+        "marital_status",
+        "occupation",
+        "relationship",
+        "race",
+        "sex",
+    ),
     *("capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
 ]
-GENRES = ["Action", "Adventure", "Animation", "Children", "Comedy", "Crime", "Documentary", "Drama", "Horror", "Mystery"]
+GENRES = [
+    "Action",
+    "Adventure",
+    "Animation",
+    "Children",
+    "Comedy",
+    "Crime",
+    "Documentary",
+    "Drama",
+    "Horror",
+    "Mystery",
+]
 
 
 # -- the tables --------------------------------------------------------------------------------------------------------------------
@@ -100,7 +123,8 @@ def adult(table_dir: Path) -> tables.Table:
     return tables.table(rows_of(f"SELECT row_number() OVER () AS id, * REPLACE ({whole}) FROM ({source})"), unit="id")
 
 
-# -- one query with public keys and one with private keys for each -----------------------------------------------------------------
+# -- one query with public keys and one with private keys for each
+# -----------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +210,9 @@ def queries(request: pytest.FixtureRequest) -> Mapping[str, tuple[Query, float]]
         ),
         "census, private keys": (
             census.group_by("educ", keys="private", groups_per_unit=1).aggregate(
-                people=count_units(), total=sum_("income", low=0, high=150_000), income=mean("income", low=0, high=100_000)
+                people=count_units(),
+                total=sum_("income", low=0, high=150_000),
+                income=mean("income", low=0, high=100_000),
             ),
             2.0,
         ),
@@ -203,7 +229,9 @@ def queries(request: pytest.FixtureRequest) -> Mapping[str, tuple[Query, float]]
         ),
         "adult, private keys": (
             adult.group_by("occupation", keys="private", groups_per_unit=1).aggregate(
-                people=count_units(), gain=sum_("capital_gain", low=0, high=20_000), hours=mean("hours_per_week", low=0, high=80)
+                people=count_units(),
+                gain=sum_("capital_gain", low=0, high=20_000),
+                hours=mean("hours_per_week", low=0, high=80),
             ),
             1.0,
         ),
@@ -233,7 +261,9 @@ class Exact:
     def of(cls, query: Query, epsilon: float, found: Any, family: str | None = "gaussian") -> Exact:
         plan = query.plan(epsilon, 1e-6, family=family)
         columns = {name: found.column(name).to_numpy() for name in plan.spent.mechanisms}
-        if plan.spent.threshold is not None:  # so far that it is always shown: being shown then says nothing about the noise
+        if (
+            plan.spent.threshold is not None
+        ):  # so far that it is always shown: being shown then says nothing about the noise
             clear = plan.spent.threshold + 6.0 * np.sqrt(plan.spent.mechanisms[plan.spent.units].noise.variance)
             columns = {name: column[columns[plan.spent.units] > clear] for name, column in columns.items()}
         return cls(plan, columns)
@@ -245,8 +275,11 @@ class Exact:
     def measures(self) -> list[Any]:
         return [measure for measure in self.plan.query.measures if not measure.name.startswith(".")]
 
-    def covered(self, pairs: int = PAIRS, *, quantiles: bool = False, stretch: float = 1.0) -> dict[str, tuple[int, int]]:
-        """(hits, trials) of the 95 % intervals of all answers but quantiles, or of quantiles only (they promise at least 95 %).
+    def covered(
+        self, pairs: int = PAIRS, *, quantiles: bool = False, stretch: float = 1.0
+    ) -> dict[str, tuple[int, int]]:
+        """(hits, trials) of the 95 % intervals of all answers but quantiles, or of quantiles only (they promise at
+        least 95 %).
 
         `stretch` makes the noise that much larger than the intervals think it is.
         """
@@ -273,7 +306,9 @@ class Exact:
     def true_coverage(self, measure: Any) -> tuple[float, float]:
         """Between which shares the true coverage is: exactly known where the answer is one noisy column."""
         if not is_linear(measure):
-            return (0.95, 1.0) if measure.kind == "variance" else NEAR  # a variance's interval holds the truth at least as often as it says
+            return (
+                (0.95, 1.0) if measure.kind == "variance" else NEAR
+            )  # a variance's interval holds the truth at least as often as it says
         made = self.plan.spent.mechanisms[measure.parts[0].columns[0]]
         law = tails(plain_law(made.noise), made.step)
         share = 1.0 - float(law.at(np.array(law.steps_beyond(0.05 * (1.0 - 1e-12)))))
@@ -281,7 +316,9 @@ class Exact:
 
 
 def as_often_as(hits: int, trials: int, least: float, most: float) -> bool:
-    """Could a coverage between `least` and `most` have given this many hits? A true one fails with probability at most RISK."""
+    """Could a coverage between `least` and `most` have given this many hits? A true one fails with probability at
+    most RISK.
+    """
     return bool(binom.ppf(0.5 * RISK, trials, least) <= hits <= binom.isf(0.5 * RISK, trials, most))
 
 
@@ -306,7 +343,9 @@ def test_intervals_of_quantiles_hold_the_truth(name, queries, aggregates):
 
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
 def test_quantiles_of_few_rows_in_many_bins(q, census):
-    """78 bins for 500 people, and noise as large as a bin: clipped counts resampled would hold the truth 59 times in 100."""
+    """78 bins for 500 people, and noise as large as a bin: clipped counts resampled would hold the truth 59 times in
+    100.
+    """
     query = census.group_by("sex", keys=[0, 1], groups_per_unit=1).aggregate(
         others=histogram("age", edges=[0, 60, 120]), age=quantile("age", q, low=18, high=95, bins=80)
     )
@@ -320,12 +359,16 @@ def test_the_comparison_refuses_other_noise(stretch, queries, aggregates):
     exact = Exact.of(*queries["census"], aggregates("census"))
     found = exact.covered(stretch=stretch)
     for measure in exact.measures():
-        if measure.name in found and (stretch > 1.0 or measure.kind != "variance"):  # a variance's interval may hold the truth more often
+        if measure.name in found and (
+            stretch > 1.0 or measure.kind != "variance"
+        ):  # a variance's interval may hold the truth more often
             assert not as_often_as(*found[measure.name], *exact.true_coverage(measure)), measure.name
 
 
 def test_lattice_noise_covers_a_little_more(adult):
-    """One count at epsilon 1 has noise of a few whole numbers: no interval of them has 95 %. The next larger, +-3, has 97.3 %."""
+    """One count at epsilon 1 has noise of a few whole numbers: no interval of them has 95 %. The next larger, +-3,
+    has 97.3 %.
+    """
     query = adult.group_by("sex", keys=["Female", "Male"], groups_per_unit=1).aggregate(people=count_units())
     exact = Exact(query.plan(1.0, 0.0, family="laplace", limits_share=0.0), {"people": np.array([10_771, 21_790])})
     (measure,) = exact.measures()
@@ -351,7 +394,9 @@ def test_intervals_with_the_best_family(name, queries, aggregates):
 
 
 def test_whole_releases_cover_as_well(census):
-    """Thirty times everything, engine, keys, noise and intervals: 420 intervals, so that a coverage of 95 % shows to 6 points."""
+    """Thirty times everything, engine, keys, noise and intervals: 420 intervals, so that a coverage of 95 % shows to
+    6 points.
+    """
     query = census.group_by("sex", keys=[0, 1], groups_per_unit=1).aggregate(
         people=count(),
         total=sum_("income", low=0, high=150_000),
@@ -407,10 +452,14 @@ def test_loose_bounds_change_nothing(health, census, flights, ratings):
     columns = {name: found.column(name).to_numpy().sum(keepdims=True) for name in ("visits.sum", "visits.count")}
     assert query.measures[1].answer(columns)[0] == pytest.approx(3.1762, abs=5e-5)
 
-    people = census.aggregate(age=mean("age", low=0, high=120), income=mean("income", low=0, high=500_000), n=count_units())
+    people = census.aggregate(
+        age=mean("age", low=0, high=120), income=mean("income", low=0, high=500_000), n=count_units()
+    )
     found = people.aggregates().to_arrow()
     columns = {name: found.column(name).to_numpy() for name in found.column_names}
-    assert [float(m.answer(columns)[0]) for m in people.measures] == pytest.approx([44.797, 34_380.084, 1000.0], abs=5e-4)
+    assert [float(m.answer(columns)[0]) for m in people.measures] == pytest.approx(
+        [44.797, 34_380.084, 1000.0], abs=5e-4
+    )
 
     airports = flights.group_by("origin", keys=["EWR", "JFK", "LGA"], groups_per_unit=3)
     found = airports.aggregate(n=count(rows_per_unit=600), aircraft=count_units()).aggregates().to_arrow()

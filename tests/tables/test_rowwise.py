@@ -1,4 +1,6 @@
-"""Expressions that look beyond their own row would break the proof of the bound: they are refused, and row-wise ones pass."""
+"""Expressions that look beyond their own row would break the proof of the bound: they are refused, and row-wise ones
+pass.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12
 @pytest.fixture(scope="module")
 def connection() -> Any:
     backend = ibis.duckdb.connect()
-    backend.con.execute("CREATE TABLE visits (who BIGINT, ward VARCHAR, age INTEGER, cost DOUBLE, day DATE, tags VARCHAR[])")
+    backend.con.execute(
+        "CREATE TABLE visits (who BIGINT, ward VARCHAR, age INTEGER, cost DOUBLE, day DATE, tags VARCHAR[])"
+    )
     backend.con.execute("CREATE TABLE wards (ward VARCHAR, floor INTEGER)")
-    backend.con.execute("INSERT INTO visits VALUES (1, 'A', 30, 2.5, DATE '2024-01-01', ['x']), (2, 'B', 50, 1.5, NULL, NULL)")
+    backend.con.execute(
+        "INSERT INTO visits VALUES (1, 'A', 30, 2.5, DATE '2024-01-01', ['x']), (2, 'B', 50, 1.5, NULL, NULL)"
+    )
     return backend
 
 
@@ -72,7 +78,9 @@ def test_filters_and_columns_across_rows_are_refused(visits, name):
         lambda: visits.mutate(new=ACROSS_ROWS[name]),
         lambda: visits.aggregate(s=sum_(ACROSS_ROWS[name], low=0, high=1)),
     ):
-        with pytest.raises(Unsupported, match=r"^(filter|mutate|the column of 's') uses \w+, which .*own row\.$") as caught:
+        with pytest.raises(
+            Unsupported, match=r"^(filter|mutate|the column of 's') uses \w+, which .*own row\.$"
+        ) as caught:
             use()
         assert str(caught.value).count(". ") == 0
 
@@ -112,7 +120,9 @@ def test_sources_made_across_rows_are_refused(raw, connection, name):
 
 def test_rowwise_expressions_pass(visits, raw):
     """Arithmetic, text, dates, cases, casts, lists of values, arrays: each of one row."""
-    kept = visits.filter(_.age.between(0, 120), visits["ward"].isin(["A", "B"]) | _.ward.isnull(), lambda t: ~t.ward.like("%z%"))
+    kept = visits.filter(
+        _.age.between(0, 120), visits["ward"].isin(["A", "B"]) | _.ward.isnull(), lambda t: ~t.ward.like("%z%")
+    )
     made = kept.mutate(
         decade=_.age // 10,
         year=_.day.year(),
@@ -122,12 +132,16 @@ def test_rowwise_expressions_pass(visits, raw):
         band=_.age.bucket([0, 18, 65]),
         log=(_.cost.clip(1, 100)).ln(),
     )
-    n = made.group_by("kind", keys=["child", "adult"], groups_per_unit=1).aggregate(n=count(), m=mean(_.cost * 2, low=0, high=9))
+    n = made.group_by("kind", keys=["child", "adult"], groups_per_unit=1).aggregate(
+        n=count(), m=mean(_.cost * 2, low=0, high=9)
+    )
     assert n.aggregates().to_arrow()["n"].to_pylist() == [0, 2]
     rowwise = raw.filter(_.age > 0).mutate(old=_.age > 40).drop("tags").rename(id="who").order_by("age")
     assert hush.tables.table(rowwise, unit="id").aggregate(n=count()).aggregates().to_arrow()["n"].to_pylist() == [2]
     both = raw.select("who", "age").union(raw.select("who", "age"))
-    assert hush.tables.table(both, unit="who").aggregate(n=count(rows_per_unit=9)).aggregates().to_arrow()["n"].to_pylist() == [4]
+    assert hush.tables.table(both, unit="who").aggregate(n=count(rows_per_unit=9)).aggregates().to_arrow()[
+        "n"
+    ].to_pylist() == [4]
 
 
 def test_the_unit_cannot_be_changed(visits):

@@ -1,7 +1,9 @@
-"""The sensitivity is real: whole units are added and removed, and the integers move by no more than declared, in every norm.
+"""The sensitivity is real: whole units are added and removed, and the integers move by no more than declared, in
+every norm.
 
-Random tables, every kind of query, the same salt on both sides; the engine's integers are also compared with the reference in plain
-Python. The bound is not vacuous: it is reached by some table for every aggregate, and a plan with any step left out is caught.
+Random tables, every kind of query, the same salt on both sides; the engine's integers are also compared with the
+reference in plain Python. The bound is not vacuous: it is reached by some table for every aggregate, and a plan with
+any step left out is caught.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from hypothesis import strategies as st
 from tables import reference
 
 import hush.tables
-from hush.tables import bound, count, count_units, histogram, mean, plan, quantile, sum_, variance
+from hush.tables import aggregation, bound, count, count_units, histogram, mean, quantile, sum_, variance
 from hush.tables.engine import memory_tables
 from hush.tables.expression import as_int64
 
@@ -123,7 +125,9 @@ class Bench:
             connection.execute(f"PREPARE {name} AS {self.backend.compile(built)}")
         connection.execute("DELETE FROM rows")
         fill = f"INSERT INTO rows SELECT {', '.join(f'unnest(?::{kind}[])' for kind in TYPES.values())}"
-        connection.execute(fill, [[row[name] for row in rows] for name in TYPES])  # a registered frame would undo the preparation
+        connection.execute(
+            fill, [[row[name] for row in rows] for name in TYPES]
+        )  # a registered frame would undo the preparation
         names = query.sensitivity.columns
         found = connection.execute(f"EXECUTE {self.compiled[shape, salt]}").fetchall()
         result = {}
@@ -185,7 +189,9 @@ def expected(shape: Shape, salt: bytes, rows: list[dict[str, Any]]) -> Integers:
 @settings(max_examples=40)
 @given(rows=rows_of, salt=st.sampled_from(SALTS), who=st.integers(0, 10))
 def test_one_unit_moves_no_more_than_declared(bench, name, rows, salt, who):
-    """f(D) against f(D without one unit): groups, cells, each column, each aggregate, l1 and l2; both equal to the reference."""
+    """f(D) against f(D without one unit): groups, cells, each column, each aggregate, l1 and l2; both equal to the
+    reference.
+    """
     shape = SHAPES[name]
     units = sorted({row["u"] for row in rows if row["u"] is not None}) or [0]
     gone = units[who % len(units)]
@@ -194,18 +200,30 @@ def test_one_unit_moves_no_more_than_declared(bench, name, rows, salt, who):
     assert excess(before, after, bench.query_of(shape).sensitivity) == []
     if dict(shape.options).get("hash") != "native":
         for got, from_rows in ((before, rows), (after, fewer)):
-            wanted = {key: columns for key, columns in expected(shape, salt, from_rows).items() if key in got or any(columns.values())}
-            assert {key: {name: columns[name] for name in wanted.get(key, columns)} for key, columns in got.items()} == wanted
+            wanted = {
+                key: columns
+                for key, columns in expected(shape, salt, from_rows).items()
+                if key in got or any(columns.values())
+            }
+            assert {
+                key: {name: columns[name] for name in wanted.get(key, columns)} for key, columns in got.items()
+            } == wanted
 
 
 def test_null_units_change_nothing(bench):
     """Rows without a unit belong to nobody: with or without them the integers are the same."""
-    rows = [{"u": u, "name": None if u is None else str(u), "g": "a", "k": 1, "d": DAYS[2], "x": 1.0} for u in (None, 1, None, 2)]
+    rows = [
+        {"u": u, "name": None if u is None else str(u), "g": "a", "k": 1, "d": DAYS[2], "x": 1.0}
+        for u in (None, 1, None, 2)
+    ]
     for shape in SHAPES.values():
-        assert bench.run(shape, SALTS[0], rows) == bench.run(shape, SALTS[0], [row for row in rows if row["u"] is not None])
+        assert bench.run(shape, SALTS[0], rows) == bench.run(
+            shape, SALTS[0], [row for row in rows if row["u"] is not None]
+        )
 
 
-# -- the bound is reached, and the check can fail -----------------------------------------------------------------------
+# -- the bound is reached, and the check can fail
+# -----------------------------------------------------------------------
 
 
 def heavy(xs: list[float], groups: list[str | None], unit: int = 1) -> list[dict[str, Any]]:
@@ -230,9 +248,12 @@ def heavy(xs: list[float], groups: list[str | None], unit: int = 1) -> list[dict
     ],
 )
 def test_the_bound_is_reached(bench, name, xs):
-    """Some table moves every part of every aggregate by its bound, in as many groups: no smaller sensitivity would be true.
+    """Some table moves every part of every aggregate by its bound, in as many groups: no smaller sensitivity would be
+    true.
 
-    A sum of squares is bounded by a number that is no whole number of steps: alone in its group it is rounded to the nearest one."""
+    A sum of squares is bounded by a number that is no whole number of steps: alone in its group it is rounded to the
+    nearest one.
+    """
     rounding = 1 if name == "v" else 0
     shape = Shape(("g",), "private", 2, (name,))
     reach = bench.query_of(shape).sensitivity
@@ -271,12 +292,16 @@ BROKEN: dict[str, tuple[str, Callable[..., Any], Shape]] = {
 
 @pytest.mark.parametrize("step", BROKEN)
 def test_a_missing_step_is_caught(monkeypatch, step):
-    """Each step of the plan is needed: without it some table moves further than declared, and the check above says so."""
+    """Each step of the plan is needed: without it some table moves further than declared, and the check above says
+    so.
+    """
     name, broken, shape = BROKEN[step]
-    monkeypatch.setattr(plan, name, broken)
+    monkeypatch.setattr(aggregation, name, broken)
     assert getattr(bound, name) is not broken
     fresh = Bench()
     others = [row for unit in (2, 3) for row in heavy([1.0, 2.0], ["a", "b", "é"], unit)]
     rows = [*others, *heavy([0.5] * 4 + [9.0] * 2, ["", "a", "b", "é"])]
-    moved = excess(fresh.run(shape, SALTS[0], rows), fresh.run(shape, SALTS[0], others), fresh.query_of(shape).sensitivity)
+    moved = excess(
+        fresh.run(shape, SALTS[0], rows), fresh.run(shape, SALTS[0], others), fresh.query_of(shape).sensitivity
+    )
     assert moved, f"without {step} nothing was noticed"

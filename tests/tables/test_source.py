@@ -31,7 +31,11 @@ def frame() -> pa.Table:
 
 
 def asked(t: hush.tables.Table) -> Any:
-    return found(t.group_by("ward", keys=["A", "é", "O'Hara", "x"], groups_per_unit=2).aggregate(n=count(), s=sum_("cost", low=0, high=50)))
+    return found(
+        t.group_by("ward", keys=["A", "é", "O'Hara", "x"], groups_per_unit=2).aggregate(
+            n=count(), s=sum_("cost", low=0, high=50)
+        )
+    )
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +65,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory, frame: pa.Table) -> Path:
 
 
 @pytest.mark.parametrize(
-    "name", ["visits.parquet", "visits.csv", "visits.tsv", "visits.csv.gz", "parts", "parts/*.parquet", "p*/part-[0-9].parquet"]
+    "name",
+    [
+        "visits.parquet",
+        "visits.csv",
+        "visits.tsv",
+        "visits.csv.gz",
+        "parts",
+        "parts/*.parquet",
+        "p*/part-[0-9].parquet",
+    ],
 )
 def test_files(folder, expected, name):
     assert asked(table(str(folder / name), unit="who")) == expected
@@ -69,7 +82,9 @@ def test_files(folder, expected, name):
 
 
 def test_databases(folder, expected):
-    """A table of a DuckDB file by name; the file is opened for reading only, and the others are listed when none is named."""
+    """A table of a DuckDB file by name; the file is opened for reading only, and the others are listed when none is
+    named.
+    """
     path = folder / "visits.duckdb"
     assert asked(table(path, unit="who", name="visits")) == expected
     with pytest.raises(InvalidParameter, match="has 2 tables; say which by name=, one of 'other', 'visits'"):
@@ -106,7 +121,9 @@ def test_a_frame_keeps_its_index_out(frame):
 
 
 def test_ibis_tables(frame, expected):
-    """A user's own connection, with temporary views and registered frames, and a memory table without one; it stays usable."""
+    """A user's own connection, with temporary views and registered frames, and a memory table without one; it stays
+    usable.
+    """
     backend = ibis.duckdb.connect()
     backend.con.register("registered", frame)
     backend.con.execute("CREATE TEMPORARY VIEW seen AS SELECT * FROM registered")
@@ -131,7 +148,9 @@ def test_enumerations_are_text():
     """DuckDB orders an enumeration by when its values were made; ours come back sorted as text, and hash as text."""
     backend = ibis.duckdb.connect()
     backend.con.execute("CREATE TYPE ward AS ENUM ('z', 'm', 'a')")
-    backend.con.execute("CREATE TABLE visits AS SELECT range AS who, CAST(['z', 'm', 'a'][range % 3 + 1] AS ward) AS ward FROM range(30)")
+    backend.con.execute(
+        "CREATE TABLE visits AS SELECT range AS who, CAST(['z', 'm', 'a'][range % 3 + 1] AS ward) AS ward FROM range(30)"
+    )
     text = table(pa.table({"who": np.arange(30), "ward": ["z", "m", "a"] * 10}), unit="who")
     results = [
         found(t.group_by("ward", keys="private", groups_per_unit=1).aggregate(n=count()))
@@ -142,14 +161,19 @@ def test_enumerations_are_text():
 
 
 def test_fingerprints(frame, folder):
-    """The same source and unit have the same name, whatever the filter; another unit or file has another. No data in it."""
+    """The same source and unit have the same name, whatever the filter; another unit or file has another. No data in
+    it.
+    """
     t = table(folder / "visits.parquet", unit="who")
     assert (
         t.fingerprint
         == t.filter(t["cost"] > 0).mutate(x=t["cost"]).fingerprint
         == table(str(folder / "visits.parquet"), unit="who").fingerprint
     )
-    assert len({t.fingerprint, table(folder / "visits.csv", unit="who").fingerprint, table(frame, unit="who").fingerprint}) == 3
+    assert (
+        len({t.fingerprint, table(folder / "visits.csv", unit="who").fingerprint, table(frame, unit="who").fingerprint})
+        == 3
+    )
     assert table(folder / "visits.parquet", unit="ward").fingerprint != t.fingerprint
     assert t.engine == "duckdb"
 
@@ -160,7 +184,12 @@ def test_duckdb_relations(frame, expected):
     connection.register("visits", frame)
     connection.execute("CREATE TABLE names AS SELECT DISTINCT ward AS place, ward FROM visits")
     joined = connection.sql("SELECT v.who, n.ward, v.cost FROM visits v JOIN names n ON v.ward = n.place")
-    for relation in (connection.sql("SELECT * FROM visits"), connection.table("visits"), joined, duckdb.from_arrow(frame)):
+    for relation in (
+        connection.sql("SELECT * FROM visits"),
+        connection.table("visits"),
+        joined,
+        duckdb.from_arrow(frame),
+    ):
         t = table(relation, unit="who")
         assert asked(t) == expected
         assert t.fingerprint == table(frame, unit="who").fingerprint
@@ -176,7 +205,9 @@ def test_a_duckdb_relation_that_fails_says_nothing_of_the_data():
 
 
 def test_every_source_fits_into_a_ledger(tmp_path):
-    """Many columns, a long path, a long name of a table: the ledger takes at most 1000 characters. Short names stay as they are."""
+    """Many columns, a long path, a long name of a table: the ledger takes at most 1000 characters. Short names stay
+    as they are.
+    """
     wide = {"id": np.arange(3)} | {f"some_measurement_number_{i}": np.arange(3) for i in range(60)}
     other = pa.table(wide).rename_columns([*list(wide)[:-1], "another"])
     deep = tmp_path.joinpath(*["a_folder_with_a_name_of_some_length" * 6] * 5)
@@ -194,7 +225,10 @@ def test_every_source_fits_into_a_ledger(tmp_path):
         assert len(t.fingerprint) < 500 and "SHA-256" in t.fingerprint
     assert len({t.fingerprint for t in tables}) == len(tables), "two of them have one name"
     assert tables[0].fingerprint == table(pa.table(wide).to_pandas(), unit="id").fingerprint
-    assert tables[0].fingerprint.startswith("a frame of id, some_measurement_number_0, ") and "61 columns" in tables[0].fingerprint
+    assert (
+        tables[0].fingerprint.startswith("a frame of id, some_measurement_number_0, ")
+        and "61 columns" in tables[0].fingerprint
+    )
     fits = pa.table({"id": [1], "c" * 880: [1]})
     assert table(fits, unit="id").fingerprint == f"a frame of id, {'c' * 880}, unit id"
 
@@ -213,9 +247,14 @@ def test_odd_names_and_ids():
     )
     for unit in ("we\"ird; `na'me", "k"):
         t = table(frame, unit=unit)
-        assert found(t.group_by("g0", keys=["b", "a"], groups_per_unit=1).aggregate(c0=count())) == {("b",): {"c0": 1}, ("a",): {"c0": 2}}
+        assert found(t.group_by("g0", keys=["b", "a"], groups_per_unit=1).aggregate(c0=count())) == {
+            ("b",): {"c0": 1},
+            ("a",): {"c0": 2},
+        }
         got = found(
-            t.group_by("g0", "place", keys="private", groups_per_unit=9).aggregate(s=sum_("u", low=0, high=10), u=mean("u", low=0, high=9))
+            t.group_by("g0", "place", keys="private", groups_per_unit=9).aggregate(
+                s=sum_("u", low=0, high=10), u=mean("u", low=0, high=9)
+            )
         )
         assert [columns["u.count"] for columns in got.values()] == [2, 1, 1]
     backend = ibis.duckdb.connect()

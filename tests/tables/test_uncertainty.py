@@ -1,4 +1,6 @@
-"""Intervals: they hold the truth as often as they say at every level, and are functions of one group's released numbers alone."""
+"""Intervals: they hold the truth as often as they say at every level, and are functions of one group's released
+numbers alone.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from hush import Gaussian, InvalidParameter, Laplace, Stable, tables  # noqa: E4
 from hush.noise.discrete import Discrete  # noqa: E402
 from hush.tables import count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
 from hush.tables.noise_sum import Term, half_widths  # noqa: E402
-from hush.tables.recipe import Recipe, answer_table  # noqa: E402
+from hush.tables.output import Recipe, answer_table  # noqa: E402
 from hush.tables.uncertainty import interval  # noqa: E402
 
 LEVELS = (0.5, 0.8, 0.95, 0.99, 0.999, 0.9999)
@@ -38,7 +40,8 @@ def asked(values, **aggregates):
     return query, {name: exact.column(name).to_numpy() for name in exact.column_names}
 
 
-# -- the law of a sum of noises ------------------------------------------------------------------------------------------
+# -- the law of a sum of noises
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -54,10 +57,14 @@ def test_sums_of_gaussians_have_their_normal_width(level):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_heavy_tails_are_counted(level):
-    """The sum of Cauchy noises is Cauchy: the far tail decides at high levels. Steps of 0.05 show a little at the level 0.5."""
+    """The sum of Cauchy noises is Cauchy: the far tail decides at high levels. Steps of 0.05 show a little at the
+    level 0.5.
+    """
     noise = Stable(1.0, 2.0)
     exact = 3.0 * cauchy.isf(0.5 * (1.0 - level))
-    assert 0.99 * exact <= half_widths([[Term(noise, 0.05, 1.0), Term(noise, 0.05, 0.5)]], level)[0] <= 1.04 * exact + 0.1
+    assert (
+        0.99 * exact <= half_widths([[Term(noise, 0.05, 1.0), Term(noise, 0.05, 0.5)]], level)[0] <= 1.04 * exact + 0.1
+    )
 
 
 def test_a_lattice_law_is_added_up_on_its_lattice():
@@ -109,12 +116,16 @@ def test_every_level_is_kept(rows, family, delta):
         for level in LEVELS:
             low, high = interval(measure, released, spent.mechanisms, level)
             misses = int(((low > truth + 1e-12) | (truth - 1e-12 > high)).sum())
-            assert misses <= binom.isf(RISK, low.size, 1.0 - level), f"{measure.name} at {level}: {misses} of {low.size} missed"
+            assert misses <= binom.isf(RISK, low.size, 1.0 - level), (
+                f"{measure.name} at {level}: {misses} of {low.size} missed"
+            )
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_intervals_of_means_are_not_wider_than_needed(level):
-    """With many rows the interval of a mean misses about as often as it may: at least 0.9 times as often, less what chance explains."""
+    """With many rows the interval of a mean misses about as often as it may: at least 0.9 times as often, less what
+    chance explains.
+    """
     query, exact = asked(ROWS["many rows"], m=mean("x", low=0, high=1))
     spent = query.plan(2.0, 0.0, family="laplace", limits_share=0.0).spent
     released = noisy_columns({name: np.repeat(column, 5 * PAIRS) for name, column in exact.items()}, spent)
@@ -135,24 +146,31 @@ def test_a_wrong_scale_is_noticed():
         assert ((low > truth) | (truth > high)).sum() > binom.isf(RISK, PAIRS, 0.05), measure.name
 
 
-# -- a group's interval is its own -----------------------------------------------------------------------------------------
+# -- a group's interval is its own
+# -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def plan():
     table = tables.table(pa.table({"who": [1], "k": ["a"], "x": [0.5]}), unit="who")
-    return table.group_by("k", keys="private", groups_per_unit=1).aggregate(**AGGREGATES).plan(2.0, 1e-6, family="laplace")
+    return (
+        table.group_by("k", keys="private", groups_per_unit=1).aggregate(**AGGREGATES).plan(2.0, 1e-6, family="laplace")
+    )
 
 
 def test_the_company_does_not_show(plan):
     """The same bits for a group alone, in a small batch, in a large one, first or last; and nothing is drawn."""
     recipe = Recipe.of(plan.query, plan.spent, 0.95)
     random, size = np.random.default_rng(3), 20_011
-    released = {name: random.integers(-50, 400, size).astype(float) * made.step for name, made in plan.spent.mechanisms.items()}
+    released = {
+        name: random.integers(-50, 400, size).astype(float) * made.step for name, made in plan.spent.mechanisms.items()
+    }
     keys = pa.table({"k": [f"group {i}" for i in range(size)]})
 
     def made(first: int, last: int):
-        return answer_table(recipe, keys.slice(first, last - first), {name: column[first:last] for name, column in released.items()})
+        return answer_table(
+            recipe, keys.slice(first, last - first), {name: column[first:last] for name, column in released.items()}
+        )
 
     together = made(0, size)
     for cuts in ([0, 1, 2, 9, 8191, 8192, size], [0, 13_000, size], [0, *range(7, size, 997), size]):
@@ -184,7 +202,10 @@ def test_a_level_that_cannot_be_kept_is_refused_before_the_charge(plan, level, t
     import hush
 
     book = hush.Ledger(None, epsilon=5.0, delta=1e-5)
-    for ask in (lambda: plan.answer(ledger=book, level=level), lambda: plan.write(tmp_path / "a.parquet", ledger=book, level=level)):
+    for ask in (
+        lambda: plan.answer(ledger=book, level=level),
+        lambda: plan.write(tmp_path / "a.parquet", ledger=book, level=level),
+    ):
         with pytest.raises(InvalidParameter, match="level must be"):
             ask()
     assert not book.entries and not list(tmp_path.iterdir())

@@ -1,1 +1,3 @@
-"""How calibrate works: what is asked (demand), the least scale, families tied to a budget, and the search for a shape."""
+"""How calibrate works: what is asked (demand), the least scale, families tied to a budget, and the search for a
+shape.
+"""

@@ -10,7 +10,7 @@ import numpy as np
 from hush.errors import Unsupported
 from hush.noise.contract import Law
 from hush.noise.family import Request
-from hush.privacy.composition import DEFAULT_RELATIVE
+from hush.privacy.composed_curve import DEFAULT_RELATIVE
 
 __all__ = ["FINE", "at_scale", "base", "least", "typical"]
 
@@ -21,11 +21,12 @@ _COARSE = 1e-4  # share of the shift that the search's grid may cost
 
 
 def least(demand: Request, noise_at: Callable[[float], Law], start: float, *, relative: float, tolerance: float) -> Law:
-    """The noise at the smallest x (to `tolerance`, from above) that meets the demand; the one returned was evaluated and does.
+    """The noise at the smallest x (to `tolerance`, from above) that meets the demand; the one returned was evaluated
+    and does.
 
-    `noise_at(x)` grows more private with x. log delta is nearly linear in a log scale, so secant steps settle in three or four; a bracket
-    checks them. No search of numerics/search.py: it starts without a bracket, and takes the secant of log delta or of delta, whichever is
-    straighter there.
+    `noise_at(x)` grows more private with x. log delta is nearly linear in a log scale, so secant steps settle in
+    three or four; a bracket checks them. No search of numerics/search.py: it starts without a bracket, and takes the
+    secant of log delta or of delta, whichever is straighter there.
     """
     seen: list[tuple[float, float]] = []
     low, high, safe = -math.inf, math.inf, None  # not private, private
@@ -53,7 +54,9 @@ def least(demand: Request, noise_at: Callable[[float], Law], start: float, *, re
 
 
 def _log_step(seen: list[tuple[float, float]]) -> float:
-    """The step to the secant's root of log delta; a tenth of the excess for a start, because it falls about ten times as fast."""
+    """The step to the secant's root of log delta; a tenth of the excess for a start, because it falls about ten times
+    as fast.
+    """
     point, value = seen[-1]
     if len(seen) < 2 or value < -50.0 or seen[-2][1] < -50.0 or seen[-2][1] == value:
         return 0.1 * value
@@ -61,7 +64,9 @@ def _log_step(seen: list[tuple[float, float]]) -> float:
 
 
 def _next_inside(seen: list[tuple[float, float]], low: float, high: float, tolerance: float, turn: int) -> float:
-    """The next point of a bracket: the secant of log delta where it is smooth, of delta itself where it vanishes at a corner."""
+    """The next point of a bracket: the secant of log delta where it is smooth, of delta itself where it vanishes at a
+    corner.
+    """
     values = dict(seen)
     if turn % 3 == 2:
         point = 0.5 * (low + high) if turn % 6 == 5 else low + (high - low) * _linear_share(values[low], values[high])

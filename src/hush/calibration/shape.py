@@ -67,7 +67,9 @@ def _best_plain(demand: Request) -> float:
 
 
 def _worthless_delta(demand: Request) -> bool:
-    """Is delta too small to buy anything? Then a family's Laplace is its best: cutting Laplace noise off shows what delta is worth."""
+    """Is delta too small to buy anything? Then a family's Laplace is its best: cutting Laplace noise off shows what
+    delta is worth.
+    """
     if not demand.plain or demand.regime > 0.5:
         return False
     demand = demand.off_lattice()
@@ -132,7 +134,9 @@ def _downhill(function: Callable[[float], float], start: float, low: float, high
         if worst < up(function(best), FLAT_MINIMUM):
             return
         vertex = _vertex((left, best, right), (function(left), function(best), function(right)))
-        points = sorted({*points, vertex if abs(vertex - best) > 0.03 * (right - left) else best + 0.3 * (right - best)})
+        points = sorted(
+            {*points, vertex if abs(vertex - best) > 0.03 * (right - left) else best + 0.3 * (right - best)}
+        )
 
 
 def _vertex(x: tuple[float, float, float], y: tuple[float, float, float]) -> float:

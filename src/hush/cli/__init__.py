@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import hush
-from hush.cli import analysis, answer, audit, cite, completion, doctor, explore, learn, ledger, papers, report
+from hush.cli import analysis, answer, audit, cite, completion, doctor, explore, learn, ledger, report
 from hush.errors import HushError, nearest
 
 __all__ = ["main", "parser"]
@@ -24,7 +24,6 @@ _COMMANDS = {
     audit: ("audit",),
     answer: ("answer", "sample"),
     learn: ("learn",),
-    papers: ("papers",),
     cite: ("cite",),
     completion: ("completion",),
     doctor: ("doctor",),
@@ -116,7 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away: say nothing more
     except OSError as failure:  # a file or folder that cannot be read or written
-        said = f"{failure.filename}: {failure.strerror}" if failure.filename and failure.strerror else str(failure).splitlines()[0]
+        said = (
+            f"{failure.filename}: {failure.strerror}"
+            if failure.filename and failure.strerror
+            else str(failure).splitlines()[0]
+        )
         print(f"hush: {said.rstrip('.')}.", file=sys.stderr)
         return 2
     return 0

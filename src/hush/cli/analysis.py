@@ -56,10 +56,14 @@ def name_of(parameter: str) -> str:
 
 
 def _add_noise_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--noise", required=True, metavar="FAMILY", help="one of " + ", ".join(row.name for row in simple_families()))
+    parser.add_argument(
+        "--noise", required=True, metavar="FAMILY", help="one of " + ", ".join(row.name for row in simple_families())
+    )
     for name in sorted({name for row in simple_families() for name in row.parameters}):
         owners = ", ".join(row.name for row in simple_families() if name in row.parameters)
-        parser.add_argument(f"--{_FLAG.get(name, name)}", dest=name_of(name), type=number, metavar="X", help=f"parameter of {owners}")
+        parser.add_argument(
+            f"--{_FLAG.get(name, name)}", dest=name_of(name), type=number, metavar="X", help=f"parameter of {owners}"
+        )
     parser.add_argument("--discrete", action="store_true", help="the lattice version of the noise")
     parser.add_argument("--step", type=number, metavar="H", help="lattice step for --discrete (default 1)")
 
@@ -82,12 +86,14 @@ def _curve(options: argparse.Namespace) -> None:
         "mean_abs": finite(noise.mean_abs),
         "points": [{key: finite(value) for key, value in row.items()} for row in rows],
     }
-    head = f"{noise}, sensitivity {options.sensitivity:g}" + (f", {options.times} releases" if options.times > 1 else "")
+    head = f"{noise}, sensitivity {options.sensitivity:g}" + (
+        f", {options.times} releases" if options.times > 1 else ""
+    )
     if len(rows) == 1:
         text = f"{head}\n(epsilon, delta) = ({rows[0]['epsilon']:.10g}, {rows[0]['delta']:.10g}), an upper bound"
     else:
         text = f"{head}\n{table(rows, {'epsilon': 'epsilon', 'delta': 'delta'})}"
-    _plot(options, lambda show: show.curve(noise, options.sensitivity, times=options.times))
+    _plot(options, lambda report: report.curve_chart(noise, options.sensitivity, times=options.times))
     emit(options, document, text)
 
 
@@ -96,7 +102,9 @@ def _gaussian(options: argparse.Namespace) -> None:
     rows: list[dict[str, Any]] = []
     for name in names:
         try:
-            sigma = hush.gaussian.sigma(options.epsilon, options.delta, options.sensitivity, method=name, allow_invalid=options.all)
+            sigma = hush.gaussian.sigma(
+                options.epsilon, options.delta, options.sensitivity, method=name, allow_invalid=options.all
+            )
         except HushError:
             if not options.all:
                 raise
@@ -104,8 +112,22 @@ def _gaussian(options: argparse.Namespace) -> None:
             continue
         found = hush.gaussian.check(options.epsilon, options.delta, sigma, options.sensitivity)
         proved = not name.startswith("dwork") or options.epsilon <= 1.0
-        remark = "ok" if found.private and proved else "private here, but not proved" if found.private else "INVALID: not private"
-        rows.append({"method": name, "sigma": sigma, "ratio": sigma / found.sigma_needed, "delta": found.true_delta, "remark": remark})
+        remark = (
+            "ok"
+            if found.private and proved
+            else "private here, but not proved"
+            if found.private
+            else "INVALID: not private"
+        )
+        rows.append(
+            {
+                "method": name,
+                "sigma": sigma,
+                "ratio": sigma / found.sigma_needed,
+                "delta": found.true_delta,
+                "remark": remark,
+            }
+        )
     document = {"epsilon": options.epsilon, "delta": options.delta, "sensitivity": options.sensitivity, "amounts": rows}
     head = f"Gaussian noise for epsilon = {options.epsilon:g}, delta = {options.delta:g}, l2 sensitivity {options.sensitivity:g}"
     columns = {"method": "method", "sigma": "sigma", "ratio": "x optimal", "delta": "delta really given", "remark": ""}
@@ -153,12 +175,15 @@ def _calibrate(options: argparse.Namespace) -> None:
         "ratio": "x best",
         "to_limit": "x limit",
     }
-    head = f"epsilon = {plan.epsilon:g}, delta = {plan.delta:g}, {_described(sensitivity)}, {plan.times} release" + "s" * (plan.times > 1)
+    head = (
+        f"epsilon = {plan.epsilon:g}, delta = {plan.delta:g}, {_described(sensitivity)}, {plan.times} release"
+        + "s" * (plan.times > 1)
+    )
     absent = [f"  {row['family']}: {row['absent']}" for row in rows if row["absent"]]
     text = f"{head}\n{table([row for row in rows if not row['absent']], columns, left=2)}"
     text += f"\n{_legend(plan, sensitivity)}"
     text += "\nnot in the running:\n" + "\n".join(absent) if absent else ""
-    _plot(options, lambda show: show.ranking(plan))
+    _plot(options, lambda report: report.ranking_chart(plan))
     emit(options, document, f"{text}\n{plan.why}")
 
 
@@ -169,14 +194,16 @@ def _legend(plan: hush.Plan, sensitivity: hush.Sensitivity) -> str:
     words += [f"{name}: {meaning}" for name, meaning in _NORMS.items() if getattr(sensitivity, name) is not None]
     tied = any(choice.loss < plan.value for choice in plan.ranking)
     return "; ".join(words) + (
-        "\nless than 0.01 % apart counts as equal, and the plainest noise leads: x best may be just under 1" if tied else ""
+        "\nless than 0.01 % apart counts as equal, and the plainest noise leads: x best may be just under 1"
+        if tied
+        else ""
     )
 
 
 def _check_plot(options: argparse.Namespace) -> None:
     """What is wrong with --plot is said before any work is done."""
     if options.plot is not None:
-        from hush.show.file import ready
+        from hush.report.chart_file import ready
 
         ready(options.plot)
 
@@ -184,13 +211,13 @@ def _check_plot(options: argparse.Namespace) -> None:
 def _plot(options: argparse.Namespace, draw: Callable[[Any], Any]) -> None:
     """The chart into the file of --plot, if that was asked for."""
     if options.plot is not None:
-        from hush import show
+        from hush import report
 
-        show.save(draw(show), options.plot)
+        report.save_chart(draw(report), options.plot)
         print(f"the chart is in {options.plot}", file=sys.stderr)
 
 
-def _ranked(choice: hush.Choice, plan: hush.Plan, limit: hush.Bracket | None) -> dict[str, Any]:
+def _ranked(choice: hush.RankedNoise, plan: hush.Plan, limit: hush.Bracket | None) -> dict[str, Any]:
     if choice.noise is None:
         return {"family": choice.family, "absent": choice.reason}
     parameters = str(choice.noise).split("(", 1)[1].rstrip(")")
@@ -242,7 +269,9 @@ _EXAMPLES = {
 
 def register(command: Command) -> None:
     """Add the three commands."""
-    calibrate = command("calibrate", _calibrate, "the least noise for a budget, every family ranked", _EXAMPLES["calibrate"])
+    calibrate = command(
+        "calibrate", _calibrate, "the least noise for a budget, every family ranked", _EXAMPLES["calibrate"]
+    )
     calibrate.add_argument("--epsilon", type=number, required=True, metavar="E")
     calibrate.add_argument("--delta", type=number, metavar="D")
     calibrate.add_argument("--pure", action="store_true", help="delta = 0: pure mechanisms only")
@@ -251,25 +280,41 @@ def register(command: Command) -> None:
     calibrate.add_argument("--l1", type=number, metavar="X", help="how far the answer can move in the l1 norm")
     calibrate.add_argument("--l2", type=number, metavar="X", help="how far the answer can move in the l2 norm")
     calibrate.add_argument("--times", type=int, default=1, metavar="N", help="number of releases (default 1)")
-    calibrate.add_argument("--loss", default="variance", metavar="NAME", help="what is made least: variance, mae, p95 or p999")
+    calibrate.add_argument(
+        "--loss", default="variance", metavar="NAME", help="what is made least: variance, mae, p95 or p999"
+    )
     calibrate.add_argument("--family", metavar="NAME", help="one family only, or optimal")
-    calibrate.add_argument("--values", default="real", metavar="KIND", help="real, or integer for counts (default real)")
-    calibrate.add_argument("--step", type=number, metavar="H", help="noise on a lattice of this step (1 for integer answers)")
+    calibrate.add_argument(
+        "--values", default="real", metavar="KIND", help="real, or integer for counts (default real)"
+    )
+    calibrate.add_argument(
+        "--step", type=number, metavar="H", help="noise on a lattice of this step (1 for integer answers)"
+    )
 
     curve = command("curve", _curve, "the exact delta at epsilon, or epsilon at delta, of a noise", _EXAMPLES["curve"])
     _add_noise_options(curve)
-    curve.add_argument("--sensitivity", type=number, default=1.0, metavar="S", help="how far the answer can move (default 1)")
+    curve.add_argument(
+        "--sensitivity", type=number, default=1.0, metavar="S", help="how far the answer can move (default 1)"
+    )
     curve.add_argument("--times", type=int, default=1, metavar="N", help="number of releases (default 1)")
     either = curve.add_mutually_exclusive_group()
-    either.add_argument("--epsilon", type=numbers, metavar="E", help="a number, a list a,b,c or start:stop:count; prints delta")
-    either.add_argument("--delta", type=numbers, metavar="D", help="likewise; prints epsilon (0 asks for the pure epsilon)")
+    either.add_argument(
+        "--epsilon", type=numbers, metavar="E", help="a number, a list a,b,c or start:stop:count; prints delta"
+    )
+    either.add_argument(
+        "--delta", type=numbers, metavar="D", help="likewise; prints epsilon (0 asks for the pure epsilon)"
+    )
 
     for parser, what in ((calibrate, "the ranking"), (curve, "delta against epsilon")):
         parser.add_argument("--plot", metavar="FILE", help=f"draw {what} into a .png, .svg or .html file")
 
-    gaussian = command("gaussian", _gaussian, "how much Gaussian noise (epsilon, delta) takes, by every method", _EXAMPLES["gaussian"])
+    gaussian = command(
+        "gaussian", _gaussian, "how much Gaussian noise (epsilon, delta) takes, by every method", _EXAMPLES["gaussian"]
+    )
     gaussian.add_argument("--epsilon", type=number, required=True, metavar="E")
     gaussian.add_argument("--delta", type=number, required=True, metavar="D")
     gaussian.add_argument("--sensitivity", type=number, default=1.0, metavar="S", help="l2 sensitivity (default 1)")
-    gaussian.add_argument("--method", default="optimal", metavar="NAME", help="one of " + ", ".join(hush.gaussian.methods()))
+    gaussian.add_argument(
+        "--method", default="optimal", metavar="NAME", help="one of " + ", ".join(hush.gaussian.methods())
+    )
     gaussian.add_argument("--all", action="store_true", help="every method, with the delta each really gives")

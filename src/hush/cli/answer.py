@@ -54,9 +54,13 @@ def _split(text: str, flag: str, form: str, least: int, most: int) -> list[str]:
 def _bounds(parts: list[str], flag: str) -> dict[str, Any]:
     """low, high and perhaps rows_per_unit from the parts after the column."""
     if parts[:1] == ["private"]:
-        return {"low": "private", "high": "private"} | ({"rows_per_unit": _whole(parts[1], flag)} if len(parts) > 1 else {})
+        return {"low": "private", "high": "private"} | (
+            {"rows_per_unit": _whole(parts[1], flag)} if len(parts) > 1 else {}
+        )
     if len(parts) < 2:
-        raise InvalidParameter(f"--{flag} needs column:low:high (or column:private), got no bounds; they are yours to declare.")
+        raise InvalidParameter(
+            f"--{flag} needs column:low:high (or column:private), got no bounds; they are yours to declare."
+        )
     given: dict[str, Any] = {"low": _value(parts[0], flag), "high": _value(parts[1], flag)}
     return given | ({"rows_per_unit": _whole(parts[2], flag)} if len(parts) > 2 else {})
 
@@ -91,16 +95,22 @@ def _measures(options: argparse.Namespace) -> dict[str, Any]:
         for text in getattr(options, flag):
             column, *rest = _split(text, flag, "column:low:high or column:low:high:rows", 2, 4)
             if f"{column}_{flag}" in made:
-                raise InvalidParameter(f"--{flag} {column} is asked for twice; ask once, or from Python under two names.")
+                raise InvalidParameter(
+                    f"--{flag} {column} is asked for twice; ask once, or from Python under two names."
+                )
             made[f"{column}_{flag}"] = function(column, **_bounds(rest, flag))
     for text in options.histogram:
         column, edges = _split(text, "histogram", "column:edge,edge,edge", 2, 2)
-        made[f"{column}_histogram"] = tables.histogram(column, edges=[_value(edge, "histogram") for edge in edges.split(",")])
+        made[f"{column}_histogram"] = tables.histogram(
+            column, edges=[_value(edge, "histogram") for edge in edges.split(",")]
+        )
     for text in options.quantile:
         name, measure = _quantile(text)
         made[name] = measure
     if not made:
-        raise InvalidParameter("nothing is asked for; add --count, --count-units, --sum, --mean, --variance, --histogram or --quantile.")
+        raise InvalidParameter(
+            "nothing is asked for; add --count, --count-units, --sum, --mean, --variance, --histogram or --quantile."
+        )
     return made
 
 
@@ -113,7 +123,11 @@ def _filtered(table: Any, conditions: list[str]) -> Any:
         column = table[must_have(table.columns, name, "--where")]
         typed = _typed(value, column.type(), "where")
         kept = table.filter(getattr(column, _COMPARE[sign])(typed))
-        told = f"{name} {'==' if sign == '=' else sign} {typed!r}" if isinstance(typed, str | bool) else f"{name} {sign} {typed}"
+        told = (
+            f"{name} {'==' if sign == '=' else sign} {typed!r}"
+            if isinstance(typed, str | bool)
+            else f"{name} {sign} {typed}"
+        )
         table = replace(kept, filters=(*table.filters, told))
     return table
 
@@ -134,17 +148,23 @@ def _keys(options: argparse.Namespace, table: Any, names: list[str]) -> Any:
     from hush.tables.expression import must_have
 
     if options.keys is None:
-        raise InvalidParameter("--by needs --keys: a list of the groups to answer for, or private to find them with part of delta.")
+        raise InvalidParameter(
+            "--by needs --keys: a list of the groups to answer for, or private to find them with part of delta."
+        )
     if options.keys == "private":
         return "private"
     if len(names) > 1:
-        raise InvalidParameter("--keys lists the values of one column; with several columns write --keys private, or ask from Python.")
+        raise InvalidParameter(
+            "--keys lists the values of one column; with several columns write --keys private, or ask from Python."
+        )
     kind = table[must_have(table.columns, names[0], "--by")].type()
     return [_typed(text, kind, "keys") for text in listed(options.keys, "keys")]
 
 
 def _quantile(text: str) -> tuple[str, Any]:
-    """The name and the aggregate of COLUMN:Q:LOW:HIGH; the order of --mean with the level last is met with the right one."""
+    """The name and the aggregate of COLUMN:Q:LOW:HIGH; the order of --mean with the level last is met with the right
+    one.
+    """
     from hush import tables
 
     form = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median,"
@@ -166,14 +186,20 @@ def _planned(options: argparse.Namespace) -> Any:
     if not options.pure and options.delta is None:
         raise InvalidParameter("--delta is needed (for example --delta 1e-6), or --pure for delta = 0.")
     if options.rows is not None and not options.plan:
-        raise InvalidParameter("--rows is the size of a group for which --plan shows errors; add --plan, or leave it out.")
-    table = _filtered(tables.table(options.source, unit=options.unit, name=options.table, engine=options.engine), options.where)
+        raise InvalidParameter(
+            "--rows is the size of a group for which --plan shows errors; add --plan, or leave it out."
+        )
+    table = _filtered(
+        tables.table(options.source, unit=options.unit, name=options.table, engine=options.engine), options.where
+    )
     measures = _measures(options)
     names = listed(options.by, "by") if options.by else []
     if names:
         if options.groups_per_unit is None:
             raise InvalidParameter("--by needs --groups-per-unit: the most groups in which one unit counts.")
-        query = table.group_by(*names, keys=_keys(options, table, names), groups_per_unit=options.groups_per_unit).aggregate(**measures)
+        query = table.group_by(
+            *names, keys=_keys(options, table, names), groups_per_unit=options.groups_per_unit
+        ).aggregate(**measures)
     else:
         query = table.aggregate(**measures)
     _progress("finding the least noise" + ("" if options.family else " (--family gaussian is quick)"))
@@ -196,13 +222,17 @@ def _answer(options: argparse.Namespace) -> None:
         return
     if options.out and Path(options.out).suffix not in (".parquet", ".csv"):
         raise InvalidParameter(f"--out must end in .parquet or .csv, got {options.out!r}.")
-    stream = options.engine != "duckdb" and (options.out or "").endswith(".parquet")  # executors write; the driver need not hold it
+    stream = options.engine != "duckdb" and (options.out or "").endswith(
+        ".parquet"
+    )  # executors write; the driver need not hold it
     if options.plot is not None:
-        from hush.show.file import ready
+        from hush.report.chart_file import ready
 
         ready(options.plot)  # before anything is spent
         if stream:
-            raise InvalidParameter("--plot draws an answer that is held in memory; leave it out where Spark writes the file.")
+            raise InvalidParameter(
+                "--plot draws an answer that is held in memory; leave it out where Spark writes the file."
+            )
     if options.out:
         must_be_writable(options.out, role="--out", folder=stream and options.keys == "private")
     ledger = opened(options.ledger) if options.ledger else None
@@ -211,7 +241,9 @@ def _answer(options: argparse.Namespace) -> None:
         print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
     try:
         if stream:
-            receipt = plan.write(options.out, ledger=ledger, label=options.label, level=options.level, progress=_progress)
+            receipt = plan.write(
+                options.out, ledger=ledger, label=options.label, level=options.level, progress=_progress
+            )
         else:
             made = plan.answer(ledger=ledger, label=options.label, level=options.level, progress=_progress)
     finally:
@@ -226,9 +258,7 @@ def _answer(options: argparse.Namespace) -> None:
 
 def _warn_of_delta(options: argparse.Namespace) -> None:
     if options.delta and options.delta > _LARGE_DELTA:
-        text = (
-            f"delta {options.delta:g} is large: of N people up to N x {options.delta:g} may be exposed outright; take a delta far below 1/N"
-        )
+        text = f"delta {options.delta:g} is large: of N people up to N x {options.delta:g} may be exposed outright; take a delta far below 1/N"
         print(f"hush: warning: {text}.", file=sys.stderr)
 
 
@@ -241,7 +271,11 @@ def _receipt(options: argparse.Namespace, receipt: Any, where: str) -> None:
     """What was promised and charged, for an answer that went to a file."""
     from hush.tables.answer import summary_of
 
-    print(json.dumps({"file": options.out, "receipt": dict(receipt)}, default=str, indent=2) if options.json else summary_of(receipt))
+    print(
+        json.dumps({"file": options.out, "receipt": dict(receipt)}, default=str, indent=2)
+        if options.json
+        else summary_of(receipt)
+    )
     print(where, file=sys.stderr)
 
 
@@ -249,7 +283,11 @@ def _write(options: argparse.Namespace, made: Any) -> None:
     if options.out:
         columnar = options.out.endswith(".parquet")
         (made.to_parquet if columnar else made.to_csv)(options.out)
-        kept = 'the receipt is in its metadata, under "hush"' if columnar else "a CSV file holds no receipt: keep the lines above"
+        kept = (
+            'the receipt is in its metadata, under "hush"'
+            if columnar
+            else "a CSV file holds no receipt: keep the lines above"
+        )
         written = f"{len(made)} group{'' if len(made) == 1 else 's'} written to {options.out}; {kept}"
     if options.json:
         print(json.dumps({"answer": made.to_arrow().to_pylist(), "receipt": dict(made.receipt)}, default=str, indent=2))
@@ -259,14 +297,14 @@ def _write(options: argparse.Namespace, made: Any) -> None:
     else:
         print(made)
     if options.plot is not None:
-        from hush import show  # last: the answer is paid for, and must not be lost with a drawing
+        from hush import report  # last: the answer is paid for, and must not be lost with a drawing
 
-        show.save(show.release(made), options.plot)
+        report.save_chart(report.release_chart(made), options.plot)
         print(f"the chart is in {options.plot}", file=sys.stderr)
 
 
 def _sample(options: argparse.Namespace) -> None:
-    from hush.tables.sample import sample
+    from hush.tables.sample_table import sample
 
     out = options.out or f"{options.name}.parquet"
     table = sample(options.name, options.rows)
@@ -281,21 +319,33 @@ def _sample(options: argparse.Namespace) -> None:
     else:
         raise InvalidParameter(f"--out must end in .parquet or .csv, got {out!r}.")
     print(
-        json.dumps({"file": out, "rows": table.num_rows}) if options.json else f"{table.num_rows} made-up {options.name} written to {out}"
+        json.dumps({"file": out, "rows": table.num_rows})
+        if options.json
+        else f"{table.num_rows} made-up {options.name} written to {out}"
     )
 
 
 def register(command: Command) -> None:
     """Add both commands."""
-    answer = command("answer", _answer, "private statistics of a table, with error bars and a receipt", _EXAMPLES["answer"])
+    answer = command(
+        "answer", _answer, "private statistics of a table, with error bars and a receipt", _EXAMPLES["answer"]
+    )
     answer.add_argument("source", help="a Parquet, CSV or DuckDB file, a folder or a glob of files")
-    answer.add_argument("--unit", required=True, metavar="COLUMN", help="the column that identifies the person each row belongs to")
+    answer.add_argument(
+        "--unit", required=True, metavar="COLUMN", help="the column that identifies the person each row belongs to"
+    )
     answer.add_argument("--table", metavar="NAME", help="the table of a DuckDB file")
     answer.add_argument("--by", metavar="COLUMNS", help="columns to group by, a comma list")
-    answer.add_argument("--keys", metavar="LIST", help='the groups to answer for, a comma list ("a, b" in quotes is one), or private')
+    answer.add_argument(
+        "--keys", metavar="LIST", help='the groups to answer for, a comma list ("a, b" in quotes is one), or private'
+    )
     answer.add_argument("--groups-per-unit", type=int, metavar="N", help="the most groups in which one unit counts")
     answer.add_argument(
-        "--where", action="append", default=[], metavar="TEXT", help="keep rows with, for example, age>=18; one comparison, repeatable"
+        "--where",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="keep rows with, for example, age>=18; one comparison, repeatable",
     )
     at_most = "count rows, at most ROWS per person in each group (default 1)"
     answer.add_argument("--count", type=int, nargs="?", const=1, metavar="ROWS", help=at_most)
@@ -307,13 +357,21 @@ def register(command: Command) -> None:
         ("histogram", "COLUMN:E,E,E", ", by edges; values outside them are dropped"),
         ("quantile", "COLUMN:Q:LOW:HIGH", ", 0.5 for the median"),
     ):
-        answer.add_argument(f"--{flag}", action="append", default=[], metavar=form, help=f"{flag} of a column{more} (repeatable)")
+        answer.add_argument(
+            f"--{flag}", action="append", default=[], metavar=form, help=f"{flag} of a column{more} (repeatable)"
+        )
     answer.add_argument("--epsilon", type=number, required=True, metavar="E")
     answer.add_argument("--delta", type=number, metavar="D")
     answer.add_argument("--pure", action="store_true", help="delta = 0")
-    answer.add_argument("--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick to calibrate")
     answer.add_argument(
-        "--level", type=number, default=0.95, metavar="L", help="how often intervals hold the answer without noise (default 0.95)"
+        "--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick to calibrate"
+    )
+    answer.add_argument(
+        "--level",
+        type=number,
+        default=0.95,
+        metavar="L",
+        help="how often intervals hold the answer without noise (default 0.95)",
     )
     answer.add_argument(
         "--limits-share",
@@ -328,7 +386,9 @@ def register(command: Command) -> None:
     answer.add_argument("--out", metavar="FILE", help="write the answer to a .parquet or .csv file")
     answer.add_argument("--plot", metavar="FILE", help="draw values and intervals into a .png, .svg or .html file")
     answer.add_argument("--plan", action="store_true", help="show the errors to expect; nothing is spent")
-    answer.add_argument("--rows", type=int, metavar="N", help="with --plan: errors for a group in which N rows count (default 1000)")
+    answer.add_argument(
+        "--rows", type=int, metavar="N", help="with --plan: errors for a group in which N rows count (default 1000)"
+    )
 
     made = command("sample", _sample, "write a made-up table to try things on", _EXAMPLES["sample"])
     made.add_argument("name", choices=("visits",), help="which table")

@@ -24,7 +24,12 @@ def _audit(options: argparse.Namespace) -> int:
         plan = hush.calibrate(options.epsilon, delta, family=options.family, loss=options.loss)
         subject, target = str(plan.noise), plan
     finding = hush.audit(
-        target, epsilon=options.epsilon, delta=delta, samples=options.samples, confidence=options.confidence, progress=_progress()
+        target,
+        epsilon=options.epsilon,
+        delta=delta,
+        samples=options.samples,
+        confidence=options.confidence,
+        progress=_progress(),
     )
     emit(options, {"target": subject, **finding.to_dict()}, f"{subject}\n{finding}")
     return int(finding.violated)
@@ -72,14 +77,24 @@ with probability at most 1 - confidence; "nothing found" is no proof of privacy.
 
 def register(command: Command) -> None:
     """Add the command."""
-    audit = command("audit", _audit, "attack a mechanism: a certified lower bound on epsilon from its outputs", _EXAMPLES)
+    audit = command(
+        "audit", _audit, "attack a mechanism: a certified lower bound on epsilon from its outputs", _EXAMPLES
+    )
     audit.add_argument("--epsilon", type=number, required=True, metavar="E", help="the claim")
     audit.add_argument("--delta", type=number, metavar="D", help="the claim")
     audit.add_argument("--pure", action="store_true", help="delta = 0")
     audit.add_argument("--family", metavar="NAME", help="one family of noise (default: the best for the budget)")
-    audit.add_argument("--loss", default="variance", metavar="NAME", help="what the noise makes least: variance, mae, p95 or p999")
+    audit.add_argument(
+        "--loss", default="variance", metavar="NAME", help="what the noise makes least: variance, mae, p95 or p999"
+    )
     audit.add_argument("--naive", action="store_true", help="audit value + numpy.random.laplace instead")
     audit.add_argument(
-        "--samples", type=int, default=200_000, metavar="N", help="draws from each of the two inputs (default 200000, at most 1e8)"
+        "--samples",
+        type=int,
+        default=200_000,
+        metavar="N",
+        help="draws from each of the two inputs (default 200000, at most 1e8)",
     )
-    audit.add_argument("--confidence", type=number, default=0.999999, metavar="C", help="default 0.999999: false alarms 1e-6")
+    audit.add_argument(
+        "--confidence", type=number, default=0.999999, metavar="C", help="default 0.999999: false alarms 1e-6"
+    )

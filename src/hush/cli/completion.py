@@ -1,7 +1,7 @@
 """`hush completion bash|zsh|fish`: a script for the shell, made from the command line's own parser.
 
-The script is fixed text: pressing Tab starts no Python. A place is a command by its path ("/ledger/new"); at each place the script knows
-the commands and options there and, for each value, the words or files it may be.
+The script is fixed text: pressing Tab starts no Python. A place is a command by its path ("/ledger/new"); at each
+place the script knows the commands and options there and, for each value, the words or files it may be.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hush.calibration.demand import LOSSES
+from hush.calibration.request import LOSSES
 from hush.cli.analysis import simple_families
 from hush.cli.text import Command
 from hush.noise.catalogue import families, ranked
@@ -102,7 +102,9 @@ def _slot(action: argparse.Action, path: str) -> Slot:
     else:
         known = _words()
         words = next((known[key] for name in names for key in ((path, name), ("", name)) if key in known), ())
-    files = not action.choices and (metavar in _FILES or (action.dest in _FILES and not (metavar and metavar.isupper())))
+    files = not action.choices and (
+        metavar in _FILES or (action.dest in _FILES and not (metavar and metavar.isupper()))
+    )
     takes = "0" if action.nargs == 0 else action.nargs if action.nargs in ("?", "*") else "1"
     help_text = " ".join((action.help or "").split()).replace("%%", "%")
     repeats = isinstance(action, argparse._AppendAction)
@@ -151,7 +153,9 @@ def _bash(tree: list[Place]) -> str:
         for slot in place.options:
             if slot.takes != "0":
                 cases = " | ".join(f'"{place.path} {flag}"' for flag in slot.flags)
-                given = 'words="$options"' if slot.takes == "?" and not slot.words else f'words="{" ".join(slot.words)}"'
+                given = (
+                    'words="$options"' if slot.takes == "?" and not slot.words else f'words="{" ".join(slot.words)}"'
+                )
                 values.append(f'        {cases}) {given} files="{"yes" if slot.files else ""}" ;;')
     known = " | ".join(place.path for place in tree if place.path)
     return _BASH.replace("@PLACES@", known).replace("@REST@", "\n".join(rest)).replace("@VALUES@", "\n".join(values))
@@ -198,7 +202,11 @@ def _zsh(tree: list[Place]) -> str:
             continue
         shown = " ".join(_quoted(f"{name}:{text}") for name, text in place.commands)
         lines += [f"    local -a commands=({shown})", "    if (( CURRENT == 2 )); then"]
-        lines += [f"        _describe -t commands command commands\n        _arguments \\\n        {specs}", "        return", "    fi"]
+        lines += [
+            f"        _describe -t commands command commands\n        _arguments \\\n        {specs}",
+            "        return",
+            "    fi",
+        ]
         lines += ["    local name=$words[2]", "    shift words", "    (( CURRENT-- ))", '    case "$name" in']
         lines += [f"        {name}) _hush{place.path.replace('/', '_')}_{name} ;;" for name, _ in place.commands]
         lines += ["    esac", "}"]
@@ -258,5 +266,7 @@ def _completion(options: argparse.Namespace) -> None:
 
 def register(command: Command) -> None:
     """Add the command."""
-    completion = command("completion", _completion, "a script that completes hush's commands, options and families on Tab", _EXAMPLES)
+    completion = command(
+        "completion", _completion, "a script that completes hush's commands, options and families on Tab", _EXAMPLES
+    )
     completion.add_argument("shell", choices=SHELLS, help="the shell to print the script for")

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from itertools import groupby
 
-from hush.cli.checkup import Check, checks
+from hush.cli.selftest import Check, checks
 from hush.cli.text import Command, emit
 
 __all__ = ["register"]
@@ -40,12 +40,20 @@ def _doctor(options: argparse.Namespace) -> int:
     for area, group in groupby(found, key=lambda check: check.area):
         lines += [area, *map(_line, group)]
     lines += ["", *problems] if problems else ["", "Everything that hush needs works."]
-    emit(options, {"healthy": not problems, "problems": problems, "checks": [asdict(check) for check in found]}, "\n".join(lines))
+    emit(
+        options,
+        {"healthy": not problems, "problems": problems, "checks": [asdict(check) for check in found]},
+        "\n".join(lines),
+    )
     return int(bool(problems))
 
 
 def register(command: Command) -> None:
     """Add the command."""
-    doctor = command("doctor", _doctor, "what is installed, which engines work, self-tests of entropy and numerics", _EXAMPLES)
+    doctor = command(
+        "doctor", _doctor, "what is installed, which engines work, self-tests of entropy and numerics", _EXAMPLES
+    )
     doctor.add_argument("--spark", action="store_true", help="start Spark and ask it something")
-    doctor.add_argument("--folder", metavar="FOLDER", help="where ledgers are to be kept (default: the temporary folder)")
+    doctor.add_argument(
+        "--folder", metavar="FOLDER", help="where ledgers are to be kept (default: the temporary folder)"
+    )

@@ -28,7 +28,7 @@ def _has_display() -> bool:
 
 
 def _explore(options: argparse.Namespace) -> None:
-    from hush.show.explorer import Server
+    from hush.explorer import Server
 
     with Server(options.host, options.port) as server:
         if options.json:
@@ -51,6 +51,10 @@ def _explore(options: argparse.Namespace) -> None:
 def register(command: Command) -> None:
     """Add the command."""
     explore = command("explore", _explore, "what a budget buys, live in the browser", _EXAMPLES)
-    explore.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
+    explore.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
+    )
     explore.add_argument("--port", type=int, default=0, help="port to listen on (default: 0, a free one)")
-    explore.add_argument("--open", action=argparse.BooleanOptionalAction, help="open a browser (default: where there is a display)")
+    explore.add_argument(
+        "--open", action=argparse.BooleanOptionalAction, help="open a browser (default: where there is a display)"
+    )

@@ -47,14 +47,18 @@ def _columns(path: str, names: list[str]) -> Any:
         raise InvalidParameter(f"{path} has no rows to learn from.")
     for name in names:
         if found[name].null_count:
-            raise InvalidParameter(f"column {name!r} has empty values; fill them by a public rule, or drop them, before learning.")
+            raise InvalidParameter(
+                f"column {name!r} has empty values; fill them by a public rule, or drop them, before learning."
+            )
     return found
 
 
 def _one_row_each(values: Any, unit: str) -> None:
     """A promise for one row is one for a person only if nobody has two."""
     if len(values.unique()) < len(values):
-        raise InvalidParameter(f"someone has more than one row by {unit!r}; aggregate to one row per person first, then learn.")
+        raise InvalidParameter(
+            f"someone has more than one row by {unit!r}; aggregate to one row per person first, then learn."
+        )
 
 
 def _plain(column: Any) -> Any:
@@ -108,14 +112,21 @@ def _learn(options: argparse.Namespace) -> None:
     used = [*(name for name, _ in ranged), target, *([] if options.unit is None else [options.unit])]
     for name in used:
         if used.count(name) > 1:
-            raise InvalidParameter(f"column {name!r} is given twice; a feature, the target and the unit are a column each.")
+            raise InvalidParameter(
+                f"column {name!r} is given twice; a feature, the target and the unit are a column each."
+            )
     rows = _columns(options.table, used)
     if options.unit is not None:
         _one_row_each(rows[options.unit], options.unit)
     X = _numbers(rows, list(features))
     y = None if logistic else _numbers(rows, [target])[:, 0]
     ledger = opened(options.ledger) if options.ledger else None
-    common: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "bounds": list(features.values()), "ledger": ledger}
+    common: dict[str, Any] = {
+        "epsilon": options.epsilon,
+        "delta": options.delta,
+        "bounds": list(features.values()),
+        "ledger": ledger,
+    }
     common |= {"solver": options.solver, "noise": options.noise, "verbose": 0 if options.json else options.verbose}
     if logistic:
         y, classes = _labels(rows[target], options.classes)
@@ -143,8 +154,14 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
         "receipt": dict(model.receipt_),
     }
     shown = [{"name": name, "value": value} for name, value in zip(names, coefficients, strict=True)]
-    lines = [table([*shown, {"name": "(intercept)", "value": intercept}], {"name": "feature", "value": "coefficient"}, left=1)]
-    lines.append(f"\n{type(model).__name__}, {model.receipt_['rows']} rows, solver {model.receipt_['solver']}: {model.guarantee_}.")
+    lines = [
+        table(
+            [*shown, {"name": "(intercept)", "value": intercept}], {"name": "feature", "value": "coefficient"}, left=1
+        )
+    ]
+    lines.append(
+        f"\n{type(model).__name__}, {model.receipt_['rows']} rows, solver {model.receipt_['solver']}: {model.guarantee_}."
+    )
     known = "every row counts as one person" if options.unit is None else f"one row per {options.unit}, as was checked"
     lines.append(f"The promise is for one row: {known}.")
     emit(options, document, "\n".join(lines))
@@ -154,13 +171,21 @@ def register(command: Command) -> None:
     """Add the group's commands."""
     learn = command("learn", _learn, "a private linear model of a table", _EXAMPLES)
     learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
-    learn.add_argument("--unit", metavar="COLUMN", help="who a row is about; refuses a table where anyone has more than one row")
+    learn.add_argument(
+        "--unit", metavar="COLUMN", help="who a row is about; refuses a table where anyone has more than one row"
+    )
     learn.add_argument("--model", required=True, choices=sorted(_MODELS))
-    learn.add_argument("--target", required=True, metavar="COLUMN[:LOW:HIGH]", help="what to predict; with its range for a regression")
-    learn.add_argument("--feature", action="append", required=True, metavar="COLUMN:LOW:HIGH", help="repeat for every feature")
+    learn.add_argument(
+        "--target", required=True, metavar="COLUMN[:LOW:HIGH]", help="what to predict; with its range for a regression"
+    )
+    learn.add_argument(
+        "--feature", action="append", required=True, metavar="COLUMN:LOW:HIGH", help="repeat for every feature"
+    )
     learn.add_argument("--epsilon", type=number, required=True)
     learn.add_argument("--delta", type=number, required=True)
-    learn.add_argument("--classes", metavar="A,B", help="the two labels, or private to find them with part of the budget")
+    learn.add_argument(
+        "--classes", metavar="A,B", help="the two labels, or private to find them with part of the budget"
+    )
     learn.add_argument("--penalty", type=number, help="alpha of a regression, C of logistic (as in scikit-learn)")
     learn.add_argument("--solver", default="auto", choices=["auto", "cd", "gd", "statistics"])
     learn.add_argument("--noise", default="auto", help="a family's name, or auto for the least noise")

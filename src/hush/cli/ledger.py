@@ -10,7 +10,7 @@ from hush.cli.text import Command, emit, number, table
 from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
-from hush.statement.proof import named
+from hush.report.proof import named
 
 __all__ = ["opened", "register"]
 
@@ -33,7 +33,10 @@ def _cap_of(ledger: Ledger) -> dict[str, Any]:
 
 
 def _row(entry: Entry) -> dict[str, Any]:
-    parts = [{"noise": str(one.noise), "sensitivity": str(one.sensitivity), "times": one.times, "rate": one.rate} for one in entry.charges]
+    parts = [
+        {"noise": str(one.noise), "sensitivity": str(one.sensitivity), "times": one.times, "rate": one.rate}
+        for one in entry.charges
+    ]
     row: dict[str, Any] = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}
     return row | {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}
 
@@ -50,15 +53,24 @@ def _pair(entry: Entry) -> str:
 def opened(path: str) -> Ledger:
     """A ledger that is there already."""
     if not os.path.exists(path):
-        raise InvalidParameter(f"there is no ledger {path}; make one with `hush ledger new {path} --epsilon E --delta D`.")
+        raise InvalidParameter(
+            f"there is no ledger {path}; make one with `hush ledger new {path} --epsilon E --delta D`."
+        )
     return Ledger(path)
 
 
 def _new(options: argparse.Namespace) -> None:
     if os.path.lexists(options.file):
-        raise InvalidParameter(f"{options.file} exists already; look at it with `hush ledger show {options.file}`, or choose another name.")
+        raise InvalidParameter(
+            f"{options.file} exists already; look at it with `hush ledger show {options.file}`, or choose another name."
+        )
     with Ledger(
-        options.file, epsilon=options.epsilon, delta=options.delta, mode=options.mode, order=options.order, source=options.source
+        options.file,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        mode=options.mode,
+        order=options.order,
+        source=options.source,
     ) as ledger:
         text = f"{options.file}: a new ledger, {ledger.cap}"
         text += f", order {ledger.cap.order:g}" if ledger.cap.order is not None else ""
@@ -89,7 +101,13 @@ def _show(options: argparse.Namespace) -> None:
         lines.append(_bar(share))
         last = entries if options.all else entries[-10:]
         rows = [
-            {"number": e.number, "time": e.time[:19], "label": printable(e.label, _LABEL), "what": _mechanism(e), "pair": _pair(e)}
+            {
+                "number": e.number,
+                "time": e.time[:19],
+                "label": printable(e.label, _LABEL),
+                "what": _mechanism(e),
+                "pair": _pair(e),
+            }
             for e in last
         ]
         if rows:
@@ -152,8 +170,15 @@ def register(command: Command) -> None:
     new = sub("new", _new, "make a ledger")
     new.add_argument("--epsilon", type=number, required=True, metavar="E", help="what may be spent in all")
     new.add_argument("--delta", type=number, required=True, metavar="D", help="likewise; 0 for pure mechanisms only")
-    new.add_argument("--mode", default="planned", metavar="MODE", help="planned (default) or interactive; see docs/sharp_edges.md")
-    new.add_argument("--order", type=number, metavar="A", help="Renyi order of an interactive ledger (default: what suits Gaussian noise)")
+    new.add_argument(
+        "--mode", default="planned", metavar="MODE", help="planned (default) or interactive; see docs/sharp_edges.md"
+    )
+    new.add_argument(
+        "--order",
+        type=number,
+        metavar="A",
+        help="Renyi order of an interactive ledger (default: what suits Gaussian noise)",
+    )
     new.add_argument("--source", metavar="TEXT", help="what data it protects; another text later is refused")
     show = sub("show", _show, "spent, left, a bar and the last entries")
     show.add_argument("--all", action="store_true", help="every entry")

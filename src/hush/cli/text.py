@@ -21,7 +21,9 @@ Command = Callable[[str, Any, str, str], argparse.ArgumentParser]
 
 _CONDITION = re.compile(r"^\s*(\w[\w .]*?)\s*(==|!=|<=|>=|<|>|=)\s*(.+?)\s*$")
 _QUOTED = re.compile(r"""^(?:'[^']*'|"[^"]*")$""")
-_SEVERAL = re.compile(r"\b(and|or)\b(?=\s)|[&|<>=]", re.IGNORECASE)  # words of a second condition, in a value that is not in quotes
+_SEVERAL = re.compile(
+    r"\b(and|or)\b(?=\s)|[&|<>=]", re.IGNORECASE
+)  # words of a second condition, in a value that is not in quotes
 
 
 def number(text: str) -> float:
@@ -34,7 +36,9 @@ def number(text: str) -> float:
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
     if value == 0.0 and any(digit in "123456789" for digit in text.lower().split("e")[0]):
-        raise argparse.ArgumentTypeError(f"{text!r} is too small for floating point; the least positive number is 5e-324")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is too small for floating point; the least positive number is 5e-324"
+        )
     return value
 
 
@@ -51,7 +55,9 @@ def numbers(text: str) -> list[float]:
 
 
 def condition(text: str) -> tuple[str, str, str]:
-    """Column, sign and value of one comparison; several in one text are refused, because they would be read as one long value."""
+    """Column, sign and value of one comparison; several in one text are refused, because they would be read as one
+    long value.
+    """
     found = _CONDITION.match(text)
     if not found:
         raise InvalidParameter(f"--where needs a comparison such as age>=18 or ward==surgery, got {text!r}.")
@@ -79,7 +85,10 @@ def table(rows: list[dict[str, Any]], columns: dict[str, str], *, left: int = 0)
     cells = [list(columns.values())]
     cells += [[cell(row.get(key)) for key in columns] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    lines = [[t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(line, widths, strict=True))] for line in cells]
+    lines = [
+        [t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(line, widths, strict=True))]
+        for line in cells
+    ]
     return "\n".join("  ".join(line).rstrip() for line in lines)
 
 

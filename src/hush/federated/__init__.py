@@ -7,15 +7,15 @@ Gaussian(sigma=1.000000000000001)
 
 from hush.federated.budget import Budgets
 from hush.federated.category import Answers, answers
-from hush.federated.dropout import dropout
 from hush.federated.estimate import Estimate, Histogram, histogram, mean, total
 from hush.federated.lattice import RoundedSum
-from hush.federated.local import Reports, gather, local
+from hush.federated.local_report import Reports, gather, local
+from hush.federated.lost_parties import dropout
+from hush.federated.modular import Ring, ring
+from hush.federated.noise_share import Share, share
 from hush.federated.planner import ReportPlan, answers_needed, reports_needed
-from hush.federated.ring import Ring, ring
-from hush.federated.share import Share, share
+from hush.federated.protocol import Terms, agree
 from hush.federated.stable import StablePlan, calibrate_stable
-from hush.federated.terms import Terms, agree
 
 __all__ = [
     "Answers",

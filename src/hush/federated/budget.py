@@ -22,11 +22,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 class Budgets:
     """A live budget per client: ledgers of the same cap, made when a client first comes.
 
-    Budgets(folder, epsilon=, delta=) keeps a file `<client>.ledger` for each; folder None keeps them in memory. A client whose charge is
-    refused once is `stopped`: nothing is ever asked of it again through this object.
+    Budgets(folder, epsilon=, delta=) keeps a file `<client>.ledger` for each; folder None keeps them in memory. A
+    client whose charge is refused once is `stopped`: nothing is ever asked of it again through this object.
 
-    Guarantees: those of `hush.Ledger`, for each client: what was spent on it is together within (epsilon, delta), over all runs that
-    use the same folder.
+    Guarantees: those of `hush.Ledger`, for each client: what was spent on it is together within (epsilon, delta),
+    over all runs that use the same folder.
 
     >>> from hush import Laplace
     >>> budgets = Budgets(None, epsilon=1.0, delta=0.0)
@@ -36,9 +36,16 @@ class Budgets:
     (('ward-7',), 0.0)
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None, *, epsilon: float, delta: float, mode: str = "planned") -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str] | None, *, epsilon: float, delta: float, mode: str = "planned"
+    ) -> None:
         if folder is not None and not isinstance(folder, str | os.PathLike):
-            raise reject("folder", folder, "a folder, or None for budgets in memory", "write Budgets('ledgers', epsilon=1.0, delta=0.0)")
+            raise reject(
+                "folder",
+                folder,
+                "a folder, or None for budgets in memory",
+                "write Budgets('ledgers', epsilon=1.0, delta=0.0)",
+            )
         self._folder = None if folder is None else Path(folder)
         self._cap = {"epsilon": epsilon, "delta": delta, "mode": mode}
         Ledger(None, epsilon=epsilon, delta=delta, mode=mode).close()  # says now what is wrong with the cap
@@ -46,7 +53,9 @@ class Budgets:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except (OSError, ValueError) as failure:
-                raise InvalidParameter(f"folder must be one that can be made and written to, got {str(folder)!r}: {failure}.") from failure
+                raise InvalidParameter(
+                    f"folder must be one that can be made and written to, got {str(folder)!r}: {failure}."
+                ) from failure
         self._ledgers: dict[str, Ledger] = {}
         self._stopped: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -82,7 +91,9 @@ class Budgets:
         return account.plus([as_entry(releases, "", extra_delta, None, None)]).settled() is not None
 
     def charge(self, client: object, releases: Any, *, label: str = "", extra_delta: float = 0.0) -> bool:
-        """Spend on one client: True, on disk, or False where its budget does not cover it; then the client is stopped for good."""
+        """Spend on one client: True, on disk, or False where its budget does not cover it; then the client is stopped
+        for good.
+        """
         name = _named(client)
         if name in self._stopped:
             return False
@@ -127,7 +138,9 @@ class Budgets:
         lines = [f"{'client':<24} {'charges':>7} {'spent':>9} {'left':>9}"]
         for name, ledger in sorted(self._ledgers.items(), key=lambda item: (len(item[0]), item[0])):
             state = "  stopped" if name in self._stopped else ""
-            lines.append(f"{name:<24} {len(ledger.entries):>7} {ledger.spent.epsilon:>9.4f} {ledger.left.epsilon:>9.4f}{state}")
+            lines.append(
+                f"{name:<24} {len(ledger.entries):>7} {ledger.spent.epsilon:>9.4f} {ledger.left.epsilon:>9.4f}{state}"
+            )
         return "\n".join(lines)
 
 

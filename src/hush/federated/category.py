@@ -6,9 +6,9 @@
                  any other with probability 1/(e^epsilon + 1)
     (noise)      k numbers with Laplace noise, l1 sensitivity 2               8/epsilon^2: more than unary at every epsilon
 
-The first is Warner's randomised response over k answers (Kairouz, Oh and Viswanath 2016), better for k < 3 e^epsilon + 2; the second is
-optimised unary encoding (Wang, Blocki, Li and Jha 2017, Section 4). Odds are whole numbers a : b with a/b <= e^epsilon, so that draws
-from fair bits are exact.
+The first is Warner's randomised response over k answers (Kairouz, Oh and Viswanath 2016), better for k < 3 e^epsilon
++ 2; the second is optimised unary encoding (Wang, Blocki, Li and Jha 2017, Section 4). Odds are whole numbers a : b
+with a/b <= e^epsilon, so that draws from fair bits are exact.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def answers(
         names = tuple(categories)
         places = {name: place for place, name in enumerate(names)}
     except TypeError as failure:
-        raise reject("categories", categories, "a list of at least two different ones", "write categories=['yes', 'no']") from failure
+        raise reject(
+            "categories", categories, "a list of at least two different ones", "write categories=['yes', 'no']"
+        ) from failure
     if len(names) < 2 or len(places) != len(names):
         raise InvalidParameter("categories must be at least two different ones; write categories=['yes', 'no'].")
     try:
@@ -122,7 +124,9 @@ def _odds(epsilon: float) -> Fraction:
 
 
 def _below(bits: Bits, count: int, bound: int) -> NDArray[np.int64]:
-    """`count` whole numbers, uniform on 0 ... bound - 1: words modulo the bound, those of the last incomplete cycle drawn again."""
+    """`count` whole numbers, uniform on 0 ... bound - 1: words modulo the bound, those of the last incomplete cycle
+    drawn again.
+    """
     last = np.uint64((1 << 64) // bound * bound - 1)
     out = np.empty(count, dtype=np.int64)
     left = np.arange(count)

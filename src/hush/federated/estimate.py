@@ -1,15 +1,17 @@
 """What a population's reports say: mean, sum and histogram, with intervals that cover.
 
-The target is the people who reported, so that all error is noise of known law. `sampled=True` widens the interval to the population that
-they were drawn from at random.
+The target is the people who reported, so that all error is noise of known law. `sampled=True` widens the interval to
+the population that they were drawn from at random.
 
     method     error of the mean                                   law used for the interval
     average    the average of n draws                              stable: exact, scale gamma n^(1/alpha - 1) (SaS paper, Lemma V.1);
-                                                                   others: their n-fold convolution on a grid, rounded outwards
+                                                                   others: their n-fold convolution on a grid, rounded
+                                                                   outwards
     bounded    the average of n bounded numbers (unbiased.py)      normal with the largest variance that any values can give, corrected
-                                                                   for the largest skewness and kurtosis (Cornish and Fisher 1938) and
-                                                                   for the lattice, plus the bias; below 50 reports, or where the
-                                                                   correction is large, Bernstein's or Chebyshev's inequality
+                                                                   for the largest skewness and kurtosis (Cornish and
+                                                                   Fisher 1938) and for the lattice, plus the bias;
+                                                                   below 50 reports, or where the correction is large,
+                                                                   Bernstein's or Chebyshev's inequality
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from scipy.special import betainc, gammaln, ndtri, stdtrit
 
 from hush.errors import HushError, InvalidParameter, Unsupported, as_float, one_of, reject
 from hush.federated.category import Answers
-from hush.federated.local import STEPS, Reports
+from hush.federated.local_report import STEPS, Reports
 from hush.federated.unbiased import Bounded, bounded
 from hush.noise.contract import Law
 from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, up
@@ -56,18 +58,20 @@ class Estimate:
         return self.value - self.half_width, self.value + self.half_width
 
     def __str__(self) -> str:
-        return f"{self.value:.6g} +- {self.half_width:.4g} ({100 * self.level:g} %, {self.method} of {self.count} reports)"
+        return (
+            f"{self.value:.6g} +- {self.half_width:.4g} ({100 * self.level:g} %, {self.method} of {self.count} reports)"
+        )
 
 
 def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled: bool = False) -> Estimate:
     """The mean of the people's (clipped) values.
 
-    method: "average" of the reports, "bounded" (an unbiased bounded function of each, see hush.federated.unbiased: finite variance for
-    stable noise, less of it for Laplace), or "auto", the narrower one.
+    method: "average" of the reports, "bounded" (an unbiased bounded function of each, see hush.federated.unbiased:
+    finite variance for stable noise, less of it for Laplace), or "auto", the narrower one.
 
-    Guarantees: the interval holds the mean of those who reported (sampled=True: of the population they are a random sample of) with
-    probability at least `level`. For "bounded" from 50 reports on this rests on a corrected normal law, checked against exact
-    convolutions at levels from 0.5 to 0.9999; for sampled=True on Student's t law.
+    Guarantees: the interval holds the mean of those who reported (sampled=True: of the population they are a random
+    sample of) with probability at least `level`. For "bounded" from 50 reports on this rests on a corrected normal
+    law, checked against exact convolutions at levels from 0.5 to 0.9999; for sampled=True on Student's t law.
 
     >>> from hush.federated import local
     >>> guess = mean(local([40.0] * 2000, 1.0, 0, 100, noise="laplace"))
@@ -75,7 +79,9 @@ def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled
     ('bounded', 5.21)
     """
     if not isinstance(reports, Reports) or reports.count == 0:
-        raise InvalidParameter("reports must be what local() returned, for at least one person; write mean(local(values, 1.0, 0, 100)).")
+        raise InvalidParameter(
+            "reports must be what local() returned, for at least one person; write mean(local(values, 1.0, 0, 100))."
+        )
     one_of("method", method, ("auto", *METHODS))
     level = as_level(level)
     way = methods(reports.noise, reports.count, level)[0] if method == "auto" else method
@@ -166,7 +172,9 @@ def _average_width(noise: Law, count: int, level: float) -> float:
 
 
 def _convolved(noise: Law, count: int, beyond: float, step: float) -> float:
-    """The least w with P(sum > w) <= beyond, for the sum of `count` draws, each rounded to a grid: that adds variance, so it errs wide."""
+    """The least w with P(sum > w) <= beyond, for the sum of `count` draws, each rounded to a grid: that adds
+    variance, so it errs wide.
+    """
     reach = 10.0 * math.sqrt(count * noise.variance) + float(np.asarray(noise.isf(1e-13)))
     half = 1 << math.ceil(math.log2(reach / step + 1.0))
     edges = (np.arange(-half, half + 1) - 0.5) * step
@@ -196,15 +204,18 @@ class Histogram:
             f"{name!s:{wide}}  {value:10.1f}  {low:10.1f}  {high:10.1f}"
             for name, value, low, high in zip(self.categories, self.count, self.low, self.high, strict=True)
         ]
-        return "\n".join([f"{'category':{wide}}  {'count':>10}  {'from':>10}  {'to':>10}", *rows, f"{self.method}: {self.why}"])
+        return "\n".join(
+            [f"{'category':{wide}}  {'count':>10}  {'from':>10}  {'to':>10}", *rows, f"{self.method}: {self.why}"]
+        )
 
 
 def histogram(answers: Answers, *, level: float = 0.95) -> Histogram:
     """How many people are in each category, from their locally private answers: (tally - n stray)/(keep - stray).
 
-    Guarantees: each interval holds its count with probability at least `level` where few strays are expected (the tails of the two
-    binomial laws, summed). Elsewhere a score interval inverts the normal test with the variance of the count in question, with a
-    continuity correction and one for skewness, checked against exact tails at levels from 0.5 to 0.9999. Counts are of those who answered.
+    Guarantees: each interval holds its count with probability at least `level` where few strays are expected (the
+    tails of the two binomial laws, summed). Elsewhere a score interval inverts the normal test with the variance of
+    the count in question, with a continuity correction and one for skewness, checked against exact tails at levels
+    from 0.5 to 0.9999. Counts are of those who answered.
     """
     if not isinstance(answers, Answers) or answers.count == 0:
         raise InvalidParameter("answers must be what answers() returned, for at least one person.")
@@ -214,12 +225,22 @@ def histogram(answers: Answers, *, level: float = 0.95) -> Histogram:
     low, high = _count_ends(tally, n, p, q, sure)
     value = (tally - n * q) / (p - q)
     return Histogram(
-        answers.categories, tuple(value.tolist()), tuple(low.tolist()), tuple(high.tolist()), sure, answers.method, answers.why
+        answers.categories,
+        tuple(value.tolist()),
+        tuple(low.tolist()),
+        tuple(high.tolist()),
+        sure,
+        answers.method,
+        answers.why,
     )
 
 
-def _count_ends(tally: NDArray[np.float64], n: int, p: float, q: float, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Intervals of counts: by the score, its z raised by what the skewness of a tally can take, or by the tails where tallies are small."""
+def _count_ends(
+    tally: NDArray[np.float64], n: int, p: float, q: float, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Intervals of counts: by the score, its z raised by what the skewness of a tally can take, or by the tails where
+    tallies are small.
+    """
     z: Any = float(-ndtri(0.5 * (1.0 - level)))
     for _ in range(2):  # the first pass tells the variance, the second uses it
         low, high = (np.clip(_ends(tally + half, n, p, q, z)[end], 0.0, n) for end, half in ((0, -0.5), (1, 0.5)))
@@ -231,7 +252,9 @@ def _count_ends(tally: NDArray[np.float64], n: int, p: float, q: float, level: f
     return low, high
 
 
-def _ends(tally: NDArray[np.float64], n: int, p: float, q: float, z: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(
+    tally: NDArray[np.float64], n: int, p: float, q: float, z: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The counts c where (tally - n q - c (p - q))^2 = z^2 (c p (1 - p) + (n - c) q (1 - q)).
 
     No such c: fewer reports than even an empty category explains, and 0 is the nearest count.
@@ -246,7 +269,8 @@ def _ends(tally: NDArray[np.float64], n: int, p: float, q: float, z: Any) -> tup
 
 @lru_cache(maxsize=65_536)
 def _exact_ends(tally: int, n: int, p: float, q: float, beyond: float) -> tuple[float, float]:
-    """The least and the largest count c that a tally does not speak against: P(T >= tally) and P(T <= tally) above `beyond`.
+    """The least and the largest count c that a tally does not speak against: P(T >= tally) and P(T <= tally) above
+    `beyond`.
 
     T is binomial(c, p) plus binomial(n - c, q), and rises with c.
     """
@@ -259,7 +283,9 @@ def _at_least(tally: int, n: int, c: int, p: float, q: float) -> float:
     """P(T >= tally): over the likely values j of the first law, the tail of the second."""
     wide = 10.0 * math.sqrt(c * p * (1.0 - p)) + 30.0
     j = np.arange(max(math.floor(c * p - wide), 0), min(math.ceil(c * p + wide), c) + 1, dtype=np.float64)
-    mass = np.exp(gammaln(c + 1.0) - gammaln(j + 1.0) - gammaln(c - j + 1.0) + j * math.log(p) + (c - j) * math.log1p(-p))
+    mass = np.exp(
+        gammaln(c + 1.0) - gammaln(j + 1.0) - gammaln(c - j + 1.0) + j * math.log(p) + (c - j) * math.log1p(-p)
+    )
     rest = tally - j  # the second law has to bring this many
     inside = (rest > 0.0) & (rest <= n - c)
     tail = np.where(rest <= 0.0, 1.0, 0.0)

@@ -4,7 +4,8 @@ A share X rounded to the lattice of step h has the characteristic function (Pois
 
     phi_r(theta) = sum over m of phi((theta + 2 pi m)/h) sin((theta + 2 pi m)/2)/((theta + 2 pi m)/2),
 
-and the sum S of n of them phi_r^n. One FFT of length M gives the probabilities of S folded modulo M, w(k) = sum over m of p(k + m M).
+and the sum S of n of them phi_r^n. One FFT of length M gives the probabilities of S folded modulo M, w(k) = sum over
+m of p(k + m M).
 S is symmetric and unimodal (convolutions of symmetric unimodal laws on the whole numbers are), so that
 
     folded     w(k) - p(k) <= (2/M) P(|S| > M/2 - |k|): each p(mM - |k|) is at most the mean of the M/2 before it
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive, reject, whole
-from hush.federated.divide import power
+from hush.federated.divisible import power
 from hush.noise.contract import Law
 from hush.noise.region import Region
 from hush.numerics.bracket import Bracket
@@ -44,7 +45,9 @@ _DARK = 45.0  # a characteristic function below e^-45 is left out, and bounded
 
 
 def beyond(noise: Law, count: int, steps: float, step: float) -> float:
-    """A bound on P(|S| > steps) for the sum S of `count` shares drawn on the lattice, the noise rounded to it or living on it."""
+    """A bound on P(|S| > steps) for the sum S of `count` shares drawn on the lattice, the noise rounded to it or
+    living on it.
+    """
     total = power(noise, Fraction(count))
     if noise.discrete:
         return min(up(2.0 * float(total.sf(steps * step)), SPECIAL_FUNCTION), 1.0)
@@ -61,8 +64,8 @@ def beyond(noise: Law, count: int, steps: float, step: float) -> float:
 class RoundedSum(Law):
     """The sum of `count` independent copies of a Gaussian or stable noise, each rounded to the lattice of step `step`.
 
-    Guarantees: delta as a bracket that holds the hockey-stick divergence of this very law (see the module), down to about 1e-12. For the
-    pure epsilon only that of a single rounded share is proved.
+    Guarantees: delta as a bracket that holds the hockey-stick divergence of this very law (see the module), down to
+    about 1e-12. For the pure epsilon only that of a single rounded share is proved.
 
     >>> from hush import Gaussian, delta
     >>> abs(delta(RoundedSum(Gaussian(1.0), 100, 0.25), 0.1) / delta(Gaussian(10.0), 0.1) - 1.0) < 0.02
@@ -119,8 +122,8 @@ class RoundedSum(Law):
     def _spectrum(self, theta: Array) -> tuple[Array, Array]:
         """phi_r^n at theta in (0, pi], and a bound on its error.
 
-        phi_r = phi(theta) sinc (1 + rho): the first to the power n is known without loss, and n log of the rest is small where the first is
-        not.
+        phi_r = phi(theta) sinc (1 + rho): the first to the power n is known without loss, and n log of the rest is
+        small where the first is not.
         """
         n, here = self.count, self._decay(theta)
         rho, size = np.zeros_like(theta), np.zeros_like(theta)
@@ -134,7 +137,8 @@ class RoundedSum(Law):
             value = np.exp(rest - n * here)
             left_out = 4.0 * theta * math.exp(-_DARK)
             error = (
-                value * ULP * (16.0 * (np.abs(rest) + n * here) + 16.0 + 16.0 * n * (size + theta**2 * 1e-2)) + value * 2.0 * n * left_out
+                value * ULP * (16.0 * (np.abs(rest) + n * here) + 16.0 + 16.0 * n * (size + theta**2 * 1e-2))
+                + value * 2.0 * n * left_out
             )
         return value, error
 
@@ -163,7 +167,9 @@ class RoundedSum(Law):
         value, error = np.append(1.0, value), np.append(0.0, error)
         folded = irfft(value, size)
         rms = math.sqrt((2.0 * float(np.sum(value**2)) + 1.0) / size)
-        round_off = 8.0 * ULP * math.log2(size) * rms  # of an FFT, normwise (Higham 2002, Theorem 24.2), in its largest entry
+        round_off = (
+            8.0 * ULP * math.log2(size) * rms
+        )  # of an FFT, normwise (Higham 2002, Theorem 24.2), in its largest entry
         off = round_off + 2.0 * float(np.mean(error))
         tail = beyond(self.noise, self.count, size / 4.0, self.step)
         return folded[: size // 4 + 1], off, 2.0 / size * tail
@@ -222,13 +228,19 @@ class RoundedSum(Law):
 
     @property
     def variance(self) -> float:
-        """count times that of one rounded share: step^2 sum over k of (2k - 1) P(|X| > (k - 1/2) step); infinite for stable shares."""
+        """count times that of one rounded share: step^2 sum over k of (2k - 1) P(|X| > (k - 1/2) step); infinite for
+        stable shares.
+        """
         if math.isinf(self.noise.variance):
             return math.inf
         if self.noise.variance > 16.0 * self.step**2:  # but for e^(-2 pi^2 16)
             return self.count * (self.noise.variance + self.step**2 / 12.0)
         k = np.arange(1.0, 200.0)
-        return self.count * self.step**2 * math.fsum((2.0 * k - 1.0) * 2.0 * np.asarray(self.noise.sf((k - 0.5) * self.step)))
+        return (
+            self.count
+            * self.step**2
+            * math.fsum((2.0 * k - 1.0) * 2.0 * np.asarray(self.noise.sf((k - 0.5) * self.step)))
+        )
 
     def scaled(self, k: float) -> RoundedSum:
         return RoundedSum(self.noise.scaled(k), self.count, self.step * positive("k", k))
@@ -258,7 +270,9 @@ class RoundedSum(Law):
 
 @dataclass(frozen=True)
 class Near(Curve):
-    """The curve of a mechanism at most `distance` (total variation) from one that is known: delta + (1 + e^epsilon) distance."""
+    """The curve of a mechanism at most `distance` (total variation) from one that is known: delta + (1 + e^epsilon)
+    distance.
+    """
 
     inner: Curve
     distance: float
@@ -270,16 +284,20 @@ class Near(Curve):
 
 
 def saturated(noise: Law, count: int, step: float) -> float:
-    """A bound on the chance that one of `count` draws on the lattice does not fit its word: draws saturate at +-2^62."""
+    """A bound on the chance that one of `count` draws on the lattice does not fit its word: draws saturate at
+    +-2^62.
+    """
     return 2.0 * count * float(np.asarray(noise.sf(2.0**61 * step)))
 
 
 def rounded_sum_curve(noise: Law, count: int, step: float, sensitivity: Any, coordinates: int = 1) -> Curve:
-    """The privacy of `count` rounded shares: on a fine lattice by a theorem, else by the certificate; and of draws that saturate.
+    """The privacy of `count` rounded shares: on a fine lattice by a theorem, else by the certificate; and of draws
+    that saturate.
 
-    But for the terms m != 0, phi_r^n is the transform of round(T + U_1 + ... + U_(n-1)), U_i uniform on a step: post-processing of T. What
-    those terms change is at most A = 3 (n + 1) phi(pi/h) at any point. With phi(pi/h) <= e^-400/n^2 the sum over e^200 points and the mass
-    beyond them (at most e^-200 times the scale in steps) come to less than 1e-60, and for 10^10 coordinates to less than 1e-50.
+    But for the terms m != 0, phi_r^n is the transform of round(T + U_1 + ... + U_(n-1)), U_i uniform on a step:
+    post-processing of T. What those terms change is at most A = 3 (n + 1) phi(pi/h) at any point. With phi(pi/h) <=
+    e^-400/n^2 the sum over e^200 points and the mass beyond them (at most e^-200 times the scale in steps) come to
+    less than 1e-60, and for 10^10 coordinates to less than 1e-50.
     """
     law = RoundedSum(noise, count, step, lazy=True)
     total = power(law.noise, Fraction(count), upwards=False)

@@ -11,14 +11,15 @@ from scipy.special import ndtri
 from hush.errors import HushError, InvalidParameter, positive, reject, whole
 from hush.federated.category import chances
 from hush.federated.estimate import METHODS, as_level, half_width
-from hush.federated.local import LOCAL_FAMILIES, local_noise, local_range
+from hush.federated.local_report import LOCAL_FAMILIES, local_noise, local_range
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.noise.contract import Law
 from hush.numerics.search import first_true_from
 
 __all__ = ["Need", "ReportPlan", "answers_needed", "reports_needed"]
 
-#: Families whose shape for the average is not the one for the bounded estimate: larger alphas average better, and bear less near 2.
+#: Families whose shape for the average is not the one for the bounded estimate: larger alphas average better, and
+#: bear less near 2.
 AVERAGED: dict[str, Callable[[float], list[Law]]] = {
     "stable": lambda epsilon: [calibrate_stable(epsilon, alpha=alpha).noise for alpha in (1.7, 1.8, 1.9, 1.95)]
 }
@@ -27,8 +28,8 @@ _MOST = 1 << 50  # reports: more people than there are
 
 @dataclass(frozen=True)
 class Need:
-    """One way to ask: a noise (in units of the range; none for categories), a method, and the fewest reports that keep the target; None
-    where none do."""
+    """One way to ask: a noise (in units of the range; none for categories), a method, and the fewest reports that
+    keep the target; None where none do."""
 
     family: str
     noise: Law | None
@@ -76,10 +77,12 @@ def reports_needed(
     level: float = 0.95,
     families: Iterable[str] | None = None,
 ) -> ReportPlan:
-    """The fewest reports whose mean is within `error` of the people's mean with probability `level`, for each family and method.
+    """The fewest reports whose mean is within `error` of the people's mean with probability `level`, for each family
+    and method.
 
-    Guarantees: with that many reports, `mean(reports, level=level, method=row.method)` has a half width of at most `error`, and its
-    interval covers. The average of stable reports falls only like n^(1/alpha - 1), which is why it needs so many.
+    Guarantees: with that many reports, `mean(reports, level=level, method=row.method)` has a half width of at most
+    `error`, and its interval covers. The average of stable reports falls only like n^(1/alpha - 1), which is why it
+    needs so many.
 
     >>> plan = reports_needed(2.0, 1.0, 0, 100)
     >>> plan.best.family, plan.best.method
@@ -103,9 +106,11 @@ def reports_needed(
 
 
 def answers_needed(error: float, epsilon: float, categories: int, *, level: float = 0.95) -> ReportPlan:
-    """The fewest answers whose share in any one category is within `error` (0.02 is two in a hundred) with probability `level`.
+    """The fewest answers whose share in any one category is within `error` (0.02 is two in a hundred) with
+    probability `level`.
 
-    n = z^2 v/error^2, v the larger of keep (1 - keep) and stray (1 - stray) over (keep - stray)^2: the worst share of people in it.
+    n = z^2 v/error^2, v the larger of keep (1 - keep) and stray (1 - stray) over (keep - stray)^2: the worst share of
+    people in it.
 
     >>> answers_needed(0.02, 1.0, 5).best.method
     'response'

@@ -83,12 +83,15 @@ def _error(alpha: float, epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def _best_alpha(epsilon: float) -> float:
-    """The alpha of least mean absolute error, which falls, then rises; it is flat there: 1e-3 of alpha is 1e-6 of it."""
+    """The alpha of least mean absolute error, which falls, then rises; it is flat there: 1e-3 of alpha is 1e-6 of
+    it.
+    """
     return golden_minimum(lambda alpha: _error(alpha, epsilon), 1.05, 1.98, width=1e-3)
 
 
 def calibrate_stable(epsilon: float, sensitivity: float = 1.0, *, alpha: float | None = None) -> StablePlan:
-    """The stable noise with this pure epsilon; alpha None picks the one of least mean absolute error (near 1.70 for epsilon up to 1).
+    """The stable noise with this pure epsilon; alpha None picks the one of least mean absolute error (near 1.70 for
+    epsilon up to 1).
 
     >>> plan = calibrate_stable(1.0)
     >>> round(plan.alpha, 1), round(plan.laplace_ratio, 2)
@@ -100,9 +103,17 @@ def calibrate_stable(epsilon: float, sensitivity: float = 1.0, *, alpha: float |
         alpha = _best_alpha(target)
     alpha = within("alpha", alpha, 1.0, 2.0, "write alpha=1.7")
     if alpha == 2.0:
-        raise Unsupported("alpha = 2 is Gaussian noise, which has no pure epsilon; write alpha=1.7, or calibrate(epsilon, delta).")
+        raise Unsupported(
+            "alpha = 2 is Gaussian noise, which has no pure epsilon; write alpha=1.7, or calibrate(epsilon, delta)."
+        )
     start = up(moved / _reach(alpha, target), FEW_ROUNDINGS)
-    scale = nudged(lambda gamma: Stable(alpha, gamma).max_loss(moved) <= target, start, first=ELEMENTARY.share, growth=2.0, turns=40)
+    scale = nudged(
+        lambda gamma: Stable(alpha, gamma).max_loss(moved) <= target,
+        start,
+        first=ELEMENTARY.share,
+        growth=2.0,
+        turns=40,
+    )
     if scale is None:
         raise NotCertified(f"no certified scale was found for epsilon = {target:g}; please report epsilon and alpha.")
     return StablePlan(Stable(alpha, scale), target, moved)

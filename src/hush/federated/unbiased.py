@@ -1,8 +1,8 @@
 """From one noisy report to one bounded number whose mean is the person's value.
 
-A report is y = x + Z with x in [0, 1] (units of the range) and Z of known law. Any g with E g(x + Z) = x for all x in [0, 1] makes the
-average of g over the reports an unbiased estimate of the people's mean, whatever their values are. g(y) = y is one, with the variance of
-Z: infinite for a stable law. Better ones use that x stays in [0, 1].
+A report is y = x + Z with x in [0, 1] (units of the range) and Z of known law. Any g with E g(x + Z) = x for all x in
+[0, 1] makes the average of g over the reports an unbiased estimate of the people's mean, whatever their values are.
+g(y) = y is one, with the variance of Z: infinite for a stable law. Better ones use that x stays in [0, 1].
 
     noise     g                                                                        bias
     Laplace   y inside [0, 1], 1 + b above, -b below: E[y | y clamped to [0, 1]],      none, but for the lattice
@@ -11,7 +11,8 @@ Z: infinite for a stable law. Better ones use that x stays in [0, 1].
               x_i a few Chebyshev points; c makes it unbiased there (Barankin 1949,    the range where floats allow
               the locally least variance), and by smoothness between
 
-A median of the reports is not among them: it estimates the median of x + Z, which is not the people's mean however many answer.
+A median of the reports is not among them: it estimates the median of x + Z, which is not the people's mean however
+many answer.
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ _GRID = 201  # values of x at which mean and variance are looked at
 
 @dataclass(frozen=True)
 class Bounded:
-    """g for one noise: its worst bias and variance over x in [0, 1], the largest |g|, and its slope (what a lattice step can cost).
+    """g for one noise: its worst bias and variance over x in [0, 1], the largest |g|, and its slope (what a lattice
+    step can cost).
 
-    `third` and `fourth` are the largest third and fourth cumulants over x, in absolute value: how far a sum of few g is from normal.
+    `third` and `fourth` are the largest third and fourth cumulants over x, in absolute value: how far a sum of few g
+    is from normal.
     """
 
     noise: Law
@@ -55,11 +58,13 @@ class Bounded:
     fourth: float
 
     def wobble(self, count: int) -> float:
-        """How far a mean of `count` numbers can be off the normal law by being on a lattice: half of its step, as far as it is one.
+        """How far a mean of `count` numbers can be off the normal law by being on a lattice: half of its step, as far
+        as it is one.
 
-        Wide Laplace noise sends most reports beyond the range: g then has two values, 1 + 2b apart, and the range is halfway. How
-        much of a lattice is left in a sum is the characteristic function at its frequency, to the power of the count; e^(-1/b) is
-        4 times the product of the chances of both ends, which is small where narrow noise reaches one end only.
+        Wide Laplace noise sends most reports beyond the range: g then has two values, 1 + 2b apart, and the range is
+        halfway. How much of a lattice is left in a sum is the characteristic function at its frequency, to the power
+        of the count; e^(-1/b) is 4 times the product of the chances of both ends, which is small where narrow noise
+        reaches one end only.
         """
         if self.places:
             return 0.0
@@ -75,7 +80,9 @@ class Bounded:
 
     @cached_property
     def _left(self) -> tuple[float, ...]:
-        """The largest |characteristic function| of g over x, at the frequencies of lattices of one and of half of 1 + 2b."""
+        """The largest |characteristic function| of g over x, at the frequencies of lattices of one and of half of 1 +
+        2b.
+        """
         b, x = self._scale, np.linspace(0.0, 1.0, _GRID)
 
         def side(reach: Array, way: complex) -> NDArray[np.complex128]:
@@ -129,7 +136,8 @@ def _clamped(noise: Law, b: float) -> Bounded:
     def moment(power: int) -> Array:
         """E (g - x)^power: on either side |z|^power up to the end of the range, (reach + b)^power beyond it."""
         above, below = (
-            0.5 * b**power * math.factorial(power) * gammainc(power + 1.0, reach / b) + 0.5 * np.exp(-reach / b) * (reach + b) ** power
+            0.5 * b**power * math.factorial(power) * gammainc(power + 1.0, reach / b)
+            + 0.5 * np.exp(-reach / b) * (reach + b) ** power
             for reach in (1.0 - x, x)
         )
         return np.asarray(above + (-1.0) ** power * below)
@@ -145,7 +153,10 @@ def _barankin(noise: Law) -> Bounded:
     """Least variance among functions that are unbiased at a few places; as few as keep the bias between them small."""
     centre = float(np.asarray(noise.isf(0.25)))
     t = np.linspace(-30.0, 30.0, 4801)
-    y, weight = centre * np.sinh(t), centre * np.cosh(t) * (t[1] - t[0])  # the trapezoid rule: fast for analytic densities
+    y, weight = (
+        centre * np.sinh(t),
+        centre * np.cosh(t) * (t[1] - t[0]),
+    )  # the trapezoid rule: fast for analytic densities
     x = np.linspace(-0.5, 0.5, _GRID)
     density = np.exp(np.asarray(noise.logpdf(y[None, :] - x[:, None]))) * weight
     best: Bounded | None = None

@@ -1,8 +1,9 @@
 """One budget, turned into noise for the parts of a fit, all fixed before the data are looked at.
 
-With delta > 0 shares are of mu^2 = (sensitivity/sigma)^2, which adds up exactly over Gaussian releases; with delta = 0 they are of epsilon.
-The updates of a descent are numbers that move by at most 2B each, so that every family may serve them; sums of vectors (moments, products)
-have an l2 bound, for which Gaussian noise is exact and no other family has a proof.
+With delta > 0 shares are of mu^2 = (sensitivity/sigma)^2, which adds up exactly over Gaussian releases; with delta =
+0 they are of epsilon.
+The updates of a descent are numbers that move by at most 2B each, so that every family may serve them; sums of
+vectors (moments, products) have an l2 bound, for which Gaussian noise is exact and no other family has a proof.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from hush.calibrate import calibrate
+from hush.calibration.ranking import calibrate
 from hush.errors import NotCertified, Unsupported
 from hush.learn import zcdp
-from hush.mechanism import Mechanism
 from hush.noise.catalogue import family, family_of, ranked
 from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
@@ -25,7 +25,8 @@ from hush.numerics.search import safe_end
 from hush.privacy import gaussian
 from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.privacy.compose import compose
-from hush.sensitivity import Sensitivity
+from hush.privacy.sensitivity import Sensitivity
+from hush.sampling.mechanism import Mechanism
 
 __all__ = ["ACCOUNTING", "NOISES", "Part", "Wish", "allot", "saved_over_zcdp"]
 
@@ -33,7 +34,8 @@ ACCOUNTING = ("exact", "zcdp")
 #: Words for noise=: the families that are calibrated one number at a time and have a variance, and "auto".
 NOISES = ("auto", *(row.name for row in ranked(lattice=False) if row.vectors))
 
-#: Beyond this r = 2T/(epsilon sigma_1)^2 no shape has more than 1 % less variance than the Gaussian (docs/learn.md): not worth seconds.
+#: Beyond this r = 2T/(epsilon sigma_1)^2 no shape has more than 1 % less variance than the Gaussian (docs/learn.md):
+#: not worth seconds.
 _GAUSSIAN_BEYOND = 5.0
 
 
@@ -41,7 +43,8 @@ _GAUSSIAN_BEYOND = 5.0
 class Wish:
     """One part of a fit: its share of the budget, how many numbers, how often, and how far they move.
 
-    `bound` is a box (each number moves by itself: any family may serve) or an l2 ball; `pure` is the bound to use when delta = 0.
+    `bound` is a box (each number moves by itself: any family may serve) or an l2 ball; `pure` is the bound to use
+    when delta = 0.
     """
 
     name: str
@@ -79,8 +82,8 @@ class Part:
 def allot(epsilon: float, delta: float, wishes: tuple[Wish, ...], *, noise: str, accounting: str) -> tuple[Part, ...]:
     """The least noise for each wish so that all together are (epsilon, delta)-private.
 
-    Guarantees: compose(part.charge for all parts) meets (epsilon, delta); with accounting="zcdp" by the looser zCDP route of the flipped
-    Huber paper, so with more noise than needed.
+    Guarantees: compose(part.charge for all parts) meets (epsilon, delta); with accounting="zcdp" by the looser zCDP
+    route of the flipped Huber paper, so with more noise than needed.
     """
     if noise == "auto" and accounting == "zcdp":
         noise = "gaussian"
@@ -101,9 +104,15 @@ def _check_family(wishes: tuple[Wish, ...], noise: str, delta: float, accounting
     """A family that was asked for by name must serve some part: sums of vectors have one family each."""
     vectors = _vector_family(delta)
     if delta == 0.0 and noise != "auto" and not family(noise).pure and accounting == "exact":
-        raise Unsupported(f"{noise} noise has no pure epsilon, which delta = 0 asks for; write noise='laplace', or a delta such as 1e-6.")
-    if noise not in ("auto", vectors) and not any((wish.pure if delta == 0.0 else wish.bound).is_box for wish in wishes):
-        raise Unsupported(f"sums of products take {vectors} noise at this delta, not {noise}; write noise='auto', or solver='cd'.")
+        raise Unsupported(
+            f"{noise} noise has no pure epsilon, which delta = 0 asks for; write noise='laplace', or a delta such as 1e-6."
+        )
+    if noise not in ("auto", vectors) and not any(
+        (wish.pure if delta == 0.0 else wish.bound).is_box for wish in wishes
+    ):
+        raise Unsupported(
+            f"sums of products take {vectors} noise at this delta, not {noise}; write noise='auto', or solver='cd'."
+        )
 
 
 def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, accounting: str) -> tuple[Law, ...]:
@@ -113,7 +122,9 @@ def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, 
         # a hair less, so that rounding cannot carry the sum of the parts past the promise
         return tuple(_pure(epsilon * wish.share / PURE_EPSILON.above, wish, noise) for wish in wishes)
     amount = up(float(np.asarray(gaussian.sigma(epsilon, delta))), SPARE)
-    gaussians: list[Law] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
+    gaussians: list[Law] = [
+        Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes
+    ]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, noise):
             others = [Charge(law, w.bound, w.times) for law, w in zip(gaussians, wishes, strict=True) if w is not wish]
@@ -126,11 +137,15 @@ def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, 
 
 
 def _is_gaussian(epsilon: float, amount: float, wish: Wish, noise: str) -> bool:
-    return noise == _vector_family(1.0) or (noise == "auto" and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND)
+    return noise == _vector_family(1.0) or (
+        noise == "auto" and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND
+    )
 
 
 def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[Charge]) -> Law | None:
-    """The family's best shape for the whole budget, then enlarged until it fits beside the other parts; None if it never does."""
+    """The family's best shape for the whole budget, then enlarged until it fits beside the other parts; None if it
+    never does.
+    """
     law = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).noise
     if not others:
         return law
@@ -155,7 +170,9 @@ def _pure(epsilon: float, wish: Wish, noise: str) -> Law:
 def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish, noise: str) -> Law:
     route = zcdp.ROUTES.get(noise)
     if route is None:
-        raise Unsupported(f"zCDP accounting has a theorem for {' and '.join(zcdp.ROUTES)}, not for {noise!r}; write accounting='exact'.")
+        raise Unsupported(
+            f"zCDP accounting has a theorem for {' and '.join(zcdp.ROUTES)}, not for {noise!r}; write accounting='exact'."
+        )
     whole_eta = zcdp.eta_left(epsilon, delta) if delta > 0.0 else 0.0
     if wish.bound.is_box:
         kept = math.fsum(w.share for w in wishes if w is not wish) * whole_eta
@@ -165,9 +182,11 @@ def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish,
 
 
 def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
-    """The share of the last part's noise variance that exact accounting saves over the flipped Huber paper's zCDP route.
+    """The share of the last part's noise variance that exact accounting saves over the flipped Huber paper's zCDP
+    route.
 
-    For the same shares of the budget, and flipped Huber noise against flipped Huber noise; every other family against the Gaussian.
+    For the same shares of the budget, and flipped Huber noise against flipped Huber noise; every other family against
+    the Gaussian.
     """
     wishes, last = tuple(part.wish for part in parts), parts[-1].mechanism
     if last.guarantee is None or last.guarantee.delta == 0.0:

@@ -1,7 +1,7 @@
 """Private coordinate descent (flipped Huber paper, Algorithm 3) and full-gradient descent with the same noise.
 
-Each update releases one clipped whole-number sum with noise and takes a proximal step w_i <- prox(w_i - (step/M_i) g_i). All that follows
-from released sums is post-processing: the weights after every pass, and the trace.
+Each update releases one clipped whole-number sum with noise and takes a proximal step w_i <- prox(w_i - (step/M_i)
+g_i). All that follows from released sums is post-processing: the weights after every pass, and the trace.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from hush.errors import whole
 from hush.learn.budget import Part, Wish
+from hush.learn.defaults import Setting
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.rows import Rows
-from hush.learn.setting import Setting
-from hush.sensitivity import Sensitivity
+from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["LARGEST", "Trace", "descend", "updates_wish"]
 
@@ -40,7 +40,9 @@ def updates_wish(grain: float, columns: int, setting: Setting, share: float) -> 
 
 @dataclass
 class Trace:
-    """What can be told of a descent: weights and noisy gradients after every pass; no training loss, which would be a leak."""
+    """What can be told of a descent: weights and noisy gradients after every pass; no training loss, which would be a
+    leak.
+    """
 
     start: Array
     weights: list[Array] = field(default_factory=list)
@@ -76,7 +78,9 @@ def descend(
     *,
     after_pass: Callable[[int, Trace], None] | None = None,
 ) -> Trace:
-    """Run the passes; `start` are weights already known to the rows. part None means no noise: run until nothing moves."""
+    """Run the passes; `start` are weights already known to the rows. part None means no noise: run until nothing
+    moves.
+    """
     noise, weights, trace = _Noise(part, paid), start.copy(), Trace(start.copy())
     one_pass = _coordinates if setting.solver == "cd" else _all_at_once
     curvature = rows.objective.curvature
@@ -87,12 +91,16 @@ def descend(
         trace.gradients.append(gradient)
         if after_pass is not None:
             after_pass(index + 1, trace)
-        if part is None and np.max(np.abs(weights - before), initial=0.0) <= _STILL * max(1.0, float(np.max(np.abs(weights), initial=0.0))):
+        if part is None and np.max(np.abs(weights - before), initial=0.0) <= _STILL * max(
+            1.0, float(np.max(np.abs(weights), initial=0.0))
+        ):
             break
     else:
         if part is None:
             warnings.warn(
-                f"weights still move after {setting.passes} passes without noise; more passes are needed.", RuntimeWarning, stacklevel=2
+                f"weights still move after {setting.passes} passes without noise; more passes are needed.",
+                RuntimeWarning,
+                stacklevel=2,
             )
     return trace
 

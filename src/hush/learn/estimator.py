@@ -52,7 +52,9 @@ class _Regression(RegressorMixin, LinearModel):
         return rows, target
 
     def _asked(self, rows: int) -> Request:
-        return self._request(*self._penalty(rows), objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1))
+        return self._request(
+            *self._penalty(rows), objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1)
+        )
 
     def _fitted(self, rows: Array, target: Any) -> Self:
         self._learn(rows, target.astype(np.float64), self._asked(rows.shape[0]))
@@ -67,7 +69,8 @@ class _Regression(RegressorMixin, LinearModel):
 class ElasticNet(_Regression):
     """Least |y - Xw - b|^2 / (2n) + alpha l1_ratio |w|_1 + alpha (1 - l1_ratio) |w|^2 / 2, privately.
 
-    Guarantees: (epsilon, delta)-privacy of everything on the fitted estimator, for one row exchanged (see `guarantee_`).
+    Guarantees: (epsilon, delta)-privacy of everything on the fitted estimator, for one row exchanged (see
+    `guarantee_`).
 
     >>> import numpy as np, hush.learn
     >>> rng = np.random.default_rng()
@@ -94,7 +97,9 @@ class Lasso(_Regression):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ridge(_Regression):
-    """Least |y - Xw - b|^2 + alpha |w|^2, privately (a sum over rows, as in scikit-learn); parameters as in ElasticNet."""
+    """Least |y - Xw - b|^2 + alpha |w|^2, privately (a sum over rows, as in scikit-learn); parameters as in
+    ElasticNet.
+    """
 
     def _penalty(self, rows: int) -> tuple[float, float]:
         return 0.0, non_negative("alpha", self.alpha) / rows
@@ -104,10 +109,11 @@ class Ridge(_Regression):
 class LogisticRegression(ClassifierMixin, LinearModel):
     """Least C sum of log-losses + l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2, privately, for two classes.
 
-    classes: the two labels, public knowledge. None means 0 and 1, or False and True if y is an array of booleans; "private" finds them
-    for 5 % of epsilon and 10 % of delta, which needs many rows of each. A label that is found is a number, a text, bytes or None; rows
-    with anything else (NaN in a list, a list, an object of a class) count half for each class. The kind of an array y (booleans,
-    whole numbers, numbers, text, bytes, objects) is public; a list is taken label by label.
+    classes: the two labels, public knowledge. None means 0 and 1, or False and True if y is an array of booleans;
+    "private" finds them for 5 % of epsilon and 10 % of delta, which needs many rows of each. A label that is found is
+    a number, a text, bytes or None; rows with anything else (NaN in a list, a list, an object of a class) count half
+    for each class. The kind of an array y (booleans, whole numbers, numbers, text, bytes, objects) is public; a list
+    is taken label by label.
 
     >>> import numpy as np, hush.learn
     >>> rng = np.random.default_rng()
@@ -138,11 +144,15 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def _asked(self, rows: int) -> Request:
         weight, ratio = 1.0 / (positive("C", self.C) * rows), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
         find = label.to_be_found(self.classes)
-        return self._request(weight * ratio, weight * (1.0 - ratio), objective=LOGISTIC, target_span=None, find_labels=find)
+        return self._request(
+            weight * ratio, weight * (1.0 - ratio), objective=LOGISTIC, target_span=None, find_labels=find
+        )
 
     def _fitted(self, rows: Array, labels: Any) -> Self:
         request = self._asked(rows.shape[0])
-        label.check_type(labels)  # no more: what secret labels are may not show, not even in a warning, before it is paid for
+        label.check_type(
+            labels
+        )  # no more: what secret labels are may not show, not even in a warning, before it is paid for
         known = None if request.find_labels else label.declared(self.classes, labels)
 
         def target(made: Plan, paid: Paid) -> Array:

@@ -1,4 +1,6 @@
-"""What all private estimators share: parameters, checks, the fit, and the linear predictor. The one place that meets scikit-learn."""
+"""What all private estimators share: parameters, checks, the fit, and the linear predictor. The one place that meets
+scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, needs, reject, whole
+from hush.learn.fit_receipt import guarantee, of_chain, receipt
 from hush.learn.paid import Paid
 from hush.learn.progress import reporter
-from hush.learn.receipt import guarantee, of_chain, receipt
 from hush.learn.scaling import span_of
 from hush.learn.training import Fit, Plan, Request, pay, plan, train
 from hush.ledger import Ledger
@@ -49,7 +51,18 @@ Array = NDArray[np.float64]
 
 #: Parameters that go into a request as they are.
 _SETTINGS = (
-    *("epsilon", "delta", "fit_intercept", "penalise", "solver", "noise", "accounting", "scaling", "scaling_share", "winsorise"),
+    *(
+        "epsilon",
+        "delta",
+        "fit_intercept",
+        "penalise",
+        "solver",
+        "noise",
+        "accounting",
+        "scaling",
+        "scaling_share",
+        "winsorise",
+    ),
     *("passes", "step", "clip"),
 )
 _MOST_DRAWS = 5_000_000
@@ -60,29 +73,41 @@ class LinearModel(BaseEstimator, ABC):
     """A generalised linear model learned privately. Every estimator has these parameters, all keywords:
 
     epsilon, delta: the budget of one fit; epsilon = inf gives the same model without noise, and no privacy.
-    bounds: public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column names to pairs. Values outside
+    bounds: public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column names to
+    pairs. Values outside
         are moved to the nearest end.
-    fit_intercept: as in scikit-learn. penalise: "original" puts the penalty on coefficients in the units of X, as scikit-learn does;
+    fit_intercept: as in scikit-learn. penalise: "original" puts the penalty on coefficients in the units of X, as
+    scikit-learn does;
         "scaled" on coefficients of standardised columns and, in a regression, of a standardised target.
-    solver: "cd" coordinate descent, "gd" full gradients, "statistics" one release of all products, "auto" by rows, columns and budget.
-    noise: a family's name, or "auto" for the least noise. accounting: "exact", or "zcdp" for the flipped Huber paper's looser route
+    solver: "cd" coordinate descent, "gd" full gradients, "statistics" one release of all products, "auto" by rows,
+    columns and budget.
+    noise: a family's name, or "auto" for the least noise. accounting: "exact", or "zcdp" for the flipped Huber
+    paper's looser route
         (gaussian or flipped_huber noise; "auto" is gaussian there).
-    scaling: "private" (means and spreads released with `scaling_share` of the budget), "public" (ranges only), "paper" (the data's own
+    scaling: "private" (means and spreads released with `scaling_share` of the budget), "public" (ranges only),
+    "paper" (the data's own
         means and spreads: reproduces the paper and has no guarantee).
-    winsorise: values further than this many spreads from the centre are moved there; None for no limit inside the ranges.
-    passes, step, clip: of the descent; None for closed-form rules in public facts. clip may also be a list, one bound per coordinate
+    winsorise: values further than this many spreads from the centre are moved there; None for no limit inside the
+    ranges.
+    passes, step, clip: of the descent; None for closed-form rules in public facts. clip may also be a list, one bound
+    per coordinate
         (the intercept's last): noise is then in proportion to them.
-    ledger: a hush.Ledger that is charged before any noise is drawn. warm_start: start from the last fit, on the same columns; needs a
+    ledger: a hush.Ledger that is charged before any noise is drawn. warm_start: start from the last fit, on the same
+    columns; needs a
         ledger, and `guarantee_` is then of all fits together that the coefficients come from.
-    verbose: 0, 1 for a progress bar, 2 for a line per pass. entropy: where random bits come from, a secure source; None is the operating
+    verbose: 0, 1 for a progress bar, 2 for a line per pass. entropy: where random bits come from, a secure source;
+    None is the operating
         system.
 
     After a fit, beside coef_ and intercept_, all of it public or released:
-    guarantee_, receipt_: what is promised, and everything public about the fit. limits_: the range in which values are used, per feature.
+    guarantee_, receipt_: what is promised, and everything public about the fit. limits_: the range in which values
+    are used, per feature.
     centre_, spread_: what columns are centred at and divided by, features first, then the target of a regression.
-    noise_: the noise of the updates, or of the products. It is in units of their sums of whole numbers: times clip/(B rows) it is that of a
+    noise_: the noise of the updates, or of the products. It is in units of their sums of whole numbers: times clip/(B
+    rows) it is that of a
         mean gradient, with clip and B from receipt_["clip"] and receipt_["grain"].
-    trace_: per pass "weights" (in scaled units, the intercept last: times the target's spread over a feature's spread they are
+    trace_: per pass "weights" (in scaled units, the intercept last: times the target's spread over a feature's spread
+    they are
         coefficients), the length of the noisy gradient, and the move.
     """
 
@@ -129,7 +154,9 @@ class LinearModel(BaseEstimator, ABC):
         """What was set for a descent must have one to serve, and one that ends."""
         given = [name for name in ("passes", "step", "clip") if getattr(self, name) is not None]
         if self.solver == "statistics" and given:
-            raise Unsupported(f"solver='statistics' solves at once and has no {given[0]}; leave {given[0]} out, or write solver='cd'.")
+            raise Unsupported(
+                f"solver='statistics' solves at once and has no {given[0]}; leave {given[0]} out, or write solver='cd'."
+            )
         if self.passes is not None and self.epsilon != np.inf and whole("passes", self.passes) * columns > _MOST_DRAWS:
             raise Unsupported(
                 f"passes={self.passes} over {columns} columns are more than {_MOST_DRAWS:,} noisy numbers, each with almost nothing of the "
@@ -161,13 +188,17 @@ class LinearModel(BaseEstimator, ABC):
             raise
 
     def _learn(self, rows: Array, target: Array | Callable[[Plan, Paid], Array], request: Request) -> None:
-        """Plan, pay, train, and write what may be known onto the estimator. A target that is a function is called when it is paid for."""
+        """Plan, pay, train, and write what may be known onto the estimator. A target that is a function is called
+        when it is paid for.
+        """
         ledger, entropy = self.ledger, self.entropy
         must_be_ledger(ledger)
         must_be_secure(entropy)
         made = plan(request, rows.shape[0])
         if self.warm_start and made.setting.solver == "statistics":
-            raise Unsupported("solver='statistics' solves at once and has no start to be warm; write warm_start=False, or solver='cd'.")
+            raise Unsupported(
+                "solver='statistics' solves at once and has no start to be warm; write warm_start=False, or solver='cd'."
+            )
         before, started_from = self._before(ledger) or (None, [])
         with reporter(self.verbose, _known_passes(made), type(self).__name__) as after_pass:
             payment = pay(made, ledger, f"fit of {type(self).__name__}")
@@ -176,7 +207,9 @@ class LinearModel(BaseEstimator, ABC):
         self._write(fit, None if payment is None else payment.entry, started_from, ledger)
 
     def _before(self, ledger: Ledger | None) -> tuple[tuple[Array, float], list[int]] | None:
-        """Released weights to start from, and the ledger entries that paid for them: allowed only where one ledger paid for all."""
+        """Released weights to start from, and the ledger entries that paid for them: allowed only where one ledger
+        paid for all.
+        """
         if not self.warm_start:
             return None
         if ledger is None:
@@ -187,7 +220,9 @@ class LinearModel(BaseEstimator, ABC):
         if not hasattr(self, "coef_"):
             return None
         if not _charged(self.receipt_["ledger"], ledger):
-            raise Unsupported("warm_start=True starts from the last fit, but that fit was not charged to this ledger; clone the estimator.")
+            raise Unsupported(
+                "warm_start=True starts from the last fit, but that fit was not charged to this ledger; clone the estimator."
+            )
         start = np.ravel(self.coef_).astype(np.float64), float(np.ravel(self.intercept_)[0])
         return start, [*self.receipt_.get("started_from", []), self.receipt_["ledger"]["number"]]
 
@@ -240,12 +275,14 @@ def _known_passes(made: Plan) -> int | None:
 
 def _charged(entry: Any, ledger: Ledger) -> bool:
     """Does the ledger hold this entry of a receipt?"""
-    return entry is not None and any((known.number, known.time) == (entry["number"], entry["time"]) for known in ledger.entries)
+    return entry is not None and any(
+        (known.number, known.time) == (entry["number"], entry["time"]) for known in ledger.entries
+    )
 
 
 def sharing_clone(model: Any) -> Any:
-    """scikit-learn's clone, but with the same ledger and the same entropy: a copied budget would be another budget, and bits copied with
-    their source would be drawn twice."""
+    """scikit-learn's clone, but with the same ledger and the same entropy: a copied budget would be another budget,
+    and bits copied with their source would be drawn twice."""
     plain = copy.copy(model)
     plain.ledger = plain.entropy = None
     made = BaseEstimator.__sklearn_clone__(plain)
@@ -254,7 +291,9 @@ def sharing_clone(model: Any) -> Any:
 
 
 def _convergence(fit: Fit) -> dict[str, Any]:
-    """Data for a convergence plot, all of it released: per pass the weights, the noisy gradient's length and the move."""
+    """Data for a convergence plot, all of it released: per pass the weights, the noisy gradient's length and the
+    move.
+    """
     return {
         "pass": list(range(1, len(fit.trace.weights) + 1)),
         "weights": np.array(fit.trace.weights),

@@ -1,7 +1,8 @@
 """The losses of generalised linear models: what one row pushes, and how sharply the loss can bend.
 
-A loss of one row is l(margin, y) with margin = w . x + b. The gradient for coordinate i is x_i times the slope l'(margin, y). Every
-function here works row by row, so that what one row contributes depends on that row and on released weights only.
+A loss of one row is l(margin, y) with margin = w . x + b. The gradient for coordinate i is x_i times the slope
+l'(margin, y). Every function here works row by row, so that what one row contributes depends on that row and on
+released weights only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Scaled rows, held column by column, whose clipped gradients are summed as whole numbers.
 
-Row n adds to coordinate i the number round(B clip(x_ni l'_n / C_i, -1, 1)), an integer from -B to B. Exchanging one row therefore moves
-the sum by at most 2B, whatever the data: the sensitivity of every update. Integers below 2^53 are added without error in floats, in any
-order, so the sum is exact (a sum of fractions would not be: its rounding depends on every row).
+Row n adds to coordinate i the number round(B clip(x_ni l'_n / C_i, -1, 1)), an integer from -B to B. Exchanging one
+row therefore moves the sum by at most 2B, whatever the data: the sensitivity of every update. Integers below 2^53 are
+added without error in floats, in any order, so the sum is exact (a sum of fractions would not be: its rounding
+depends on every row).
 """
 
 from __future__ import annotations
@@ -66,9 +67,13 @@ class Rows:
     def move(self, index: int, change: float) -> None:
         """One weight has moved; every row's state follows, by itself."""
         if change != 0.0:
-            daxpy(self._columns[index], self._state, a=change * self.unit[index])  # state += a column, in place and row by row
+            daxpy(
+                self._columns[index], self._state, a=change * self.unit[index]
+            )  # state += a column, in place and row by row
 
     def move_all(self, changes: Array) -> None:
-        """All weights have moved. Column by column, so that no row's state depends on another row (a matrix product may not promise it)."""
+        """All weights have moved. Column by column, so that no row's state depends on another row (a matrix product
+        may not promise it).
+        """
         for index, change in enumerate(changes):
             self.move(index, float(change))

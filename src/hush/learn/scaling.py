@@ -1,9 +1,10 @@
 """Columns on a common footing: centred, of spread about 1, limited, from public ranges and charged moments only.
 
-A column is first put into its public range, z in [-1, 1]. The sums of z and of z^2 over rows are then released once for all columns, and
-give a centre and a spread; everything after that uses released numbers only. One exchanged row moves (sum q, sum floor(q^2/G)), with
-q = round(G z) a whole number, by at most sqrt(4 G^2 + 1) per column: for |q - q'| = d the second sum moves by at most
-d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1 it is at most 9G/4 + 1, at d = 3G/2.
+A column is first put into its public range, z in [-1, 1]. The sums of z and of z^2 over rows are then released once
+for all columns, and give a centre and a spread; everything after that uses released numbers only. One exchanged row
+moves (sum q, sum floor(q^2/G)), with q = round(G z) a whole number, by at most sqrt(4 G^2 + 1) per column: for |q -
+q'| = d the second sum moves by at most d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1
+it is at most 9G/4 + 1, at d = 3G/2.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hush.errors import InvalidParameter, reject
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
 from hush.numerics.rounding import FEW_ROUNDINGS, up
-from hush.sensitivity import Sensitivity
+from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["SCALINGS", "Scaling", "Span", "moments_wish", "private_scaling", "span_of"]
 
@@ -58,7 +59,9 @@ def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
     """Public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
     hint = f"write {name}=(0.0, 100.0), or one (low, high) pair per column"
     if bounds is None:
-        raise InvalidParameter(f"{name} must be declared: which values are possible is public knowledge, not read off the data; {hint}.")
+        raise InvalidParameter(
+            f"{name} must be declared: which values are possible is public knowledge, not read off the data; {hint}."
+        )
     if isinstance(bounds, dict):
         if names is None or set(bounds) != set(names):
             raise reject(name, bounds, "a mapping with exactly the columns of X, which must then have names", hint)
@@ -76,7 +79,12 @@ def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
     if not (0.5 * high - 0.5 * low >= _LEAST_HALF).all():
         raise reject(name, bounds, f"pairs at least {2.0 * _LEAST_HALF:g} apart", "use a smaller unit")
     if not (high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))).all():
-        raise reject(name, bounds, "pairs whose distance is at least 1e-9 of their size", "subtract a public number from the column")
+        raise reject(
+            name,
+            bounds,
+            "pairs whose distance is at least 1e-9 of their size",
+            "subtract a public number from the column",
+        )
     return Span(low.copy(), high.copy())
 
 
@@ -84,7 +92,9 @@ def _numbers(name: str, bounds: Any, hint: str) -> Array:
     """An array of what are numbers already: texts are not read as numbers."""
     try:
         given = np.asarray(bounds)
-        if given.dtype.kind not in "iuf" and not all(isinstance(value, numbers.Real) for value in given.ravel().tolist()):
+        if given.dtype.kind not in "iuf" and not all(
+            isinstance(value, numbers.Real) for value in given.ravel().tolist()
+        ):
             raise TypeError
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as failure:
@@ -119,7 +129,10 @@ class Scaling:
         """With limits at `reach` spreads from the centre, where these are inside the present ones."""
         if reach is None:
             return self
-        low, high = np.maximum(self.low, self.centre - reach * self.spread), np.minimum(self.high, self.centre + reach * self.spread)
+        low, high = (
+            np.maximum(self.low, self.centre - reach * self.spread),
+            np.minimum(self.high, self.centre + reach * self.spread),
+        )
         return Scaling(self.centre, self.spread, low, high)
 
     @classmethod
@@ -168,15 +181,17 @@ def moment_sums(columns: Sequence[Array], span: Span) -> NDArray[np.int64]:
 
 
 def private_scaling(columns: Sequence[Array], span: Span, part: Part, paid: Paid) -> Scaling:
-    """Centre and spread of all columns from noisy sums, each drawn towards what a range alone suggests, by how noisy it is.
+    """Centre and spread of all columns from noisy sums, each drawn towards what a range alone suggests, by how noisy
+    it is.
 
-    A variance below what the noise lets us see is taken to be that much: too large a spread only slows learning, too small a one
-    would make a column explode.
+    A variance below what the noise lets us see is taken to be that much: too large a spread only slows learning, too
+    small a one would make a column explode.
     """
     scale = columns[0].size * _GRAIN
     first, second = paid.release(part.mechanism, moment_sums(columns, span), part.wish.name) / scale
     error = part.deviation / scale
-    # Normal shrinkage, free of charge since the noise's size is public: a priori means are 0 +- 1/3 and variances 0.1 +- 0.15.
+    # Normal shrinkage, free of charge since the noise's size is public: a priori means are 0 +- 1/3 and variances 0.1
+    # +- 0.15.
     mean = np.clip(first / (1.0 + 9.0 * error**2), -1.0, 1.0)
     spare = 0.15**2 / (0.15**2 + error**2)
     seen = second - first**2 + error**2  # the square of a noisy mean is too large by the noise's variance

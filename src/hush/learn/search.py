@@ -1,4 +1,6 @@
-"""Private choice among settings: the best of a random number of private runs (Papernot and Steinke 2022), with its cost charged."""
+"""Private choice among settings: the best of a random number of private runs (Papernot and Steinke 2022), with its
+cost charged.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.calibrate import calibrate
+from hush.calibration.ranking import calibrate
 from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, reject, within
 from hush.learn import label
 from hush.learn.estimator import LogisticRegression
+from hush.learn.fit_receipt import RELATION, Receipt, charged
 from hush.learn.model import (
     BaseEstimator,
     LinearModel,
@@ -28,7 +31,6 @@ from hush.learn.model import (
 )
 from hush.learn.paid import Paid
 from hush.learn.progress import announce, level
-from hush.learn.receipt import RELATION, FitReceipt, charged
 from hush.learn.scaling import span_of
 from hush.learn.selection import Charges, Runs, any_of, largest_base, run_divergence, split
 from hush.learn.training import plan
@@ -36,12 +38,12 @@ from hush.ledger import Ledger
 from hush.ledger.entry import Entry
 from hush.ledger.payment import must_be_secure, pay, unaccounted
 from hush.ledger.refusal import must_be_ledger
-from hush.mechanism import Mechanism
 from hush.noise.catalogue import plain_values
 from hush.noise.staircase import Staircase
 from hush.privacy.charge import Budget, Charge, Guarantee
+from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.entropy import Entropy, SecureEntropy
-from hush.sensitivity import Sensitivity
+from hush.sampling.mechanism import Mechanism
 
 __all__ = ["PrivateSearchCV"]
 
@@ -50,7 +52,9 @@ Array = NDArray[np.float64]
 #: What a grid may not hold: the budget and where it goes, and what must be public for the runs to be comparable.
 _FIXED = ("epsilon", "delta", "ledger", "bounds", "target_bounds", "classes", "warm_start", "verbose", "entropy")
 _GRAIN = 1 << 20  # steps of the largest squared error
-_LIMIT = 0.25  # of the target's range: errors beyond count as this much, since a score's noise grows with the square of what it may move by
+# of the target's range: errors beyond count as this much, since a score's noise grows with the square of what it may
+# move by
+_LIMIT = 0.25
 
 
 @dataclass(frozen=True)
@@ -68,23 +72,26 @@ class _Scheme:
 class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     """The best of several settings of a private estimator, chosen privately: Papernot and Steinke 2022, Theorem 2.
 
-    The rows are split once into a training and a held-out part, by position and without looking at them. A random number K of runs, of mean
-    `tries`, is made; each draws a candidate from `param_grid`, trains it on the first part and scores it on the second with noise on a
-    whole number (wrong labels, or quantised squared errors). Only the best run is shown: K and the others are not kept.
+    The rows are split once into a training and a held-out part, by position and without looking at them. A random
+    number K of runs, of mean `tries`, is made; each draws a candidate from `param_grid`, trains it on the first part
+    and scores it on the second with noise on a whole number (wrong labels, or quantised squared errors). Only the
+    best run is shown: K and the others are not kept.
 
     estimator: one of hush.learn's; its epsilon and delta are replaced, and noise="auto" means Gaussian noise here.
     param_grid: as in scikit-learn's GridSearchCV; its values must have been chosen without the data.
     epsilon, delta: of the whole search. holdout: the share of rows for scoring.
-    tries: the expected number of runs; None for twice the number of candidates. eta: the shape of K's law, 0 is the logarithmic series;
-        smaller values cost less and vary more. ledger: charged once, before anything is drawn. verbose: 1 to be told when it starts and
-        when it ends, and no more, since progress would tell K. entropy: as in the estimators, and only here.
+    tries: the expected number of runs; None for twice the number of candidates. eta: the shape of K's law, 0 is the
+    logarithmic series;
+        smaller values cost less and vary more. ledger: charged once, before anything is drawn. verbose: 1 to be told
+        when it starts and when it ends, and no more, since progress would tell K. entropy: as in the estimators, and
+        only here.
 
-    Guarantees: (epsilon, delta)-privacy of everything on the fitted search, for one row exchanged. How long `fit` takes tells about K: do
-    not publish it.
+    Guarantees: (epsilon, delta)-privacy of everything on the fitted search, for one row exchanged. How long `fit`
+    takes tells about K: do not publish it.
 
-    What it costs: of (1, 1e-6), a run has epsilon 0.55 with a grid of 4 (noise 1.7 times as large as without a search) and 0.49 with a grid
-    of 16 (1.9 times), on 80 % of the rows; `receipt_` has the number. The defaults are made to need no search: use this where a setting
-    changes the errors by more than that, such as the penalty.
+    What it costs: of (1, 1e-6), a run has epsilon 0.55 with a grid of 4 (noise 1.7 times as large as without a
+    search) and 0.49 with a grid of 16 (1.9 times), on 80 % of the rows; `receipt_` has the number. The defaults are
+    made to need no search: use this where a setting changes the errors by more than that, such as the penalty.
 
     >>> import numpy as np, hush.learn
     >>> rng = np.random.default_rng()
@@ -125,7 +132,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return made
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Search; best_estimator_, best_params_ and best_score_ are the winner, guarantee_ and receipt_ are of the whole search."""
+        """Search; best_estimator_, best_params_ and best_score_ are the winner, guarantee_ and receipt_ are of the
+        whole search.
+        """
         must_be_ledger(self.ledger)
         must_be_secure(self.entropy)
         candidates = self._candidates()
@@ -138,7 +147,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         entry = self._pay(made, self.ledger)
         begun = datetime.now(UTC).isoformat(timespec="seconds")
         if told:
-            announce(f"PrivateSearchCV: searching {len(made.models)} settings, on {made.kept} rows, scored on {made.held}")
+            announce(
+                f"PrivateSearchCV: searching {len(made.models)} settings, on {made.kept} rows, scored on {made.held}"
+            )
         bits = (SecureEntropy() if self.entropy is None else self.entropy).begin()
         kept, held = split(bits, rows.shape[0], made.held)
         best, winner = -math.inf, made.models[0]
@@ -158,25 +169,38 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     def _candidates(self) -> list[dict[str, Any]]:
         model = self.estimator
         if not isinstance(model, LinearModel):
-            raise reject("estimator", model, "an estimator of hush.learn", "write PrivateSearchCV(hush.learn.Ridge(...), ...)")
+            raise reject(
+                "estimator", model, "an estimator of hush.learn", "write PrivateSearchCV(hush.learn.Ridge(...), ...)"
+            )
         if model.ledger is not None or model.warm_start:
             raise Unsupported(
                 "the search pays for all runs at once: give the ledger to PrivateSearchCV, and none, nor warm_start, to the model."
             )
         if model.entropy is not None:
-            raise Unsupported("all runs draw from the search's entropy: give entropy= to PrivateSearchCV, and none to the model.")
+            raise Unsupported(
+                "all runs draw from the search's entropy: give entropy= to PrivateSearchCV, and none to the model."
+            )
         if model.scaling == "paper":
-            raise Unsupported("scaling='paper' has no privacy guarantee that a search could pay for; write scaling='private'.")
+            raise Unsupported(
+                "scaling='paper' has no privacy guarantee that a search could pay for; write scaling='private'."
+            )
         if isinstance(model, LogisticRegression) and label.to_be_found(model.classes):
-            raise Unsupported("classes='private' would be found anew in every run; declare classes=(a, b) on the estimator of a search.")
+            raise Unsupported(
+                "classes='private' would be found anew in every run; declare classes=(a, b) on the estimator of a search."
+            )
         try:
             candidates = list(ParameterGrid(self.param_grid))
         except (TypeError, ValueError) as failure:
             raise reject(
-                "param_grid", self.param_grid, "a dictionary of lists, or a list of these", "write {'alpha': [0.1, 1.0]}"
+                "param_grid",
+                self.param_grid,
+                "a dictionary of lists, or a list of these",
+                "write {'alpha': [0.1, 1.0]}",
             ) from failure
         if not candidates:
-            raise reject("param_grid", self.param_grid, "settings to choose among, at least one", "write {'alpha': [0.1, 1.0]}")
+            raise reject(
+                "param_grid", self.param_grid, "settings to choose among, at least one", "write {'alpha': [0.1, 1.0]}"
+            )
         known = model.get_params(deep=False)
         for name in sorted({name for one in candidates for name in one}):
             if name in _FIXED:
@@ -184,20 +208,31 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
                     f"{name} cannot be searched over: it is part of what is promised; give it to the estimator or the search."
                 )
             if name not in known:
-                raise reject("param_grid", name, f"made of parameters of {type(model).__name__}", f"it has {', '.join(sorted(known))}")
+                raise reject(
+                    "param_grid",
+                    name,
+                    f"made of parameters of {type(model).__name__}",
+                    f"it has {', '.join(sorted(known))}",
+                )
         if any(one.get("scaling") == "paper" for one in candidates):
-            raise Unsupported("scaling='paper' has no privacy guarantee that a search could pay for; leave it out of param_grid.")
+            raise Unsupported(
+                "scaling='paper' has no privacy guarantee that a search could pay for; leave it out of param_grid."
+            )
         return candidates
 
     def _model(self, settings: dict[str, Any]) -> LinearModel:
         model: LinearModel = clone(self.estimator)
         model.set_params(**settings, verbose=0, entropy=self.entropy)
-        if model.noise == "auto" and self.delta != 0.0:  # a Renyi account gains nothing from other shapes at these numbers of updates
+        if (
+            model.noise == "auto" and self.delta != 0.0
+        ):  # a Renyi account gains nothing from other shapes at these numbers of updates
             model.noise = "gaussian"
         return model
 
     def _scheme(self, candidates: list[dict[str, Any]], first: LinearModel, rows: int) -> _Scheme:
-        epsilon = float(budgets("epsilon", as_float("epsilon", self.epsilon, "a number greater than 0", "write epsilon=1.0")))
+        epsilon = float(
+            budgets("epsilon", as_float("epsilon", self.epsilon, "a number greater than 0", "write epsilon=1.0"))
+        )
         delta = float(deltas("delta", as_float("delta", self.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
         held = round(rows * within("holdout", self.holdout, 0.01, 0.9, "write holdout=0.2"))
         if held < 1 or rows - held < 2:
@@ -221,11 +256,13 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return _Scheme(models, runs, base, _score_mechanism(first, base, delta), rows - held, held)
 
     def _pay(self, made: _Scheme, ledger: Ledger | None) -> Entry | None:
-        """Build every sampler, then charge the pair (epsilon, delta) itself: nothing is known of the search but that it keeps it.
+        """Build every sampler, then charge the pair (epsilon, delta) itself: nothing is known of the search but that
+        it keeps it.
 
-        Every (epsilon, delta)-private algorithm is dominated by randomised response that fails with probability delta (Kairouz, Oh and
-        Viswanath 2015, Theorem 3.4); staircase noise of gamma = 1/2 has just its loss, always epsilon or -epsilon. No noise is drawn
-        for the pair itself: it pays for all runs together, and each run and each score then draws by an unaccounted payment of its own.
+        Every (epsilon, delta)-private algorithm is dominated by randomised response that fails with probability delta
+        (Kairouz, Oh and Viswanath 2015, Theorem 3.4); staircase noise of gamma = 1/2 has just its loss, always
+        epsilon or -epsilon. No noise is drawn for the pair itself: it pays for all runs together, and each run and
+        each score then draws by an unaccounted payment of its own.
         """
         for model in made.models:
             for part in plan(model._asked(made.kept), made.kept).parts:
@@ -234,7 +271,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if ledger is None:
             return None
         if self.epsilon > 700.0:
-            raise reject("epsilon", self.epsilon, "at most 700 where a ledger is charged for a search", "write epsilon=1.0")
+            raise reject(
+                "epsilon", self.epsilon, "at most 700 where a ledger is charged for a search", "write epsilon=1.0"
+            )
         name = f"search over {len(made.models)} settings of {type(made.models[0]).__name__}"
         pair = Charge(Staircase(self.epsilon, 1.0, gamma=0.5), Sensitivity(linf=1.0, l0=1, neighbours=RELATION))
         budget = Budget(self.epsilon, self.delta)
@@ -243,7 +282,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     # -- what may be known ---------------------------------------------------------------------------------------------------------
 
     def _write(self, made: _Scheme, winner: LinearModel, best: float, entry: Entry | None, begun: str) -> None:
-        """Only the winner, and what was public before. Its own receipt would reveal one run, so it gets the search's."""
+        """Only the winner, and what was public before. Its own receipt would reveal one run, so it gets the
+        search's.
+        """
         promise = Guarantee(float(self.epsilon), float(self.delta), neighbours=RELATION)
         about = {
             "model": type(winner).__name__,
@@ -257,7 +298,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             "score": {"noise": plain_values(made.score.noise), "rows": made.held},
             "sharp_edge": "the running time tells about the number of runs; do not publish it",
         }
-        whole = FitReceipt.of("private search", promise, [], ledger=charged(entry), about=about) | {"time": begun}
+        whole = Receipt.of("private search", promise, [], ledger=charged(entry), about=about) | {"time": begun}
         winner.guarantee_ = promise
         same = ("guarantee", "charges", "extra_delta", "ledger", "time")  # those of its own run would tell of one run
         winner.receipt_ = winner.receipt_ | {name: whole[name] for name in same}
@@ -299,7 +340,11 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.estimator_type, tags.classifier_tags, tags.regressor_tags = inner.estimator_type, inner.classifier_tags, inner.regressor_tags
+        tags.estimator_type, tags.classifier_tags, tags.regressor_tags = (
+            inner.estimator_type,
+            inner.classifier_tags,
+            inner.regressor_tags,
+        )
         tags.target_tags, tags.non_deterministic, tags.input_tags.sparse = inner.target_tags, True, False
         return tags
 
@@ -329,7 +374,8 @@ def _score_mechanism(model: LinearModel, epsilon: float, delta: float) -> Mechan
 
 
 def _noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechanism, entropy: Entropy | None) -> float:
-    """Accuracy, or minus the mean squared error, from a noisy whole number; errors are limited to a quarter of the target's range.
+    """Accuracy, or minus the mean squared error, from a noisy whole number; errors are limited to a quarter of the
+    target's range.
 
     The search has paid for the score, so its own payment is unaccounted.
     """

@@ -5,12 +5,13 @@ K is drawn from the truncated negative binomial law D(eta, gamma) on 1, 2, 3, ..
     P(k) = (1 - gamma)^k / (gamma^-eta - 1) prod over l < k of (l + eta)/(l + 1),      E[K] = eta (1 - gamma) / (gamma (1 - gamma^eta));
     eta = 0:  P(k) = (1 - gamma)^k / (k log(1/gamma)),                                 E[K] = (1/gamma - 1) / log(1/gamma).
 
-If one run has Renyi divergence D(order), the best of K independent runs, shown without K and without the others, has at most
+If one run has Renyi divergence D(order), the best of K independent runs, shown without K and without the others, has
+at most
 
     D(order) + (1 + eta) (1 - 1/b) D(b) + (1 + eta) log(1/gamma)/b + log(E[K])/(order - 1)         for every b >= 1
 
-(Papernot and Steinke 2022, "Hyperparameter Tuning with Renyi Differential Privacy", Theorem 2). With order and b to infinity, runs that are
-epsilon-private alone are (2 + eta) epsilon-private together.
+(Papernot and Steinke 2022, "Hyperparameter Tuning with Renyi Differential Privacy", Theorem 2). With order and b to
+infinity, runs that are epsilon-private alone are (2 + eta) epsilon-private together.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from hush.numerics.search import safe_end
 from hush.privacy.charge import Charge
 from hush.privacy.conversion import best_epsilon
 from hush.privacy.theorem import renyi_divergence
-from hush.sampling.ball import precision
 from hush.sampling.entropy import Bits
+from hush.sampling.tail_ball import precision
 
 __all__ = ["Charges", "Runs", "any_of", "largest_base", "run_divergence", "split"]
 
@@ -70,7 +71,8 @@ class Runs:
         return (1.0 - self.gamma) / (self.gamma * shrunk)
 
     def draw(self, bits: Bits) -> int:
-        """K, exactly of this law: the least k with F(k) above a uniform number, whose bits are revealed until balls can decide.
+        """K, exactly of this law: the least k with F(k) above a uniform number, whose bits are revealed until balls
+        can decide.
 
         Every k from 1 on is possible; how long it takes shows K, and nothing else does.
         """
@@ -82,7 +84,9 @@ class Runs:
                 return found
 
     def quantile(self, known: int, length: int) -> int | None:
-        """The k for every number in [known, known + 1] 2^-length, or None if it is not the same for all, or not certain."""
+        """The k for every number in [known, known + 1] 2^-length, or None if it is not the same for all, or not
+        certain.
+        """
         from flint import arb  # here, so that loading the room stays light
 
         with precision(length + 64):
@@ -96,7 +100,9 @@ class Runs:
             return k if total >= high else None
 
     def divergence(self, one: Divergence) -> Divergence:
-        """The bound for the best of K runs (Theorem 2), for runs of divergence `one`; the best b is looked for among many."""
+        """The bound for the best of K runs (Theorem 2), for runs of divergence `one`; the best b is looked for among
+        many.
+        """
         spread = 1.0 + self.eta
         extra = min(spread * ((1.0 - 1.0 / b) * one(b) - math.log(self.gamma) / b) for b in map(float, _ORDERS))
         log_mean = math.log(up(self.mean, CLOSED_FORM))
@@ -114,8 +120,9 @@ class Runs:
 def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
     """The divergence of one run that does one of several things: the largest of theirs, at every order.
 
-    Guarantees: an upper bound if which of them it does is chosen without the data, or is decided by where the exchanged row lies
-    (Renyi divergences are quasi-convex; of two mechanisms on separate rows only one sees the exchange).
+    Guarantees: an upper bound if which of them it does is chosen without the data, or is decided by where the
+    exchanged row lies (Renyi divergences are quasi-convex; of two mechanisms on separate rows only one sees the
+    exchange).
     """
     different = tuple(dict.fromkeys(alternatives))
 
@@ -147,8 +154,8 @@ def largest_base(fits: Callable[[float], bool], most: float) -> float:
 
 
 def split(bits: Bits, rows: int, held: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions to train on and to score on, in order: the `held` positions with the largest random words. Privacy asks only that no row
-    is looked at."""
+    """Positions to train on and to score on, in order: the `held` positions with the largest random words. Privacy
+    asks only that no row is looked at."""
     order = np.argsort(bits.words(rows, np.uint64)[0], kind="stable")
     return np.sort(order[: rows - held]), np.sort(order[rows - held :])
 

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, one_of, within
 from hush.learn.budget import ACCOUNTING, NOISES, Part, Wish, allot
+from hush.learn.defaults import Setting, relative_noise, setting
 from hush.learn.descent import LARGEST, Trace, descend, updates_wish
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
+from hush.learn.moment_solver import products, products_wish, quadratic_minimum
 from hush.learn.objective import LOGISTIC, Objective
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.rows import Rows, grain
 from hush.learn.scaling import SCALINGS, Scaling, Span, moments_wish, private_scaling
-from hush.learn.setting import Setting, relative_noise, setting
-from hush.learn.statistics import products, products_wish, quadratic_minimum
 from hush.ledger.payment import Payment
 from hush.ledger.payment import pay as pay_for
 from hush.privacy.charge import Budget
@@ -103,7 +103,11 @@ def plan(request: Request, rows: int) -> Plan:
     one_of("penalise", request.penalise, ("original", "scaled"))
     if request.winsorise is not None:
         within("winsorise", request.winsorise, 0.5, 1e6, "write winsorise=3.0")
-    share = within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25") if request.scaling == "private" else 0.0
+    share = (
+        within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25")
+        if request.scaling == "private"
+        else 0.0
+    )
     columns = request.span.low.size + request.fit_intercept
     rho = relative_noise(epsilon, delta, 1.0 - share, rows, columns)
     chosen = setting(
@@ -143,7 +147,9 @@ def _solver(request: Request) -> str:
         raise Unsupported(
             f"solver='statistics' releases a vector, for which only {plain} noise has a proof here; write noise='auto', or solver='cd'."
         )
-    asked = request.noise not in ("auto", plain) or any(value is not None for value in (request.passes, request.step, request.clip))
+    asked = request.noise not in ("auto", plain) or any(
+        value is not None for value in (request.passes, request.step, request.clip)
+    )
     return "cd" if request.solver == "auto" and asked else request.solver
 
 
@@ -193,14 +199,18 @@ def pay(made: Plan, ledger: Ledger | None, label: str) -> Payment | None:
     if ledger is not None and not made.parts:
         raise InvalidParameter("epsilon = inf asks for no privacy, which no ledger can pay for; leave the ledger out.")
     if ledger is not None and made.request.scaling == "paper":
-        raise Unsupported("scaling='paper' scales by the data itself and has no guarantee to charge; leave the ledger out.")
+        raise Unsupported(
+            "scaling='paper' scales by the data itself and has no guarantee to charge; leave the ledger out."
+        )
     if not made.parts:
         return None
     charges, extra = [part.charge for part in made.parts], 0.0
     if made.labels is not None:
         made.labels.mechanism.prepare()
         charges, extra = [*charges, made.labels.mechanism.charge], made.labels.delta
-    return pay_for(ledger, charges, label=label, extra_delta=extra, budget=Budget(made.request.epsilon, made.request.delta))
+    return pay_for(
+        ledger, charges, label=label, extra_delta=extra, budget=Budget(made.request.epsilon, made.request.delta)
+    )
 
 
 def _scaling(made: Plan, block: Array, scaled: list[int], paid: Paid) -> Scaling:
@@ -230,7 +240,9 @@ def _scaled_weights(before: tuple[Array, float] | None, own: Scaling, of_target:
     coefficients, intercept = before
     centre, height = _height(of_target)
     with np.errstate(over="ignore", invalid="ignore"):  # ranges may have changed beyond all measure
-        weights = np.append(coefficients * own.spread / height, [(intercept + coefficients @ own.centre - centre) / height] * constant)
+        weights = np.append(
+            coefficients * own.spread / height, [(intercept + coefficients @ own.centre - centre) / height] * constant
+        )
     return np.clip(np.nan_to_num(weights), -LARGEST, LARGEST)
 
 
@@ -251,14 +263,18 @@ _Progress = Callable[[int, Trace], None] | None
 
 def _by_descent(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, paid: Paid) -> Trace:
     chosen = made.setting
-    if not made.parts and chosen.solver == "gd" and made.request.step is None:  # without privacy the true eigenvalue may be used
+    if (
+        not made.parts and chosen.solver == "gd" and made.request.step is None
+    ):  # without privacy the true eigenvalue may be used
         chosen = replace(chosen, step=0.99 / float(np.linalg.eigvalsh(block[:-1] @ block[:-1].T / block.shape[1])[-1]))
     data = Rows(block[:-1], block[-1], made.request.objective, np.array(chosen.clips))
     data.move_all(start)
     return descend(data, penalty, chosen, made.part("updates"), start, paid, after_pass=after_pass)
 
 
-def _from_products(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, paid: Paid) -> Trace:
+def _from_products(
+    made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, paid: Paid
+) -> Trace:
     logistic = made.request.objective is LOGISTIC
     width = len(block) - 1
     if logistic:

@@ -1,7 +1,8 @@
-"""The accounting of the flipped Huber paper (Section VI): (xi, eta)-zCDP added over steps, then Bun and Steinke's Lemma 3.5.
+"""The accounting of the flipped Huber paper (Section VI): (xi, eta)-zCDP added over steps, then Bun and Steinke's
+Lemma 3.5.
 
-Kept beside the exact accounting to show what it costs, and to redo the paper's Table III as it was made. All amounts are for one number of
-sensitivity 1 released `times` times.
+Kept beside the exact accounting to show what it costs, and to redo the paper's Table III as it was made. All amounts
+are for one number of sensitivity 1 released `times` times.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ __all__ = ["ROUTES", "eta_left", "flipped_huber", "gaussian"]
 
 
 def eta_left(epsilon: float, delta: float, xi: float = 0.0) -> float:
-    """The eta with xi + eta + 2 sqrt(eta log(1/delta)) = epsilon: (sqrt(log(1/delta) + epsilon - xi) - sqrt(log(1/delta)))^2."""
+    """The eta with xi + eta + 2 sqrt(eta log(1/delta)) = epsilon: (sqrt(log(1/delta) + epsilon - xi) -
+    sqrt(log(1/delta)))^2.
+    """
     tail = -math.log(delta)
     rest = max(epsilon - xi, 0.0)
     return (rest / (math.sqrt(tail + rest) + math.sqrt(tail))) ** 2  # the difference of roots without cancellation
@@ -39,10 +42,11 @@ def gaussian(epsilon: float, delta: float, times: int, *, kept: float = 0.0) -> 
 
 
 def flipped_huber(epsilon: float, delta: float, times: int, *, kept: float = 0.0) -> Law:
-    """The least-variance flipped Huber noise by Theorem 9: alpha = R^-1(xi/eta), gamma = sqrt(times/(2 eta)), best over xi.
+    """The least-variance flipped Huber noise by Theorem 9: alpha = R^-1(xi/eta), gamma = sqrt(times/(2 eta)), best
+    over xi.
 
-    R(a) = a^2 up to 1 and 2a - 1 beyond. The best xi is always an end: xi = 0 is the Gaussian; xi = epsilon is not attained and means
-    Laplace noise with epsilon/times a step, which is returned as what it is.
+    R(a) = a^2 up to 1 and 2a - 1 beyond. The best xi is always an end: xi = 0 is the Gaussian; xi = epsilon is not
+    attained and means Laplace noise with epsilon/times a step, which is returned as what it is.
 
     >>> type(flipped_huber(1.0, 1e-6, 14)).__name__, type(flipped_huber(1.0, 1e-6, 15)).__name__
     ('Laplace', 'Gaussian')

@@ -3,7 +3,7 @@
 entry.py     what is held, as plain values       account.py   composition for mechanisms fixed in advance, and for delta = 0
 file.py      the SQLite file                     filter.py    composition for mechanisms chosen along the way
 log.py       the lines of the file, read back    refusal.py   what to say when the budget does not cover a release
-gate.py      forks and calls, one after the other  payment.py   the right to draw the noise that was charged
+fork_guard.py  forks and calls, one at a time       payment.py   the right to draw the noise that was charged
 view.py      what a ledger holds, read-only
 """
 

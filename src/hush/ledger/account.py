@@ -5,10 +5,12 @@
     delta > 0, interactive   `Filter`    Renyi divergences of one order: valid for mechanisms chosen along the way (filter.py)
     delta = 0, either mode   `Pure`      pure epsilons: basic composition, valid for both
 
-An account never changes: `plus(entries)` is a new one, and `settled()` is the account itself where its cap covers it, and None where not.
+An account never changes: `plus(entries)` is a new one, and `settled()` is the account itself where its cap covers it,
+and None where not.
 
-Sums are exact (fractions of the floats as they are). A cap and the numbers charged to it are decimals that somebody wrote, each held by a
-float to one part in 2^53; a comparison forgives these two roundings, one part in 2^51 at most, so that ten times 0.1 is not more than 1.
+Sums are exact (fractions of the floats as they are). A cap and the numbers charged to it are decimals that somebody
+wrote, each held by a float to one part in 2^53; a comparison forgives these two roundings, one part in 2^51 at most,
+so that ten times 0.1 is not more than 1.
 """
 
 from __future__ import annotations
@@ -86,9 +88,13 @@ class Account(ABC):
 
     @cached_property
     def left(self) -> Budget:
-        """epsilon: a release of this pure epsilon is still within the cap (accepted up to 1 % less: composition has a grid). delta: what
-        extra_delta may still take."""
-        epsilon = Fraction(self.cap.epsilon) - Fraction(self.spent.epsilon) if math.isfinite(self.spent.epsilon) else Fraction(0)
+        """epsilon: a release of this pure epsilon is still within the cap (accepted up to 1 % less: composition has a
+        grid). delta: what extra_delta may still take."""
+        epsilon = (
+            Fraction(self.cap.epsilon) - Fraction(self.spent.epsilon)
+            if math.isfinite(self.spent.epsilon)
+            else Fraction(0)
+        )
         return Budget(round_down(epsilon), round_down(Fraction(self.cap.delta) - Fraction(self.spent.delta)))
 
     @property
@@ -127,7 +133,9 @@ def _pure_sum(totals: Mapping[Charge, int]) -> Fraction | None:
 
 @dataclass(frozen=True, eq=False)
 class Pure(Account):
-    """delta = 0: pure epsilons add up, also where the next mechanism is chosen after seeing answers (Rogers, Roth, Ullman, Vadhan 2016)."""
+    """delta = 0: pure epsilons add up, also where the next mechanism is chosen after seeing answers (Rogers, Roth,
+    Ullman, Vadhan 2016).
+    """
 
     @cached_property
     def total(self) -> Fraction | None:
@@ -147,18 +155,20 @@ class Pure(Account):
 
 #: From so many different mechanisms on, a curve for the new one alone is cheaper than composing all of them anew.
 _MANY = 8
-#: A glance accepts with this much to spare, in epsilon and in delta, so that a later composition of everything agrees: its grid, 0.4 % of a
+#: A glance accepts with this much to spare, in epsilon and in delta, so that a later composition of everything
+#: agrees: its grid, 0.4 % of a
 #: typical loss, can cost about that much where the largest losses decide.
 _EPSILON_MARGIN, _DELTA_MARGIN = 0.99, 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class Planned(Account):
-    """Loss distributions composed: delta at the cap's epsilon, plus the failure probabilities, must be at most the cap's delta.
+    """Loss distributions composed: delta at the cap's epsilon, plus the failure probabilities, must be at most the
+    cap's delta.
 
-    Guarantees: valid where every mechanism (noise, sensitivity, times) was fixed before the first answer. The questions asked through
-    them may depend on earlier answers: each part's curve bounds every pair of neighbours, and such bounds compose adaptively (Zhu, Dong
-    and Wang 2022, on dominating pairs).
+    Guarantees: valid where every mechanism (noise, sensitivity, times) was fixed before the first answer. The
+    questions asked through them may depend on earlier answers: each part's curve bounds every pair of neighbours, and
+    such bounds compose adaptively (Zhu, Dong and Wang 2022, on dominating pairs).
     """
 
     proved: Curve | None = None  # the last composition
@@ -185,7 +195,8 @@ class Planned(Account):
         value = float(self.curve.delta_upper(self.cap.epsilon))
         room = round_down(Fraction(self.cap.delta) - self.extra)
         if value > room:
-            # far beyond all losses a composition may see only its own round-off; delta falls, so that of a smaller epsilon bounds it
+            # far beyond all losses a composition may see only its own round-off; delta falls, so that of a smaller
+            # epsilon bounds it
             near = float(self.curve.epsilon_upper(room))
             smaller = (near, 0.5 * (near + self.cap.epsilon)) if near < self.cap.epsilon else ()
             value = min([value, *(float(self.curve.delta_upper(e)) for e in smaller)])
@@ -200,11 +211,14 @@ class Planned(Account):
         return replace(self, proved=self.curve, since={}) if self.covered() else None
 
     def _covered_at_a_glance(self) -> bool:
-        """Basic composition of the last curve with all that came since: sound and quick. What it does not accept, `covered` decides.
+        """Basic composition of the last curve with all that came since: sound and quick. What it does not accept,
+        `covered` decides.
 
         (e1, d1) and (e2, d2) make (e1 + e2, d1 + d2), so the last curve is asked at the epsilon that the rest leaves.
         """
-        many = sum(not GAUSSIAN.covers(one) for one in self.totals) >= _MANY  # Gaussians merge into one, whatever their number
+        many = (
+            sum(not GAUSSIAN.covers(one) for one in self.totals) >= _MANY
+        )  # Gaussians merge into one, whatever their number
         epsilon, delta = Fraction(0), self.extra
         for one, times in self.since.items():
             pair = _pair(one, self.cap.delta, many)
@@ -231,12 +245,18 @@ class Planned(Account):
                 raise
             return Budget(round_up(total), round_up(self.extra))
         # a proof that all is within the cap is a bound too
-        return Budget(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta)) if self.covered() else Budget(epsilon, delta)
+        return (
+            Budget(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta))
+            if self.covered()
+            else Budget(epsilon, delta)
+        )
 
 
 @lru_cache(maxsize=512)
 def _pair(one: Charge, delta: float, many: bool) -> tuple[Fraction, Fraction] | None:
-    """An (epsilon, delta) that one release keeps, its delta a small part of the cap's; None where finding one would be no shortcut."""
+    """An (epsilon, delta) that one release keeps, its delta a small part of the cap's; None where finding one would
+    be no shortcut.
+    """
     pure = pure_epsilon(one)
     if pure is not None:
         return pure, Fraction(0)

@@ -1,7 +1,7 @@
 """What a ledger holds, as plain values: the cap, and one entry for each release.
 
-A release is a tuple of charges. Everything is written as JSON with the shortest decimals that read back to the same floats, bit for bit,
-and every line is bound to the one before it by a SHA-256 hash.
+A release is a tuple of charges. Everything is written as JSON with the shortest decimals that read back to the same
+floats, bit for bit, and every line is bound to the one before it by a SHA-256 hash.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ LONGEST_TEXT = 1000
 
 @dataclass(frozen=True)
 class Cap(Budget):
-    """What a ledger may spend in all, and by which rule; order, divergence and reserve belong to interactive ledgers with a delta."""
+    """What a ledger may spend in all, and by which rule; order, divergence and reserve belong to interactive ledgers
+    with a delta.
+    """
 
     mode: str
     order: float | None = None
@@ -36,7 +38,9 @@ class Cap(Budget):
 
 @dataclass(frozen=True)
 class Entry:
-    """One release: its charges, the failure probability it adds, and the pair it was calibrated for, where that is known."""
+    """One release: its charges, the failure probability it adds, and the pair it was calibrated for, where that is
+    known.
+    """
 
     number: int
     time: str
@@ -64,7 +68,8 @@ def text_of(name: str, value: Any) -> str:
 
 
 def printable(text: str, longest: int | None = None) -> str:
-    """For a terminal: what would move its cursor, colour it or turn its direction is written as an escape; cut to `longest` characters.
+    """For a terminal: what would move its cursor, colour it or turn its direction is written as an escape; cut to
+    `longest` characters.
 
     >>> printable("a\\x1b[31mb"), printable("twenty counts by age", 12)
     ('a\\\\x1b[31mb', 'twenty co...')
@@ -73,7 +78,8 @@ def printable(text: str, longest: int | None = None) -> str:
     return plain if longest is None or len(plain) <= longest else plain[: longest - 3] + "..."
 
 
-# -- how entries are asked for and written ---------------------------------------------------------------------------------------
+# -- how entries are asked for and written
+# ---------------------------------------------------------------------------------------
 
 
 def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: Any) -> Entry:
@@ -82,7 +88,9 @@ def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: A
     if extra >= 1.0:
         raise reject("extra_delta", extra_delta, "in [0, 1)")
     if (epsilon is None) != (delta is None):
-        raise InvalidParameter("epsilon and delta are given together or not at all: they are the pair the release was calibrated for.")
+        raise InvalidParameter(
+            "epsilon and delta are given together or not at all: they are the pair the release was calibrated for."
+        )
     claimed = None if epsilon is None else Budget.asked(epsilon, delta, zero=True)
     rows = charges(releases)
     for charge in rows:
@@ -100,7 +108,10 @@ def _json(value: Any) -> str:
 
 def entry_text(entry: Entry) -> str:
     """The mechanism of an entry as text, checked to read back as the same one."""
-    values: dict[str, Any] = {"parts": [charge.to_plain() for charge in entry.charges], "extra_delta": entry.extra_delta}
+    values: dict[str, Any] = {
+        "parts": [charge.to_plain() for charge in entry.charges],
+        "extra_delta": entry.extra_delta,
+    }
     if entry.epsilon is not None:
         values |= {"epsilon": entry.epsilon, "delta": entry.delta}
     try:
@@ -109,7 +120,9 @@ def entry_text(entry: Entry) -> str:
     except ValueError:
         same = False
     if not same:
-        raise Unsupported("this release does not read back from plain values as what it is, so no ledger can vouch for it.")
+        raise Unsupported(
+            "this release does not read back from plain values as what it is, so no ledger can vouch for it."
+        )
     return text
 
 

@@ -1,9 +1,11 @@
-"""The ledger's SQLite file: created whole or not at all, appended to in one durable transaction, never changed otherwise.
+"""The ledger's SQLite file: created whole or not at all, appended to in one durable transaction, never changed
+otherwise.
 
-A connection lives for one operation, and forks keep out of its way (gate.py). So none is ever carried through a fork, threads share none,
-and a file that was moved, replaced or damaged in the meantime is noticed the next time it is touched. Write-ahead log, full synchronous:
-COMMIT returns when the line is on disk. The log is part of the ledger: it is folded into the file when the last connection closes, and
-after a crash when the ledger is opened again.
+A connection lives for one operation, and forks keep out of its way (fork_guard.py). So none is ever carried through a
+fork, threads share none, and a file that was moved, replaced or damaged in the meantime is noticed the next time it
+is touched. Write-ahead log, full synchronous:
+COMMIT returns when the line is on disk. The log is part of the ledger: it is folded into the file when the last
+connection closes, and after a crash when the ledger is opened again.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hush.errors import InvalidParameter, LedgerError
-from hush.ledger import gate
+from hush.ledger import fork_guard
 from hush.ledger.entry import chained
 
 __all__ = ["PATIENCE", "Fate", "LedgerFile"]
@@ -43,19 +45,28 @@ _CHANGES = tuple((table, change) for table in ("cap", "entries", "source") for c
 _TRIGGERS = (
     *(f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} {_STOP}" for table, change in _CHANGES),
     # INSERT OR REPLACE would delete without asking the triggers above
-    *(f"CREATE TRIGGER {t}_only_once BEFORE INSERT ON {t} WHEN EXISTS (SELECT 1 FROM {t}) {_STOP}" for t in ("cap", "source")),
+    *(
+        f"CREATE TRIGGER {t}_only_once BEFORE INSERT ON {t} WHEN EXISTS (SELECT 1 FROM {t}) {_STOP}"
+        for t in ("cap", "source")
+    ),
     "CREATE TRIGGER entries_in_turn BEFORE INSERT ON entries "
     f"WHEN NEW.number IS NOT (SELECT 1 + COALESCE(MAX(number), 0) FROM entries) {_STOP}",
 )
 
 #: SQLite's words (or its codes) and ours; the first that is found speaks.
 _PLAIN = (
-    (("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "locked"), "is locked by another process for more than {patience:g} seconds"),
+    (
+        ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "locked"),
+        "is locked by another process for more than {patience:g} seconds",
+    ),
     (("SQLITE_NOTADB", "not a database"), "is not a ledger, or damaged at its very start"),
     (("SQLITE_CORRUPT", "malformed", "no such"), "is damaged; restore it from a copy"),
     (("SQLITE_READONLY", "readonly"), "cannot be written: the file or its folder is read-only"),
     (("SQLITE_FULL", "is full"), "cannot be written: the disk is full"),
-    (("SQLITE_CANTOPEN", "unable to open"), "cannot be opened: check that it is a file, and that its folder exists and may be written to"),
+    (
+        ("SQLITE_CANTOPEN", "unable to open"),
+        "cannot be opened: check that it is a file, and that its folder exists and may be written to",
+    ),
     (("SQLITE_PERM", "SQLITE_AUTH", "denied"), "cannot be opened: permission denied"),
     (("SQLITE_IOERR", "disk I/O"), "cannot be read or written: the disk reports an error, or is full"),
 )
@@ -83,7 +94,9 @@ class LedgerFile:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._process = os.getpid()
-        self._memory = None if path is not None else sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._memory = (
+            None if path is not None else sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        )
 
     def __str__(self) -> str:
         return "the ledger in memory" if self.path is None else f"the ledger {self.path}"
@@ -100,7 +113,9 @@ class LedgerFile:
             return 0
 
     def fold_in(self) -> None:
-        """Put what a crash left in the write-ahead log into the file itself, unless others are at work: the last of them does it then."""
+        """Put what a crash left in the write-ahead log into the file itself, unless others are at work: the last of
+        them does it then.
+        """
         if self.leftover():
             with contextlib.suppress(sqlite3.Error), self._connected() as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -117,9 +132,11 @@ class LedgerFile:
             return False
         draft = self.path.with_name(f".hush-{secrets.token_hex(8)}")
         try:
-            with gate.call(), contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            with fork_guard.call(), contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                 self._fill(connection, moment, content)
-                connection.execute("PRAGMA journal_mode = WAL")  # last, so that all of it is in the file itself; the mode is kept there
+                connection.execute(
+                    "PRAGMA journal_mode = WAL"
+                )  # last, so that all of it is in the file itself; the mode is kept there
             return self._publish(draft)
         except sqlite3.Error as failure:
             raise self._in_plain_words(failure, "nothing was created") from failure
@@ -131,9 +148,16 @@ class LedgerFile:
     def _fill(self, connection: sqlite3.Connection, moment: str, content: str) -> None:
         _prepare(connection)
         connection.execute("BEGIN IMMEDIATE")
-        for statement in (*_TABLES, *_TRIGGERS, f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {SCHEMA}"):
+        for statement in (
+            *_TABLES,
+            *_TRIGGERS,
+            f"PRAGMA application_id = {APPLICATION}",
+            f"PRAGMA user_version = {SCHEMA}",
+        ):
             connection.execute(statement)
-        connection.execute("INSERT INTO cap VALUES (1, ?, ?, ?)", (moment, content, chained("", SCHEMA, moment, content)))
+        connection.execute(
+            "INSERT INTO cap VALUES (1, ?, ?, ?)", (moment, content, chained("", SCHEMA, moment, content))
+        )
         connection.execute("COMMIT")
 
     def _publish(self, draft: Path) -> bool:
@@ -199,14 +223,15 @@ class LedgerFile:
     def _connected(self) -> Iterator[sqlite3.Connection]:
         if self._memory is not None:
             self._check_process()
-            with gate.call():
+            with fork_guard.call():
                 yield self._memory
             return
         assert self.path is not None
-        with gate.call():
+        with fork_guard.call():
             self._check_name()
             self._process = os.getpid()
-            # mode=rw never makes a new, empty file; the timeout is short because `_begin` waits better: in short naps, so that everybody
+            # mode=rw never makes a new, empty file; the timeout is short because `_begin` waits better: in short
+            # naps, so that everybody
             # gets a turn and Ctrl-C is heard, where SQLite's own naps grow long
             connection = sqlite3.connect(f"{self.path.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0.02)
             try:
@@ -217,7 +242,9 @@ class LedgerFile:
                 else:
                     try:
                         connection.close()
-                    except BaseException:  # an interrupt: an open connection would keep its locks for as long as its traceback is kept
+                    except (
+                        BaseException
+                    ):  # an interrupt: an open connection would keep its locks for as long as its traceback is kept
                         connection.close()
                         raise
 
@@ -225,7 +252,9 @@ class LedgerFile:
         """Is this still the process that opened the connection?"""
         if self._process != os.getpid():
             known = self.path is None
-            what, instead = ("in memory", "give it a path") if known else ("in the middle of a call", "fork between calls")
+            what, instead = (
+                ("in memory", "give it a path") if known else ("in the middle of a call", "fork between calls")
+            )
             raise LedgerError(f"a ledger {what} cannot follow into another process; {instead}.")
 
     def _undo(self, connection: sqlite3.Connection) -> None:
@@ -251,25 +280,32 @@ class LedgerFile:
             )
 
     def _begin(self, connection: sqlite3.Connection, kind: str) -> None:
-        """Start a transaction and take its view of the file, however long others need, up to PATIENCE; then check whose file it is."""
+        """Start a transaction and take its view of the file, however long others need, up to PATIENCE; then check
+        whose file it is.
+        """
         deadline = time.monotonic() + PATIENCE
         _roll_back(connection)  # of a ledger in memory, where an interrupt in the wrong place left a transaction open
         while True:
             try:
                 _prepare(connection)
                 connection.execute(f"BEGIN {kind}")
-                owner, schema = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+                owner, schema = (
+                    connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+                )
                 break
             except sqlite3.OperationalError as failure:
                 _roll_back(connection)
-                # the last user of a file locks it while putting it in order, and SQLite's own timeout does not always cover that
+                # the last user of a file locks it while putting it in order, and SQLite's own timeout does not always
+                # cover that
                 if not _name_of(failure).startswith(_WAITING) or time.monotonic() > deadline:
                     raise
             time.sleep(0.001 * (1 + secrets.randbelow(8)))
         if owner != APPLICATION:
             raise LedgerError(f"{self} is not a ledger: the file is empty or belongs to another program.")
         if schema != SCHEMA:
-            raise LedgerError(f"{self} has schema version {schema} and this hush knows version {SCHEMA}; use the hush that wrote it.")
+            raise LedgerError(
+                f"{self} has schema version {schema} and this hush knows version {SCHEMA}; use the hush that wrote it."
+            )
 
     def _in_plain_words(self, failure: sqlite3.Error, outcome: str) -> LedgerError:
         """SQLite's error in one sentence of ours."""
@@ -286,7 +322,9 @@ class LedgerFile:
         found = connection.execute("PRAGMA integrity_check(1)").fetchall()
         if found != [("ok",)]:
             raise LedgerError(f"{self} is damaged: {str(found[0][0]).splitlines()[0]}.")
-        rows = connection.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'").fetchall()
+        rows = connection.execute(
+            "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        ).fetchall()
         if {row[0] for row in rows} != {*_TABLES, *_TRIGGERS}:
             raise LedgerError(f"{self} is damaged: its tables or the triggers that keep it append-only were changed.")
 
@@ -294,7 +332,9 @@ class LedgerFile:
 def existing(path: Path) -> LedgerFile:
     """A file that has to be there."""
     if not os.path.exists(path):
-        raise InvalidParameter(f"there is no ledger at {path}; create one with Ledger({str(path)!r}, epsilon=1.0, delta=1e-6).")
+        raise InvalidParameter(
+            f"there is no ledger at {path}; create one with Ledger({str(path)!r}, epsilon=1.0, delta=1e-6)."
+        )
     return LedgerFile(path)
 
 
@@ -318,8 +358,8 @@ def _abandon(connection: sqlite3.Connection) -> None:
 
 
 def _remove_drafts(folder: Path, ledger: os.stat_result) -> None:
-    """A ledger gets its name by a hard link from its draft. Whoever died between the two steps left the draft: the same file under a name
-    that only `create` gives, and that nobody opens any more."""
+    """A ledger gets its name by a hard link from its draft. Whoever died between the two steps left the draft: the
+    same file under a name that only `create` gives, and that nobody opens any more."""
     with contextlib.suppress(OSError), os.scandir(folder) as names:
         for name in names:
             if _DRAFT.fullmatch(name.name) and os.path.samestat(name.stat(follow_symlinks=False), ledger):

@@ -29,16 +29,18 @@ RESERVE = 0.1
 class Filter(Account):
     """Renyi divergences of one order add up to at most a budget B, from which the cap follows.
 
-    Guarantees: the cap's (epsilon, delta), for mechanisms chosen after seeing earlier answers (Feldman and Zrnic 2021; Lecuyer 2021). With
-    P and Q the laws of all answers on two neighbours and r_t the divergence of release t given the answers before it, the products over t
-    of (p_t/q_t)^a e^(-(a - 1) r_t) are a supermartingale under Q. If r_1 + r_2 + ... <= B on every path, E_Q (P/Q)^a <= e^((a - 1) B): the
-    answers together have divergence at most B, and B was chosen so that rdp_to_delta(a, B, epsilon) <= delta - reserve. This holds for an
-    order fixed beforehand; that *some* order fits may itself depend on the answers, so no other order is looked at.
+    Guarantees: the cap's (epsilon, delta), for mechanisms chosen after seeing earlier answers (Feldman and Zrnic
+    2021; Lecuyer 2021). With P and Q the laws of all answers on two neighbours and r_t the divergence of release t
+    given the answers before it, the products over t of (p_t/q_t)^a e^(-(a - 1) r_t) are a supermartingale under Q. If
+    r_1 + r_2 + ... <= B on every path, E_Q (P/Q)^a <= e^((a - 1) B): the answers together have divergence at most B,
+    and B was chosen so that rdp_to_delta(a, B, epsilon) <= delta - reserve. This holds for an order fixed beforehand;
+    that *some* order fits may itself depend on the answers, so no other order is looked at.
 
-    Failure probabilities: given the past, release t is with weight 1 - d_t one of the stated divergence, on both data sets. The product w
-    of these weights along a path is the same function on both, at least 1 - sum d_t >= 1 - reserve; w P' against w Q' has no more
-    hockey-stick divergence than P' against Q'; and P is w P' but for a mass of at most the reserve, Q at least w Q'. So delta is at most
-    (delta - reserve) + reserve: a union bound along every path (Whitehouse, Ramdas, Rogers and Wu 2023 do this for zCDP).
+    Failure probabilities: given the past, release t is with weight 1 - d_t one of the stated divergence, on both data
+    sets. The product w of these weights along a path is the same function on both, at least 1 - sum d_t >= 1 -
+    reserve; w P' against w Q' has no more hockey-stick divergence than P' against Q'; and P is w P' but for a mass of
+    at most the reserve, Q at least w Q'. So delta is at most (delta - reserve) + reserve: a union bound along every
+    path (Whitehouse, Ramdas, Rogers and Wu 2023 do this for zCDP).
     """
 
     @property
@@ -67,11 +69,17 @@ class Filter(Account):
         used = round_up(self.used)
         epsilon = rdp_to_epsilon(order, used, _conversion(self.cap.delta, reserve))
         delta = min(round_up(Fraction(rdp_to_delta(order, used, self.cap.epsilon)) + self.extra), 1.0)
-        return Budget(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta)) if self.covered() else Budget(epsilon, delta)
+        return (
+            Budget(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta))
+            if self.covered()
+            else Budget(epsilon, delta)
+        )
 
     @cached_property
     def left(self) -> Budget:
-        """What is left of the budget: a release of pure epsilon e has a divergence of at most e. And what is left of the reserve."""
+        """What is left of the budget: a release of pure epsilon e has a divergence of at most e. And what is left of
+        the reserve.
+        """
         _, divergence, reserve = self._terms
         return Budget(round_down(Fraction(divergence) - self.used), round_down(Fraction(reserve) - self.extra))
 
@@ -99,7 +107,8 @@ def _divergence(one: Charge, order: float) -> float:
     return value
 
 
-# -- the budget at creation -----------------------------------------------------------------------------------------------------------
+# -- the budget at creation
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _conversion(delta: float, reserve: float) -> float:
@@ -119,7 +128,9 @@ def _budget(order: float, epsilon: float, delta: float) -> float:
 
 
 def _best_order(epsilon: float, delta: float) -> float:
-    """The order under which the most Gaussian releases fit: their divergence is order rho, so budget(order)/order is made largest."""
+    """The order under which the most Gaussian releases fit: their divergence is order rho, so budget(order)/order is
+    made largest.
+    """
 
     def lost(grid: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.array([-_budget(1.0 + math.exp(t), epsilon, delta) / (1.0 + math.exp(t)) for t in grid])
@@ -144,7 +155,9 @@ def filter_cap(epsilon: float, delta: float, order: float | None) -> Cap:
     else:
         chosen = as_float("order", order, "a finite number greater than 1")
         if not 1.0 < chosen < math.inf:
-            raise reject("order", order, "a finite number greater than 1", "leave it out for the one that suits Gaussian noise")
+            raise reject(
+                "order", order, "a finite number greater than 1", "leave it out for the one that suits Gaussian noise"
+            )
     budget = _budget(chosen, epsilon, kept)
     if budget <= 0.0:
         raise InvalidParameter(

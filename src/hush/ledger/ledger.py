@@ -14,8 +14,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hush.errors import HushError, InvalidParameter, LedgerError, Unsupported, as_float, budgets, called_like, deltas, one_of, reject
-from hush.ledger import gate
+from hush.errors import (
+    HushError,
+    InvalidParameter,
+    LedgerError,
+    Unsupported,
+    as_float,
+    budgets,
+    called_like,
+    deltas,
+    one_of,
+    reject,
+)
+from hush.ledger import fork_guard
 from hush.ledger.account import Account, Planned, Pure
 from hush.ledger.entry import Cap, Entry, as_entry, text_of
 from hush.ledger.filter import Filter, filter_cap
@@ -41,12 +52,14 @@ _LONGEST_NAME = 247
 class Ledger:
     """A privacy budget and everything spent from it, in an append-only SQLite file (path None: in memory).
 
-    Ledger(path, epsilon=, delta=) creates the file, or opens it if it is there with the same cap and mode; Ledger(path) opens it.
-    mode "planned" composes tightly and asks that the mechanisms are fixed in advance; "interactive" is a Renyi filter and lets the analyst
-    choose the next mechanism after seeing answers (docs/sharp_edges.md). `source` is a text that says what data the ledger protects.
+    Ledger(path, epsilon=, delta=) creates the file, or opens it if it is there with the same cap and mode;
+    Ledger(path) opens it.
+    mode "planned" composes tightly and asks that the mechanisms are fixed in advance; "interactive" is a Renyi filter
+    and lets the analyst choose the next mechanism after seeing answers (docs/sharp_edges.md). `source` is a text that
+    says what data the ledger protects.
 
-    Guarantees: whatever was spent, by any number of processes and threads, is together (epsilon, delta) of the cap; an entry is on disk
-    when `spend` returns, so that noise drawn afterwards is paid for, whatever happens next.
+    Guarantees: whatever was spent, by any number of processes and threads, is together (epsilon, delta) of the cap;
+    an entry is on disk when `spend` returns, so that noise drawn afterwards is paid for, whatever happens next.
 
     >>> from hush import Gaussian
     >>> ledger = Ledger(None, epsilon=1.0, delta=1e-6)
@@ -69,7 +82,7 @@ class Ledger:
     ) -> None:
         self._closed = True  # until it is open
         self._lock = threading.RLock()
-        gate.renewed_after_fork(self)
+        fork_guard.renewed_after_fork(self)
         self._path = _path(path)
         one_of("mode", mode, MODES)
         text = None if source is None else text_of("source", source)
@@ -150,7 +163,9 @@ class Ledger:
 
     @property
     def left(self) -> Budget:
-        """.epsilon: a release of this pure epsilon, less 1 %, still fits. .delta: what extra_delta charges may still take."""
+        """.epsilon: a release of this pure epsilon, less 1 %, still fits. .delta: what extra_delta charges may still
+        take.
+        """
         return self._report().left
 
     @property
@@ -162,7 +177,9 @@ class Ledger:
         """The privacy curve of everything spent, with brackets; for planned ledgers only."""
         account = self._report()
         if not isinstance(account, Planned) or not account.totals:
-            raise Unsupported("only a planned ledger with a delta and an entry has a curve; spent and left speak for every ledger.")
+            raise Unsupported(
+                "only a planned ledger with a delta and an entry has a curve; spent and left speak for every ledger."
+            )
         return account.curve
 
     # -- what it does --------------------------------------------------------------------------------------------------------------
@@ -178,13 +195,14 @@ class Ledger:
     ) -> Payment:
         """Charge one release: a charge, (noise, sensitivity, times), or a list of these. On disk when this returns.
 
-        The payment draws the noise that was charged, each release once. extra_delta is a probability of failure that the charges do not
-        show (a threshold). epsilon and delta are the pair that the charges were calibrated for, kept for display and checked against
-        them. `BudgetExceeded` if the cap would be passed.
+        The payment draws the noise that was charged, each release once. extra_delta is a probability of failure that
+        the charges do not show (a threshold). epsilon and delta are the pair that the charges were calibrated for,
+        kept for display and checked against them. `BudgetExceeded` if the cap would be passed.
 
-        Guarantees: a `HushError` means that nothing was spent, but for a failing disk at the very end, where its message says that the
-        charge may stand. What comes from outside (Ctrl-C, or whatever a signal handler raises) passes through: before the commit nothing
-        is spent; after it the charge stands, and a note on the exception says so. In no case may anything be released after an exception.
+        Guarantees: a `HushError` means that nothing was spent, but for a failing disk at the very end, where its
+        message says that the charge may stand. What comes from outside (Ctrl-C, or whatever a signal handler raises)
+        passes through: before the commit nothing is spent; after it the charge stands, and a note on the exception
+        says so. In no case may anything be released after an exception.
         """
         from hush.ledger import log as lines
         from hush.ledger.file import Fate
@@ -207,10 +225,14 @@ class Ledger:
                 if settled is None or entry is None:
                     raise refusal(account, grown, numbered)
                 self._known = log, settled
-                return Payment(entry.charges, entry, str(self._path) if self._path is not None else "a ledger in memory")
+                return Payment(
+                    entry.charges, entry, str(self._path) if self._path is not None else "a ledger in memory"
+                )
         except BaseException as failure:
             if fate.committed and entry is not None:  # the file has it; the next call reads it from there
-                failure.add_note(f"The charge stands: entry {entry.number} of {self._file} was written before this came; release nothing.")
+                failure.add_note(
+                    f"The charge stands: entry {entry.number} of {self._file} was written before this came; release nothing."
+                )
             raise
 
     def bind(self, source: str) -> None:
@@ -240,10 +262,14 @@ class Ledger:
     def _must_be(self, known: str, text: str) -> None:
         if known != text:
             same = "if this is the same data under another name or unit, open it by the name it had"
-            raise InvalidParameter(f"{self._file} protects {known!r}, not {text!r}; every data set needs a ledger of its own; {same}.")
+            raise InvalidParameter(
+                f"{self._file} protects {known!r}, not {text!r}; every data set needs a ledger of its own; {same}."
+            )
 
     def verify(self) -> None:
-        """Read everything again: SQLite's integrity check, tables and triggers, every hash, and the composition of all entries."""
+        """Read everything again: SQLite's integrity check, tables and triggers, every hash, and the composition of
+        all entries.
+        """
         from hush.ledger import log as lines
 
         with self._exclusive(), self._file.reading() as connection:
@@ -317,7 +343,9 @@ class Ledger:
             return f"<p>{html.escape(repr(self))}</p>"
         account, entries = self._report(), self.entries
         shown = ((e.number, e.label, ", ".join(str(charge) for charge in e.charges)) for e in entries[-20:])
-        rows = "".join(f"<tr><td>{number}</td><td>{html.escape(a)}</td><td>{html.escape(b)}</td></tr>" for number, a, b in shown)
+        rows = "".join(
+            f"<tr><td>{number}</td><td>{html.escape(a)}</td><td>{html.escape(b)}</td></tr>" for number, a, b in shown
+        )
         bar = f'<progress max="1" value="{account.share:.4f}" style="width:20em"></progress>'
         text = f"{self.cap}: spent epsilon {account.spent.epsilon:.4g}, left {account.left.epsilon:.4g}, {len(entries)} entries"
         return f"<div><p>{html.escape(text)}</p>{bar}<table>{rows}</table></div>"
@@ -343,7 +371,9 @@ def _cap(epsilon: Any, delta: Any, mode: str, order: Any) -> Cap | None:
     if epsilon is None and delta is None:
         return None
     if epsilon is None or delta is None:
-        raise InvalidParameter("a new ledger needs both epsilon and delta; write Ledger(path, epsilon=1.0, delta=1e-6).")
+        raise InvalidParameter(
+            "a new ledger needs both epsilon and delta; write Ledger(path, epsilon=1.0, delta=1e-6)."
+        )
     budget = float(budgets("epsilon", as_float("epsilon", epsilon, "a number greater than 0")))
     share = float(deltas("delta", as_float("delta", delta, "in [0, 1)"), zero=True))
     if mode == "interactive" and share > 0.0:

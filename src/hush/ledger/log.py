@@ -101,5 +101,7 @@ def append(connection: Connection, log: Log, entry: Entry) -> Log:
 
 def bind(connection: Connection, log: Log, source: str) -> Log:
     """The log with its source, written into the open transaction."""
-    connection.execute("INSERT INTO source VALUES (1, ?, ?, ?)", (log.number, source, chained(log.start, log.number, source)))
+    connection.execute(
+        "INSERT INTO source VALUES (1, ?, ?, ?)", (log.number, source, chained(log.start, log.number, source))
+    )
     return replace(log, source=source)

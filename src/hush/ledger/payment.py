@@ -1,7 +1,7 @@
 """A payment: the right to draw noise for what was charged, each release once.
 
-Noise that touches data is drawn here and nowhere else. A payment comes from `Ledger.spend`, which returns when the charge is durable, or
-from `unaccounted`, for a caller who keeps no ledger and says so.
+Noise that touches data is drawn here and nowhere else. A payment comes from `Ledger.spend`, which returns when the
+charge is durable, or from `unaccounted`, for a caller who keeps no ledger and says so.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, NotPaid, Unsupported
 from hush.ledger.entry import Entry
 from hush.ledger.refusal import must_be_ledger
-from hush.mechanism import FURTHEST, Mechanism
 from hush.privacy.charge import Budget, Charge, charges
 from hush.sampling.entropy import Bits, Entropy, must_be_entropy
 from hush.sampling.exact import draw, draw_from
+from hush.sampling.mechanism import FURTHEST, Mechanism
 
 if TYPE_CHECKING:
     from hush.ledger.ledger import Ledger
@@ -35,7 +35,9 @@ def must_be_secure(entropy: Entropy | None) -> None:
     """Refuse randomness that somebody could repeat: noise on data must not be undone."""
     must_be_entropy(entropy)
     if entropy is not None and not entropy.secure:
-        raise Unsupported("noise on data is drawn from secure entropy only; a test entropy can be undone by whoever knows its number.")
+        raise Unsupported(
+            "noise on data is drawn from secure entropy only; a test entropy can be undone by whoever knows its number."
+        )
 
 
 def must_be_payment(given: Any) -> None:
@@ -47,20 +49,25 @@ def must_be_payment(given: Any) -> None:
 def _must_be_steps(mechanism: Any, steps: Any) -> None:
     """Refuse anything but whole steps, as many as one release of the mechanism has."""
     if not isinstance(mechanism, Mechanism):
-        raise InvalidParameter(f"mechanism must be a Mechanism, got {type(mechanism).__name__}; write hush.Mechanism.of(plan).")
+        raise InvalidParameter(
+            f"mechanism must be a Mechanism, got {type(mechanism).__name__}; write hush.Mechanism.of(plan)."
+        )
     if not isinstance(steps, np.ndarray) or steps.dtype != np.int64:
         raise InvalidParameter("steps must be an array of whole numbers (int64); write mechanism.on_lattice(values).")
     if mechanism.part_of is None and steps.size != mechanism.coordinates:
         count = mechanism.coordinates
-        raise InvalidParameter(f"the mechanism is for {count} numbers, got {steps.size}; write Mechanism(..., coordinates={steps.size}).")
+        raise InvalidParameter(
+            f"the mechanism is for {count} numbers, got {steps.size}; write Mechanism(..., coordinates={steps.size})."
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
     """Paid draws of one mechanism, handed out as they are needed.
 
-    `left` counts how many numbers may still be drawn. It is None for a column of a table, whose length nobody knows beforehand: the table
-    adds noise to each cell once. Executors of an engine are sent a copy of such a column's draws, and give it their own bits.
+    `left` counts how many numbers may still be drawn. It is None for a column of a table, whose length nobody knows
+    beforehand: the table adds noise to each cell once. Executors of an engine are sent a copy of such a column's
+    draws, and give it their own bits.
     """
 
     mechanism: Mechanism
@@ -97,7 +104,9 @@ class Draws:
         if self.left is None:
             return
         if count > self.left[0]:
-            raise NotPaid(f"{self.left[0]} numbers are left of what was paid for, and {count} are asked for; nothing was drawn.")
+            raise NotPaid(
+                f"{self.left[0]} numbers are left of what was paid for, and {count} are asked for; nothing was drawn."
+            )
         self.left[0] -= count
 
 
@@ -119,12 +128,12 @@ class _Ahead(Draws):
 class Payment:
     """Noise that was paid for: `.noise(mechanism, steps)` draws it at once, `.open(mechanism)` over time.
 
-    A charge with times=n allows n draws of its vector. A vector that is drawn in parts (the columns of a table, whose mechanisms say that
-    they are parts of the charge) allows n draws of each part; `part` names it.
+    A charge with times=n allows n draws of its vector. A vector that is drawn in parts (the columns of a table, whose
+    mechanisms say that they are parts of the charge) allows n draws of each part; `part` names it.
 
-    Guarantees: noise that was not charged, a release or a part that was drawn before, and more numbers than the mechanism is for, raise a
-    `HushError`, and nothing is drawn. A payment cannot be copied. It guards against mistakes: code that invents names of parts, or draws
-    with `hush.draw` and adds by itself, is not stopped.
+    Guarantees: noise that was not charged, a release or a part that was drawn before, and more numbers than the
+    mechanism is for, raise a `HushError`, and nothing is drawn. A payment cannot be copied. It guards against
+    mistakes: code that invents names of parts, or draws with `hush.draw` and adds by itself, is not stopped.
 
     >>> from hush import Gaussian, Ledger, Mechanism, Sensitivity
     >>> mechanism = Mechanism(Gaussian(20.0), Sensitivity(linf=1.0, l0=1), 1.0, coordinates=3)
@@ -170,10 +179,14 @@ class Payment:
         self._take(mechanism, part, 1)
         return Draws(mechanism, entropy).add(steps)
 
-    def open(self, mechanism: Mechanism, *, part: str = "", times: int | None = None, entropy: Entropy | None = None) -> Draws:
+    def open(
+        self, mechanism: Mechanism, *, part: str = "", times: int | None = None, entropy: Entropy | None = None
+    ) -> Draws:
         """`times` releases of the mechanism (all that are left, unless given), to be drawn as they are needed."""
         must_be_secure(entropy)
-        _must_be_steps(mechanism, np.zeros(mechanism.coordinates, dtype=np.int64) if isinstance(mechanism, Mechanism) else None)
+        _must_be_steps(
+            mechanism, np.zeros(mechanism.coordinates, dtype=np.int64) if isinstance(mechanism, Mechanism) else None
+        )
         releases = self._take(mechanism, part, times)
         return Draws(mechanism, entropy, None if mechanism.part_of is not None else [releases * mechanism.coordinates])
 
@@ -187,9 +200,13 @@ class Payment:
         left = self._allowed[one] - self._drawn[one, named]
         wanted = left if times is None else times
         if one not in self._allowed:
-            raise NotPaid("this noise was not paid for, so nothing was drawn; write payment = ledger.spend(mechanism.charge).")
+            raise NotPaid(
+                "this noise was not paid for, so nothing was drawn; write payment = ledger.spend(mechanism.charge)."
+            )
         if left < max(wanted, 1):
-            raise NotPaid("this payment is used up: what it paid for was drawn before. Nothing new was drawn; pay again.")
+            raise NotPaid(
+                "this payment is used up: what it paid for was drawn before. Nothing new was drawn; pay again."
+            )
         self._drawn[one, named] += wanted
         return wanted
 
@@ -197,7 +214,11 @@ class Payment:
         raise NotPaid("a payment cannot be copied or sent to another process: its noise could be drawn twice.")
 
     def __repr__(self) -> str:
-        return "<Payment: no ledger was charged>" if self._entry is None else f"<Payment: entry {self._entry.number} of {self._place}>"
+        return (
+            "<Payment: no ledger was charged>"
+            if self._entry is None
+            else f"<Payment: entry {self._entry.number} of {self._place}>"
+        )
 
 
 def unaccounted(releases: Any) -> Payment:

@@ -30,12 +30,16 @@ def must_be_ledger(given: Any) -> None:
 
 
 def refusal(account: Account, grown: Account, entry: Entry) -> BudgetExceeded:
-    """The one sentence, as an exception to raise; `grown` is the account with the entry, which its cap does not cover."""
+    """The one sentence, as an exception to raise; `grown` is the account with the entry, which its cap does not
+    cover.
+    """
     try:
         return BudgetExceeded(f"{_stated(account, grown, entry)}; nothing was spent.")
     except HushError as failure:  # a number for the sentence could not be had; the refusal stands
         reason = str(failure).rstrip(".")
-        return BudgetExceeded(f"this release does not fit under the ledger's {account.cap} ({reason}); nothing was spent.")
+        return BudgetExceeded(
+            f"this release does not fit under the ledger's {account.cap} ({reason}); nothing was spent."
+        )
 
 
 def _stated(account: Account, grown: Account, entry: Entry) -> str:
@@ -70,7 +74,9 @@ def _would_fit(account: Account, entry: Entry, left: float) -> str:
 
 
 def _in_epsilon(entry: Entry, factor: float) -> str:
-    """The epsilon of that noise at the delta asked for, rounded down; nothing where no pair was asked for, or it is not to be had."""
+    """The epsilon of that noise at the delta asked for, rounded down; nothing where no pair was asked for, or it is
+    not to be had.
+    """
     if entry.epsilon is None or entry.delta is None:
         return ""
     try:
@@ -85,7 +91,9 @@ def _in_epsilon(entry: Entry, factor: float) -> str:
 
 
 def _larger_noise(account: Account, entry: Entry) -> float | None:
-    """By how much the noise has to grow for this release to fit, to two digits, each candidate tried; None where nothing is found."""
+    """By how much the noise has to grow for this release to fit, to two digits, each candidate tried; None where
+    nothing is found.
+    """
     if len(account.totals) > _MOST_DIFFERENT:
         return None
 

@@ -15,7 +15,8 @@ __all__ = ["LedgerView"]
 class LedgerView:
     """What a ledger held at one moment; it never changes, and nothing can be spent through it.
 
-    `account` adds up the entries by the ledger's rule. `digest` is the hash of the last line: any change of an entry would change it.
+    `account` adds up the entries by the ledger's rule. `digest` is the hash of the last line: any change of an entry
+    would change it.
     """
 
     cap: Cap

@@ -1,11 +1,13 @@
-"""Asinh: a smooth bell whose score is the inverse hyperbolic sine, Gaussian at the centre and exp(-kappa y log y) far out.
+"""Asinh: a smooth bell whose score is the inverse hyperbolic sine, Gaussian at the centre and exp(-kappa y log y) far
+out.
 
 In units of the scale, U(y) = kappa (y asinh y - sqrt(1 + y^2) + 1) and y = sinh u. The Mills ratio and its slope are
 
     R = integral over w > 0 of e^(-A) cosh(u + w) dw,      -R' = kappa times the integral of w e^(-A) cosh(u + w) dw,
     A = U(sinh(u + w)) - U(sinh u),
 
-both of positive terms and entire in u: one Gauss rule sums them, and Chebyshev panels in u, made once per kappa, repeat them.
+both of positive terms and entire in u: one Gauss rule sums them, and Chebyshev panels in u, made once per kappa,
+repeat them.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ __all__ = ["FAMILY", "Asinh", "crossing", "log_twofold"]
 Array = NDArray[np.float64]
 
 _ORDER, _WIDEST = 20, 1.5  # of a panel in u; the integrals vary with e^u
-_END, _DEEPEST = 44.0, 800.0  # exponents that add nothing more to an integral, and beyond which densities are 0 in floats
+_END, _DEEPEST = (
+    44.0,
+    800.0,
+)  # exponents that add nothing more to an integral, and beyond which densities are 0 in floats
 
 
 @cache
@@ -49,7 +54,9 @@ def _chebyshev() -> tuple[Any, Any, Any, Any]:
 
 @cache
 def _rule(order: int) -> tuple[Array, Array]:
-    """Gauss-Legendre on [0, 1] with full digits at the ends too, where the library's weights lose four: e^(-44 x) lives there."""
+    """Gauss-Legendre on [0, 1] with full digits at the ends too, where the library's weights lose four: e^(-44 x)
+    lives there.
+    """
     x = slope = Twofold(np.polynomial.legendre.leggauss(order)[0])
     for _ in range(2):
         before, here = Twofold(1.0), x
@@ -61,7 +68,9 @@ def _rule(order: int) -> tuple[Array, Array]:
 
 
 def _rise(kappa: float, u: Array, w: Array) -> tuple[Array, Array, Array]:
-    """A = kappa (u (sinh v - sinh u) + (w sinh v - (cosh v - cosh u))), sinh v and cosh v at v = u + w; nothing cancels."""
+    """A = kappa (u (sinh v - sinh u) + (w sinh v - (cosh v - cosh u))), sinh v and cosh v at v = u + w; nothing
+    cancels.
+    """
     half, middle = 2.0 * np.sinh(0.5 * w), u + 0.5 * w
     sinh_gap, cosh_gap = half * np.cosh(middle), half * np.sinh(middle)
     sinh = np.sinh(u) + sinh_gap
@@ -168,11 +177,11 @@ _law = lru_cache(maxsize=512)(_Law)
 class Asinh(LogConcave):
     """Asinh noise with shape 1e-6 <= kappa <= 1e8 and scale > 0: a bell with an x log x tail.
 
-    f(x) proportional to exp(-kappa (y asinh y - sqrt(1 + y^2))), y = x/scale; the score is (kappa/scale) asinh(x/scale). A large
-    kappa tends to Gaussian(scale/sqrt(kappa)); a small one looks like Laplace from the inside.
+    f(x) proportional to exp(-kappa (y asinh y - sqrt(1 + y^2))), y = x/scale; the score is (kappa/scale)
+    asinh(x/scale). A large kappa tends to Gaussian(scale/sqrt(kappa)); a small one looks like Laplace from the inside.
 
-    Guarantees: exact delta for every shift, from the half line where the loss exceeds epsilon. This project's own family, made
-    to follow the least-variance noise for many coordinates, whose score grows like a logarithm.
+    Guarantees: exact delta for every shift, from the half line where the loss exceeds epsilon. This project's own
+    family, made to follow the least-variance noise for many coordinates, whose score grows like a logarithm.
 
     >>> round(Asinh(1.0, 2.0).variance, 10)
     5.3725812306
@@ -218,7 +227,9 @@ class Asinh(LogConcave):
         return epsilon - self.kappa * loss, self.kappa * np.where(y >= 0.0, turn, turn + 2.0 * low)
 
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
-        """The loss is concave in m = y + d/2 and at most d U'(m), so the m with d U'(m) = epsilon is at or before the root."""
+        """The loss is concave in m = y + d/2 and at most d U'(m), so the m with d U'(m) = epsilon is at or before the
+        root.
+        """
         epsilon = np.asarray(epsilon, dtype=np.float64)
         start = np.sinh(np.minimum(epsilon / (self.kappa * float(d.hi)), 330.0)) - 0.5 * float(d.hi)
         return crossing(epsilon, d, np.asarray(start), self._newton, self._energy)
@@ -251,8 +262,8 @@ class Asinh(LogConcave):
 def _tail(noise: Asinh) -> Tail:
     """The integral of exp(-kappa (u sinh u - cosh u + 1)) cosh u over (asinh(x/scale), inf), over that from 0.
 
-    The integrand is entire. Beyond the end W, with u sinh u - cosh u + 1 = e(u) convex and e'(u) = u cosh u, what is left out is the
-    integral of exp(-kappa e) de/u <= exp(-kappa e(W))/(kappa W).
+    The integrand is entire. Beyond the end W, with u sinh u - cosh u + 1 = e(u) convex and e'(u) = u cosh u, what is
+    left out is the integral of exp(-kappa e) de/u <= exp(-kappa e(W))/(kappa W).
     """
 
     def beyond(x: Ball) -> Ball:

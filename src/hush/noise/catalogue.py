@@ -87,7 +87,8 @@ def ranked(*, lattice: bool = True) -> tuple[Family, ...]:
 def register(noise: type[Noise] | Family) -> Family:
     """Make a noise family known: it is calibrated, drawn, written to ledgers and cited like the built-in ones.
 
-    `noise` is a `Family`, or a class whose attribute FAMILY is one. Registering the same class again replaces its descriptor.
+    `noise` is a `Family`, or a class whose attribute FAMILY is one. Registering the same class again replaces its
+    descriptor.
 
     >>> from hush import Laplace
     >>> register(Laplace).name
@@ -95,17 +96,25 @@ def register(noise: type[Noise] | Family) -> Family:
     """
     row = noise if isinstance(noise, Family) else _descriptor(noise)
     with _Registry.lock:
-        same = next((known for known in families() if known.type is row.type or _same_class(known.type, row.type)), None)
+        same = next(
+            (known for known in families() if known.type is row.type or _same_class(known.type, row.type)), None
+        )
         taken = next((known for known in families() if known.name == row.name and known is not same), None)
         if taken is not None:
             raise InvalidParameter(
                 f"the name {row.name!r} is taken by {taken.type.__module__}.{taken.type.__name__}; give {row.type.__name__} another name."
             )
         if same is not None and same not in _BUILT_IN and same.name != row.name:
-            raise InvalidParameter(f"{row.type.__name__} is registered as {same.name!r}, a name that ledgers may hold; keep that name.")
+            raise InvalidParameter(
+                f"{row.type.__name__} is registered as {same.name!r}, a name that ledgers may hold; keep that name."
+            )
         if same in _BUILT_IN and row is not same:
-            raise InvalidParameter(f"{row.type.__name__} is built in as {same.name!r} and cannot be registered otherwise.")
-        _Registry.rows = tuple(row if known is same else known for known in families()) + (() if same is not None else (row,))
+            raise InvalidParameter(
+                f"{row.type.__name__} is built in as {same.name!r} and cannot be registered otherwise."
+            )
+        _Registry.rows = tuple(row if known is same else known for known in families()) + (
+            () if same is not None else (row,)
+        )
     return row
 
 
@@ -122,7 +131,9 @@ def _descriptor(kind: Any) -> Family:
             "write MyNoise.FAMILY = hush.Family('my_noise', MyNoise), then hush.register(MyNoise)."
         )
     if row.type is not kind:
-        raise InvalidParameter(f"FAMILY of {kind.__name__} describes {row.type.__name__}; write Family('...', {kind.__name__}).")
+        raise InvalidParameter(
+            f"FAMILY of {kind.__name__} describes {row.type.__name__}; write Family('...', {kind.__name__})."
+        )
     return row
 
 
@@ -153,7 +164,8 @@ def family_of(noise: Noise | type) -> Family | None:
 
 
 def plain_values(noise: Noise) -> dict[str, Any]:
-    """The noise as its family name and numbers, for JSON and for the ledger; `from_plain_values` reads it back, bit for bit.
+    """The noise as its family name and numbers, for JSON and for the ledger; `from_plain_values` reads it back, bit
+    for bit.
 
     >>> from hush import Discrete, Gaussian
     >>> plain_values(Discrete(Gaussian(2.0)))
@@ -161,10 +173,16 @@ def plain_values(noise: Noise) -> dict[str, Any]:
     """
     row = family_of(noise)
     if row is None:
-        raise Unsupported(f"{type(noise).__name__} is not in the catalogue and cannot be written down; write hush.register(...) first.")
+        raise Unsupported(
+            f"{type(noise).__name__} is not in the catalogue and cannot be written down; write hush.register(...) first."
+        )
     values = {name: getattr(noise, name) for name in row.parameters}
     version = {} if row.version == 1 else {"version": row.version}
-    return {"family": row.name} | version | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
+    return (
+        {"family": row.name}
+        | version
+        | {name: plain_values(v) if isinstance(v, Noise) else v for name, v in values.items()}
+    )
 
 
 def in_words(noise: Noise) -> str:
@@ -186,13 +204,19 @@ def from_plain_values(values: Mapping[str, Any]) -> Any:
     name = values.get("family", "")
     row = next((row for row in families() if row.name == name), None)
     if row is None:
-        raise UnknownFamily(f"the noise family {name!r:.60} is not known here; import its module and call hush.register, then try again.")
+        raise UnknownFamily(
+            f"the noise family {name!r:.60} is not known here; import its module and call hush.register, then try again."
+        )
     if (version := values.get("version", 1)) != row.version:
-        raise UnknownFamily(f"this {name} noise was written by version {version!r:.20} of its family; version {row.version} is known here.")
+        raise UnknownFamily(
+            f"this {name} noise was written by version {version!r:.20} of its family; version {row.version} is known here."
+        )
     given = {name: v for name, v in values.items() if name not in ("family", "version")}
     unknown = sorted(set(given) - set(row.parameters))
     if unknown or set(row.parameters) - set(given):
-        raise InvalidParameter(f"{row.name} noise takes {', '.join(row.parameters)}, got {', '.join(sorted(given)) or 'nothing'}.")
+        raise InvalidParameter(
+            f"{row.name} noise takes {', '.join(row.parameters)}, got {', '.join(sorted(given)) or 'nothing'}."
+        )
     return row.type(**{name: from_plain_values(v) if isinstance(v, Mapping) else v for name, v in given.items()})
 
 

@@ -1,8 +1,8 @@
 """What every noise answers: `Noise` is added to a vector of numbers, `Law` is the noise of one number.
 
-A noise is a frozen dataclass of plain parameters. A `Law` is symmetric about zero; added to a vector it means independent copies, one
-for each number. A joint noise is a `Noise` of a fixed `dimension` whose numbers depend on each other. A law supplies the hooks below;
-everything else derives from them here, so that all laws behave alike:
+A noise is a frozen dataclass of plain parameters. A `Law` is symmetric about zero; added to a vector it means
+independent copies, one for each number. A joint noise is a `Noise` of a fixed `dimension` whose numbers depend on
+each other. A law supplies the hooks below; everything else derives from them here, so that all laws behave alike:
 
     hook               meaning
     log_density(x)     log density (log probability of the lattice point for a discrete law)
@@ -36,12 +36,15 @@ Array = NDArray[np.float64]
 
 
 class Noise:
-    """What is added to d numbers: independent copies of a `Law` (dimension None: as many as there are numbers), or a joint noise.
+    """What is added to d numbers: independent copies of a `Law` (dimension None: as many as there are numbers), or a
+    joint noise.
 
-    A joint noise of `dimension` numbers supplies `marginal`, `covariance`, `scaled`, `pair` and `lattice_draws`; a `Law` has them.
+    A joint noise of `dimension` numbers supplies `marginal`, `covariance`, `scaled`, `pair` and `lattice_draws`; a
+    `Law` has them.
     """
 
-    #: how many numbers the noise is made for; None where it is drawn independently for each number, however many there are
+    #: how many numbers the noise is made for; None where it is drawn independently for each number, however many
+    #: there are
     dimension: int | None = None
     #: the noise sits on a lattice of its own `step`
     discrete: ClassVar[bool] = False
@@ -71,15 +74,21 @@ class Noise:
         return self.scaled(k)
 
     def plain(self) -> Noise:
-        """The simplest family's member with exactly this law: a Gaussian or Laplace noise under another name, or itself."""
+        """The simplest family's member with exactly this law: a Gaussian or Laplace noise under another name, or
+        itself.
+        """
         return self
 
     def pair(self, sensitivity: Any) -> Any:
-        """The privacy curve under a sensitivity, proved by the noise's own theorem; None where it has none for this sensitivity."""
+        """The privacy curve under a sensitivity, proved by the noise's own theorem; None where it has none for this
+        sensitivity.
+        """
         return None
 
     def lattice_draws(self, bits: Any, count: int, step: float) -> NDArray[np.int64]:
-        """`count` exact draws of a joint noise, in whole steps: an array of shape (count, dimension), a function of the bits alone."""
+        """`count` exact draws of a joint noise, in whole steps: an array of shape (count, dimension), a function of
+        the bits alone.
+        """
         raise Unsupported(f"{type(self).__name__} has no exact draw here.")
 
 
@@ -88,7 +97,8 @@ class Law(Noise):
 
     #: log f is concave: the privacy loss is monotone and the exceeding region a half line.
     log_concave: ClassVar[bool] = False
-    #: independent copies have a density that depends on the length of the vector only, so that the l2 norm of a move says it all
+    #: independent copies have a density that depends on the length of the vector only, so that the l2 norm of a move
+    #: says it all
     isotropic: ClassVar[bool] = False
     #: relative error that `surplus` keeps, ten times what the dense check against 40-digit arithmetic shows.
     relative_error: ClassVar[float] = 1e-12
@@ -105,7 +115,9 @@ class Law(Noise):
         raise Unsupported(f"{type(self).__name__} has no quantile here.")
 
     def worst_shifts(self, shift: float) -> tuple[float, ...]:
-        """The shifts in (0, shift] of which one has the largest divergence at every epsilon: the full shift for a unimodal law."""
+        """The shifts in (0, shift] of which one has the largest divergence at every epsilon: the full shift for a
+        unimodal law.
+        """
         return (shift,)
 
     @property
@@ -154,7 +166,9 @@ class Law(Noise):
         return known[np.isfinite(known) & (known > 0.0)]
 
     def plain(self) -> Law:
-        """The simplest family's member with exactly this law: a Gaussian or Laplace law under another name, or itself."""
+        """The simplest family's member with exactly this law: a Gaussian or Laplace law under another name, or
+        itself.
+        """
         return self
 
     @property
@@ -173,14 +187,18 @@ class Law(Noise):
         return None
 
     def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
-        """The law whose characteristic function is this one's to the power `ratio`, rounded to more noise (up) or to less."""
+        """The law whose characteristic function is this one's to the power `ratio`, rounded to more noise (up) or to
+        less.
+        """
         raise Unsupported(
             f"{type(self).__name__} noise is not known to be a sum of smaller independent noises; "
             "share Stable, Gaussian, Laplace, Discrete(Laplace(...)) or Skellam noise."
         )
 
     def power_on_lattice(self, ratio: Fraction, step: float, *, upwards: bool = True) -> Law | None:
-        """`power` of the law that has this density, renormalised, on the multiples of a step; None where it is not known."""
+        """`power` of the law that has this density, renormalised, on the multiples of a step; None where it is not
+        known.
+        """
         return None
 
     def max_loss(self, shift: float) -> float:
@@ -192,7 +210,9 @@ class Law(Noise):
         return None
 
     def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
-        """All losses as a list, `reach` times as far as the law's own table goes; None where they form a continuum, or cannot be listed."""
+        """All losses as a list, `reach` times as far as the law's own table goes; None where they form a continuum,
+        or cannot be listed.
+        """
         return None
 
     def atoms(self, shift: float) -> tuple[float, ...]:
@@ -210,15 +230,17 @@ class Law(Noise):
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """Sum over the intervals I of `region` of P(I) - e^epsilon P(I - shift).
 
-        On the exceeding region the integrand f(x) - e^epsilon f(x - shift) is positive, so it is integrated as it stands: nothing
-        cancels. Intervals are cut at the kinks of both densities; bounded intervals only.
+        On the exceeding region the integrand f(x) - e^epsilon f(x - shift) is positive, so it is integrated as it
+        stands: nothing cancels. Intervals are cut at the kinks of both densities; bounded intervals only.
         """
         epsilon = np.asarray(epsilon, dtype=np.float64)[..., None]
         total = np.zeros(np.broadcast_shapes(region.lower.shape, epsilon.shape))
         for index in np.ndindex(total.shape):
             low, high = float(region.lower[index]), float(region.upper[index])
             if low < high:
-                total[index] = self._surplus_between(low, high, float(np.broadcast_to(epsilon, total.shape)[index]), shift)
+                total[index] = self._surplus_between(
+                    low, high, float(np.broadcast_to(epsilon, total.shape)[index]), shift
+                )
         return (total * region.weight).sum(axis=-1)
 
     def _surplus_between(self, low: float, high: float, epsilon: float, shift: float) -> float:

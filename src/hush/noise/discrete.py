@@ -30,8 +30,9 @@ _FURTHEST_TERM = 2e7  # points; sums of more take too long
 class Discrete(Lattice):
     """The lattice version of a log-concave family: P(X = k step) proportional to noise.pdf(k step).
 
-    Guarantees: every answer is a sum over lattice points (the continuous formula is no certificate for a lattice noise). The loss
-    log p(k)/p(k - n) falls with k because the density is log-concave, so the exceeding region is a half line of points.
+    Guarantees: every answer is a sum over lattice points (the continuous formula is no certificate for a lattice
+    noise). The loss log p(k)/p(k - n) falls with k because the density is log-concave, so the exceeding region is a
+    half line of points.
 
     >>> from hush import OSGT
     >>> round(Discrete(OSGT(3, 40**0.5)).variance, 10)
@@ -89,7 +90,9 @@ class Discrete(Lattice):
 
     @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
     def losses(self, n: int) -> tuple[Array, Array]:
-        """Losses log p(k)/p(k - n) at k = n/2, then downwards, and the probabilities there (losses rise along the way)."""
+        """Losses log p(k)/p(k - n) at k = n/2, then downwards, and the probabilities there (losses rise along the
+        way).
+        """
         k = np.arange(math.floor(n / 2), -self.points, -1, dtype=np.float64)
         here, there = self.log_weights(np.abs(k)), self.log_weights(np.abs(k - n))
         with np.errstate(invalid="ignore", under="ignore"):
@@ -110,11 +113,15 @@ class Discrete(Lattice):
         beyond = np.isneginf(there.hi)
         with np.errstate(invalid="ignore"):
             loss = np.where(beyond, np.inf, (here - there.where(~beyond, 0.0)).value())
-        return LossTerms((here.value() - math.log(self.total_weight))[inside], loss[inside], complete=False, relative_error=1e-13)
+        return LossTerms(
+            (here.value() - math.log(self.total_weight))[inside], loss[inside], complete=False, relative_error=1e-13
+        )
 
     @property
     def subgaussian_proxy(self) -> float:
-        """sigma^2 for the discrete Gaussian (Canonne, Kamath and Steinke 2020, Lemma 25); none is claimed for others."""
+        """sigma^2 for the discrete Gaussian (Canonne, Kamath and Steinke 2020, Lemma 25); none is claimed for
+        others.
+        """
         return self.noise.subgaussian_proxy if self.noise.isotropic else math.inf
 
     @property

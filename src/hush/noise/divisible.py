@@ -1,4 +1,6 @@
-"""Parameters of a law that is a part of another one: rounded so that they are never below, or never above, the exact ones."""
+"""Parameters of a law that is a part of another one: rounded so that they are never below, or never above, the exact
+ones.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ __all__ = ["scale_of", "shape_of"]
 
 
 def scale_of(value: float, claim: Claim, *, upwards: bool) -> float:
-    """A computed scale, moved by its claim. Upwards the sum of shares has at least the noise asked for: more is post-processing."""
+    """A computed scale, moved by its claim. Upwards the sum of shares has at least the noise asked for: more is
+    post-processing.
+    """
     return up(value, claim) if upwards else down(value, claim)
 
 

@@ -30,8 +30,8 @@ class ExponentialPower(LogConcave):
 
     f(x) = exp(-(|x|/scale)^p) / (2 scale Gamma(1 + 1/p)); p = 1 is Laplace(scale), p = 2 is Gaussian(scale/sqrt 2).
 
-    Guarantees: exact delta for every shift, from the half line where the loss exceeds epsilon. Subbotin 1923 for the law;
-    Liu 2019 (generalized Gaussian mechanism) for its use in privacy.
+    Guarantees: exact delta for every shift, from the half line where the loss exceeds epsilon. Subbotin 1923 for the
+    law; Liu 2019 (generalized Gaussian mechanism) for its use in privacy.
 
     >>> round(ExponentialPower(1.5, 2.0).variance, 10)
     2.9539524465
@@ -63,8 +63,8 @@ class ExponentialPower(LogConcave):
         return shape_of(self.p).drop(y.ravel(), d.ravel()).reshape(y.shape)
 
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
-        """The loss is concave in m = y + d/2 for p <= 2 and at most d U'(m); convex, and at least that, beyond: the m with
-        d U'(m) = epsilon starts Newton's steps on the side from which they never cross the root."""
+        """The loss is concave in m = y + d/2 for p <= 2 and at most d U'(m); convex, and at least that, beyond: the m
+        with d U'(m) = epsilon starts Newton's steps on the side from which they never cross the root."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         if self.p == 1.0:
             y = (epsilon - d).halved()
@@ -76,7 +76,9 @@ class ExponentialPower(LogConcave):
             log_ratio = np.where(ratio < 0.5, np.log(ratio), np.log1p(excess))  # with all its digits near 0
             start = np.exp(np.minimum(log_ratio / (self.p - 1.0), 330.0)) - 0.5 * float(d.hi)
         if self.p < 2.0:  # at y = 0 the slope falls, for p near 1 so steeply that steps from below would never pass
-            start = np.where(self._newton(np.zeros(()), epsilon, d)[0] > 0.0, np.maximum(start, 1e-9 * float(d.hi)), start)
+            start = np.where(
+                self._newton(np.zeros(()), epsilon, d)[0] > 0.0, np.maximum(start, 1e-9 * float(d.hi)), start
+            )
         return crossing(epsilon, d, np.asarray(start), self._newton, lambda x: power(x, self.p))
 
     def _newton(self, y: Array, epsilon: Array, shift: Twofold) -> tuple[Array, Array]:
@@ -90,7 +92,9 @@ class ExponentialPower(LogConcave):
             stretch = np.where(2.0 * b > a, np.log1p(gap / np.maximum(b, 0.5 * a)), log_a - np.log(b))
             top, grown, shrink = np.exp(h * log_a), np.expm1(h * log_a), -np.expm1(-h * stretch)
             rest = (epsilon - shift).value() - 2.0 * np.minimum(y, 0.0) - (gap * grown + b * top * shrink)
-            rest = np.where(np.abs(grown) < 0.5, rest, epsilon - top * (gap + b * shrink))  # far from p = 1 nothing is to be kept
+            rest = np.where(
+                np.abs(grown) < 0.5, rest, epsilon - top * (gap + b * shrink)
+            )  # far from p = 1 nothing is to be kept
             return rest, self.p * top * np.where(outside, shrink, 2.0 - shrink)
 
     @property
@@ -112,8 +116,9 @@ class ExponentialPower(LogConcave):
     def subgaussian_proxy(self) -> float:
         """The variance for p >= 2, and none below.
 
-        Over the Gaussian's of the same variance this density has a logarithm concave in s = x^2, so those of X^2 and G^2, of
-        equal mean, cross twice, in the order -, +, -: X^2 is below G^2 in convex order, and cosh(t sqrt s) is convex in s.
+        Over the Gaussian's of the same variance this density has a logarithm concave in s = x^2, so those of X^2 and
+        G^2, of equal mean, cross twice, in the order -, +, -: X^2 is below G^2 in convex order, and cosh(t sqrt s) is
+        convex in s.
         """
         return self.variance if self.p >= 2.0 else math.inf
 
@@ -137,7 +142,16 @@ def _start(r: float) -> float:
     """The best p against r, the variance of pure Laplace over Gaussian noise, fitted on 5 to 50 numbers."""
     if r >= 1.1:
         return 2.0 - 0.55 * r**-0.8
-    ladder = ((0.55, 1.01), (0.65, 1.045), (0.70, 1.07), (0.77, 1.13), (0.86, 1.242), (0.93, 1.329), (1.0, 1.39), (1.1, 1.47))
+    ladder = (
+        (0.55, 1.01),
+        (0.65, 1.045),
+        (0.70, 1.07),
+        (0.77, 1.13),
+        (0.86, 1.242),
+        (0.93, 1.329),
+        (1.0, 1.39),
+        (1.1, 1.47),
+    )
     return float(np.interp(math.log(r), [math.log(x) for x, _ in ladder], [p for _, p in ladder]))
 
 

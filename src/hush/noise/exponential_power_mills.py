@@ -1,13 +1,13 @@
 """The Mills ratio of the exponential power law, its drops, and powers in twofold precision.
 
-In units of the scale, z = y^p and a = 1/p, the Mills ratio is R(y) = e^z Gamma(a, z)/p. Two forms give it and its drops without
-cancellation; the factor p - 1 that every drop carries stands in front, so that p -> 1 costs no digits.
+In units of the scale, z = y^p and a = 1/p, the Mills ratio is R(y) = e^z Gamma(a, z)/p. Two forms give it and its
+drops without cancellation; the factor p - 1 that every drop carries stands in front, so that p -> 1 costs no digits.
 
     y <= 1   R(0) - R(y) = y sum_k z^k/(1 + a)_k (1 - g_k y^(p-1)),   g_k = Gamma(k + 1 + a)/Gamma(k + 2) <= 1
     y >= 1   R(y) = y/(p A_0),  A_n = z + (n + 1 - a)/B_n,  B_n = 1 + (n + 1)/A_(n+1)                 (Legendre's fraction)
 
-The first collects the series of e^z Gamma(1 + a) and of the lower incomplete gamma function power by power; the gaps of A and B
-between two points obey a recursion of positive terms.
+The first collects the series of e^z Gamma(1 + a) and of the lower incomplete gamma function power by power; the gaps
+of A and B between two points obey a recursion of positive terms.
 """
 
 from __future__ import annotations
@@ -59,7 +59,11 @@ def power(y: Twofold, p: float) -> Twofold:
     k = np.rint(x.hi / float(part.hi))
     r = x - part * k
     t = r.hi
-    rest = t * t * (1.0 / 24.0 + t * (1.0 / 120.0 + t * (1.0 / 720.0 + t * (1.0 / 5040.0 + t * (1.0 / 40320.0 + t / 362880.0)))))
+    rest = (
+        t
+        * t
+        * (1.0 / 24.0 + t * (1.0 / 120.0 + t * (1.0 / 720.0 + t * (1.0 / 5040.0 + t * (1.0 / 40320.0 + t / 362880.0)))))
+    )
     growth = r + r * r * (r / 6.0 + rest + 0.5)
     whole, j = np.divmod(k.astype(np.int64), PARTS)
     value = powers[j] + powers[j] * growth
@@ -147,7 +151,9 @@ class Mills:
         return out
 
     def _fraction(self, z: Array, gap: Array, levels: int) -> tuple[Array, Array, Array, Array]:
-        """A_0, A_0' - A_0, B_0, B_0 - B_0' at z and z' = z + gap, started from the fixed point of the level below the last."""
+        """A_0, A_0' - A_0, B_0, B_0 - B_0' at z and z' = z + gap, started from the fixed point of the level below the
+        last.
+        """
         n = levels + 1
         root, root_there = np.sqrt(1.0 + 4.0 * n / z) * z, np.sqrt(1.0 + 4.0 * n / (z + gap)) * (z + gap)
         a = 0.5 * (z + root)

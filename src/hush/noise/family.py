@@ -1,7 +1,8 @@
 """The descriptor of a noise family: everything that hush knows of a family beside its class.
 
-A file of the noise room ends with its `FAMILY`. Calibration, exact draws, ledgers, citations, the self-test of `hush doctor`, the
-command line and the explorer read these descriptors and nothing else, so that a new family is one class and one descriptor.
+A file of the noise room ends with its `FAMILY`. Calibration, exact draws, ledgers, citations, the self-test of `hush
+doctor`, the command line and the explorer read these descriptors and nothing else, so that a new family is one class
+and one descriptor.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ __all__ = ["Counts", "Family", "Reference", "Request", "Shape", "Short", "TwoUni
 
 @dataclass(frozen=True)
 class Shape:
-    """The shapes of a scale family, for calibration: a parameter t in [low, high], and how to build the unit-scale noise from it.
+    """The shapes of a scale family, for calibration: a parameter t in [low, high], and how to build the unit-scale
+    noise from it.
 
-    `like_laplace(scale)` and `like_gaussian(sigma)` build the member that equals that noise up to rounding. They are always tried, so the
-    family is never worse than its special cases. `start` guesses t from r, the variance of pure Laplace over Gaussian noise.
+    `like_laplace(scale)` and `like_gaussian(sigma)` build the member that equals that noise up to rounding. They are
+    always tried, so the family is never worse than its special cases. `start` guesses t from r, the variance of pure
+    Laplace over Gaussian noise.
     """
 
     build: Callable[[float], Law]
@@ -92,7 +95,9 @@ class Request(Protocol):
 
     @property
     def regime(self) -> float:
-        """The variance of pure Laplace noise over that of Gaussian noise: which shape is best depends on little else."""
+        """The variance of pure Laplace noise over that of Gaussian noise: which shape is best depends on little
+        else.
+        """
 
     def value(self, noise: Law) -> float:
         """The loss of a noise."""
@@ -115,8 +120,12 @@ class Request(Protocol):
     def gaussian_sigma(self) -> float:
         """The least deviation of Gaussian noise for this request; needs delta > 0."""
 
-    def least(self, noise_at: Callable[[float], Law], start: float, *, tolerance: float, relative: float | None = None) -> Law:
-        """The noise at the smallest x, to `tolerance` from above, that meets the budget; `noise_at(x)` grows more private with x."""
+    def least(
+        self, noise_at: Callable[[float], Law], start: float, *, tolerance: float, relative: float | None = None
+    ) -> Law:
+        """The noise at the smallest x, to `tolerance` from above, that meets the budget; `noise_at(x)` grows more
+        private with x.
+        """
 
     def at_scale(self, unit: Law, guess: float, *, fine: bool = True) -> Law:
         """The least multiple of a noise that meets the budget, from a guess of the factor on."""
@@ -129,14 +138,18 @@ class Request(Protocol):
 
 
 class Counts(NamedTuple):
-    """P(N > k) of a count, for a law that is step (N - N') with independent counts: in floats (arrays of k), and in balls (one k)."""
+    """P(N > k) of a count, for a law that is step (N - N') with independent counts: in floats (arrays of k), and in
+    balls (one k).
+    """
 
     above: Callable[[NDArray[np.float64]], NDArray[np.float64]]
     ball: Callable[[int], Ball]
 
 
 class TwoUniforms(NamedTuple):
-    """|X|/unit as a function of two independent uniforms: of 63-bit words in floats (NaN: too near an end), and of balls."""
+    """|X|/unit as a function of two independent uniforms: of 63-bit words in floats (NaN: too near an end), and of
+    balls.
+    """
 
     unit: float
     magnitude: Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.float64]]
@@ -144,7 +157,9 @@ class TwoUniforms(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A known number for the self-test: delta of the noise at epsilon for a sensitivity of 1, from its density in forty digits."""
+    """A known number for the self-test: delta of the noise at epsilon for a sensitivity of 1, from its density in
+    forty digits.
+    """
 
     noise: Any
     epsilon: float
@@ -152,7 +167,9 @@ class Reference(NamedTuple):
 
 
 class Short(NamedTuple):
-    """For families with many parameters: turns a calibrated noise into a few numbers, and back. The sensitivity is 1."""
+    """For families with many parameters: turns a calibrated noise into a few numbers, and back. The sensitivity is
+    1.
+    """
 
     numbers: Callable[[Any], list[float]]
     noise: Callable[[float, list[float]], Law]
@@ -160,7 +177,8 @@ class Short(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """A noise family: its name, its class, and what the class cannot say itself. Every field after the class may be left out.
+    """A noise family: its name, its class, and what the class cannot say itself. Every field after the class may be
+    left out.
 
     name, type       the family's name in ledgers and on the command line, and its class, a frozen dataclass
     parameters       those of the constructor, in order; all of the dataclass's fields by default
@@ -170,7 +188,8 @@ class Family:
     notions          the notions of privacy it is calibrated for
     pure             can a member have a pure epsilon?
     vectors          does `calibrate` find a member of finite variance for any number of coordinates?
-    on_whole_numbers a function from a scale to the lattice noise of that scale; set it if that noise beats the rounded continuous one
+    on_whole_numbers a function from a scale to the lattice noise of that scale; set it if that noise beats the
+    rounded continuous one
     calibrate        the least noise for a request; or `shape`, shapes to search; or `unit`, a member whose least multiple is found
     tail             noise -> (x -> P(|X| > x)) in balls, the definition of its exact draw
     log_weight       noise -> (x -> log f(x)/f(0)) in balls, for the lattice version; `degree` 1 or 2 where that is a polynomial
@@ -211,21 +230,33 @@ class Family:
     short: Short | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.type, type) or not issubclass(self.type, Noise) or not hasattr(self.type, "__dataclass_fields__"):
-            raise InvalidParameter(f"type must be a frozen dataclass that derives from hush.Law or hush.Noise, got {self.type!r:.80}.")
+        if (
+            not isinstance(self.type, type)
+            or not issubclass(self.type, Noise)
+            or not hasattr(self.type, "__dataclass_fields__")
+        ):
+            raise InvalidParameter(
+                f"type must be a frozen dataclass that derives from hush.Law or hush.Noise, got {self.type!r:.80}."
+            )
         if not getattr(self.type, "__dataclass_params__").frozen:  # noqa: B009 - no public way to ask
             raise InvalidParameter(
                 f"{self.type.__name__} must be frozen, so that nobody changes a noise that was charged; write @dataclass(frozen=True)."
             )
         if not isinstance(self.version, int) or self.version < 1:
-            raise InvalidParameter(f"version must be a whole number, 1 or greater, got {self.version!r}; write version=1.")
+            raise InvalidParameter(
+                f"version must be a whole number, 1 or greater, got {self.version!r}; write version=1."
+            )
         if not isinstance(self.name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
-            raise InvalidParameter(f"name must be of small letters, digits and underscores, got {self.name!r:.60}; write 'my_noise'.")
+            raise InvalidParameter(
+                f"name must be of small letters, digits and underscores, got {self.name!r:.60}; write 'my_noise'."
+            )
         kind: Any = self.type
         known = tuple(field.name for field in fields(kind) if field.init)
         given = tuple(self.parameters) or known
         if set(given) != set(known):
-            raise InvalidParameter(f"parameters must be those of {self.type.__name__}, {', '.join(known)}; got {', '.join(given)}.")
+            raise InvalidParameter(
+                f"parameters must be those of {self.type.__name__}, {', '.join(known)}; got {', '.join(given)}."
+            )
         object.__setattr__(self, "parameters", given)
         if self.reference is not None:  # a plain tuple will do
             object.__setattr__(self, "reference", Reference(*self.reference))

@@ -32,7 +32,8 @@ Array = NDArray[np.float64]
 class FlippedHuber(LogConcave):
     """Flipped Huber noise: Laplace with scale gamma^2/alpha up to |t| = alpha, Gaussian of deviation gamma beyond.
 
-    f(t) = exp(-rho(t)/gamma^2)/kappa, rho(t) = alpha |t| for |t| <= alpha and (t^2 + alpha^2)/2 beyond (FH paper, eq. 8-9).
+    f(t) = exp(-rho(t)/gamma^2)/kappa, rho(t) = alpha |t| for |t| <= alpha and (t^2 + alpha^2)/2 beyond (FH paper, eq.
+    8-9).
     alpha = 0 is the Gaussian; a large alpha/gamma is Laplace but for its far tail.
 
     Guarantees: exact delta for every shift (FH paper, Theorem 4 with eq. 13 and 15).
@@ -105,8 +106,8 @@ class FlippedHuber(LogConcave):
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
         """Where the loss rho(y + d) - rho(y) equals epsilon, piece by piece (FH paper, eq. 15).
 
-        Written from the outside in: both points in Gaussian tails on one side; centre against tail on one side (y < b < y + d); both in
-        the centre on either side of zero; centre against tail across zero; both in tails across zero.
+        Written from the outside in: both points in Gaussian tails on one side; centre against tail on one side (y < b
+        < y + d); both in the centre on either side of zero; centre against tail across zero; both in tails across zero.
         """
         shape = np.shape(epsilon)
         epsilon = np.atleast_1d(np.asarray(epsilon, dtype=np.float64))
@@ -116,7 +117,9 @@ class FlippedHuber(LogConcave):
         if self.alpha > 0.0:
             flat = epsilon - b * d
             past = max(step - float(b.hi), 0.0)
-            outside = flat.hi >= 0.5 * past * past  # epsilon is at least rho(d), the loss at the centre: both points on one side
+            outside = (
+                flat.hi >= 0.5 * past * past
+            )  # epsilon is at least rho(d), the loss at the centre: both points on one side
             graft = outside & (y.hi < b.hi)
             centre = ~outside & (0.5 * (epsilon / b.hi + step) <= b.hi)
             across = ~outside & ~centre & (step + b.hi - np.sqrt(2.0 * (epsilon + b.hi * step)) <= b.hi)
@@ -230,7 +233,9 @@ def _noise(request: Request) -> Law:
 
 
 def _at_kink(request: Request) -> Law | None:
-    """The member whose flat loss, times the number of releases, is exactly epsilon (erratum A9): one root in b = alpha/gamma."""
+    """The member whose flat loss, times the number of releases, is exactly epsilon (erratum A9): one root in b =
+    alpha/gamma.
+    """
     if not request.plain or request.delta == 0.0 or request.step is not None:
         return None
     share = request.epsilon / request.count

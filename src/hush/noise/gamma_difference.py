@@ -1,12 +1,13 @@
 """The difference of two gamma variables of any shape: a share of Laplace noise, or a sum of such shares.
 
-With G a gamma variable of the same shape, the law is that of sqrt(2 G) times a normal one, so density and tail are positive integrals,
+With G a gamma variable of the same shape, the law is that of sqrt(2 G) times a normal one, so density and tail are
+positive integrals,
 
     f(x) = 1/(sqrt(4 pi) Gamma(r)) int exp(r w - e^w - x^2 e^(-w)/4 - w/2) dw,
     P(X > x) = 1/Gamma(r) int exp(r w - e^w) Q(x e^(-w/2)/sqrt 2) dw,
 
-both analytic in a strip: the trapezoidal rule settles them to round-off. So is the mass next to the centre, which 1/2 minus a tail would
-lose where it is small (P(r, .) the regularised incomplete gamma function),
+both analytic in a strip: the trapezoidal rule settles them to round-off. So is the mass next to the centre, which 1/2
+minus a tail would lose where it is small (P(r, .) the regularised incomplete gamma function),
 
     P(0 < X < x) = 1/sqrt(pi) int_0^inf P(r, x^2/(4 z^2)) e^(-z^2) dz,          z = e^v.
 """
@@ -42,19 +43,24 @@ _LEAST = 1e-290  # in scales: below, Bessel functions overflow; nothing asks for
 _BESSEL = 20.0  # larger shapes overflow them earlier, and go by the trapezoidal rule
 _ERROR = 1e-12  # relative, of a tail or a density; ten times what is seen
 _SLACK = 2e-13  # absolute, of a loss: regions are found with this much to spare, so that they hold the true ones
-_NOTHING_LEFT = Claim(1e-6, "no bound: a shifted mass this far above the mass is round-off, and nothing is left of delta but its margin")
+_NOTHING_LEFT = Claim(
+    1e-6, "no bound: a shifted mass this far above the mass is round-off, and nothing is left of delta but its margin"
+)
 _FURTHEST = 2000.0  # scales: no float holds the probability beyond
 
 
 @dataclass(frozen=True)
 class GammaDifference(Law):
-    """scale (G - G') with G, G' independent gamma variables of shape r > 0: characteristic function (1 + (scale t)^2)^(-r).
+    """scale (G - G') with G, G' independent gamma variables of shape r > 0: characteristic function (1 + (scale
+    t)^2)^(-r).
 
-    f(x) = |y|^(r - 1/2) K_(r-1/2)(|y|) / (scale sqrt(pi) Gamma(r) 2^(r-1/2)),  y = x/scale.  Shape 1 is the Laplace law.
+    f(x) = |y|^(r - 1/2) K_(r-1/2)(|y|) / (scale sqrt(pi) Gamma(r) 2^(r-1/2)),  y = x/scale.  Shape 1 is the Laplace
+    law.
 
-    Guarantees: shapes add up under independent sums (Kotz, Kozubowski and Podgorski 2001, Section 2.4). Symmetric and unimodal for every
-    shape: gamma densities a of shape at most 1 fall, so f(x) = int a(t) a(t + x) dt does; above 1 they are log-concave, and so is f. For
-    r < 1 log f is convex on either side of 0 and the loss is largest there; for r >= 1 it rises into the far tail, with limit shift/scale.
+    Guarantees: shapes add up under independent sums (Kotz, Kozubowski and Podgorski 2001, Section 2.4). Symmetric and
+    unimodal for every shape: gamma densities a of shape at most 1 fall, so f(x) = int a(t) a(t + x) dt does; above 1
+    they are log-concave, and so is f. For r < 1 log f is convex on either side of 0 and the loss is largest there;
+    for r >= 1 it rises into the far tail, with limit shift/scale.
     For r <= 1/2 the density is infinite at 0 and there is no pure epsilon.
 
     >>> round(GammaDifference(1.0, 2.0).pdf(1.0), 12) == round(0.25 * math.exp(-0.5), 12)
@@ -72,7 +78,9 @@ class GammaDifference(Law):
     # -- density and tail, in scales -----------------------------------------------------------------------------------
 
     def _window(self, y: Array) -> tuple[Array, Array]:
-        """Where the integrand in w is, to e^-60 of its peak: from the normal factor on the left, from e^(-e^w) on the right."""
+        """Where the integrand in w is, to e^-60 of its peak: from the normal factor on the left, from e^(-e^w) on the
+        right.
+        """
         r = self.shape
         low = 2.0 * np.log(y) - np.log(4.0 * (y + 64.0 + r))
         return low, np.log(y + 90.0 + r + 14.0 * math.sqrt(r))
@@ -105,7 +113,9 @@ class GammaDifference(Law):
             with np.errstate(over="ignore", divide="ignore"):
                 log_k = np.log(kve(r - 0.5, flat)) - flat
             value = (r - 0.5) * (np.log(flat) - math.log(2.0)) + log_k - 0.5 * math.log(math.pi) - gammaln(r)
-            value = np.where(np.isfinite(log_k), value, self._log_centre)  # only shapes above 1/2 overflow, close to the centre
+            value = np.where(
+                np.isfinite(log_k), value, self._log_centre
+            )  # only shapes above 1/2 overflow, close to the centre
         else:
             value = self._trapezoid(flat, lambda x, w: -x * x * np.exp(-w) / 4.0 - 0.5 * (w + math.log(4.0 * math.pi)))
         value = np.where(y.ravel() > 1e5, -np.inf, value)
@@ -127,7 +137,9 @@ class GammaDifference(Law):
         return np.minimum(value, -math.log(2.0)).reshape(y.shape)
 
     def _near(self, y: Array) -> Array:
-        """P(0 < X < y), y > 0 scales, to a relative error at any size: 1/2 less the tail where that is a loss of no digits."""
+        """P(0 < X < y), y > 0 scales, to a relative error at any size: 1/2 less the tail where that is a loss of no
+        digits.
+        """
         out, far = np.empty(y.shape), y >= 1.0
         with np.errstate(under="ignore"):
             out[far] = 0.5 - np.exp(self._log_tail(y[far]))
@@ -139,7 +151,9 @@ class GammaDifference(Law):
             v = start + 0.1 * np.arange(math.ceil((2.2 - start) * 10.0))
             log_x = 2.0 * (log_y - math.log(2.0) - v)
             with np.errstate(under="ignore"):
-                below = np.exp(np.minimum(self.shape * log_x, 0.0) - gammaln(self.shape + 1.0))  # the first term is all, for small x
+                below = np.exp(
+                    np.minimum(self.shape * log_x, 0.0) - gammaln(self.shape + 1.0)
+                )  # the first term is all, for small x
                 middle = (log_x > -40.0) & (log_x < 7.0)
                 below[middle] = gammainc(self.shape, np.exp(log_x[middle]))
                 below[log_x >= 7.0] = 1.0
@@ -221,7 +235,9 @@ class GammaDifference(Law):
         flat = np.minimum(epsilon.ravel(), self._cap(s)) if self.shape <= 0.5 else epsilon.ravel()
         lower, upper = self._found(flat.tobytes(), s)
         empty = lower >= upper
-        lower, upper = (np.where(empty, 0.0, end * self.scale).reshape(epsilon.shape)[..., None] for end in (lower, upper))
+        lower, upper = (
+            np.where(empty, 0.0, end * self.scale).reshape(epsilon.shape)[..., None] for end in (lower, upper)
+        )
         return Region(lower, upper)
 
     @lru_cache(maxsize=4)  # noqa: B019 - a value and its error ask for the same region
@@ -247,13 +263,17 @@ class GammaDifference(Law):
         return np.where(some, lower, 0.0), np.where(some, upper, 0.0)
 
     def error_at(self, epsilon: Array, shift: float) -> Array | float:
-        """The share of the value that is its own safety margin, at most 1; beyond the cap the value is an upper bound only."""
+        """The share of the value that is its own safety margin, at most 1; beyond the cap the value is an upper bound
+        only.
+        """
         epsilon = np.asarray(epsilon, dtype=np.float64)
         value, margin = self._both(self.exceeds(epsilon, shift), epsilon, shift)
         small = 2.0 * margin >= 1e-3 * value
         capped = self.shape <= 0.5 and epsilon > self._cap(shift / self.scale)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(small | capped, 1.0, np.minimum(3.0 * margin / np.where(value > 0.0, value, 1.0) + 1e-15, 1.0))
+            return np.where(
+                small | capped, 1.0, np.minimum(3.0 * margin / np.where(value > 0.0, value, 1.0) + 1e-15, 1.0)
+            )
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """P(I) - e^epsilon P(I - shift) plus a bound on its error: it errs upwards."""
@@ -289,9 +309,13 @@ class GammaDifference(Law):
         return out
 
     def _log_away(self, low: Array, high: Array, s: float) -> Array:
-        """log P(low - s < X < high - s): far from the centre, by tails if wide and by quadrature of the density if narrow."""
+        """log P(low - s < X < high - s): far from the centre, by tails if wide and by quadrature of the density if
+        narrow.
+        """
         near, bounded = s - high, ~np.isneginf(low)
-        width = np.where(bounded, high - np.where(bounded, low, 0.0), 1.0)  # of the ends themselves: s - low would round it away
+        width = np.where(
+            bounded, high - np.where(bounded, low, 0.0), 1.0
+        )  # of the ends themselves: s - low would round it away
         short = bounded & (width < 0.5 * np.minimum(near, 1.0))
         out = np.empty(near.shape)
         with np.errstate(divide="ignore", under="ignore"):
@@ -307,7 +331,8 @@ class GammaDifference(Law):
 def _outermost(loss: Any, epsilon: Array, far: float) -> Array:
     """Just beyond the x below `far` where a loss that falls with x passes epsilon, sought in log x.
 
-    The loss there is within two slacks of epsilon, or nothing lies between x and a point above: the region is never too small.
+    The loss there is within two slacks of epsilon, or nothing lies between x and a point above: the region is never
+    too small.
     """
     target = epsilon - _SLACK
     low, high = np.full_like(epsilon, math.log(_LEAST)), np.full_like(epsilon, math.log(far))

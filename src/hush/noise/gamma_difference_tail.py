@@ -12,8 +12,8 @@ __all__ = ["tail"]
 def tail(shape: float, scale: float) -> Tail:
     """1 - y (K_v L_(v-1) + K_(v-1) L_v)(y), v = r - 1/2: Bessel and modified Struve functions (DLMF 10.43.2, 11.2.2).
 
-    Far out the tail is below the precision: at most e^(-y) for r <= 1 (a mixture of exponentials of rates 1 and more), and by Chernoff's
-    bound at t = 1/2 at most 2 (4/3)^r e^(-y/2).
+    Far out the tail is below the precision: at most e^(-y) for r <= 1 (a mixture of exponentials of rates 1 and
+    more), and by Chernoff's bound at t = 1/2 at most 2 (4/3)^r e^(-y/2).
     """
 
     def struve(order: Ball, y: Ball) -> Ball:

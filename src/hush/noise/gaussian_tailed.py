@@ -19,7 +19,8 @@ _GAUSSIAN_PEAK = Twofold(-math.log(2.0 * float(mills(0.0))))
 
 
 class GaussianTailed(LogConcave):
-    """exp(-y^2/2 - r y)/(2 M(r)) for y >= 0 in units of sigma, with M the normal Mills ratio; r = 0 is the Gaussian itself.
+    """exp(-y^2/2 - r y)/(2 M(r)) for y >= 0 in units of sigma, with M the normal Mills ratio; r = 0 is the Gaussian
+    itself.
 
     The Mills ratio of this law at y is M(r + y), and its loss is linear on each side of the centre:
 

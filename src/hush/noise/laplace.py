@@ -100,7 +100,8 @@ class Laplace(LogConcave):
 def laplace_noise(request: Request) -> Law:
     """The pure scale, and then less of it by what delta buys.
 
-    As the scale falls by e^-u below the pure one, delta grows from 0 like a power of u: nearly linear in log u, so that is what is solved.
+    As the scale falls by e^-u below the pure one, delta grows from 0 like a power of u: nearly linear in log u, so
+    that is what is solved.
     """
     if not request.bound.is_box:
         return request.at_scale(Laplace(1.0), request.rough_size)

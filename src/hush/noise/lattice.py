@@ -139,7 +139,8 @@ class Lattice(Law):
         shift = positive("shift", shift)
         n = round(shift / self.step)
         if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
-            # up, never to the nearest: answers that are rounded to the lattice may move by the next whole number of steps
+            # up, never to the nearest: answers that are rounded to the lattice may move by the next whole number of
+            # steps
             enough = math.ceil(Fraction(shift) / Fraction(self.step)) * self.step
             raise Unsupported(
                 f"answers on a lattice of step {self.step!r} move by whole steps, not by {shift!r}; write sensitivity={enough!r}."
@@ -163,7 +164,9 @@ class Lattice(Law):
         loss, _ = self.losses(n)
         peak = int(np.argmax(loss))  # the last point of the table where the law is log-concave
         rising, falling = loss[: peak + 1], loss[peak:]
-        first = np.searchsorted(rising, epsilon, side="right")  # how many points from n/2 downwards stay at or below epsilon
+        first = np.searchsorted(
+            rising, epsilon, side="right"
+        )  # how many points from n/2 downwards stay at or below epsilon
         last = peak + np.searchsorted(-falling, -epsilon, side="left") - 1
         top, bottom = (math.floor(n / 2) - index.astype(np.float64) for index in (first, last))
         # halfway to the next point, so that the open interval holds exactly the lattice points from `bottom` to `top`

@@ -1,13 +1,14 @@
 """Log-concave families: a density and its Mills ratio are all that privacy needs.
 
-Work in units of the family's scale. With f the density and R(y) = P(Y > y)/f(y) its Mills ratio, a shift d and the crossing y where
-the privacy loss log f(-y)/f(-y - d) equals epsilon, the exceeding region is the half line x < -y, and
+Work in units of the family's scale. With f the density and R(y) = P(Y > y)/f(y) its Mills ratio, a shift d and the
+crossing y where the privacy loss log f(-y)/f(-y - d) equals epsilon, the exceeding region is the half line x < -y, and
 
     delta = P(Y < -y) - e^eps P(Y < -y - d) = f(y) (R(y) - R(y + d))                                   if y >= 0,
     delta = (1 - f(z)/f(0)) + f(z) (R(0) - R(z)) + f(z) (R(0) - R(d - z)),   z = -y                    if y < 0.
 
-Both follow from f(y) = e^eps f(y + d) at the crossing and f(0) R(0) = 1/2. Every term is positive, so nothing cancels; the drops
-R(a) - R(b) come from each family without subtraction, and crossings and exponents are carried in twofold precision.
+Both follow from f(y) = e^eps f(y + d) at the crossing and f(0) R(0) = 1/2. Every term is positive, so nothing
+cancels; the drops R(a) - R(b) come from each family without subtraction, and crossings and exponents are carried in
+twofold precision.
 """
 
 from __future__ import annotations
@@ -83,11 +84,14 @@ class LogConcave(Law):
 
     def inverse_tail(self, v: Array) -> Array:
         v = np.asarray(v, dtype=np.float64)
-        # log P(Y > z) is concave, so from the right of the root Newton's steps come down to it and never cross; doubling finds the right
+        # log P(Y > z) is concave, so from the right of the root Newton's steps come down to it and never cross;
+        # doubling finds the right
         furthest = -np.log(2.0 * v) * float(self.unit_mills(np.zeros(())))
         z = np.minimum(furthest, float(self.unit_mills(np.zeros(()))))
         for _ in range(40):
-            short = (self.unit_log_density(Twofold(z)).value() + np.log(self.unit_mills(z)) > np.log(v)) & (z < furthest)
+            short = (self.unit_log_density(Twofold(z)).value() + np.log(self.unit_mills(z)) > np.log(v)) & (
+                z < furthest
+            )
             if not short.any():
                 break
             z = np.where(short, np.minimum(2.0 * z, furthest), z)
@@ -112,7 +116,9 @@ class LogConcave(Law):
         return z
 
     def atoms(self, shift: float) -> tuple[float, ...]:
-        """The loss at the centre, log f(0)/f(shift), if it hardly grows from there: an atom of the Laplace law, nearly one of its kin."""
+        """The loss at the centre, log f(0)/f(shift), if it hardly grows from there: an atom of the Laplace law,
+        nearly one of its kin.
+        """
         if 0.0 not in self.kinks:
             return ()
         d, out = self.in_units(np.asarray(shift)), Twofold(self.unit_mills(np.zeros(())))
@@ -133,7 +139,11 @@ class LogConcave(Law):
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """The module's formula for the half line that `exceeds` found."""
         d = self.in_units(np.asarray(shift))
-        y = region.crossing if region.crossing is not None else self.unit_crossing(np.asarray(epsilon, dtype=np.float64), d)
+        y = (
+            region.crossing
+            if region.crossing is not None
+            else self.unit_crossing(np.asarray(epsilon, dtype=np.float64), d)
+        )
         return self.surplus_at(y, d)
 
     def unit_drop_from(self, y: Twofold, d: Twofold) -> Array:

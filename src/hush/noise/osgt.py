@@ -22,8 +22,8 @@ __all__ = ["FAMILY", "OSGT"]
 class OSGT(GaussianTailed):
     """Offset-symmetric Gaussian tails with offset m >= 0 and tail deviation sigma > 0.
 
-    f(y) = exp(-(|y| + m)^2 / (2 sigma^2)) / (2 sqrt(2 pi) sigma Q(m/sigma)); m = 0 is the Gaussian, large m/sigma tends to Laplace
-    with scale sigma^2/m.
+    f(y) = exp(-(|y| + m)^2 / (2 sigma^2)) / (2 sqrt(2 pi) sigma Q(m/sigma)); m = 0 is the Gaussian, large m/sigma
+    tends to Laplace with scale sigma^2/m.
 
     Guarantees: exact delta for every shift (OSGT paper, Theorem 1); variance by eq. (9).
 
@@ -57,7 +57,9 @@ class OSGT(GaussianTailed):
 
     @property
     def variance(self) -> float:
-        """V(m, sigma^2) of OSGT paper, eq. (9), as the product of two moment ratios (no cancellation for large m/sigma)."""
+        """V(m, sigma^2) of OSGT paper, eq. (9), as the product of two moment ratios (no cancellation for large
+        m/sigma).
+        """
         return self._moments[1] * (self.sigma * self.sigma)
 
     @property
@@ -73,7 +75,9 @@ class OSGT(GaussianTailed):
 
     @property
     def subgaussian_proxy(self) -> float:
-        """sigma^2 for every m >= 0: the density is a Gaussian times an even log-concave factor (erratum to Proposition 2)."""
+        """sigma^2 for every m >= 0: the density is a Gaussian times an even log-concave factor (erratum to
+        Proposition 2).
+        """
         return self.sigma * self.sigma
 
     @property
@@ -88,7 +92,9 @@ class OSGT(GaussianTailed):
 
 
 def _tail(noise: OSGT) -> Tail:
-    """Q((x + m)/sigma)/Q(m/sigma); far out each Q is a density times U(1/2, 1/2, z^2), and the densities are divided by hand."""
+    """Q((x + m)/sigma)/Q(m/sigma); far out each Q is a density times U(1/2, 1/2, z^2), and the densities are divided
+    by hand.
+    """
 
     def beyond(x: Ball) -> Ball:
         arb = flint_module().arb

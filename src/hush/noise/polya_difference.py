@@ -1,12 +1,14 @@
-"""The difference of two Polya (negative binomial) counts of any shape: a share of discrete Laplace noise, or a sum of such shares.
+"""The difference of two Polya (negative binomial) counts of any shape: a share of discrete Laplace noise, or a sum of
+such shares.
 
-With q = e^(-step/scale) and shape r the generating function is ((1 - q)^2/((1 - q z)(1 - q/z)))^r. For r < 1 a contour around the cut
-makes its coefficients a mixture of geometric ones,
+With q = e^(-step/scale) and shape r the generating function is ((1 - q)^2/((1 - q z)(1 - q/z)))^r. For r < 1 a
+contour around the cut makes its coefficients a mixture of geometric ones,
 
     p(k) = (1 - q)^(2r) q^k (sin(pi r)/pi) int_0^inf e^(-(k + r) t) ((1 - q^2 e^(-t)) (1 - e^(-t)))^(-r) dt,          k >= 0,
 
-a positive integral; a whole shape more is a convolution with the two-sided geometric law, two running sums. Sums over many shapes leave
-the floats' range; there the ratios rho_k = p(k)/p(k-1) run downwards, as they do for the Skellam law: z d/dz of the generating function is
+a positive integral; a whole shape more is a convolution with the two-sided geometric law, two running sums. Sums over
+many shapes leave the floats' range; there the ratios rho_k = p(k)/p(k-1) run downwards, as they do for the Skellam
+law: z d/dz of the generating function is
 
     q (k - 1 + r) p(k-1) = (1 + q^2) k p(k) - q (k + 1 - r) p(k+1).
 """
@@ -40,12 +42,13 @@ _ULP = float(np.finfo(np.longdouble).eps)
 
 @dataclass(frozen=True)
 class PolyaDifference(Lattice):
-    """step (N - N') with N, N' independent negative binomial counts of shape r, P(N = k) = Gamma(r + k)/(Gamma(r) k!) (1 - q)^r q^k.
+    """step (N - N') with N, N' independent negative binomial counts of shape r, P(N = k) = Gamma(r + k)/(Gamma(r) k!)
+    (1 - q)^r q^k.
 
-    Guarantees: shapes add up under independent sums, and shape 1 is the discrete Laplace law of the same scale (the generating function
-    is a power). Symmetric and unimodal for every shape: for r <= 1 the counts' probabilities a fall and are log-convex, so
-    p(k) = sum a_j a_(j+k) falls and is log-convex for k >= 0, and the loss is largest at 0: pure epsilon log p(0)/p(n). For r >= 1
-    everything is log-concave and the pure epsilon is shift/scale.
+    Guarantees: shapes add up under independent sums, and shape 1 is the discrete Laplace law of the same scale (the
+    generating function is a power). Symmetric and unimodal for every shape: for r <= 1 the counts' probabilities a
+    fall and are log-convex, so p(k) = sum a_j a_(j+k) falls and is log-convex for k >= 0, and the loss is largest at
+    0: pure epsilon log p(0)/p(n). For r >= 1 everything is log-concave and the pure epsilon is shift/scale.
 
     >>> noise = PolyaDifference(0.1, 2.0)
     >>> round(noise.variance / PolyaDifference(1.0, 2.0).variance, 12)
@@ -58,7 +61,9 @@ class PolyaDifference(Lattice):
 
     def __post_init__(self) -> None:
         for name in ("shape", "scale", "step"):
-            object.__setattr__(self, name, positive(name, getattr(self, name), "write PolyaDifference(0.01, 20.0, step=1.0)"))
+            object.__setattr__(
+                self, name, positive(name, getattr(self, name), "write PolyaDifference(0.01, 20.0, step=1.0)")
+            )
         if self.shape > _MOST_SHAPE:
             raise Unsupported(
                 f"a shape of {self.shape:g} is more than {_MOST_SHAPE:g} whole noises together; use Skellam or Gaussian noise."
@@ -100,7 +105,9 @@ class PolyaDifference(Lattice):
         off = abs(mass[0] + 2.0 * math.fsum(mass[1:]) - 1.0)
         spread = 2.0 * math.fsum(mass * np.arange(mass.size, dtype=np.float64) ** 2) * self.step**2 / self.variance
         if not (off < 1e-11 and abs(spread - 1.0) < 1e-9):
-            raise NotCertified(f"the probabilities of {self} could not be established (they miss 1 by {off:.1g}); use Skellam noise.")
+            raise NotCertified(
+                f"the probabilities of {self} could not be established (they miss 1 by {off:.1g}); use Skellam noise."
+            )
         return found
 
     def _by_ratios(self) -> Array:
@@ -159,7 +166,8 @@ class PolyaDifference(Lattice):
         from scipy.signal import lfilter
 
         square = math.exp(-2.0 * self._fall)
-        # beyond k: sum over j > k of u_j q^(2 (j - k)), backwards; up to k: the sum of u_j, and the mirrored part that is beyond 0
+        # beyond k: sum over j > k of u_j q^(2 (j - k)), backwards; up to k: the sum of u_j, and the mirrored part
+        # that is beyond 0
         beyond = square * np.append(lfilter([1.0], [1.0, -square], u[:0:-1])[::-1], u[-1] / (1.0 - square) * square)
         total = np.cumsum(u) + beyond[0] + beyond
         top = float(total.max())
@@ -173,7 +181,9 @@ class PolyaDifference(Lattice):
     def log_mass(self, k: Array) -> Array:
         last = self._log_table.size - 1.0
         inside = self._log_table[np.minimum(k, last).astype(np.int64)]
-        return inside - np.maximum(k - last, 0.0) * self._fall  # beyond the table, where no float is left, geometrically
+        return (
+            inside - np.maximum(k - last, 0.0) * self._fall
+        )  # beyond the table, where no float is left, geometrically
 
     @property
     def _unsure(self) -> float:
@@ -186,7 +196,9 @@ class PolyaDifference(Lattice):
         epsilon = np.asarray(epsilon, dtype=np.float64)
         region = self.exceeds(epsilon, shift)
         high, low = (self.surplus(region, epsilon + moved, shift) for moved in (0.0, 2.0 * self._unsure))
-        return np.minimum(self.relative_error + np.where(high > 0.0, (high - low) / np.where(high > 0.0, high, 1.0), 1.0), 1.0)
+        return np.minimum(
+            self.relative_error + np.where(high > 0.0, (high - low) / np.where(high > 0.0, high, 1.0), 1.0), 1.0
+        )
 
     @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
     def losses(self, n: int) -> tuple[Array, Array]:

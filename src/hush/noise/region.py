@@ -19,9 +19,9 @@ Array = NDArray[np.float64]
 class Region:
     """A union of intervals (lower, upper) along the last axis, empty where lower >= upper.
 
-    An interval of weight w > 1 stands for a whole geometric sequence of intervals that go on outwards from it by `period`, each holding
-    a fixed fraction of the mass before (the endless steps of a staircase): its surplus counts w times. A half line's end may be
-    kept in `crossing` too, in the family's units, negated and in twofold precision.
+    An interval of weight w > 1 stands for a whole geometric sequence of intervals that go on outwards from it by
+    `period`, each holding a fixed fraction of the mass before (the endless steps of a staircase): its surplus counts
+    w times. A half line's end may be kept in `crossing` too, in the family's units, negated and in twofold precision.
     """
 
     lower: Array

@@ -1,8 +1,8 @@
 """The Skellam law: the difference of two Poisson counts, closed under addition on the whole numbers.
 
-Its probabilities are p(k) = e^(-v) I_|k|(v), v = sigma^2/step^2 the variance in steps. Ratios of neighbours come from the continued
-fraction I_(k+1)/I_k = 1/(2(k+1)/v + I_(k+2)/I_(k+1)), run downwards: all terms are positive and an error shrinks by the product of the
-squared ratios.
+Its probabilities are p(k) = e^(-v) I_|k|(v), v = sigma^2/step^2 the variance in steps. Ratios of neighbours come from
+the continued fraction I_(k+1)/I_k = 1/(2(k+1)/v + I_(k+2)/I_(k+1)), run downwards: all terms are positive and an
+error shrinks by the product of the squared ratios.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ _DEPTH = 1700.0  # logarithms of probabilities in the table go down to minus thi
 
 @dataclass(frozen=True)
 class Skellam(Lattice):
-    """step times the difference of two independent Poisson counts of mean sigma^2/(2 step^2) each: standard deviation sigma.
+    """step times the difference of two independent Poisson counts of mean sigma^2/(2 step^2) each: standard deviation
+    sigma.
 
     P(X = k step) = e^(-v) I_|k|(v),  v = (sigma/step)^2.
 
-    Guarantees: sums of independent members are members, their variances added. The probabilities are log-concave (convolutions of
-    log-concave ones), so the loss log p(k)/p(k - n) falls with k, the exceeding set is a half line of points, and the full shift is worst.
-    The loss is unbounded: no pure epsilon. (Agarwal, Kairouz and Liu 2021 bound its Renyi divergences; the curve here is exact.)
+    Guarantees: sums of independent members are members, their variances added. The probabilities are log-concave
+    (convolutions of log-concave ones), so the loss log p(k)/p(k - n) falls with k, the exceeding set is a half line
+    of points, and the full shift is worst.
+    The loss is unbounded: no pure epsilon. (Agarwal, Kairouz and Liu 2021 bound its Renyi divergences; the curve here
+    is exact.)
 
     >>> round(Skellam(2.0).variance, 12)
     4.0
@@ -71,7 +74,9 @@ class Skellam(Lattice):
         return 0.5 * self._v
 
     def _reach(self, depth: float) -> int:
-        """A k with log P(X >= k) < -depth: Chernoff's bound, k asinh(k/v) - sqrt(k^2 + v^2) + v, the least whole number and one more."""
+        """A k with log P(X >= k) < -depth: Chernoff's bound, k asinh(k/v) - sqrt(k^2 + v^2) + v, the least whole
+        number and one more.
+        """
         v = self._v
 
         def fall(k: float) -> float:
@@ -130,11 +135,14 @@ class Skellam(Lattice):
         k = np.arange(n // 2, -self.points, -1)
         there = np.abs(k - n)
         loss = table[np.abs(k)] - table[np.minimum(there, last)]
-        # a point beyond the table counts as one without a probability: its loss is at least 900, and more is an upper bound
+        # a point beyond the table counts as one without a probability: its loss is at least 900, and more is an upper
+        # bound
         return np.where(there <= last, loss, np.inf).astype(np.float64), self.masses[np.abs(k)]
 
     def _unsure(self, epsilon: Array, shift: float) -> Array:
-        """A bound on the error of losses near epsilon: n ratios, each off by a deviation's worth of roundings at most, and a difference."""
+        """A bound on the error of losses near epsilon: n ratios, each off by a deviation's worth of roundings at
+        most, and a difference.
+        """
         return _ULP * (4.0 * self.steps_in(shift) * (1.0 + self.sigma / self.step) + 8.0 * _DEPTH) + 4e-16 * epsilon
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
@@ -185,7 +193,9 @@ def _noise(request: Request) -> Law:
 def _counts(noise: Skellam) -> Counts:
     """Poisson counts of mean m = sigma^2/(2 step^2): P(N > k) = e^(-m) sum over j > k of m^j/j!."""
     if noise.rate > 1e9:
-        raise Unsupported(f"{noise} has {noise.rate:.3g} events on average, too many to draw; use a step of {noise.sigma / 4e4:.3g}.")
+        raise Unsupported(
+            f"{noise} has {noise.rate:.3g} events on average, too many to draw; use a step of {noise.sigma / 4e4:.3g}."
+        )
     start, table = _poisson_table(noise.rate)
 
     def above(k: Array) -> Array:
@@ -206,7 +216,9 @@ def _counts(noise: Skellam) -> Counts:
 
 
 def _poisson_table(mean: float) -> tuple[int, Array]:
-    """The first k and P(N > k) from there on, as far as probabilities are floats: products of ratios from the mode, summed both ways."""
+    """The first k and P(N > k) from there on, as far as probabilities are floats: products of ratios from the mode,
+    summed both ways.
+    """
     reach = 40.0 * math.sqrt(mean) + 400.0
     mode, start = int(mean), max(int(mean - reach), 0)
     j = np.arange(start, int(mean + reach) + 1).astype(np.longdouble)
@@ -221,7 +233,8 @@ def _poisson_table(mean: float) -> tuple[int, Array]:
 
 
 def _series(mean: Ball, start: int, direction: int, bits: int) -> Ball:
-    """Sum of products of m/j, j = start, start + 1, ... (upwards), or of j/m, j = start, start - 1, ..., with a bound on the rest.
+    """Sum of products of m/j, j = start, start + 1, ... (upwards), or of j/m, j = start, start - 1, ..., with a bound
+    on the rest.
 
     Ratios fall along the way, so what is left out is at most the last term times rho/(1 - rho), rho the next ratio.
     """

@@ -20,8 +20,9 @@ FAR = 1e140  # in units; what lies beyond has no mass in floats
 def crossing(epsilon: Array, d: Twofold, start: Array, newton: Newton, energy: Callable[[Twofold], Twofold]) -> Twofold:
     """The y >= -d/2 where the loss U(y + d) - U(|y|) equals epsilon, by Newton's steps.
 
-    `start` bounds y on the side from which the steps go one way (infinite: beyond all mass), `newton` gives epsilon - loss and
-    its slope in floats, `energy` the twofold U of a last step, left out where a hopelessly small d would drown it in round-off.
+    `start` bounds y on the side from which the steps go one way (infinite: beyond all mass), `newton` gives epsilon -
+    loss and its slope in floats, `energy` the twofold U of a last step, left out where a hopelessly small d would
+    drown it in round-off.
     """
     live, step = start < FAR, float(d.hi)
     e, x, last = epsilon[live], start[live], not live.any()

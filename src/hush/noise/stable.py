@@ -1,10 +1,12 @@
 """The symmetric alpha-stable law: pure privacy whose noises add up to noise of the same shape.
 
-Work in units of gamma and measure to the left: y = -x/gamma, s = shift/gamma. The privacy loss is an integral of the score,
+Work in units of gamma and measure to the left: y = -x/gamma, s = shift/gamma. The privacy loss is an integral of the
+score,
 
     M(y) = log p(y)/p(y + s) = integral over (|y|, y + s) of -p'/p,     y > -s/2,
 
-which rises from 0 at y = -s/2 to one maximum and falls back to 0 as y grows, so that it exceeds epsilon on a bounded interval.
+which rises from 0 at y = -s/2 to one maximum and falls back to 0 as y grows, so that it exceeds epsilon on a bounded
+interval.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ class Stable(Law):
     n^(1/alpha) times one of them (SaS paper, Lemma V.1).
 
     Guarantees: for alpha < 2 pure privacy, epsilon = sup_y M(y) (SaS paper, Theorem IV.4, which proves it finite);
-    E|X| = 2 gamma Gamma(1 - 1/alpha)/pi (Theorem V.2). Density, tail and score to 1e-13 relative, from the centre to x = 1e300.
+    E|X| = 2 gamma Gamma(1 - 1/alpha)/pi (Theorem V.2). Density, tail and score to 1e-13 relative, from the centre to
+    x = 1e300.
 
     >>> round(Stable(1.0, 1.0).max_loss(1.0), 12)      # 2 asinh(1/2)
     0.962423650119
@@ -102,7 +105,9 @@ class Stable(Law):
     @property
     def mean_abs(self) -> float:
         """2 gamma Gamma(1 - 1/alpha)/pi, infinite at alpha = 1 (SaS paper, Theorem V.2, eq. (35))."""
-        return math.inf if self.alpha == 1.0 else 2.0 * self.gamma * math.gamma((self.alpha - 1.0) / self.alpha) / math.pi
+        return (
+            math.inf if self.alpha == 1.0 else 2.0 * self.gamma * math.gamma((self.alpha - 1.0) / self.alpha) / math.pi
+        )
 
     @property
     def fisher_information(self) -> float:
@@ -139,7 +144,9 @@ class Stable(Law):
         return math.inf if self.alpha == 2.0 else up(peak_of_score(self.alpha)[1] / self.gamma, SUPREMUM)
 
     def max_loss(self, shift: float) -> float:
-        """sup M, rounded up: the pure epsilon of SaS paper, Theorem IV.4; 2 asinh(s/2) at alpha = 1, infinite at alpha = 2."""
+        """sup M, rounded up: the pure epsilon of SaS paper, Theorem IV.4; 2 asinh(s/2) at alpha = 1, infinite at
+        alpha = 2.
+        """
         s = positive("shift", shift) / self.gamma
         if self.alpha == 2.0:
             return math.inf
@@ -191,9 +198,11 @@ class Stable(Law):
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """P(I) - e^epsilon P(I - shift) summed over the intervals I.
 
-        A plain difference of tails where little cancels, else the integral of p(y) (1 - e^(epsilon - M(y))) on graded panels.
-        Guarantees: `relative_error` for epsilon up to 0.999 max_loss. Beyond, where delta falls like (max_loss - epsilon)^(3/2),
-        M is known to 5e-15 only and epsilon is lowered by as much: delta errs upwards, by 1e-14 epsilon/(max_loss - epsilon).
+        A plain difference of tails where little cancels, else the integral of p(y) (1 - e^(epsilon - M(y))) on graded
+        panels.
+        Guarantees: `relative_error` for epsilon up to 0.999 max_loss. Beyond, where delta falls like (max_loss -
+        epsilon)^(3/2), M is known to 5e-15 only and epsilon is lowered by as much: delta errs upwards, by 1e-14
+        epsilon/(max_loss - epsilon).
         """
         if self._gaussian:
             return self._gaussian.surplus(region, epsilon, shift)

@@ -9,8 +9,8 @@ Three ways, by the size of x:
 
     x < 3/2       a ray t = s e^(i phi), with e^(ixt) - 1 in place of e^(ixt), so that small x keeps its digits
     x < 20        up the imaginary axis to the saddle point of f (or to where f has died), then parallel to the real axis. On the
-                  axis the integrand is e^A sin B, B proportional to sin(pi (2-alpha)/2): the power tail, free of cancellation
-                  for alpha near 2. The level part carries the Gaussian-like body.
+                  axis the integrand is e^A sin B, B proportional to sin(pi (2-alpha)/2): the power tail, free of
+                  cancellation for alpha near 2. The level part carries the Gaussian-like body.
     x >= 20       the asymptotic series (SaS paper, Lemma IV.2, with the 1/k! that eq. (20) lost)
 
 The first two fill a table of local polynomials once per alpha; every call afterwards is a table look-up.
@@ -36,7 +36,9 @@ Array = NDArray[np.float64]
 
 NEAR = 1.5  # the ray below, the bent contour above
 FAR = 20.0  # the series from here on: its 16th term is below 1e-17 of the first for every alpha
-_PIECES = 8  # local polynomials per unit of x; singularities of log p stay 6 half-widths away even where body and tail meet
+_PIECES = (
+    8  # local polynomials per unit of x; singularities of log p stay 6 half-widths away even where body and tail meet
+)
 _ORDER = 16
 _TERMS = 16
 _DEATH = 75.0  # e^-75 is nothing beside any tail for x < 20
@@ -94,7 +96,9 @@ def _level(alpha: float, bend: float, x: Array, y: Array) -> tuple[Array, Array,
 
 def _by_corner(alpha: float, x: Array) -> tuple[Array, Array, Array]:
     """P(X > x), p(x), -p'(x) for 3/2 <= x < 20 on the L-shaped contour."""
-    bend = math.sin(0.5 * math.pi * (alpha - 1.0)) if alpha < 1.5 else math.cos(0.5 * math.pi * (2.0 - alpha))  # -cos(pi alpha/2)
+    bend = (
+        math.sin(0.5 * math.pi * (alpha - 1.0)) if alpha < 1.5 else math.cos(0.5 * math.pi * (2.0 - alpha))
+    )  # -cos(pi alpha/2)
     lift = math.sin(0.5 * math.pi * (2.0 - alpha))  # sin(pi alpha/2), exact as alpha -> 2
     node, weight = _axis_nodes()
     y = _corner(alpha, bend, x)
@@ -169,7 +173,8 @@ class CauchyLaw:
 class StableLaw:
     """1 < alpha < 2: local polynomials below x = 20, the series beyond; all arguments y >= 0, infinity allowed.
 
-    The table holds log P(Y > y), log p(y) and score/y on pieces of length 1/8, each interpolated at 16 Chebyshev points.
+    The table holds log P(Y > y), log p(y) and score/y on pieces of length 1/8, each interpolated at 16 Chebyshev
+    points.
     """
 
     def __init__(self, alpha: float) -> None:
@@ -186,7 +191,9 @@ class StableLaw:
             to_powers[: k + 1, k] = chebyshev.cheb2poly(np.eye(_ORDER)[k])[: k + 1]
         level = values[:, :, _ORDER // 2]  # only the departure from it is interpolated, so that round-off is its size
         coefficients = np.einsum("jk,fpk->fjp", to_chebyshev, values - level[:, :, None])
-        self._table = np.einsum("ij,fjp->fip", to_powers, coefficients)  # one product of both matrices would lose digits
+        self._table = np.einsum(
+            "ij,fjp->fip", to_powers, coefficients
+        )  # one product of both matrices would lose digits
         self._table[:, 0, :] += level
         # SaS paper, eq. (20) with its 1/k!: (-1)^(k+1) sin(k pi alpha/2) = sin(k pi (2-alpha)/2)
         n = np.arange(1, _TERMS + 1)
@@ -264,7 +271,9 @@ class StableLaw:
         return self._polish_centre(np.where(centre, 0.0, y), v, centre)
 
     def _polish_centre(self, y: Array, v: Array, centre: NDArray[np.bool_]) -> Array:
-        """Near the centre log v carries no digits of 1/2 - v: solve P(0 < Y < y) = 1/2 - v, which is concave, from the left."""
+        """Near the centre log v carries no digits of 1/2 - v: solve P(0 < Y < y) = 1/2 - v, which is concave, from
+        the left.
+        """
         if not centre.any():
             return y
         target = 0.5 - v[centre]

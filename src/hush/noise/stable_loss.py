@@ -1,4 +1,5 @@
-"""The privacy loss of the symmetric alpha-stable law at unit scale: its value, its largest value, and nodes to integrate it.
+"""The privacy loss of the symmetric alpha-stable law at unit scale: its value, its largest value, and nodes to
+integrate it.
 
     M(y) = log p(y)/p(y + s) = integral over (|y|, y + s) of -p'/p,     y > -s/2,
 
@@ -51,7 +52,9 @@ def peak_of_score(alpha: float) -> tuple[float, float, float]:
 
 @lru_cache(maxsize=256)
 def largest_loss(alpha: float, s: float) -> tuple[float, float]:
-    """The y >= 0 where M is largest, and M there: the scores at y and y + s agree, on either side of the score's peak."""
+    """The y >= 0 where M is largest, and M there: the scores at y and y + s agree, on either side of the score's
+    peak.
+    """
     from scipy.optimize import brentq  # here, because it is slow to import
 
     unit = law(alpha)
@@ -70,7 +73,9 @@ def largest_loss(alpha: float, s: float) -> tuple[float, float]:
 
 
 def nodes_between(low: float, high: float, *, order: int = 16) -> tuple[Array, Array]:
-    """Nodes and weights on (low, high): panels of 1/2 below |y| = 20, where body and tail meet, and growing fourfold beyond."""
+    """Nodes and weights on (low, high): panels of 1/2 below |y| = 20, where body and tail meet, and growing fourfold
+    beyond.
+    """
     inner = np.arange(0.0, FAR, 0.5)
     far = max(abs(low), abs(high), FAR)
     outer = FAR * 4.0 ** np.arange(0, math.ceil(math.log(far / FAR, 4.0)) + 1)

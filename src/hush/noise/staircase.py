@@ -25,8 +25,9 @@ Array = NDArray[np.float64]
 def least_variance_gamma(epsilon: float) -> float:
     """The step fraction with least variance: (w - b)/(1 - b) with w^3 = b (1 + b)/2 and b = e^(-epsilon).
 
-    Setting the derivative of the variance to zero leaves a cubic in gamma that is a perfect cube in w = b + (1 - b) gamma; written with
-    expm1 it keeps every digit as epsilon goes to 0 (where gamma goes to 1/2). Same number as Geng and Viswanath 2014, Theorem 5.
+    Setting the derivative of the variance to zero leaves a cubic in gamma that is a perfect cube in w = b + (1 - b)
+    gamma; written with expm1 it keeps every digit as epsilon goes to 0 (where gamma goes to 1/2). Same number as Geng
+    and Viswanath 2014, Theorem 5.
 
     >>> round(least_variance_gamma(0.1), 15)
     0.491666667437583
@@ -45,10 +46,11 @@ def least_mean_abs_gamma(epsilon: float) -> float:
 class Staircase(Steps):
     """Staircase noise: levels fall by e^(-epsilon) once per sensitivity, at the fraction gamma of each period.
 
-    f(x) = a e^(-k epsilon) for k Delta <= |x| < (k + gamma) Delta and a e^(-(k+1) epsilon) up to (k + 1) Delta; gamma=None takes
-    the variance-optimal fraction.
+    f(x) = a e^(-k epsilon) for k Delta <= |x| < (k + gamma) Delta and a e^(-(k+1) epsilon) up to (k + 1) Delta;
+    gamma=None takes the variance-optimal fraction.
 
-    Guarantees: pure epsilon for every shift up to `sensitivity` (Geng and Viswanath 2014); no noise has less variance at delta = 0.
+    Guarantees: pure epsilon for every shift up to `sensitivity` (Geng and Viswanath 2014); no noise has less variance
+    at delta = 0.
 
     >>> Staircase(1.0).max_loss(1.0)
     1.0
@@ -62,7 +64,9 @@ class Staircase(Steps):
         hint = "write Staircase(epsilon=1.0, sensitivity=1.0)"
         object.__setattr__(self, "epsilon", within("epsilon", self.epsilon, 1e-12, 700.0, hint))
         object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity, hint))
-        gamma = least_variance_gamma(self.epsilon) if self.gamma is None else within("gamma", self.gamma, 0.0, 1.0, hint)
+        gamma = (
+            least_variance_gamma(self.epsilon) if self.gamma is None else within("gamma", self.gamma, 0.0, 1.0, hint)
+        )
         object.__setattr__(self, "gamma", gamma)
 
     # -- in units of the sensitivity: level(u) = floor(u), plus 1 from the fraction gamma on --------------------------
@@ -116,7 +120,9 @@ class Staircase(Steps):
         g, b, mean = self.fraction, self._fall, self._mean_level
         below = np.log(2.0 * v)  # P(X > k) = b^k / 2
         whole = np.maximum(np.ceil(-below / self.epsilon) - 1.0, 0.0)
-        share = -np.expm1(below + self.epsilon * whole) * mean / self._fall_short  # how much of this period's mass is passed, in levels
+        share = (
+            -np.expm1(below + self.epsilon * whole) * mean / self._fall_short
+        )  # how much of this period's mass is passed, in levels
         share = np.clip(share, 0.0, mean)
         flat = np.minimum(share, g) + np.maximum(share - g, 0.0) / b
         return (whole + np.minimum(flat, 1.0)) * self.sensitivity
@@ -242,7 +248,9 @@ def _tail(noise: Staircase) -> Tail:
         if period is None:
             return arb.nan()  # the precision is too low to know the period: the caller asks again with more
         part = u - period
-        passed = part.min(gamma + b * (part - gamma))  # mass passed within the period: one line up to gamma, a flatter one beyond
+        passed = part.min(
+            gamma + b * (part - gamma)
+        )  # mass passed within the period: one line up to gamma, a flatter one beyond
         level = gamma + b * (1 - gamma)
         return b**period * (1 - (1 - b) * passed / level)
 

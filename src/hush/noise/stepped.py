@@ -27,12 +27,15 @@ _LARGEST_RATIO = 0.999999999999  # of a height to the one a period before: below
 
 @dataclass(frozen=True)
 class Stepped(Steps):
-    """A symmetric piecewise-constant density: cell i of the half line, [i width, (i + 1) width), has density proportional to heights[i].
+    """A symmetric piecewise-constant density: cell i of the half line, [i width, (i + 1) width), has density
+    proportional to heights[i].
 
-    With ratio = 0 the law ends after the last cell. With 0 < ratio < 1 the last `period` cells recur for ever, each time multiplied by
-    ratio. A staircase with gamma = j/n is Stepped(Delta/n, (1,)*j + (e^-eps,)*(n-j), ratio=e^-eps, period=n).
+    With ratio = 0 the law ends after the last cell. With 0 < ratio < 1 the last `period` cells recur for ever, each
+    time multiplied by ratio. A staircase with gamma = j/n is Stepped(Delta/n, (1,)*j + (e^-eps,)*(n-j), ratio=e^-eps,
+    period=n).
 
-    Guarantees: exact delta for every shift; where the heights are not falling, smaller shifts can be worse, and the curve checks all.
+    Guarantees: exact delta for every shift; where the heights are not falling, smaller shifts can be worse, and the
+    curve checks all.
 
     >>> Stepped(1.0, (2.0, 1.0)).cdf([0.0, 1.0, 2.0]).round(12).tolist()
     [0.5, 0.833333333333, 1.0]
@@ -47,13 +50,20 @@ class Stepped(Steps):
         hint = "write Stepped(width=0.5, heights=(3.0, 2.0, 1.0))"
         object.__setattr__(self, "width", positive("width", self.width, hint))
         heights = reals("heights", self.heights)
-        if heights.ndim != 1 or heights.size == 0 or not (np.isfinite(heights) & (heights >= 0.0)).all() or heights.max() <= 0.0:
+        if (
+            heights.ndim != 1
+            or heights.size == 0
+            or not (np.isfinite(heights) & (heights >= 0.0)).all()
+            or heights.max() <= 0.0
+        ):
             raise InvalidParameter(f"heights must be a sequence of finite numbers, 0 or greater and not all 0; {hint}.")
         object.__setattr__(self, "heights", tuple(float(h) for h in heights))
         object.__setattr__(self, "ratio", within("ratio", self.ratio, 0.0, _LARGEST_RATIO, hint))
         period = whole("period", self.period, 1, hint)
         if period > heights.size:
-            raise InvalidParameter(f"period must be at most the number of heights, {heights.size}, got {period}; {hint}.")
+            raise InvalidParameter(
+                f"period must be at most the number of heights, {heights.size}, got {period}; {hint}."
+            )
         object.__setattr__(self, "period", period)
 
     def __str__(self) -> str:
@@ -84,7 +94,9 @@ class Stepped(Steps):
         n = len(self.heights)
         past = np.maximum(cell - (n - self.period), 0.0)
         rounds = np.floor(past / self.period)
-        inside = np.clip(past - rounds * self.period, 0.0, self.period - 1.0)  # beyond 2^53 cells floats do not tell cells apart
+        inside = np.clip(
+            past - rounds * self.period, 0.0, self.period - 1.0
+        )  # beyond 2^53 cells floats do not tell cells apart
         index = np.where(cell < n, cell, n - self.period + inside).astype(np.int64)
         if self.ratio == 0.0:
             return np.where(cell < n, self._log_heights[np.minimum(index, n - 1)], -np.inf)
@@ -142,12 +154,16 @@ class Stepped(Steps):
         return _pieces(self, shift)
 
     def worst_shifts(self, shift: float) -> tuple[float, ...]:
-        """Where the heights rise somewhere, every whole number of cells too: between whole cells the divergence is linear."""
+        """Where the heights rise somewhere, every whole number of cells too: between whole cells the divergence is
+        linear.
+        """
         if self.unimodal:
             return (shift,)
         cells = math.floor(shift / self.width)
         if cells > MOST_PIECES // 100:
-            raise Unsupported(f"a shift of {shift:g} spans too many cells of {self.width:g} to check each smaller shift.")
+            raise Unsupported(
+                f"a shift of {shift:g} spans too many cells of {self.width:g} to check each smaller shift."
+            )
         return (*(k * self.width for k in range(1, cells + 1) if k * self.width < shift), shift)
 
     # -- moments -----------------------------------------------------------------------------------------------------
@@ -159,12 +175,18 @@ class Stepped(Steps):
         total = float(np.sum(mass * _cell_moment(i, power)))
         if self.ratio > 0.0:
             q, p = self.ratio, float(self.period)
-            s0, s1, s2 = q / (1 - q), q / (1 - q) ** 2, q * (1 + q) / (1 - q) ** 3  # sums of q^r, r q^r, r^2 q^r over r >= 1
+            s0, s1, s2 = (
+                q / (1 - q),
+                q / (1 - q) ** 2,
+                q * (1 + q) / (1 - q) ** 3,
+            )  # sums of q^r, r q^r, r^2 q^r over r >= 1
             last, tail = i[-self.period :], mass[-self.period :]
             if power == 1:
                 total += float(np.sum(tail * (_cell_moment(last, 1) * s0 + p * s1)))
             else:
-                total += float(np.sum(tail * (_cell_moment(last, 2) * s0 + 2.0 * p * _cell_moment(last, 1) * s1 + p * p * s2)))
+                total += float(
+                    np.sum(tail * (_cell_moment(last, 2) * s0 + 2.0 * p * _cell_moment(last, 1) * s1 + p * p * s2))
+                )
         return 2.0 * total * self.width**power
 
     @property
@@ -205,7 +227,9 @@ def _cell_moment(i: Array, power: int) -> Array:
 
 @lru_cache(maxsize=256)
 def _pieces(noise: Stepped, shift: float) -> Pieces:
-    """Cells against shifted cells: with shift = (n + t) widths every breakpoint is a whole number of widths, or t beyond one."""
+    """Cells against shifted cells: with shift = (n + t) widths every breakpoint is a whole number of widths, or t
+    beyond one.
+    """
     n = round((shift - math.fmod(shift, noise.width)) / noise.width)
     t = math.fmod(shift, noise.width) / noise.width
     listed = len(noise.heights)
@@ -235,7 +259,8 @@ def _pieces(noise: Stepped, shift: float) -> Pieces:
     return Pieces(*(c[keep] for c in columns))
 
 
-# -- calibration: a staircase cut off where delta allows -----------------------------------------------------------------
+# -- calibration: a staircase cut off where delta allows
+# -----------------------------------------------------------------
 
 
 def _noise(request: Request) -> Law:

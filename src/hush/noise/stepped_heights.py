@@ -21,7 +21,9 @@ def cut_staircase(epsilon: float, first: int, cells: int) -> Array:
 
 
 def exposed(heights: Array) -> Array:
-    """For a cut after each cell: the mass of the outermost sensitivity on one side, as a share of the whole (both sides)."""
+    """For a cut after each cell: the mass of the outermost sensitivity on one side, as a share of the whole (both
+    sides).
+    """
     mass = np.cumsum(heights)
     inner = np.concatenate([np.zeros(min(CELLS, mass.size)), mass[:-CELLS]])
     return np.where(np.arange(mass.size) >= CELLS - 1, (mass - inner) / (2.0 * mass), 1.0)

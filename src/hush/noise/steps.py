@@ -1,7 +1,8 @@
 """What all piecewise-constant densities share: privacy is a sum over pieces.
 
-Lay a step density over its shifted copy and both are constant between breakpoints. A family lists those pieces once for a shift; the
-exceeding region, the surplus, the largest loss and every Renyi divergence are then plain sums over the list.
+Lay a step density over its shifted copy and both are constant between breakpoints. A family lists those pieces once
+for a shift; the exceeding region, the surplus, the largest loss and every Renyi divergence are then plain sums over
+the list.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ class Steps(Law):
         with np.errstate(under="ignore"):
             for start in range(0, flat.size, chunk):
                 below = np.minimum(flat[start : start + chunk, None] - loss, 0.0)
-                # a plain sum along the row, so that a number does not depend on its company (a matrix product's order does)
+                # a plain sum along the row, so that a number does not depend on its company (a matrix product's order
+                # does)
                 total[start : start + chunk] = np.sum(-np.expm1(below) * mass, axis=1)
         return total.reshape(epsilon.shape)
 

@@ -32,8 +32,9 @@ class TruncatedLaplace(LogConcave):
 
     f(x) = exp(-|x|/scale) / (2 scale (1 - exp(-bound/scale))) for |x| <= bound, 0 beyond.
 
-    Guarantees: exact delta for every shift. With shift <= scale * eps the exceeding region is the edge [-bound, shift - bound), which the
-    shifted density does not reach; so no delta-free epsilon exists (Geng, Ding, Guo and Kumar 2020).
+    Guarantees: exact delta for every shift. With shift <= scale * eps the exceeding region is the edge [-bound, shift
+    - bound), which the shifted density does not reach; so no delta-free epsilon exists (Geng, Ding, Guo and Kumar
+      2020).
 
     >>> TruncatedLaplace(1.0, 5.0).max_loss(1.0)
     inf
@@ -73,13 +74,17 @@ class TruncatedLaplace(LogConcave):
             return np.exp(step - room) * -np.expm1(-step)
 
     def unit_drop_from(self, y: Twofold, d: Twofold) -> Array:
-        room = np.maximum((self._edge - y).value(), 0.0)  # a shift that is tiny against the bound lives in the second float
+        room = np.maximum(
+            (self._edge - y).value(), 0.0
+        )  # a shift that is tiny against the bound lives in the second float
         step = np.minimum(d.hi, room)
         with np.errstate(under="ignore"):
             return np.exp(step - room) * -np.expm1(-step)
 
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
-        """The Laplace crossing (eps - d)/2 below eps = d, or the edge B - d beyond which f(x - shift) = 0, whichever is further in."""
+        """The Laplace crossing (eps - d)/2 below eps = d, or the edge B - d beyond which f(x - shift) = 0, whichever
+        is further in.
+        """
         laplace = (epsilon - d).halved()
         edge = self._edge - d + np.zeros_like(laplace.hi)
         crossing = laplace.where((laplace.hi < 0.0) & (laplace.hi < edge.hi), edge)
@@ -101,7 +106,11 @@ class TruncatedLaplace(LogConcave):
     def inverse_tail(self, v: Array) -> Array:
         edge = float(self._edge.hi)
         # from the edge, with all digits of the distance to it, unless it is far away
-        tail = edge - np.log1p(2.0 * v * math.expm1(edge)) if edge < 30.0 else -np.log(math.exp(-edge) + 2.0 * v * self._kept)
+        tail = (
+            edge - np.log1p(2.0 * v * math.expm1(edge))
+            if edge < 30.0
+            else -np.log(math.exp(-edge) + 2.0 * v * self._kept)
+        )
         centre = -np.log1p((1.0 - 2.0 * np.maximum(v, 0.25)) * -self._kept)
         return np.clip(np.where(v > 0.25, centre, tail), 0.0, edge) * self.scale
 

@@ -1,1 +1,3 @@
-"""Arithmetic that keeps its promises: brackets, error-free transforms, log-space, Mills ratios, safe roots, quadrature."""
+"""Arithmetic that keeps its promises: brackets, error-free transforms, log-space, Mills ratios, safe roots,
+quadrature.
+"""

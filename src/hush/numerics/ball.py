@@ -1,4 +1,6 @@
-"""Ball arithmetic: numbers as intervals that provably hold them (`arb` of python-flint), at the ambient precision `flint.ctx.prec`."""
+"""Ball arithmetic: numbers as intervals that provably hold them (`arb` of python-flint), at the ambient precision
+`flint.ctx.prec`.
+"""
 
 from __future__ import annotations
 

@@ -2,9 +2,10 @@
 
     M(x) = Q(x)/phi(x) = sqrt(pi/2) erfcx(x/sqrt 2),      drop(x, d) = M(x) - M(x + d)
 
-Every tail of a Gaussian-tailed law is a density times a Mills ratio, and every hockey-stick divergence of one is a density times a
-drop. For x >= 3 the drop follows from Laplace's continued fraction M = 1/(x + 1/(x + 2/(x + 3/(...)))): the difference of two
-such fractions obeys a recursion of positive terms. Below, it is the integral of -M' = 1 - x M over the step; a wide step is subtracted.
+Every tail of a Gaussian-tailed law is a density times a Mills ratio, and every hockey-stick divergence of one is a
+density times a drop. For x >= 3 the drop follows from Laplace's continued fraction M = 1/(x + 1/(x + 2/(x +
+3/(...)))): the difference of two such fractions obeys a recursion of positive terms. Below, it is the integral of -M'
+= 1 - x M over the step; a wide step is subtracted.
 """
 
 from __future__ import annotations
@@ -55,15 +56,17 @@ def mills(x: Any) -> Array:
 
 
 def _tail(x: Any, n: int) -> Any:
-    """Level n of the fraction, n/(x + (n + 1)/(x + ...)), from its fixed point: a start that saves half of the levels."""
+    """Level n of the fraction, n/(x + (n + 1)/(x + ...)), from its fixed point: a start that saves half of the
+    levels.
+    """
     return 0.5 * (np.sqrt(x * x + 4.0 * n) - x)
 
 
 def moment_ratios(r: Any) -> tuple[Array, Array]:
     """E|Y| and E|Y|^2 / E|Y| for the density proportional to exp(-|y|^2/2 - r|y|), r >= 0.
 
-    The moments I_n = integral of t^n exp(-t^2/2 - r t) satisfy I_(n+1) = n I_(n-1) - r I_n, so their ratios are the tails of
-    Laplace's fraction: rho_n = n/(r + rho_(n+1)).
+    The moments I_n = integral of t^n exp(-t^2/2 - r t) satisfy I_(n+1) = n I_(n-1) - r I_n, so their ratios are the
+    tails of Laplace's fraction: rho_n = n/(r + rho_(n+1)).
     """
     r = np.asarray(r, dtype=np.float64)
     near = r < 1.0

@@ -52,8 +52,9 @@ def _panel_sums(function: Callable[[Array], Array], left: Array, right: Array) -
 def integral(function: Callable[[Array], Array], edges: Any, *, relative: float = 1e-13) -> Bracket:
     """The integral of a non-negative function over the panels between `edges`, as a bracket.
 
-    Each panel is summed by 20-point Gauss-Legendre whole and in two halves; panels whose two sums differ by more than their share
-    are halved again. The bracket is widened by ten times the sum of the differences that remain and by round-off.
+    Each panel is summed by 20-point Gauss-Legendre whole and in two halves; panels whose two sums differ by more than
+    their share are halved again. The bracket is widened by ten times the sum of the differences that remain and by
+    round-off.
     """
     edges = np.unique(np.asarray(edges, dtype=np.float64))
     left, right = edges[:-1], edges[1:]

@@ -42,7 +42,9 @@ _SETTLED = 4e-15  # a Newton step this small, against the size of its number, is
 
 
 def bracket_upwards(function: Callable[[Array], Array], start: Any, *, largest: float = 1e40) -> tuple[Array, Array]:
-    """Double `start` until the function is no longer positive: (last positive point, first safe point; inf if there is none)."""
+    """Double `start` until the function is no longer positive: (last positive point, first safe point; inf if there
+    is none).
+    """
     safe = np.array(start, dtype=np.float64)
     unsafe = np.zeros_like(safe)
     while True:
@@ -55,7 +57,8 @@ def bracket_upwards(function: Callable[[Array], Array], start: Any, *, largest: 
             return unsafe, np.where(safe > largest, np.inf, safe)
 
 
-#: Where a round looks, as shares of the bracket around the secant's root: near it at every scale, so that a good guess wins at once.
+#: Where a round looks, as shares of the bracket around the secant's root: near it at every scale, so that a good
+#: guess wins at once.
 _OFFSETS = np.array([-1e-1, -1e-2, -1e-4, -1e-7, -1e-10, -1e-13, 0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-2, 1e-1])
 _SPREAD = np.array([0.125, 0.25, 0.5, 0.75, 0.875])
 
@@ -65,16 +68,22 @@ def _candidates(a: Array, b: Array, fa: Array, fb: Array) -> Array:
         secant = fa / (fa - fb)
     secant = np.where(np.isfinite(secant), secant, 0.5)
     column = (slice(None),) + (None,) * a.ndim
-    shares = np.concatenate([np.clip(secant + _OFFSETS[column], 0.0, 1.0), np.broadcast_to(_SPREAD[column], (5, *a.shape))])
+    shares = np.concatenate(
+        [np.clip(secant + _OFFSETS[column], 0.0, 1.0), np.broadcast_to(_SPREAD[column], (5, *a.shape))]
+    )
     return np.sort(a + shares * (b - a), axis=0)
 
 
-def safe_root(function: Callable[[Array], Array], unsafe: Any, safe: Any, *, relative: float = 4e-16) -> tuple[Array, Array]:
-    """Narrow (unsafe, safe) around a sign change, elementwise: function > 0 at `unsafe` and <= 0 at `safe`, kept throughout.
+def safe_root(
+    function: Callable[[Array], Array], unsafe: Any, safe: Any, *, relative: float = 4e-16
+) -> tuple[Array, Array]:
+    """Narrow (unsafe, safe) around a sign change, elementwise: function > 0 at `unsafe` and <= 0 at `safe`, kept
+    throughout.
 
-    A round evaluates 18 points at once (one vectorised call costs little more than one number): some spread over the bracket, so that it
-    shrinks at least fourfold whatever the function does, and some around the secant's root at every scale. `function` takes arrays with one
-    more axis in front. Returns (unsafe, safe), at most `relative` apart or neighbouring floats; the second is the answer to give away.
+    A round evaluates 18 points at once (one vectorised call costs little more than one number): some spread over the
+    bracket, so that it shrinks at least fourfold whatever the function does, and some around the secant's root at
+    every scale. `function` takes arrays with one more axis in front. Returns (unsafe, safe), at most `relative` apart
+    or neighbouring floats; the second is the answer to give away.
     """
     a, b = (np.array(v, dtype=np.float64) for v in np.broadcast_arrays(unsafe, safe))
     fa, fb = function(a[None])[0], function(b[None])[0]
@@ -85,7 +94,9 @@ def safe_root(function: Callable[[Array], Array], unsafe: Any, safe: Any, *, rel
         middle = 0.5 * (a + b)
         if (close | (middle == a) | (middle == b)).all():
             return a, b
-        points = np.concatenate([a[None], _candidates(np.minimum(a, b), np.maximum(a, b), *_ordered(a, b, fa, fb)), b[None]])
+        points = np.concatenate(
+            [a[None], _candidates(np.minimum(a, b), np.maximum(a, b), *_ordered(a, b, fa, fb)), b[None]]
+        )
         values = np.concatenate([fa[None], function(points[1:-1]), fb[None]])
         a, b, fa, fb = _tightest(points, values, a, b)
     raise NotCertified("the root did not settle.")
@@ -111,9 +122,9 @@ def _tightest(points: Array, values: Array, a: Array, b: Array) -> tuple[Array, 
 def safe_chords(function: Callable[[Array, Index], Array], unsafe: Array, safe: Array, *, near: float) -> Array:
     """The safe ends of sign changes of falling functions, for flat arrays: function > 0 below them.
 
-    Guarantees: the function is between -near and 0 at the result, or no float is left below it that is safe. A function that is
-    at most 0 at `unsafe` already gives `unsafe`, and one above 0 at `safe` gives `safe`. `function(x, at)` is that of the numbers
-    `at`. Chords, and one half in three.
+    Guarantees: the function is between -near and 0 at the result, or no float is left below it that is safe. A
+    function that is at most 0 at `unsafe` already gives `unsafe`, and one above 0 at `safe` gives `safe`.
+    `function(x, at)` is that of the numbers `at`. Chords, and one half in three.
     """
     low, high, every = unsafe.copy(), safe.copy(), np.arange(unsafe.size)
     above, below = function(low, every), function(high, every)
@@ -147,7 +158,9 @@ def halved(holds: Callable[[Array], Any], unsafe: Array, safe: Array, *, turns: 
 
 
 def first_whole(holds: Callable[[Array], Any], shape: tuple[int, ...]) -> Array:
-    """The least whole numbers from 0 on for which conditions hold that stay true once they are: by doubling, then halves."""
+    """The least whole numbers from 0 on for which conditions hold that stay true once they are: by doubling, then
+    halves.
+    """
     low, high = np.full(shape, -1.0), np.ones(shape)
     while (short := ~holds(high)).any():
         low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
@@ -159,7 +172,9 @@ def first_whole(holds: Callable[[Array], Any], shape: tuple[int, ...]) -> Array:
 
 
 def ridders(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
-    """Ridders' method, elementwise, where the function changes sign between a and b; the bracket halves at every step."""
+    """Ridders' method, elementwise, where the function changes sign between a and b; the bracket halves at every
+    step.
+    """
     at_a, at_b = function(a), function(b)
     last, settled = a, np.zeros(a.shape, dtype=bool)
     for _ in range(100):
@@ -186,7 +201,9 @@ def ridders(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
     return last
 
 
-def raised_until(fails: Callable[[Array, Index], Any], start: Array, *, first: float, growth: float, turns: int = 30) -> Array:
+def raised_until(
+    fails: Callable[[Array, Index], Any], start: Array, *, first: float, growth: float, turns: int = 30
+) -> Array:
     """Each number raised until `fails` is false: by the share `first`, then by shares `growth` times as large.
 
     `fails(x[late], late)` is asked only of the numbers that still fail.
@@ -231,7 +248,9 @@ def newton_roots(
     return x
 
 
-def narrowed_maximum(function: Callable[[Array], Array], low: Any, high: Any, *, points: int = 33, rounds: int = 12) -> Array:
+def narrowed_maximum(
+    function: Callable[[Array], Array], low: Any, high: Any, *, points: int = 33, rounds: int = 12
+) -> Array:
     """The largest value that a function takes on a grid and on finer grids about the best point, elementwise.
 
     `function` takes arrays with one more axis in front. Smooth or with a corner, either way this closes in; of several

@@ -93,7 +93,9 @@ FEW_ROUNDINGS = Claim(1e-15, "at most seven roundings on positive numbers, 2^-53
 GAUSSIAN_AMOUNT = Claim(2e-15, "roots, logarithms and inverse error functions, each within a few 2^-53")
 ROOTS_AND_LOGARITHMS = Claim(2e-15, "sums of positive terms, with a root and a logarithm, each within a few 2^-53")
 POWER = Claim(2e-15, "a power with a rounded exponent: 2^-53 times the log of a base from 1e-6 to 1e6, at most 14")
-STABLE_LOSS = Claim(5e-15, "the largest loss of a stable law: a difference of logarithms, or a short integral of the score")
+STABLE_LOSS = Claim(
+    5e-15, "the largest loss of a stable law: a difference of logarithms, or a short integral of the score"
+)
 ELEMENTARY = Claim(1e-14, "exponentials and logarithms, 2^-52 each, that amplify errors at most tenfold")
 NORMAL_TAILS = Claim(2e-14, "two normal tails with exponents in twofold precision, each within 1e-14 of the truth")
 SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum by halves of at most 2^24 positive terms, each within 5e-14")

@@ -21,12 +21,23 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified
 
-__all__ = ["first_true", "first_true_from", "golden_minimum", "guarded_newton", "narrowed_minimum", "nudged", "safe_end", "safe_secant"]
+__all__ = [
+    "first_true",
+    "first_true_from",
+    "golden_minimum",
+    "guarded_newton",
+    "narrowed_minimum",
+    "nudged",
+    "safe_end",
+    "safe_secant",
+]
 
 Array = NDArray[np.float64]
 
 
-def safe_secant(function: Callable[[float], float], unsafe: float, safe: float, *, relative: float, near: float = 0.0) -> float:
+def safe_secant(
+    function: Callable[[float], float], unsafe: float, safe: float, *, relative: float, near: float = 0.0
+) -> float:
     """The safe end of a sign change, narrowed to a relative width: function > 0 at `unsafe` and <= 0 at `safe`.
 
     A safe end where the function is above -near is near enough. Two secant steps, then one half: few evaluations, and
@@ -164,7 +175,9 @@ def golden_minimum(function: Callable[[float], float], low: float, high: float, 
     return 0.5 * (low + high)
 
 
-def narrowed_minimum(function: Callable[[Array], Array], low: float, high: float, *, points: Sequence[int]) -> tuple[float, float]:
+def narrowed_minimum(
+    function: Callable[[Array], Array], low: float, high: float, *, points: Sequence[int]
+) -> tuple[float, float]:
     """About the place, and the least value seen: a grid, and finer grids about its best point, of so many points each.
 
     `function` takes a whole grid; values that are NaN are passed over. Of several valleys the one counts that the first

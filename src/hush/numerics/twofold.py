@@ -1,8 +1,8 @@
 """Twice the working precision, as unevaluated sums of two floats.
 
-Exponents decide privacy: a relative error of 1e-16 in an exponent of 700 is one of 7e-14 in delta, and thresholds such as
-eps/d - d/2 - r cancel. The error-free transformations of Dekker (1971) and Knuth give such sums to about 30 digits with a
-handful of ordinary operations, vectorised.
+Exponents decide privacy: a relative error of 1e-16 in an exponent of 700 is one of 7e-14 in delta, and thresholds
+such as eps/d - d/2 - r cancel. The error-free transformations of Dekker (1971) and Knuth give such sums to about 30
+digits with a handful of ordinary operations, vectorised.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Independent copies of a law, where it is known how many numbers move and how far each of them does.
 
-For a symmetric unimodal law the hockey-stick divergence grows with the shift, so the worst case is every number that can move at its full
-move: the composition of these.
+For a symmetric unimodal law the hockey-stick divergence grows with the shift, so the worst case is every number that
+can move at its full move: the composition of these.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ Pairs = list[tuple[Curve, int]]
 
 @dataclass(frozen=True)
 class AtMost(Mirrored):
-    """A pair that bounds the truth from above only: facts beside it may make the true worst case smaller, so nothing is said from below."""
+    """A pair that bounds the truth from above only: facts beside it may make the true worst case smaller, so nothing
+    is said from below.
+    """
 
     whole: Mirrored
 
@@ -57,7 +59,9 @@ class AtMost(Mirrored):
 
 
 def box_of(charge: Charge) -> list[tuple[float, int]] | None:
-    """The box in which the numbers move; where it follows from a norm, moves on a lattice are cut down to whole steps."""
+    """The box in which the numbers move; where it follows from a norm, moves on a lattice are cut down to whole
+    steps.
+    """
     bound, law = charge.sensitivity, charge.noise
     box = bound.box
     if box is None or bound.is_box or not isinstance(law, Law) or not law.discrete:
@@ -69,7 +73,9 @@ def box_of(charge: Charge) -> list[tuple[float, int]] | None:
 
 
 def _whole_steps(shift: float, step: Fraction) -> float:
-    """The largest move of whole steps within a shift. A decimal such as 0.3 stands for three steps of 0.1, though its float is less."""
+    """The largest move of whole steps within a shift. A decimal such as 0.3 stands for three steps of 0.1, though its
+    float is less.
+    """
     near = round(Fraction(shift) / step)
     stands_for = abs(near * step - Fraction(shift)) <= Fraction(shift) * Fraction(_DECIMAL)
     return round_up(step * (near if stands_for else Fraction(shift) // step))
@@ -101,7 +107,11 @@ def box_renyi(charge: Charge, order: float) -> float:
     assert box is not None and isinstance(law, Law)
 
     def one(shift: float) -> float:
-        return laplace_divergence(shift / law.scale, order) if isinstance(law, Laplace) else law_divergence(law, order, shift)
+        return (
+            laplace_divergence(shift / law.scale, order)
+            if isinstance(law, Laplace)
+            else law_divergence(law, order, shift)
+        )
 
     return up(math.fsum(count * one(shift) for shift, count in box), FEW_ROUNDINGS)
 
@@ -125,5 +135,7 @@ def _pure_of_one(law: Law, shift: float) -> Fraction | None:
     most = curve.pure_epsilon
     if not math.isfinite(most):
         return None
-    stated = next_down(most)  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
+    stated = next_down(
+        most
+    )  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
     return Fraction(stated if float(curve.delta_upper(stated)) == 0.0 else most)

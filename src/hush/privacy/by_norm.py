@@ -15,7 +15,17 @@ from hush.privacy.charge import Charge
 from hush.privacy.curve import OneNumber, PureBound
 from hush.privacy.paper_bounds import FlippedHuberTheorem8, OSGTTheorem2, osgt_theorem2
 
-__all__ = ["by_norm", "huber_pairs", "in_a_ball", "l1_of", "laplace_pairs", "osgt_pairs", "osgt_renyi", "scale_of", "score_bound"]
+__all__ = [
+    "by_norm",
+    "huber_pairs",
+    "in_a_ball",
+    "l1_of",
+    "laplace_pairs",
+    "osgt_pairs",
+    "osgt_renyi",
+    "scale_of",
+    "score_bound",
+]
 
 
 def by_norm(charge: Charge, kind: type[Noise]) -> bool:
@@ -23,7 +33,9 @@ def by_norm(charge: Charge, kind: type[Noise]) -> bool:
     bound = charge.sensitivity
     if charge.rate is not None or not isinstance(charge.noise, kind) or bound.l1_bound is None or bound.moving == 1:
         return False
-    return bound.box is None or bound.l1_bound < down(math.fsum(count * shift for shift, count in bound.shifts), SAME_FACT)
+    return bound.box is None or bound.l1_bound < down(
+        math.fsum(count * shift for shift, count in bound.shifts), SAME_FACT
+    )
 
 
 def l1_of(charge: Charge) -> float:

@@ -4,7 +4,8 @@
     Budget      a pair (epsilon, delta)
     Guarantee   a budget with the relation, the notion and the number of releases that it speaks of
 
-`Charge.of` is the one place that reads what callers write; `to_plain` and `from_plain` are the one way into JSON and back.
+`Charge.of` is the one place that reads what callers write; `to_plain` and `from_plain` are the one way into JSON and
+back.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from hush.noise.contract import Law, Noise
 from hush.numerics.rounding import rounded_up
 from hush.privacy.curve import Curve
 from hush.privacy.exchange import Imported
+from hush.privacy.sensitivity import NEIGHBOURS, Sensitivity
 from hush.privacy.subsampling import Subsampled, sampling_rate
-from hush.sensitivity import NEIGHBOURS, Sensitivity
 
 __all__ = ["NEIGHBOURS_IN_WORDS", "Budget", "Charge", "Guarantee", "charges"]
 
@@ -83,7 +84,8 @@ class Budget:
 class Guarantee:
     """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets; if there is none, `reason` says why.
 
-    notion "dp" is differential privacy, "pdp" the probabilistic kind. `covers` names anything more that the guarantee includes.
+    notion "dp" is differential privacy, "pdp" the probabilistic kind. `covers` names anything more that the guarantee
+    includes.
     """
 
     epsilon: float
@@ -120,7 +122,8 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Charge:
-    """`noise` under a `sensitivity`, released `times` times; with a `rate`, on a Poisson sample of the units, each kept with that chance.
+    """`noise` under a `sensitivity`, released `times` times; with a `rate`, on a Poisson sample of the units, each
+    kept with that chance.
 
     A charge fully determines its cost: `hush.compose` adds charges up, a ledger writes them down.
 
@@ -143,16 +146,21 @@ class Charge:
         listed = len(self.sensitivity.linf) if isinstance(self.sensitivity.linf, tuple) else None
         known = self.sensitivity.dimension or listed or max(self.sensitivity.l0 or 0, made_for or 0)
         if made_for is not None and known != made_for:
-            raise InvalidParameter(f"{type(self.noise).__name__} noise is for {made_for} numbers, the sensitivity for {known}.")
+            raise InvalidParameter(
+                f"{type(self.noise).__name__} noise is for {made_for} numbers, the sensitivity for {known}."
+            )
         if self.rate is not None:
             object.__setattr__(self, "rate", sampling_rate(self.rate))
             self.subsampled  # noqa: B018 - what no theorem covers is refused here
 
-    # -- how callers write it ----------------------------------------------------------------------------------------------------------
+    # -- how callers write it
+    # ----------------------------------------------------------------------------------------------------------
 
     @classmethod
     def of(cls, value: Any) -> Charge:
-        """A charge as it is, a noise, a ready-made curve, (noise, sensitivity, times), or (subsampled or curve, times)."""
+        """A charge as it is, a noise, a ready-made curve, (noise, sensitivity, times), or (subsampled or curve,
+        times).
+        """
         if isinstance(value, Charge):
             return value
         if isinstance(getattr(value, "charge", None), Charge):  # a mechanism
@@ -162,7 +170,9 @@ class Charge:
         first = items[0] if items else None
         if isinstance(first, Subsampled | Imported):
             if len(items) > 2:
-                raise InvalidParameter("a ready-made curve is released as (curve, times): its sensitivity is already inside.")
+                raise InvalidParameter(
+                    "a ready-made curve is released as (curve, times): its sensitivity is already inside."
+                )
             times = items[1] if len(items) == 2 else 1
             if isinstance(first, Imported):
                 return cls(first, Sensitivity.of(1.0), times)
@@ -181,7 +191,9 @@ class Charge:
 
     @property
     def once(self) -> Charge:
-        """One release, with the noise under its simplest name, so that two names of the same law count as one charge."""
+        """One release, with the noise under its simplest name, so that two names of the same law count as one
+        charge.
+        """
         plain = self.noise.plain() if isinstance(self.noise, Noise) else self.noise
         return self if self.times == 1 and plain is self.noise else dataclasses.replace(self, noise=plain, times=1)
 
@@ -201,7 +213,9 @@ class Charge:
         if self.rate is None:
             raise InvalidParameter("this charge has no sampling rate.")
         if not isinstance(self.noise, Law):  # numbers that do not move tell of a joint noise too
-            raise Unsupported("sampling is proved here for the noise of one number, not for joint noise or a ready-made curve.")
+            raise Unsupported(
+                "sampling is proved here for the noise of one number, not for joint noise or a ready-made curve."
+            )
         return Subsampled(self.noise, self.rate, self.sensitivity)
 
     def __str__(self) -> str:
@@ -213,9 +227,16 @@ class Charge:
     def to_plain(self) -> dict[str, Any]:
         """The charge as JSON holds it, with every digit."""
         if not isinstance(self.noise, Noise):
-            raise Unsupported("an imported loss distribution cannot be written down; spend the noise itself, or a Subsampled one.")
+            raise Unsupported(
+                "an imported loss distribution cannot be written down; spend the noise itself, or a Subsampled one."
+            )
         sampled = {} if self.rate is None else {"rate": self.rate}
-        return {"noise": plain_values(self.noise), **sampled, "sensitivity": self.sensitivity.to_plain(), "times": self.times}
+        return {
+            "noise": plain_values(self.noise),
+            **sampled,
+            "sensitivity": self.sensitivity.to_plain(),
+            "times": self.times,
+        }
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Charge:

@@ -16,7 +16,7 @@ from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 from hush.privacy.charge import Charge, charges
-from hush.privacy.composition import compose_parts
+from hush.privacy.composed_curve import compose_parts
 from hush.privacy.conversion import check_order
 from hush.privacy.curve import Curve, PureBound
 from hush.privacy.theorem import GAUSSIAN, Pairs, merged_gaussians, renyi_divergence, theorems_for
@@ -59,8 +59,8 @@ class BestOf(Curve):
 def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
     """The privacy curve of a noise for a sensitivity, released `times` times.
 
-    Guarantees: every number is an upper bound for all neighbouring data, by the theorems of hush.privacy.theorem. Requests that no theorem
-    covers raise `Unsupported` with the nearest call that is covered.
+    Guarantees: every number is an upper bound for all neighbouring data, by the theorems of hush.privacy.theorem.
+    Requests that no theorem covers raise `Unsupported` with the nearest call that is covered.
 
     >>> from hush import Laplace, Sensitivity
     >>> round(curve(Laplace(20.0), Sensitivity(linf=1.0, l0=20)).epsilon(1e-8).upper, 3)
@@ -72,10 +72,11 @@ def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
 
 
 def compose(releases: Iterable[Any]) -> Curve:
-    """The curve of several releases together, fixed in advance: charges, or (noise, sensitivity, times) or (subsampled, times) each.
+    """The curve of several releases together, fixed in advance: charges, or (noise, sensitivity, times) or
+    (subsampled, times) each.
 
-    Guarantees: tight composition by loss distributions, as a bracket; Gaussians are merged into one first, exactly (Zhao, Lemma 15). Where
-    several theorems cover a release, the best way to combine them counts at every epsilon.
+    Guarantees: tight composition by loss distributions, as a bracket; Gaussians are merged into one first, exactly
+    (Zhao, Lemma 15). Where several theorems cover a release, the best way to combine them counts at every epsilon.
 
     >>> from hush import Gaussian, Laplace
     >>> c = compose([(Gaussian(10.0), 1.0, 5), (Laplace(20.0), 1.0, 3)])
@@ -84,7 +85,9 @@ def compose(releases: Iterable[Any]) -> Curve:
     """
     rows = [_simplest(charge) for charge in charges(releases)]
     if len({charge.neighbours for charge in rows}) > 1:
-        raise InvalidParameter("releases count neighbours 'add-remove' and 'replace'; no epsilon speaks of both, so compose one kind.")
+        raise InvalidParameter(
+            "releases count neighbours 'add-remove' and 'replace'; no epsilon speaks of both, so compose one kind."
+        )
     gaussians = [charge for charge in rows if GAUSSIAN.covers(charge)]
     others = [charge for charge in rows if not GAUSSIAN.covers(charge)]
     fixed: Pairs = [(merged_gaussians(gaussians), 1)] if gaussians else []
@@ -102,7 +105,9 @@ def _ways(charge: Charge, *, alone: bool) -> list[Pairs]:
     """The pairs of every theorem that covers the charge and can stand where it stands."""
     found = [theorem for theorem in theorems_for(charge) if alone or not theorem.alone]
     if not found:
-        raise Unsupported(f"{charge.noise} under this sensitivity cannot be composed with other releases; give linf and l0.")
+        raise Unsupported(
+            f"{charge.noise} under this sensitivity cannot be composed with other releases; give linf and l0."
+        )
     return [theorem.pairs(charge) for theorem in found]
 
 
@@ -127,7 +132,8 @@ def delta(noise: Noise, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1)
 
 @called_like("epsilon(hush.Gaussian(4.0), 1e-6)")
 def epsilon(noise: Noise, delta: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
-    """The epsilon a noise gives at delta, as an upper bound; delta = 0 asks for the pure epsilon, infinite where there is none.
+    """The epsilon a noise gives at delta, as an upper bound; delta = 0 asks for the pure epsilon, infinite where
+    there is none.
 
     >>> from hush import Laplace
     >>> round(epsilon(Laplace(2.0), 0.0), 12)
@@ -137,10 +143,11 @@ def epsilon(noise: Noise, delta: Any, sensitivity: Any = 1.0, *, times: int = 1)
 
 
 def renyi(noise: Noise, order: float, sensitivity: Any = 1.0, *, times: int = 1) -> float:
-    """The Renyi divergence of a noise from its shifted copy, as an upper bound; order 1 is the Kullback-Leibler divergence.
+    """The Renyi divergence of a noise from its shifted copy, as an upper bound; order 1 is the Kullback-Leibler
+    divergence.
 
-    Guarantees: an upper bound on D_order(M(D) || M(D')) for every move that the sensitivity allows, over `times` releases: divergences
-    add up. Infinite where the supports differ.
+    Guarantees: an upper bound on D_order(M(D) || M(D')) for every move that the sensitivity allows, over `times`
+    releases: divergences add up. Infinite where the supports differ.
 
     >>> from hush import Gaussian
     >>> round(renyi(Gaussian(2.0), 3.0), 12)

@@ -41,7 +41,11 @@ def _one_delta(value: Any) -> float:
 def rdp_to_epsilon_mironov(order: float, divergence: float, delta: float) -> float:
     """(order, divergence)-RDP gives epsilon = divergence + log(1/delta)/(order - 1) (Mironov 2017, Proposition 3)."""
     order, delta = check_order(order), _one_delta(delta)
-    return math.inf if order == 1.0 else up(non_negative("divergence", divergence) - math.log(delta) / (order - 1.0), ROOTS_AND_LOGARITHMS)
+    return (
+        math.inf
+        if order == 1.0
+        else up(non_negative("divergence", divergence) - math.log(delta) / (order - 1.0), ROOTS_AND_LOGARITHMS)
+    )
 
 
 def rdp_to_delta(order: float, divergence: float, epsilon: float) -> float:
@@ -57,7 +61,8 @@ def rdp_to_delta(order: float, divergence: float, epsilon: float) -> float:
     if order == 1.0:
         return 1.0
     log_delta = (order - 1.0) * (t - epsilon) - math.log(order - 1.0) + order * math.log1p(-1.0 / order)
-    # the exponent's terms are known to a unit in the last place each: their sizes, not that of their sum, decide the error
+    # the exponent's terms are known to a unit in the last place each: their sizes, not that of their sum, decide the
+    # error
     sizes = (order - 1.0) * (t + abs(epsilon)) + abs(math.log(order - 1.0)) + 2.0
     return min(math.exp(min(log_delta, 0.0)) * (1.0 + TWO_ROUNDINGS.share * sizes), 1.0)
 
@@ -73,7 +78,9 @@ def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
 
 
 def _least_over_orders(value: Callable[[float], float], most: float) -> float:
-    """The least of a bound over orders in (1, most]; every order is a valid bound, so a coarse search is safe, a fine one tight."""
+    """The least of a bound over orders in (1, most]; every order is a valid bound, so a coarse search is safe, a fine
+    one tight.
+    """
 
     def values(grid: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.array([value(1.0 + math.exp(t)) for t in grid])
@@ -99,15 +106,19 @@ def best_epsilon(divergence: Callable[[float], float], delta: float, *, largest_
 
 
 def zcdp_to_epsilon(rho: float, delta: float, *, xi: float = 0.0) -> float:
-    """(xi, rho)-zCDP gives epsilon = xi + rho + 2 sqrt(rho log(1/delta)) (Bun and Steinke 2016, Proposition 1.3 and Lemma 3.5)."""
+    """(xi, rho)-zCDP gives epsilon = xi + rho + 2 sqrt(rho log(1/delta)) (Bun and Steinke 2016, Proposition 1.3 and
+    Lemma 3.5).
+    """
     rho, xi = non_negative("rho", rho), non_negative("xi", xi)
     return up(xi + rho + 2.0 * math.sqrt(-rho * math.log(_one_delta(delta))), ROOTS_AND_LOGARITHMS)
 
 
 def tcdp_to_epsilon(rho: float, omega: float, delta: float) -> float:
-    """(rho, omega)-tCDP, D_a <= rho a for 1 < a < omega, gives epsilon (Bun, Dwork, Rothblum and Steinke 2018, Lemma 6).
+    """(rho, omega)-tCDP, D_a <= rho a for 1 < a < omega, gives epsilon (Bun, Dwork, Rothblum and Steinke 2018, Lemma
+    6).
 
-    rho + 2 sqrt(rho log(1/delta)) while log(1/delta) <= (omega - 1)^2 rho, and rho omega + log(1/delta)/(omega - 1) beyond.
+    rho + 2 sqrt(rho log(1/delta)) while log(1/delta) <= (omega - 1)^2 rho, and rho omega + log(1/delta)/(omega - 1)
+    beyond.
     """
     rho, needed = non_negative("rho", rho), -math.log(_one_delta(delta))
     omega = as_float("omega", omega, "greater than 1")
@@ -119,7 +130,9 @@ def tcdp_to_epsilon(rho: float, omega: float, delta: float) -> float:
 
 
 def mcdp_to_pdp(mu: float, tau: float, epsilon: float) -> float:
-    """(mu, tau)-mCDP is (epsilon, delta)-pDP with delta = exp(-(eps - mu)^2/(2 tau^2)) + exp(-(eps + mu)^2/(2 tau^2)) (Zhao, Lemma 7)."""
+    """(mu, tau)-mCDP is (epsilon, delta)-pDP with delta = exp(-(eps - mu)^2/(2 tau^2)) + exp(-(eps + mu)^2/(2 tau^2))
+    (Zhao, Lemma 7).
+    """
     mu, tau = non_negative("mu", mu), positive("tau", tau)
     epsilon = positive("epsilon", epsilon)
     if epsilon <= mu:

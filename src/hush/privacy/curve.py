@@ -1,7 +1,7 @@
 """From (noise, sensitivity) to privacy: delta(epsilon), epsilon(delta) and the attacker's trade-off.
 
-One function serves every family: the hockey-stick divergence is the surplus of the noise over its shifted copy on the region where its
-density exceeds e^epsilon times the copy's,
+One function serves every family: the hockey-stick divergence is the surplus of the noise over its shifted copy on the
+region where its density exceeds e^epsilon times the copy's,
 
     delta(epsilon) = sum over intervals I of  P(I) - e^epsilon P(I - shift).
 
@@ -35,13 +35,19 @@ _BLOCK = 8192  # work arrays of this length stay in the processor's cache
 def _hockey_stick(noise: Law, epsilon: Array, shift: float) -> Bracket:
     """The divergence for epsilon >= 0 and one shift, with the family's stated relative error."""
     if epsilon.size > _BLOCK:
-        ends = [_hockey_stick(noise, part, shift) for part in np.array_split(epsilon.ravel(), epsilon.size // _BLOCK + 1)]
+        ends = [
+            _hockey_stick(noise, part, shift) for part in np.array_split(epsilon.ravel(), epsilon.size // _BLOCK + 1)
+        ]
         lower = np.concatenate([part.lower for part in ends]).reshape(epsilon.shape)
         return Bracket(lower, np.concatenate([part.upper for part in ends]).reshape(epsilon.shape))
     value = noise.surplus(noise.exceeds(epsilon, shift), epsilon, shift)
     bracket = around(value, noise.error_at(epsilon, shift))
-    most = noise.max_loss(shift)  # a float: at equality the surplus, in twofold precision, knows on which side the truth is
-    never = (epsilon > most) | ((epsilon == most) & (value == 0.0))  # proved zero; elsewhere positive even if floats are not
+    most = noise.max_loss(
+        shift
+    )  # a float: at equality the surplus, in twofold precision, knows on which side the truth is
+    never = (epsilon > most) | (
+        (epsilon == most) & (value == 0.0)
+    )  # proved zero; elsewhere positive even if floats are not
     upper = np.where(never, 0.0, np.minimum(np.maximum(bracket.upper, _TINY), 1.0))
     return Bracket(np.where(never, 0.0, np.minimum(bracket.lower, 1.0)), upper)
 
@@ -49,7 +55,8 @@ def _hockey_stick(noise: Law, epsilon: Array, shift: float) -> Bracket:
 class Curve:
     """A privacy curve, both ways, as certified brackets.
 
-    Guarantees: `delta(e).upper` and `epsilon(d).upper` bound what an attacker can learn from the release, for every neighbouring pair.
+    Guarantees: `delta(e).upper` and `epsilon(d).upper` bound what an attacker can learn from the release, for every
+    neighbouring pair.
     A curve is given by `_forward`, delta for epsilon >= 0 of a pair of laws that mirrors itself when reversed.
 
     >>> import hush
@@ -71,7 +78,9 @@ class Curve:
         return math.inf
 
     def delta(self, epsilon: Any) -> Bracket:
-        """delta at epsilon, any real number: below zero by delta(-e) = 1 - e^-e + e^-e delta(e), the symmetry of the pair."""
+        """delta at epsilon, any real number: below zero by delta(-e) = 1 - e^-e + e^-e delta(e), the symmetry of the
+        pair.
+        """
         epsilon = epsilons("epsilon", epsilon)
         forward = self._forward(np.abs(epsilon))
         return Bracket(_mirrored(epsilon, forward.lower, next_down), _mirrored(epsilon, forward.upper, next_up))
@@ -102,7 +111,9 @@ class Curve:
         return unsafe, safe
 
     def epsilon(self, delta: Any) -> Bracket:
-        """epsilon at delta; delta = 0 asks for the pure epsilon. Never below 0, and infinite where no epsilon reaches delta."""
+        """epsilon at delta; delta = 0 asks for the pure epsilon. Never below 0, and infinite where no epsilon reaches
+        delta.
+        """
         upper = np.asarray(self.epsilon_upper(delta))
         delta = deltas("delta", delta, zero=True)
         pure = delta == 0.0
@@ -124,13 +135,16 @@ class Curve:
     def tradeoff(self, alpha: Any) -> Any:
         """The least false negative rate of any test with false positive rate alpha, rounded down.
 
-        beta(alpha) = sup over e of 1 - delta(e) - e^e alpha: every line is a true lower bound, the best one is returned.
+        beta(alpha) = sup over e of 1 - delta(e) - e^e alpha: every line is a true lower bound, the best one is
+        returned.
         """
         alpha = probabilities("alpha", alpha)
         return unwrap(np.array([self._supporting_line(a) for a in alpha.ravel()]).reshape(alpha.shape))
 
     def _supporting_line(self, alpha: float) -> float:
-        """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha) over e >= 0, each searched on its own."""
+        """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha) over e >= 0, each searched
+        on its own.
+        """
         steep = min(self.pure_epsilon, 60.0 if alpha == 0.0 else 1.0 - math.log(alpha))  # beyond, e^e alpha passes 1
         there = narrowed_maximum(lambda e: 1.0 - self._end(e, "upper") - np.exp(e) * alpha, 0.0, steep, points=65)
         far = min(self.pure_epsilon, 60.0)
@@ -223,7 +237,9 @@ class OneNumber(Mirrored):
 
 @dataclass(frozen=True)
 class PureBound(Mirrored):
-    """All that is known is a pure epsilon: delta(e) = (e^pure - e^e)/(e^pure + 1), the curve of randomised response, the worst there is."""
+    """All that is known is a pure epsilon: delta(e) = (e^pure - e^e)/(e^pure + 1), the curve of randomised response,
+    the worst there is.
+    """
 
     pure: float
 
@@ -246,9 +262,11 @@ class PureBound(Mirrored):
 
 
 def error_sum(epsilon: float, delta: float = 0.0) -> float:
-    """The least p + q of an attacker's false positive and false negative rates under (epsilon, delta): 2 (1 - delta)/(1 + e^epsilon).
+    """The least p + q of an attacker's false positive and false negative rates under (epsilon, delta): 2 (1 -
+    delta)/(1 + e^epsilon).
 
-    Adding the two inequalities p + e^eps q >= 1 - delta and e^eps p + q >= 1 - delta (SaS paper, eq. 12-13, with a delta).
+    Adding the two inequalities p + e^eps q >= 1 - delta and e^eps p + q >= 1 - delta (SaS paper, eq. 12-13, with a
+    delta).
 
     >>> error_sum(0.0)
     1.0
@@ -263,7 +281,8 @@ def error_sum(epsilon: float, delta: float = 0.0) -> float:
 
 
 def epsilon_for_error_sum(least: float) -> float:
-    """The epsilon that keeps every attacker's p + q at `least` or more: log(2/least - 1), the inverse of eq. (13) of the SaS paper.
+    """The epsilon that keeps every attacker's p + q at `least` or more: log(2/least - 1), the inverse of eq. (13) of
+    the SaS paper.
 
     >>> round(epsilon_for_error_sum(0.5), 12)
     1.098612288668

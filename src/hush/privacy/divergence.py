@@ -1,11 +1,12 @@
 """The Renyi divergence of a law from its shifted copy, as an upper bound.
 
-With l(x) = log f(x)/f(x - s) and A = order - 1, the divergence is written so that nothing cancels, for orders near 1 and tiny shifts too:
+With l(x) = log f(x)/f(x - s) and A = order - 1, the divergence is written so that nothing cancels, for orders near 1
+and tiny shifts too:
 
     D = log(1 + I)/A,   I = E[ e^(A l) - 1 - A l ] + A E[ e^(-l) - 1 + l ]        (both terms never negative; A -> 0 gives KL)
 
-because E e^(-l) = 1. Laws that list their losses (steps, lattices) are sums; the rest is adaptive quadrature of the positive integrand,
-returned with its error bound added.
+because E e^(-l) = 1. Laws that list their losses (steps, lattices) are sums; the rest is adaptive quadrature of the
+positive integrand, returned with its error bound added.
 """
 
 from __future__ import annotations
@@ -122,7 +123,9 @@ def _by_quadrature(noise: Law, order: float, shift: float) -> float:
 
 
 def _layout(noise: Law, log_integrand: Callable[[Array], Array], shift: float) -> tuple[Array, float]:
-    """Panel edges: geometric around both centres and around the peak, cut at kinks, ended where the integrand is e^-45 of its peak."""
+    """Panel edges: geometric around both centres and around the peak, cut at kinks, ended where the integrand is
+    e^-45 of its peak.
+    """
     unit = float(noise.isf(0.25))
     ladder = unit * np.geomspace(1e-6, 1e12, 180)
     offsets = np.concatenate([-ladder[::-1], ladder])

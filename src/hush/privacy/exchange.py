@@ -1,4 +1,6 @@
-"""Curves to and from Google's dp_accounting, an optional package: ours as their loss distribution, theirs as our curve."""
+"""Curves to and from Google's dp_accounting, an optional package: ours as their loss distribution, theirs as our
+curve.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from hush.errors import needs, positive, reject
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import FOREIGN, up
 from hush.privacy.curve import Curve, Mirrored
-from hush.privacy.loss import Reversed, discretise
+from hush.privacy.discretise import Reversed, discretise
 
 __all__ = ["Imported", "from_dp_accounting", "to_dp_accounting", "whole_pair"]
 
@@ -45,7 +47,8 @@ def whole_pair(curve: Curve) -> Any:
 
 
 def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
-    """The curve as their PrivacyLossDistribution on a grid of the given step: pessimistic, so their answers stay upper bounds.
+    """The curve as their PrivacyLossDistribution on a grid of the given step: pessimistic, so their answers stay
+    upper bounds.
 
     >>> import hush
     >>> ours = hush.curve(hush.OSGT(3.0, 6.3))
@@ -68,7 +71,11 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
         rows.append((masses, part.infinite))
     more: dict[str, Any] = {}
     if len(rows) == 2:
-        more = {"rounded_probability_mass_function_add": rows[1][0], "infinity_mass_add": rows[1][1], "symmetric": False}
+        more = {
+            "rounded_probability_mass_function_add": rows[1][0],
+            "infinity_mass_add": rows[1][1],
+            "symmetric": False,
+        }
     return peer.PrivacyLossDistribution.create_from_rounded_probability(rows[0][0], rows[0][1], step, **more)
 
 
@@ -82,13 +89,19 @@ class Imported(Mirrored):
     distribution: Any
 
     def _forward(self, epsilon: Array) -> Bracket:
-        flat = np.minimum(np.asarray(epsilon, dtype=np.float64), 700.0)  # delta falls, so an earlier epsilon is on the safe side
-        upper = np.array([float(self.distribution.get_delta_for_epsilon(float(e))) for e in flat.ravel()]).reshape(flat.shape)
+        flat = np.minimum(
+            np.asarray(epsilon, dtype=np.float64), 700.0
+        )  # delta falls, so an earlier epsilon is on the safe side
+        upper = np.array([float(self.distribution.get_delta_for_epsilon(float(e))) for e in flat.ravel()]).reshape(
+            flat.shape
+        )
         return Bracket(np.zeros_like(upper), np.clip(up(upper, FOREIGN) + 1e-300, 0.0, 1.0))
 
 
 def from_dp_accounting(distribution: Any) -> Imported:
-    """Their PrivacyLossDistribution as a curve that hush can read and compose: compose([(from_dp_accounting(d), 3), ...])."""
+    """Their PrivacyLossDistribution as a curve that hush can read and compose: compose([(from_dp_accounting(d), 3),
+    ...]).
+    """
     if not callable(getattr(distribution, "get_delta_for_epsilon", None)):
         raise reject("distribution", distribution, "a PrivacyLossDistribution of dp_accounting")
     return Imported(distribution)

@@ -1,4 +1,5 @@
-"""Zhao's toolbox: how much Gaussian noise (epsilon, delta)-privacy takes, by every method, and where the classical amounts fail.
+"""Zhao's toolbox: how much Gaussian noise (epsilon, delta)-privacy takes, by every method, and where the classical
+amounts fail.
 
 The amounts are choices of a threshold (threshold.py); here they become numbers with a certificate.
 """
@@ -31,7 +32,7 @@ from hush.numerics.rounding import (
 )
 from hush.numerics.twofold import Twofold
 from hush.privacy.curve import OneNumber
-from hush.privacy.threshold import Y, log_dp, log_pdp, step
+from hush.privacy.gaussian_threshold import Y, log_dp, log_pdp, step
 
 __all__ = [
     "Check",
@@ -74,12 +75,13 @@ def sigma(
 ) -> Any:
     """The Gaussian amount for (epsilon, delta) by a named method; numbers or arrays.
 
-    sensitivity is the l2 sensitivity. "optimal" also takes epsilon = 0. capped=True takes the smaller of the method's amount and the
-    epsilon-free bound of Zhao, Theorem 3 (which Mechanisms 1 and 2 pass as epsilon goes to 0, erratum A.2.3).
+    sensitivity is the l2 sensitivity. "optimal" also takes epsilon = 0. capped=True takes the smaller of the method's
+    amount and the epsilon-free bound of Zhao, Theorem 3 (which Mechanisms 1 and 2 pass as epsilon goes to 0, erratum
+    A.2.3).
 
-    Guarantees: Gaussian(sigma) is (epsilon, delta)-private: `hush.delta(Gaussian(sigma), epsilon, sensitivity) <= delta` (pdp_optimal,
-    mechanism3, mechanism4 and mcdp: also probabilistically so). dwork2006 and dwork2014 beyond epsilon = 1 have no proof and raise
-    `Unsupported` with the delta they would really give, unless allow_invalid=True.
+    Guarantees: Gaussian(sigma) is (epsilon, delta)-private: `hush.delta(Gaussian(sigma), epsilon, sensitivity) <=
+    delta` (pdp_optimal, mechanism3, mechanism4 and mcdp: also probabilistically so). dwork2006 and dwork2014 beyond
+    epsilon = 1 have no proof and raise `Unsupported` with the delta they would really give, unless allow_invalid=True.
 
     >>> round(sigma(1.0, 1e-5), 10)
     3.7306316348
@@ -151,7 +153,8 @@ def _epsilon_free(delta: Array) -> Array:
 
 
 def epsilon_free_sigma(delta: Any, sensitivity: Any = 1.0) -> Any:
-    """Delta/(2 sqrt 2 inverf(delta)): enough for any epsilon, and exactly what (0, delta)-DP takes (Zhao, Theorem 3, result 1).
+    """Delta/(2 sqrt 2 inverf(delta)): enough for any epsilon, and exactly what (0, delta)-DP takes (Zhao, Theorem 3,
+    result 1).
 
     >>> round(epsilon_free_sigma(0.5), 12)
     0.741301109253
@@ -163,7 +166,8 @@ def epsilon_free_sigma(delta: Any, sensitivity: Any = 1.0) -> Any:
 def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:
     """Closed-form bounds on the optimal amount: Zhao, Lemma 10 with Theorem 2 (ii) and (iii).
 
-    Upper: the smaller of the epsilon-free bound (31a) and (31b); lower: (32a), (32b) or (33a), (33b), whichever applies.
+    Upper: the smaller of the epsilon-free bound (31a) and (31b); lower: (32a), (32b) or (33a), (33b), whichever
+    applies.
     """
     epsilon, delta = budgets("epsilon", epsilon), deltas("delta", delta, zero=False)
     reach = positives("sensitivity", sensitivity)
@@ -178,7 +182,8 @@ def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:
     return Bracket(down(lower, GAUSSIAN_AMOUNT) * reach, upper * reach)
 
 
-# -- where the classical amounts fail ---------------------------------------------------------------------------------------------
+# -- where the classical amounts fail
+# ---------------------------------------------------------------------------------------------
 
 
 def fails_beyond(delta: Any, method: str, notion: str = "dp") -> Any:
@@ -224,14 +229,18 @@ class Check:
 
 
 def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) -> Check:
-    """Is this published setting really private, and what delta does it really give? The tool that would have caught Zhao's Table I.
+    """Is this published setting really private, and what delta does it really give? The tool that would have caught
+    Zhao's Table I.
 
     Guarantees: `private` is true only if the certified delta is at most the claimed one.
 
     >>> print(check(10.0, 0.01, 0.3108).verdict)
     NOT private: sigma = 0.3108 gives delta = 0.0405125 at epsilon = 10, not 0.01; sigma = 0.350097 is needed.
     """
-    budget, target = _one(budgets("epsilon", epsilon, zero=True), "epsilon"), _one(deltas("delta", delta, zero=False), "delta")
+    budget, target = (
+        _one(budgets("epsilon", epsilon, zero=True), "epsilon"),
+        _one(deltas("delta", delta, zero=False), "delta"),
+    )
     amount, reach = _one(positives("sigma", sigma), "sigma"), _one(positives("sensitivity", sensitivity), "sensitivity")
     true = float(OneNumber(Gaussian(amount), reach).delta(budget).upper)
     needed = float(_needed(budget, target, reach))
@@ -257,7 +266,8 @@ def _needed(epsilon: float, delta: float, sensitivity: float) -> float:
     return float(np.asarray(sigma(epsilon, delta, sensitivity)))
 
 
-# -- probabilistic privacy and composition ----------------------------------------------------------------------------------------
+# -- probabilistic privacy and composition
+# ----------------------------------------------------------------------------------------
 
 
 def pdp_delta(epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
@@ -290,7 +300,8 @@ def dp_from_pdp(epsilon: float, delta: float) -> tuple[float, float]:
 
 
 def pdp_from_dp(epsilon: float, delta: float, larger: float) -> tuple[float, float]:
-    """(epsilon, delta)-DP implies (larger, delta (1 + e^-larger)/(1 - e^(epsilon - larger)))-pDP for larger > epsilon (Zhao, Lemma 4).
+    """(epsilon, delta)-DP implies (larger, delta (1 + e^-larger)/(1 - e^(epsilon - larger)))-pDP for larger > epsilon
+    (Zhao, Lemma 4).
 
     >>> pdp_from_dp(1.0, 1e-5, 2.0)
     (2.0, 1.7960739725672...e-05)
@@ -303,9 +314,11 @@ def pdp_from_dp(epsilon: float, delta: float, larger: float) -> tuple[float, flo
 
 
 def compose_sigma(sigmas: Any, sensitivities: Any = 1.0) -> float:
-    """The one Gaussian amount, for sensitivity 1, that many Gaussian releases come to: (sum Delta_i^2/sigma_i^2)^(-1/2) (Zhao, Lemma 15).
+    """The one Gaussian amount, for sensitivity 1, that many Gaussian releases come to: (sum
+    Delta_i^2/sigma_i^2)^(-1/2) (Zhao, Lemma 15).
 
-    Exact when one neighbouring pair attains every Delta_i at once, an upper bound on the loss otherwise; rounded down, the safe side.
+    Exact when one neighbouring pair attains every Delta_i at once, an upper bound on the loss otherwise; rounded
+    down, the safe side.
 
     >>> round(compose_sigma([3, 5, 2], [1, 2, 0.5]), 12)
     1.731329570474

@@ -28,7 +28,9 @@ def _expect(noise: object, family: type) -> None:
 
 
 def osgt_appendix_e(noise: OSGT, order: float, sensitivity: float = 1.0) -> float:
-    """The closed form of OSGT paper, Appendix E: three normal integrals, in log space. `renyi` is the same number, safe near order 1."""
+    """The closed form of OSGT paper, Appendix E: three normal integrals, in log space. `renyi` is the same number,
+    safe near order 1.
+    """
     _expect(noise, OSGT)
     order, shift = check_order(order), positive("sensitivity", sensitivity)
     if order == 1.0:
@@ -44,10 +46,11 @@ def osgt_appendix_e(noise: OSGT, order: float, sensitivity: float = 1.0) -> floa
 
 
 def osgt_theorem2(noise: OSGT, order: float, l2: float = 1.0, *, k: int = 1) -> float:
-    """The k-dimensional bound D <= zeta + order rho of OSGT paper, Theorem 2, for any direction of a shift of l2 norm at most `l2`.
+    """The k-dimensional bound D <= zeta + order rho of OSGT paper, Theorem 2, for any direction of a shift of l2 norm
+    at most `l2`.
 
-    rho = l2^2/(2 sigma^2), zeta = k log((1 - Q)/Q)/(order - 1), Q = Q(m/sigma). zeta depends on the order, so this is a Renyi bound and
-    not a (zeta, rho)-zCDP statement (erratum B.2.2).
+    rho = l2^2/(2 sigma^2), zeta = k log((1 - Q)/Q)/(order - 1), Q = Q(m/sigma). zeta depends on the order, so this is
+    a Renyi bound and not a (zeta, rho)-zCDP statement (erratum B.2.2).
     """
     _expect(noise, OSGT)
     order, l2, k = check_order(order), positive("l2", l2), whole("k", k)
@@ -63,7 +66,8 @@ def osgt_theorem2(noise: OSGT, order: float, l2: float = 1.0, *, k: int = 1) -> 
 def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float = 1.0) -> float:
     """The bound xi + order eta of FH paper, Theorem 9.
 
-    xi = R/(2 gamma^2), eta = Delta^2/(2 gamma^2), R = alpha^2 - max(alpha - Delta, 0)^2. Both are constants: it is (xi, eta)-zCDP.
+    xi = R/(2 gamma^2), eta = Delta^2/(2 gamma^2), R = alpha^2 - max(alpha - Delta, 0)^2. Both are constants: it is
+    (xi, eta)-zCDP.
     """
     _expect(noise, FlippedHuber)
     order, shift = check_order(order), positive("sensitivity", sensitivity)
@@ -74,7 +78,9 @@ def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float
 
 @dataclass(frozen=True)
 class OSGTTheorem2(Curve):
-    """K coordinates of OSGT noise, moved by at most `l2` in any direction: the Renyi bound of OSGT paper, Theorem 2, by eq. (20)."""
+    """K coordinates of OSGT noise, moved by at most `l2` in any direction: the Renyi bound of OSGT paper, Theorem 2,
+    by eq. (20).
+    """
 
     noise: OSGT
     l2: float
@@ -91,10 +97,11 @@ class OSGTTheorem2(Curve):
 
 @dataclass(frozen=True)
 class FlippedHuberTheorem8(Curve):
-    """K coordinates of flipped Huber noise, moved by at most `l2`: FH paper, Theorem 8, with linf <= l2 and l1 <= sqrt(K) l2.
+    """K coordinates of flipped Huber noise, moved by at most `l2`: FH paper, Theorem 8, with linf <= l2 and l1 <=
+    sqrt(K) l2.
 
-    The bound grows with the l2 norm only while gamma eps - K R/(2 gamma) >= l2 (erratum A5); below that epsilon nothing is claimed and
-    delta is 1.
+    The bound grows with the l2 norm only while gamma eps - K R/(2 gamma) >= l2 (erratum A5); below that epsilon
+    nothing is claimed and delta is 1.
     """
 
     noise: FlippedHuber
@@ -114,7 +121,8 @@ class FlippedHuberTheorem8(Curve):
         first, second = log_ndtr(-near), epsilon + log_ndtr(-far)
         with np.errstate(under="ignore"):
             value = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
-            # near and far are known to a few units of the larger, and exponents to that times themselves: it counts where tails cancel
+            # near and far are known to a few units of the larger, and exponents to that times themselves: it counts
+            # where tails cancel
             error = 8.0 * UNIT * (1.0 + far) * ((1.0 + np.abs(near)) * np.exp(first) + (1.0 + far) * np.exp(second))
         upper = np.where(held, np.minimum(up(value, TWO_TAILS) + error + 5e-324, 1.0), 1.0)
         return Bracket(np.zeros_like(upper), upper)

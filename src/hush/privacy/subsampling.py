@@ -13,7 +13,7 @@ from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, TWO_ROUNDINGS, down, next_down, next_up, up
 from hush.privacy.curve import Curve, OneNumber
-from hush.sensitivity import Sensitivity
+from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["Subsampled", "sampling_rate"]
 
@@ -30,12 +30,15 @@ def sampling_rate(value: Any) -> float:
 class Subsampled(Curve):
     """A noise released on a Poisson sample of the units, each kept with probability `rate`.
 
-    With P and Q the noise with and without the unit, the neighbours are the mixture q P + (1 - q) Q and Q, either way round:
+    With P and Q the noise with and without the unit, the neighbours are the mixture q P + (1 - q) Q and Q, either way
+    round:
 
         forward   delta(e) = q delta_PQ(log(1 + (e^e - 1)/q))
-        backward  delta(e) = (1 - e^e (1 - q)) delta_QP(log(q e^e/(1 - (1 - q) e^e))) while (1 - q) e^e < 1, and 0 beyond
+        backward  delta(e) = (1 - e^e (1 - q)) delta_QP(log(q e^e/(1 - (1 - q) e^e))) while (1 - q) e^e < 1, and 0
+        beyond
 
-    (Balle, Barthe and Gaboardi 2018, Theorems 8 and 13, for one unit more or less). The public curve is the worse of the two.
+    (Balle, Barthe and Gaboardi 2018, Theorems 8 and 13, for one unit more or less). The public curve is the worse of
+    the two.
 
     >>> from hush import Gaussian
     >>> s = Subsampled(Gaussian(1.0), 0.01)
@@ -49,7 +52,9 @@ class Subsampled(Curve):
             raise reject("noise", noise, "a noise family", "write for example Gaussian(1.0)")
         shift = bound.one_number
         if shift is None or bound.neighbours != "add-remove":
-            raise Unsupported("subsampling is proved here for one number and neighbours 'add-remove'; write Subsampled(noise, rate, 1.0).")
+            raise Unsupported(
+                "subsampling is proved here for one number and neighbours 'add-remove'; write Subsampled(noise, rate, 1.0)."
+            )
         self.whole = OneNumber(noise, shift)
         self.rate = sampling_rate(rate)
 
@@ -73,7 +78,9 @@ class Subsampled(Curve):
         )
         inner = self.whole.forward(next_down(down(raised, TWO_ROUNDINGS)).clip(0.0))
         lower = self.whole.forward(next_up(up(raised, TWO_ROUNDINGS))).lower
-        return Bracket(down(np.asarray(lower) * self.rate, FEW_ROUNDINGS), up(np.asarray(inner.upper) * self.rate, FEW_ROUNDINGS))
+        return Bracket(
+            down(np.asarray(lower) * self.rate, FEW_ROUNDINGS), up(np.asarray(inner.upper) * self.rate, FEW_ROUNDINGS)
+        )
 
     def backward(self, epsilon: Array) -> Bracket:
         """The data set without the unit against the one with it."""
@@ -86,7 +93,9 @@ class Subsampled(Curve):
         raised = math.log(self.rate) + np.where(inside, epsilon, 0.0) - np.log(room)
         upper = self.whole.forward(np.maximum(down(raised, TWO_ROUNDINGS) - FEW_ROUNDINGS.share, 0.0)).upper
         lower = self.whole.forward(np.maximum(up(raised, TWO_ROUNDINGS) + FEW_ROUNDINGS.share, 0.0)).lower
-        return Bracket(np.where(inside, down(room * lower, ELEMENTARY), 0.0), np.where(inside, up(room * upper, ELEMENTARY), 0.0))
+        return Bracket(
+            np.where(inside, down(room * lower, ELEMENTARY), 0.0), np.where(inside, up(room * upper, ELEMENTARY), 0.0)
+        )
 
     def _forward(self, epsilon: Array) -> Bracket:
         there, back = self.forward(epsilon), self.backward(epsilon)

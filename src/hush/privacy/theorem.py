@@ -1,8 +1,9 @@
 """Which theorem covers which noise under which sensitivity: the one registry.
 
-A theorem says when it covers a charge and gives its pairs of laws (for curves and composition), its Renyi divergence, its pure epsilon,
-its sources and its words. Every other room reads this list: no other file decides what is proved. Where several theorems cover a
-charge each of them holds, so the best counts at every epsilon and every order: another true fact never costs privacy.
+A theorem says when it covers a charge and gives its pairs of laws (for curves and composition), its Renyi divergence,
+its pure epsilon, its sources and its words. Every other room reads this list: no other file decides what is proved.
+Where several theorems cover a charge each of them holds, so the best counts at every epsilon and every order: another
+true fact never costs privacy.
 
     theorem       noise                         facts                    result
     GAUSSIAN      Gaussian                      any                      exact for the l2 bound that follows
@@ -51,7 +52,7 @@ from hush.privacy.charge import Charge
 from hush.privacy.curve import Curve, Mirrored, OneNumber
 from hush.privacy.divergence import gaussian_divergence, laplace_divergence
 from hush.privacy.exchange import Imported, whole_pair
-from hush.sensitivity import Sensitivity
+from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_for", "words"]
 
@@ -89,7 +90,8 @@ class Theorem:
 
 # -- Gaussian noise -------------------------------------------------------------------------------------------------------------------
 
-#: In standard deviations. From the first on, delta is 1 at every epsilon that a float can hold; below the second, floats lose their digits
+#: In standard deviations. From the first on, delta is 1 at every epsilon that a float can hold; below the second,
+#: floats lose their digits
 #: and a claim does not round up any more.
 _MOST_SHIFT, _LEAST_SHIFT = 1e290, 1e-300
 
@@ -103,7 +105,9 @@ def merged_gaussians(charges: list[Charge]) -> Mirrored:
     else:
         ratios = [(min(reach / sigma, _MOST_SHIFT), times) for sigma, reach, times in rows]
         unit = math.frexp(max(ratio for ratio, _ in ratios))[1]  # squares near 1: a power of 2 scales without rounding
-        together = math.ldexp(math.sqrt(math.fsum(times * math.ldexp(ratio, -unit) ** 2 for ratio, times in ratios)), unit)
+        together = math.ldexp(
+            math.sqrt(math.fsum(times * math.ldexp(ratio, -unit) ** 2 for ratio, times in ratios)), unit
+        )
         made = OneNumber(Gaussian(1.0), max(up(together, FEW_ROUNDINGS), _LEAST_SHIFT))
     return made if exact else AtMost(made)
 
@@ -114,7 +118,9 @@ def _gaussian(charge: Charge) -> float:
 
 
 def _reached(bound: Sensitivity) -> bool:
-    """Is there a move as long as the l2 bound? So it is for a box, and for an l1 or l2 bound that other facts do not tighten."""
+    """Is there a move as long as the l2 bound? So it is for a box, and for an l1 or l2 bound that other facts do not
+    tighten.
+    """
     if bound.is_box or (bound.l1 is None) != (bound.l2 is None):
         return bound.is_box or bound.linf is None
     return False
@@ -131,7 +137,8 @@ GAUSSIAN = Theorem(
 )
 
 
-# -- independent copies, and norms -----------------------------------------------------------------------------------------------------
+# -- independent copies, and norms
+# -----------------------------------------------------------------------------------------------------
 
 INDEPENDENT = Theorem(
     "independent",
@@ -182,7 +189,8 @@ HUBER_VECTOR = Theorem(
 )
 
 
-# -- curves that come with the charge -------------------------------------------------------------------------------------------------
+# -- curves that come with the charge
+# -------------------------------------------------------------------------------------------------
 
 
 def _finite(value: float) -> Fraction | None:
@@ -192,7 +200,9 @@ def _finite(value: float) -> Fraction | None:
 def _own_curve(charge: Charge) -> Curve | None:
     found = charge.noise.pair(charge.sensitivity) if isinstance(charge.noise, Noise) and charge.rate is None else None
     if found is not None and not isinstance(found, Curve):
-        raise Unsupported(f"{type(charge.noise).__name__}.pair must return a hush.Curve or None, got {type(found).__name__}.")
+        raise Unsupported(
+            f"{type(charge.noise).__name__}.pair must return a hush.Curve or None, got {type(found).__name__}."
+        )
     return found
 
 
@@ -280,7 +290,8 @@ def pure_epsilon(charge: Charge) -> Fraction | None:
 def renyi_divergence(charge: Charge, order: float) -> float:
     """The Renyi divergence of one release, the least upper bound that a theorem gives; infinite where none gives one.
 
-    A pure epsilon has a divergence of at most epsilon, and of at most order epsilon^2/2 (Bun and Steinke 2016, Proposition 3.3).
+    A pure epsilon has a divergence of at most epsilon, and of at most order epsilon^2/2 (Bun and Steinke 2016,
+    Proposition 3.3).
     """
     values, refused = [], None
     for theorem in theorems_for(charge):

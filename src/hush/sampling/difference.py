@@ -1,7 +1,9 @@
-"""Lattice laws that are differences of two independent counts: each count is drawn from its own thresholds, and the two are subtracted.
+"""Lattice laws that are differences of two independent counts: each count is drawn from its own thresholds, and the
+two are subtracted.
 
 The family's descriptor supplies the law of a count, P(N > k), in floats and in balls.
-The difference of exact draws is an exact draw of the difference; the two use separate words and separate rounds of further bits.
+The difference of exact draws is an exact draw of the difference; the two use separate words and separate rounds of
+further bits.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ from hush.errors import Unsupported
 from hush.noise.catalogue import family_of
 from hush.noise.contract import Law
 from hush.numerics.root import first_whole
-from hush.sampling.ball import descriptor
 from hush.sampling.entropy import Bits
-from hush.sampling.guide import Guide
-from hush.sampling.tails import MARGIN, Pending, Tails
+from hush.sampling.lookup import Guide
+from hush.sampling.tail_ball import descriptor
+from hush.sampling.threshold import MARGIN, Pending, Tails
 
 __all__ = ["Counts", "Difference", "Table", "is_difference"]
 
@@ -61,7 +63,10 @@ class Counts(Tails):
     def _points_to_check(self) -> Array:
         centre = self.guess(np.array([0.999999999, 0.9, 0.5, 0.1, 1e-3, 1e-6, 1e-9, 2.0**-40]))
         return np.unique(
-            np.maximum(np.concatenate([[0.0, 1.0, 2.0], centre, centre - 1.0, np.geomspace(1.0, centre[-1] + 1.0, 12)]), 0.0) // 1
+            np.maximum(
+                np.concatenate([[0.0, 1.0, 2.0], centre, centre - 1.0, np.geomspace(1.0, centre[-1] + 1.0, 12)]), 0.0
+            )
+            // 1
         )
 
     def ball(self, k: int) -> Ball:

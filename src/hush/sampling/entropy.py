@@ -1,14 +1,15 @@
 """Where random bits come from.
 
-A draw call asks its entropy to `begin`, takes one word per draw from a stream, and for the few draws that one word does not decide
-asks for `more`: bits that are a function of (secret key, call, draw, round) alone. So what a draw comes out as does not depend on
-which other draws needed refinement, and a test can force refinement on every draw and must see the same samples.
+A draw call asks its entropy to `begin`, takes one word per draw from a stream, and for the few draws that one word
+does not decide asks for `more`: bits that are a function of (secret key, call, draw, round) alone. So what a draw
+comes out as does not depend on which other draws needed refinement, and a test can force refinement on every draw and
+must see the same samples.
 
     stream    AES-256 in counter mode, one key per call
     more      AES-256 of the block (draw number, round), another key per call
 
-Under the standard assumption that AES is a pseudorandom permutation, both are indistinguishable from independent fair bits (a call
-would have to use about 2^64 blocks before the missing repetitions of a permutation could show).
+Under the standard assumption that AES is a pseudorandom permutation, both are indistinguishable from independent fair
+bits (a call would have to use about 2^64 blocks before the missing repetitions of a permutation could show).
 """
 
 from __future__ import annotations
@@ -50,14 +51,23 @@ class Entropy(Protocol):
 def must_be_entropy(given: Any) -> None:
     """Refuse what is no source of bits, a number first of all: there is no seed to set."""
     if given is not None and not (callable(getattr(given, "begin", None)) and hasattr(given, "secure")):
-        raise reject("entropy", given, "a source of bits, or None", "leave it out: noise comes from the operating system, and has no seed")
+        raise reject(
+            "entropy",
+            given,
+            "a source of bits, or None",
+            "leave it out: noise comes from the operating system, and has no seed",
+        )
 
 
 class KeyedBits:
     """Bits from 64 secret bytes: two AES-256 keys, one for the stream, one for `more`."""
 
     def __init__(self, secret: bytes) -> None:
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # here, because it is slow to import
+        from cryptography.hazmat.primitives.ciphers import (
+            Cipher,
+            algorithms,
+            modes,
+        )  # here, because it is slow to import
 
         self._stream = Cipher(algorithms.AES(secret[:32]), modes.CTR(bytes(16))).encryptor()
         # a single block at a time is a pseudorandom function; every block here is different, so ECB shows nothing
@@ -77,14 +87,16 @@ class KeyedBits:
 class NamedBits:
     """Bits that are a function of 64 secret bytes and of each draw's own name (128 bits, two words a row).
 
-    Where a computation may be repeated (a distributed engine retries tasks), the same name then gives the same noise: a repetition is
-    not a second release. Names must be different, and the secret fresh for every release.
+    Where a computation may be repeated (a distributed engine retries tasks), the same name then gives the same noise:
+    a repetition is not a second release. Names must be different, and the secret fresh for every release.
     """
 
     def __init__(self, secret: bytes, names: NDArray[np.uint64]) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-        self._first, self._later = (Cipher(algorithms.AES(key), modes.ECB()).encryptor() for key in (secret[:32], secret[32:64]))
+        self._first, self._later = (
+            Cipher(algorithms.AES(key), modes.ECB()).encryptor() for key in (secret[:32], secret[32:64])
+        )
         self._names, self._at = np.ascontiguousarray(names, dtype="<u8"), 0
 
     def words(self, count: int, dtype: Any, lanes: int = 1) -> NDArray[Any]:
@@ -105,7 +117,9 @@ class NamedBits:
 
 
 class SecureEntropy:
-    """Keys fresh from the operating system at every draw call; there is no seed to set, to store or to share with a forked child."""
+    """Keys fresh from the operating system at every draw call; there is no seed to set, to store or to share with a
+    forked child.
+    """
 
     secure = True
 
@@ -114,7 +128,9 @@ class SecureEntropy:
 
 
 class DeterministicTestEntropy:
-    """The same bits for the same number: for tests only, since whoever knows the number can take the noise away. `release` refuses it."""
+    """The same bits for the same number: for tests only, since whoever knows the number can take the noise away.
+    `release` refuses it.
+    """
 
     secure = False
 

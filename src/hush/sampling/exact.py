@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, NotCertified, Unsupported, positive, whole
 from hush.noise.contract import Law, Noise
-from hush.sampling.ball import descriptor
 from hush.sampling.difference import Difference, Table, is_difference
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
-from hush.sampling.guide import MOST_THRESHOLDS, Guide
-from hush.sampling.panels import Panels
-from hush.sampling.tails import MARGIN, SATURATED, Pending, Tails, tails
-from hush.sampling.transformation import Transformation
+from hush.sampling.lookup import MOST_THRESHOLDS, Guide
+from hush.sampling.polynomial import Panels
+from hush.sampling.stable_transform import Transformation
+from hush.sampling.tail_ball import descriptor
+from hush.sampling.threshold import MARGIN, SATURATED, Pending, Tails, tails
 
 __all__ = ["SATURATED", "draw", "draw_from", "law_of", "plain_law", "sampler", "sampler_for"]
 
@@ -34,8 +34,8 @@ class _Sampler(Protocol):
 def sampler(noise: Law, step: float, margin: float = MARGIN) -> _Sampler:
     """The way to draw this noise on this lattice, its tables built and validated.
 
-    `margin` is how many times the error seen by ball arithmetic the bounds allow for; a test that makes it huge sends every draw
-    through ball arithmetic.
+    `margin` is how many times the error seen by ball arithmetic the bounds allow for; a test that makes it huge sends
+    every draw through ball arithmetic.
     """
     if is_difference(noise):
         return Difference(noise, margin)
@@ -51,17 +51,20 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
 
     A joint noise of d numbers gives d numbers for each draw: the last axis of the answer.
 
-    The law. For a continuous noise and step h,  P(k) = F((k + 1/2) h) - F((k - 1/2) h): the noise rounded to the lattice. For a
-    lattice noise, P(k) is its own probability of the point k step. Parameters count as the exact binary numbers they are.
+    The law. For a continuous noise and step h,  P(k) = F((k + 1/2) h) - F((k - 1/2) h): the noise rounded to the
+    lattice. For a lattice noise, P(k) is its own probability of the point k step. Parameters count as the exact
+    binary numbers they are.
 
-    Why it is exact. A draw is a function of an endless string of fair bits, of which a prefix is known at any time. The prefix makes
-    an interval, and the draw is settled when the whole interval leads to the same k. Float64 settles it only where its error bound
-    (a thousand times what ball arithmetic shows, checked again for these very parameters) leaves no doubt; else the prefix is made
-    longer and balls, whose radius bounds every rounding, decide. So no rounding error ever chooses between two values, and an undecided
-    prefix has probability zero in the limit. The proof in full: docs/maths/sampling.md.
+    Why it is exact. A draw is a function of an endless string of fair bits, of which a prefix is known at any time.
+    The prefix makes an interval, and the draw is settled when the whole interval leads to the same k. Float64 settles
+    it only where its error bound (a thousand times what ball arithmetic shows, checked again for these very
+    parameters) leaves no doubt; else the prefix is made longer and balls, whose radius bounds every rounding, decide.
+    So no rounding error ever chooses between two values, and an undecided prefix has probability zero in the limit.
+    The proof in full: docs/maths/sampling.md.
 
-    A draw of 2^62 steps or more is returned as 2^62 with its sign. Add draws to values of at most 2^61 steps and clip the sum to +-2^61
-    (as `release` does): what comes out is then exactly the clipped sum of the value and the unlimited noise.
+    A draw of 2^62 steps or more is returned as 2^62 with its sign. Add draws to values of at most 2^61 steps and clip
+    the sum to +-2^61 (as `release` does): what comes out is then exactly the clipped sum of the value and the
+    unlimited noise.
 
     >>> from hush import Laplace
     >>> sample = draw(Laplace(2.0), 1000, step=0.5)
@@ -92,9 +95,13 @@ def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64
     drawn = noise.lattice_draws(bits, size, step)
     wanted = (size, noise.dimension)
     if not isinstance(drawn, np.ndarray) or drawn.dtype != np.int64 or drawn.shape != wanted:
-        raise NotCertified(f"lattice_draws of {type(noise).__name__} must give int64 numbers of shape {wanted}; nothing was drawn.")
+        raise NotCertified(
+            f"lattice_draws of {type(noise).__name__} must give int64 numbers of shape {wanted}; nothing was drawn."
+        )
     if drawn.size and (int(drawn.max()) > SATURATED or int(drawn.min()) < -SATURATED):
-        raise NotCertified(f"lattice_draws of {type(noise).__name__} must keep to 2^62 steps either way; nothing was drawn.")
+        raise NotCertified(
+            f"lattice_draws of {type(noise).__name__} must keep to 2^62 steps either way; nothing was drawn."
+        )
     return drawn
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hush.errors import Unsupported
 from hush.noise.contract import Law
 from hush.numerics.ball import Ball, Tail, flint_module, precision
-from hush.sampling.ball import descriptor
+from hush.sampling.tail_ball import descriptor
 
 __all__ = ["DiscreteTail"]
 
@@ -18,15 +18,17 @@ def _log_weight(noise: Law) -> Tail:
     """x -> log f(x)/f(0) for a log-concave family, x >= 0."""
     row = descriptor(noise)
     if row.log_weight is None:
-        raise Unsupported(f"{row.name} noise has no exact lattice draw: its Family needs `log_weight`, log f(x)/f(0) in ball arithmetic.")
+        raise Unsupported(
+            f"{row.name} noise has no exact lattice draw: its Family needs `log_weight`, log f(x)/f(0) in ball arithmetic."
+        )
     return row.log_weight(noise)
 
 
 class DiscreteTail:
     """P(|K| > k) of a lattice law: sums of weights from the outside in.
 
-    Weights are summed until they fall below the precision; what is left out is at most the next weight over 1 - r, with r the ratio of the
-    last two, because a log-concave sequence falls at a growing rate.
+    Weights are summed until they fall below the precision; what is left out is at most the next weight over 1 - r,
+    with r the ratio of the last two, because a log-concave sequence falls at a growing rate.
     """
 
     #: Beyond this a sum takes longer than anyone would wait.
@@ -61,7 +63,9 @@ class DiscreteTail:
         return 2 * ((per_step * (k + 1)).exp() - cut) / (1 + per_step.exp() - 2 * cut)
 
     def _summed(self, bits: int) -> tuple[list[Ball], Ball]:
-        """Sums of the weights from k on, for k = 0, 1, ..., and the bound on all that is left out, as a ball that holds 0."""
+        """Sums of the weights from k on, for k = 0, 1, ..., and the bound on all that is left out, as a ball that
+        holds 0.
+        """
         arb = flint_module().arb
         log_weight, step, end = _log_weight(self._noise.continuous), arb(self._noise.step), self._last_point()
         weights, last, rest = [arb(1)], arb(1), arb(0)

@@ -20,14 +20,17 @@ __all__ = ["osgt_by_rejection"]
 def osgt_by_rejection(noise: OSGT, size: int, entropy: Entropy | None = None) -> NDArray[np.int64]:
     """Draws of Discrete(noise) on the integers: discrete Gaussian draws outside [-m, m - 1], each moved m towards zero.
 
-    OSGT paper, Section V: for a whole m the pairs y >= m and y <= -m - 1 map onto k >= 0 and k <= -1 with P(k) proportional to
-    exp(-(|k| + m)^2/(2 sigma^2)). The share that is kept is P(|Y| >= m) or so: use it for m of the order of sigma.
+    OSGT paper, Section V: for a whole m the pairs y >= m and y <= -m - 1 map onto k >= 0 and k <= -1 with P(k)
+    proportional to exp(-(|k| + m)^2/(2 sigma^2)). The share that is kept is P(|Y| >= m) or so: use it for m of the
+    order of sigma.
 
     >>> bool((abs(osgt_by_rejection(OSGT(3, 40**0.5), 100)) < 1000).all())
     True
     """
     if noise.m != math.floor(noise.m):
-        raise Unsupported(f"the rejection route needs a whole number m, got {noise.m:g}; use draw(Discrete({noise}), size).")
+        raise Unsupported(
+            f"the rejection route needs a whole number m, got {noise.m:g}; use draw(Discrete({noise}), size)."
+        )
     m, wanted = int(noise.m), whole("size", size, 0)
     kept: list[NDArray[np.int64]] = []
     for _ in range(10_000):

@@ -7,17 +7,18 @@
     plan = query.plan(epsilon=1.0, delta=1e-6)        the noise, the errors to expect; nothing is spent
     answer = plan.answer(ledger=ledger)
 
-`query.sensitivity` says how far one unit can move the integer aggregates, `query.aggregates()` gives them as they are, not private yet.
+`query.sensitivity` says how far one unit can move the integer aggregates, `query.aggregates()` gives them as they
+are, not private yet.
 """
 
 from __future__ import annotations
 
 from hush.tables.aggregate import count, count_units, histogram, mean, quantile, sum_, variance
 from hush.tables.answer import Answer
-from hush.tables.outlook import QueryPlan
+from hush.tables.contribution import Part, Reach
 from hush.tables.query import Aggregates, GroupedTable, Query, Table, table
-from hush.tables.reach import Part, Reach
-from hush.tables.sample import sample
+from hush.tables.query_plan import QueryPlan
+from hush.tables.sample_table import sample
 
 sum = sum_  # for `tables.sum(...)`; `sum_` is for those who import it by name
 

@@ -1,8 +1,8 @@
 """The aggregates a query can ask for: count, count_units, sum_, mean, variance, histogram, quantile.
 
 `low` and `high` are declared, never taken from the data (or both "private": found with part of the budget,
-`hush.tables.magnitude`). `rows_per_unit` is how many rows of one unit count in one group (1 unless said; the rows are
-chosen evenly by a keyed hash); a sum without it bounds the unit's whole total in the group instead.
+`hush.tables.private_bounds`). `rows_per_unit` is how many rows of one unit count in one group (1 unless said; the
+rows are chosen evenly by a keyed hash); a sum without it bounds the unit's whole total in the group instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,19 @@ from hush.errors import InvalidParameter, called_like, whole, within
 from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
 from hush.tables.estimate import BinCounts, MeanOf, Scaled
 from hush.tables.expression import bind, ibis
-from hush.tables.measure import Limit, Measure, PerRow, Prepared, Total, per_row, range_of, resolved, row_limit, told, value_kind
+from hush.tables.measure import (
+    Limit,
+    Measure,
+    PerRow,
+    Prepared,
+    Total,
+    per_row,
+    range_of,
+    resolved,
+    row_limit,
+    told,
+    value_kind,
+)
 from hush.tables.quantiles import Quantiles
 from hush.tables.quantise import FURTHEST_ROW, Grid, Limits, outside, quantised, wide_sum
 from hush.tables.spread import VarianceOf
@@ -34,7 +46,9 @@ class Count(Measure):
         rows = row_limit(name, self.rows_per_unit, limits)
         total = Total(name, 0, rows, lambda pair, value: pair.count())
         limit = Limit(ibis().literal(True))
-        return Prepared(name, "count", Scaled(name), rows=rows, totals=(total,), bounds_text=told(name, rows), limit=limit)
+        return Prepared(
+            name, "count", Scaled(name), rows=rows, totals=(total,), bounds_text=told(name, rows), limit=limit
+        )
 
 
 @dataclass(frozen=True)
@@ -57,9 +71,13 @@ class Bounded(Measure):
     def wants_bounds(self) -> bool:
         private = [isinstance(bound, str) and bound == "private" for bound in (self.low, self.high)]
         if any(private) and not all(private):
-            raise InvalidParameter('low and high are found together: write low="private", high="private", or declare both.')
+            raise InvalidParameter(
+                'low and high are found together: write low="private", high="private", or declare both.'
+            )
         if all(private) and self.rows_per_unit is None:
-            raise InvalidParameter('bounds found privately are bounds of a row: a sum with low="private" needs rows_per_unit.')
+            raise InvalidParameter(
+                'bounds found privately are bounds of a row: a sum with low="private" needs rows_per_unit.'
+            )
         return all(private)
 
     def with_bounds(self, low: Any, high: Any) -> Measure:
@@ -78,7 +96,9 @@ class Sum(Bounded):
         grid = Grid.over(max(abs(first), abs(last)), limits.steps - 1, fine=limits.fine)
         low, high = resolved(name, grid, first, last)
         rows = self.rows_per_unit
-        if rows is None:  # the total is bounded, so a row may be far larger than it, and of either sign: rows are added up in 128 bits
+        if (
+            rows is None
+        ):  # the total is bounded, so a row may be far larger than it, and of either sign: rows are added up in 128 bits
             value = quantised(column, grid, -FURTHEST_ROW, FURTHEST_ROW)
             total = Total(name, low, high, lambda pair, v: wide_sum(v), grid.fine)
             limit = replace(self.limit(column, first, last), outside=None)
@@ -110,7 +130,10 @@ class Mean(Bounded):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         column = bind(relation, self.column, f"the column of {name!r}")
-        row, rows = per_row(name, column, self.low, self.high, limits, dates=True), row_limit(name, self.rows_per_unit, limits)
+        row, rows = (
+            per_row(name, column, self.low, self.high, limits, dates=True),
+            row_limit(name, self.rows_per_unit, limits),
+        )
         text = told(name, rows, self.low, self.high)
         limit = self.limit(column, *row.bounds)
         totals = sum_and_count(name, row, rows)
@@ -129,7 +152,10 @@ class Variance(Bounded):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         column = bind(relation, self.column, f"the column of {name!r}")
-        row, rows = per_row(name, column, self.low, self.high, limits, dates=False), row_limit(name, self.rows_per_unit, limits)
+        row, rows = (
+            per_row(name, column, self.low, self.high, limits, dates=False),
+            row_limit(name, self.rows_per_unit, limits),
+        )
         if not 1e-140 < row.bounds[1] - row.bounds[0] < 1e140:
             raise InvalidParameter(
                 f"low and high of {name!r} are too far apart or too close for their square; divide the column by a constant."
@@ -141,12 +167,20 @@ class Variance(Bounded):
         largest = _squared(row.reach, shift + fine)
         middle = largest // 2 >> fine << fine
         furthest = rows * max(middle, largest - middle)
-        squares = Total(f"{name}.square", -furthest, furthest, lambda pair, v: (_squared(v.abs(), shift + fine) - middle).sum(), fine)
+        squares = Total(
+            f"{name}.square",
+            -furthest,
+            furthest,
+            lambda pair, v: (_squared(v.abs(), shift + fine) - middle).sum(),
+            fine,
+        )
         distance, number_of = sum_and_count(name, row, rows)
         answer = VarianceOf(mean_of(name, row), squares.name, float(1 << shift), float(middle >> fine))
         text = told(name, rows, self.low, self.high)
         limit = self.limit(column, *row.bounds)
-        return Prepared(name, "variance", answer, row.column, rows, (distance, squares, number_of), bounds_text=text, limit=limit)
+        return Prepared(
+            name, "variance", answer, row.column, rows, (distance, squares, number_of), bounds_text=text, limit=limit
+        )
 
 
 def _squared(size: Any, bits: int) -> Any:
@@ -170,7 +204,10 @@ class Histogram(Measure):
     rows_per_unit: int
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
-        column, rows = bind(relation, self.column, f"the column of {name!r}"), row_limit(name, self.rows_per_unit, limits)
+        column, rows = (
+            bind(relation, self.column, f"the column of {name!r}"),
+            row_limit(name, self.rows_per_unit, limits),
+        )
         labels: tuple[Any, ...]
         if self.edges is not None:
             edges = checked_edges(name, self.edges, value_kind(name, column, dates=True), MOST_BINS)
@@ -204,12 +241,19 @@ class Quantile(Bounded):
     bins: int
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
-        column, rows = bind(relation, self.column, f"the column of {name!r}"), row_limit(name, self.rows_per_unit, limits)
+        column, rows = (
+            bind(relation, self.column, f"the column of {name!r}"),
+            row_limit(name, self.rows_per_unit, limits),
+        )
         kind = value_kind(name, column, dates=True)
         first, last = range_of(name, self.low, self.high, kind)
-        grid = Grid.over(last - first, self.bins - 2, largest=max(abs(first), abs(last)))  # - 2: both ends may be rounded outwards
+        grid = Grid.over(
+            last - first, self.bins - 2, largest=max(abs(first), abs(last))
+        )  # - 2: both ends may be rounded outwards
         low, high = resolved(name, grid, first, last)
-        exact = not grid.coarse and (kind.is_integer() or kind.is_boolean() or kind.is_date())  # such values are on the grid
+        exact = not grid.coarse and (
+            kind.is_integer() or kind.is_boolean() or kind.is_date()
+        )  # such values are on the grid
         half = 0.0 if exact else grid.step / 2.0
 
         def inside(value: float) -> float:
@@ -221,13 +265,17 @@ class Quantile(Bounded):
         value = quantised(column, grid, low, high) - low
         text = told(name, rows, self.low, self.high)
         limit = self.limit(column, first, last)
-        return Prepared(name, "quantile", answer, value, rows, bins=len(labels), labels=labels, bounds_text=text, limit=limit)
+        return Prepared(
+            name, "quantile", answer, value, rows, bins=len(labels), labels=labels, bounds_text=text, limit=limit
+        )
 
 
 @called_like("count(rows_per_unit=3)")
 def count(*, rows_per_unit: int = 1) -> Measure:
     """The number of rows, at most `rows_per_unit` of a unit in a group."""
-    return Count(whole("rows_per_unit", rows_per_unit, 1, "write count(rows_per_unit=3), or count_units() to count units"))
+    return Count(
+        whole("rows_per_unit", rows_per_unit, 1, "write count(rows_per_unit=3), or count_units() to count units")
+    )
 
 
 @called_like("count_units()")
@@ -242,7 +290,11 @@ def sum_(column: Any, *, low: Any, high: Any, rows_per_unit: int | None = None) 
     rows are used and each is clipped instead. A total may have rows of either sign; a single row counts up to four
     million times the larger bound.
     """
-    rows = None if rows_per_unit is None else whole("rows_per_unit", rows_per_unit, 1, "leave it out to bound a unit's total")
+    rows = (
+        None
+        if rows_per_unit is None
+        else whole("rows_per_unit", rows_per_unit, 1, "leave it out to bound a unit's total")
+    )
     return Sum(column, low, high, rows)
 
 
@@ -266,11 +318,17 @@ def variance(column: Any, *, low: Any, high: Any, rows_per_unit: int = 1) -> Mea
 def histogram(
     column: Any, *, edges: Iterable[Any] | None = None, categories: Iterable[Any] | None = None, rows_per_unit: int = 1
 ) -> Measure:
-    """Rows by bin: [edges[i], edges[i+1]), the last one closed, or one bin per category. Rows in no bin are left out."""
+    """Rows by bin: [edges[i], edges[i+1]), the last one closed, or one bin per category. Rows in no bin are left
+    out.
+    """
     if (edges is None) == (categories is None):
-        raise InvalidParameter("histogram needs either edges= or categories=; write histogram('age', edges=[0, 18, 65, 120]).")
+        raise InvalidParameter(
+            "histogram needs either edges= or categories=; write histogram('age', edges=[0, 18, 65, 120])."
+        )
     rows = whole("rows_per_unit", rows_per_unit)
-    return Histogram(column, None if edges is None else tuple(edges), None if categories is None else tuple(categories), rows)
+    return Histogram(
+        column, None if edges is None else tuple(edges), None if categories is None else tuple(categories), rows
+    )
 
 
 @called_like("quantile('cost', 0.5, low=0, high=20000)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,20 +15,28 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
 from hush.numerics.rounding import rounded_down, rounded_up
-from hush.receipt import Receipt
-from hush.statement.wording import left_out_lines
+from hush.releasing.receipt import Receipt
+from hush.report.wording import left_out_lines
 from hush.tables.arrow import arrow
 from hush.tables.chart import LEGEND, bars, fact_lines, text_table
 
 if TYPE_CHECKING:
-    from hush.ledger import Ledger
-    from hush.statement import Statement
+    pass
 
 __all__ = ["Answer", "facts_of", "summary_of"]
 
 Array = NDArray[np.float64]
 _SHOWN = 20
-_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # how formulas begin in a spreadsheet, full-width too
+_FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\uff1d",
+    "\uff0b",
+    "\uff0d",
+    "\uff20",
+)  # how formulas begin in a spreadsheet, full-width too
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +103,6 @@ class Answer:
         found: Mapping[str, Any] | None = self.receipt.get("left_out")
         return found
 
-    def report(self, *, ledger: Ledger | str | os.PathLike[str] | None = None) -> Statement:
-        """A page for a data protection officer; with the ledger that was charged (or its file) also what remains. See
-        hush.statement.
-        """
-        from hush.statement import report
-
-        return report(self, ledger=ledger)
-
     # -- on screen -----------------------------------------------------------------------------------------------------
 
     def _rows(self, most: int) -> list[list[str]]:
@@ -114,7 +113,9 @@ class Answer:
             if name in self.names:
                 low, high = shown.column(f"{name}_low").to_pylist(), shown.column(f"{name}_high").to_pylist()
                 cells = zip(values, low, high, strict=True)
-                columns.append(["unknown" if v is None else f"{_plain(v)} [{_below(a)}, {_above(b)}]" for v, a, b in cells])
+                columns.append(
+                    ["unknown" if v is None else f"{_plain(v)} [{_below(a)}, {_above(b)}]" for v, a, b in cells]
+                )
             else:
                 columns.append(["" if v is None else printable(str(v)) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
@@ -165,9 +166,18 @@ class Answer:
 
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{html.escape(name)}</th>" for name in self._heads())
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows(50))
-        more = f"<p>and {len(self) - 50} more groups</p>" if len(self) > 50 else f"<p>{self._nothing}</p>" * bool(self._nothing)
-        facts = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in facts_of(self.receipt))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows(50)
+        )
+        more = (
+            f"<p>and {len(self) - 50} more groups</p>"
+            if len(self) > 50
+            else f"<p>{self._nothing}</p>" * bool(self._nothing)
+        )
+        facts = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in facts_of(self.receipt)
+        )
         return f"<table><tr>{heads}</tr>{body}</table>{more}<table>{facts}</table>"
 
 
@@ -179,11 +189,17 @@ def summary_of(receipt: Mapping[str, Any]) -> str:
 def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a reader wants to know of a receipt, by name."""
     guarantee, entry = receipt["guarantee"], receipt["ledger"]
-    pair, unit, groups = f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})", guarantee["unit"], guarantee["groups_per_unit"]
+    pair, unit, groups = (
+        f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})",
+        guarantee["unit"],
+        guarantee["groups_per_unit"],
+    )
     facts = [("guarantee", f"(epsilon, delta) = {pair} for each {unit}, added or removed")]
     if receipt.get("filters"):
         facts.append(("rows", "only where " + ", and ".join(printable(text) for text in receipt["filters"])))
-    facts.append(("bounds", f"at most {groups} group{'s' * (groups > 1)} of one {unit}; {'; '.join(receipt['bounds'])}"))
+    facts.append(
+        ("bounds", f"at most {groups} group{'s' * (groups > 1)} of one {unit}; {'; '.join(receipt['bounds'])}")
+    )
     if receipt["threshold"] is not None:
         facts.append(("keys", f"found privately: shown from {receipt['threshold']:.6g} noisy units on"))
     facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{_covered(receipt)}"))

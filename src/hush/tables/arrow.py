@@ -17,7 +17,9 @@ def arrow() -> Any:
 
 
 def as_arrow(frame: Any) -> Any:
-    """A pandas, polars or Arrow frame as an Arrow table, with categories written out (their order is not the data's)."""
+    """A pandas, polars or Arrow frame as an Arrow table, with categories written out (their order is not the
+    data's).
+    """
     pa = arrow()
     if type(frame).__module__.partition(".")[0] == "pandas":
         table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -47,7 +49,9 @@ def batch_of(rows: Iterable[Sequence[Any]], schema: Any) -> Any:
     """Rows of Python values as one record batch."""
     pa = arrow()
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return pa.RecordBatch.from_arrays([pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+    )
 
 
 def named(batch: Any, names: Sequence[str]) -> Any:
@@ -65,7 +69,8 @@ def whole_table(batches: Iterable[Any], schema: Any) -> Any:
 
 
 def filled(batches: Iterable[Any], keys: dict[str, Any], count: int, names: Sequence[str], size: int) -> Iterator[Any]:
-    """Batches of all `count` public groups in the order listed: what the engine found, and zeros where it found nothing.
+    """Batches of all `count` public groups in the order listed: what the engine found, and zeros where it found
+    nothing.
 
     The engine's columns are the place of the key in the list, then the totals. Without keys there is one group.
     """

@@ -23,7 +23,9 @@ def checked_edges(name: str, edges: tuple[Any, ...], kind: Any, most: int) -> li
     for edge in edges:
         if kind.is_date() and isinstance(edge, datetime.date) and not isinstance(edge, datetime.datetime):
             result.append(float((edge - EPOCH).days))
-        elif not kind.is_date() and isinstance(edge, int | float) and not isinstance(edge, bool) and not math.isnan(edge):
+        elif (
+            not kind.is_date() and isinstance(edge, int | float) and not isinstance(edge, bool) and not math.isnan(edge)
+        ):
             result.append(float(edge))
         else:
             allowed = "dates" if kind.is_date() else "numbers"
@@ -71,7 +73,11 @@ def checked_value(role: str, value: Any, kind: Any) -> Any:
         if fits:
             if python is int and hasattr(value, "__index__") and not isinstance(value, bool):
                 value = value.__index__()
-            if not isinstance(value, python) or (python is int and isinstance(value, bool)) or isinstance(value, datetime.datetime):
+            if (
+                not isinstance(value, python)
+                or (python is int and isinstance(value, bool))
+                or isinstance(value, datetime.datetime)
+            ):
                 raise InvalidParameter(f"{role} must be {word} for a column of type {kind}, got {value!r}.")
             if python is int and not kind.bounds.lower <= value <= kind.bounds.upper:
                 raise InvalidParameter(f"{role} must fit a column of type {kind}, got {value!r}.")

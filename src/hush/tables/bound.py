@@ -32,7 +32,7 @@ from __future__ import annotations
 from typing import Any
 
 from hush.tables.expression import as_int64, ibis
-from hush.tables.keyed import Keyed
+from hush.tables.keyed_hash import Keyed
 
 #: One more than the largest place of a public key.
 PLACES = 2**31
@@ -55,7 +55,9 @@ def keep_groups(rows: Any, keys: list[str], groups: int, keyed: Keyed, *, public
     if public:
         packed = rows.select(*others, s=(hashed >> 1) * PLACES + rows["g0"])
         ranked = packed.mutate(rank=ibis().dense_rank().over(group_by="u", order_by="s"))
-        ranked = ranked.filter((ranked["rank"] < groups) & ranked["s"].notnull())  # no place, no group: such a row is in no answer
+        ranked = ranked.filter(
+            (ranked["rank"] < groups) & ranked["s"].notnull()
+        )  # no place, no group: such a row is in no answer
         return ranked.select(*others, g0=lambda kept: kept["s"] & (PLACES - 1))
     rows = rows.mutate(s=(hashed >> 1).cast("int32"))  # four bytes less to sort
     ranked = rows.mutate(rank=ibis().dense_rank().over(group_by="u", order_by=["s", *keys]))

@@ -30,7 +30,9 @@ def bars(values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np
     return lines
 
 
-def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], chart: Sequence[str], *, heading: str = "") -> list[str]:
+def text_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], chart: Sequence[str], *, heading: str = ""
+) -> list[str]:
     """Left-aligned columns, and the bars to their right under a heading."""
     cells = [list(heads), *rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
@@ -42,9 +44,13 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], chart: Seque
 
 
 def wrapped(text: str, *, hang: int = 0) -> list[str]:
-    """A long line as several, as wide as the terminal, 100 columns where there is none; later ones begin `hang` columns in."""
+    """A long line as several, as wide as the terminal, 100 columns where there is none; later ones begin `hang`
+    columns in.
+    """
     wide = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
-    return textwrap.wrap(text, max(wide, hang + 30), subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(
+        text, max(wide, hang + 30), subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def fact_lines(facts: Iterable[tuple[str, str]]) -> list[str]:

@@ -22,9 +22,9 @@ from hush.errors import HushError
 from hush.ledger.payment import Draws
 from hush.sampling.entropy import NamedBits
 from hush.tables.arrow import arrow
+from hush.tables.column_noise import Spending
 from hush.tables.engine import WITHHELD
-from hush.tables.recipe import Recipe, answer_table, plain_names
-from hush.tables.spending import Spending
+from hush.tables.output import Recipe, answer_table, plain_names
 
 if TYPE_CHECKING:
     from hush.tables.query import Aggregates
@@ -35,11 +35,15 @@ __all__ = ["group_names", "noise_by_name", "noise_in_batches", "write_on_executo
 def group_names(keys: list[Any], secret: bytes) -> NDArray[np.uint64]:
     """128 bits for each group: a keyed hash of its key, written unambiguously as JSON."""
     rows = zip(*(column.to_pylist() for column in keys), strict=True) if keys else iter([()])
-    digests = [hashlib.blake2b(json.dumps(row, default=str).encode(), key=secret, digest_size=16).digest() for row in rows]
+    digests = [
+        hashlib.blake2b(json.dumps(row, default=str).encode(), key=secret, digest_size=16).digest() for row in rows
+    ]
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
 
-def noise_by_name(column: NDArray[np.int64], draws: Draws, names: NDArray[np.uint64], secret: bytes) -> NDArray[np.float64]:
+def noise_by_name(
+    column: NDArray[np.int64], draws: Draws, names: NDArray[np.uint64], secret: bytes
+) -> NDArray[np.float64]:
     """A column with its noise, each cell's bits by its group's name; the secret is the column's own."""
     made = draws.mechanism
     steps = draws.add_from(NamedBits(secret, names), made.on_lattice(column))
@@ -71,13 +75,17 @@ def noise_in_batches(
                 exact = batch.column(i).to_numpy(zero_copy_only=False).astype(np.int64)
                 columns[name] = noise_by_name(exact, paid[name], names, secrets[name])
             shown = np.flatnonzero(columns[units] >= threshold) if units and threshold else np.arange(batch.num_rows)
-            answers = answer_table(recipe, held.take(pa.array(shown)), {name: column[shown] for name, column in columns.items()})
+            answers = answer_table(
+                recipe, held.take(pa.array(shown)), {name: column[shown] for name, column in columns.items()}
+            )
             yield from answers.rename_columns(plain_names(answers.column_names)).combine_chunks().to_batches()
 
     return work
 
 
-def write_on_executors(aggregates: Aggregates, spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, path: str) -> None:
+def write_on_executors(
+    aggregates: Aggregates, spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, path: str
+) -> None:
     """Answers of the shown groups, written by the executors; the secret lives as long as this call."""
     from hush.tables.spark import write_in_batches
 

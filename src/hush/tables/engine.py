@@ -30,8 +30,8 @@ WITHHELD = (
 class Source:
     """Rows to ask about: an Ibis relation, the connection it lives on, and whether that connection is ours alone.
 
-    `label` names it to people and to ledgers. `frames` are the tables held in memory, by name: a DuckDB cursor does not see what was
-    registered on its parent.
+    `label` names it to people and to ledgers. `frames` are the tables held in memory, by name: a DuckDB cursor does
+    not see what was registered on its parent.
     """
 
     relation: Any

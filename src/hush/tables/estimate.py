@@ -26,8 +26,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.mechanism import Mechanism
-from hush.release import Error
+from hush.releasing.error_bars import ErrorBars
+from hush.sampling.mechanism import Mechanism
 from hush.tables.noise_sum import Term, half_widths
 from hush.tables.quantise import Grid
 
@@ -59,7 +59,7 @@ def numbers(column: Any) -> Array:
 
 def half_width(made: Mechanism, level: float) -> float:
     """The w with P(|noise| <= w) >= level, in steps of the grid."""
-    return Error(made.noise.marginal, made.step, rounded=False).half_width(level)
+    return ErrorBars(made.noise.marginal, made.step, rounded=False).half_width(level)
 
 
 # -- one column ----------------------------------------------------------------------------------------------------------

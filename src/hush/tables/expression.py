@@ -1,8 +1,9 @@
 """Ibis, in one place, and the check that a user's expression looks at one row at a time.
 
-The bound on a unit's contribution is proved for a map that treats each unit by itself. A filter or a computed column keeps that proof only
-if it is a function of its own row: `age > age.mean()` would let one person move everybody's rows in and out of the answer. So the whole
-expression tree is walked, and only relations and operations known to work row by row pass; everything else is refused.
+The bound on a unit's contribution is proved for a map that treats each unit by itself. A filter or a computed column
+keeps that proof only if it is a function of its own row: `age > age.mean()` would let one person move everybody's
+rows in and out of the answer. So the whole expression tree is walked, and only relations and operations known to work
+row by row pass; everything else is refused.
 """
 
 from __future__ import annotations
@@ -31,9 +32,21 @@ __all__ = [
 #: The collation of each engine that compares text byte by byte, by the engine's name in Ibis.
 BINARY = {"duckdb": "binary", "pyspark": "UTF8_BINARY"}
 
-#: Relations whose rows are each made from one row of the source. Sorting changes no row; a union that keeps duplicates adds rows.
+#: Relations whose rows are each made from one row of the source. Sorting changes no row; a union that keeps
+#: duplicates adds rows.
 ROWWISE_RELATIONS = (
-    *("DatabaseTable", "InMemoryTable", "Project", "Filter", "Sort", "SelfReference", "DropColumns", "DropNull", "FillNull", "Union"),
+    *(
+        "DatabaseTable",
+        "InMemoryTable",
+        "Project",
+        "Filter",
+        "Sort",
+        "SelfReference",
+        "DropColumns",
+        "DropNull",
+        "FillNull",
+        "Union",
+    ),
 )
 #: Modules of Ibis whose operations work on the values of one row ...
 ROWWISE_MODULES = {
@@ -79,18 +92,23 @@ def translation_error() -> type[Exception]:
 def constant(value: float) -> Any:
     """A float64 constant that every engine reads to the same last bit.
 
-    Written as text and cast: a bare 0.12345678901234567 is a decimal to DuckDB and to Spark, and they convert decimals differently.
+    Written as text and cast: a bare 0.12345678901234567 is a decimal to DuckDB and to Spark, and they convert
+    decimals differently.
     """
     return ibis().literal(repr(float(value))).cast("float64")
 
 
 def as_int64(column: Any) -> Any:
-    """A cast that is written out: Ibis leaves it out where it believes a column to be int64, as it does of DuckDB's 128-bit sums."""
+    """A cast that is written out: Ibis leaves it out where it believes a column to be int64, as it does of DuckDB's
+    128-bit sums.
+    """
     return operations().Cast(column, ibis().dtype("int64")).to_expr()
 
 
 def as_text(column: Any) -> Any:
-    """A cast that is written out: Ibis takes an enumeration for text, but DuckDB orders it by when its values were first seen."""
+    """A cast that is written out: Ibis takes an enumeration for text, but DuckDB orders it by when its values were
+    first seen.
+    """
     return operations().Cast(column, ibis().dtype("string")).to_expr()
 
 
@@ -142,7 +160,11 @@ def must_have(columns: Iterable[str], name: object, role: str) -> str:
     if not isinstance(name, str):
         raise InvalidParameter(f"{role} must be the name of a column, got {name!r}.")
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the columns are {', '.join(map(repr, known[:20]))}."
+    hint = (
+        f"did you mean {' or '.join(map(repr, near))}?"
+        if near
+        else f"the columns are {', '.join(map(repr, known[:20]))}."
+    )
     raise InvalidParameter(f"{role} names the column {name!r}, which the table does not have; {hint}")
 
 
@@ -164,8 +186,8 @@ def bind(relation: Any, value: Any, role: str) -> Any:
 
 
 def must_be_rowwise(relation: Any, role: str) -> None:
-    """Refuse an expression that looks across rows, beyond this table, or at anything that changes between runs, or that stops at a text
-    which is no number: whether it stops would tell, uncharged, whether there is such a row.
+    """Refuse an expression that looks across rows, beyond this table, or at anything that changes between runs, or
+    that stops at a text which is no number: whether it stops would tell, uncharged, whether there is such a row.
     """
     ops = operations()
     for node in relation.op().find(ops.Node):
@@ -175,7 +197,12 @@ def must_be_rowwise(relation: Any, role: str) -> None:
                 f"{role} uses {type(node).__name__}, which {reason}; hush bounds each unit by itself, so an expression may only use "
                 "the values of its own row."
             )
-        if isinstance(node, ops.Cast) and node.arg.dtype.is_string() and not node.to.is_string() and not isinstance(node.arg, ops.Literal):
+        if (
+            isinstance(node, ops.Cast)
+            and node.arg.dtype.is_string()
+            and not node.to.is_string()
+            and not isinstance(node.arg, ops.Literal)
+        ):
             raise Unsupported(
                 f"{role} casts text to {node.to}, which stops at a text that is none and so tells that there is one; write "
                 f".try_cast('{node.to}'), which makes it null."
@@ -194,7 +221,11 @@ def trouble(node: Any, ops: Any) -> str:
     if isinstance(node, ops.Relation):
         if name == "Union" and node.distinct:
             return "compares rows with each other"
-        return "" if name in ROWWISE_RELATIONS else "is not made row by row (save it as a table first: then its rows are the data)"
+        return (
+            ""
+            if name in ROWWISE_RELATIONS
+            else "is not made row by row (save it as a table first: then its rows are the data)"
+        )
     if isinstance(node, ops.Field):
         return ""
     if isinstance(node, ops.Value) and module in ROWWISE_MODULES and name not in NOT_ROWWISE:

@@ -1,8 +1,8 @@
 """What to group by, and which groups to answer for: a public list of keys, or keys found privately.
 
-A public list fixes the groups of the answer: rows of other groups are dropped before a unit's groups are counted, groups without rows come
-back as zeros, and the order is the order listed. With keys="private" the groups come from the data, each with its number of units, so that
-the release can withhold small ones.
+A public list fixes the groups of the answer: rows of other groups are dropped before a unit's groups are counted,
+groups without rows come back as zeros, and the order is the order listed. With keys="private" the groups come from
+the data, each with its number of units, so that the release can withhold small ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from hush.tables.expression import compared, ibis, must_have
 __all__ = ["Grouping", "grouped", "ungrouped"]
 
 HINT = "write group_by('ward', keys=['A', 'B'], groups_per_unit=2), or keys='private'"
-#: What stands in for a null key in the engine, beside a column that says it is null: engines compare nulls in different ways.
+#: What stands in for a null key in the engine, beside a column that says it is null: engines compare nulls in
+#: different ways.
 STAND_IN = {"int64": 0, "string": "", "bool": False, "date32": datetime.date(1970, 1, 1)}
 
 
@@ -43,15 +44,18 @@ class Grouping:
         """The public keys as Arrow columns, in the order listed."""
         assert self.keys is not None
         table = key_table(
-            {name: (kind, [key[i] for key in self.keys]) for i, (name, kind) in enumerate(zip(self.names, self.types, strict=True))}
+            {
+                name: (kind, [key[i] for key in self.keys])
+                for i, (name, kind) in enumerate(zip(self.names, self.types, strict=True))
+            }
         )
         return dict(zip(table.column_names, table.columns, strict=True))
 
     def place(self, rows: Any) -> Any:
         """The rows of listed groups, with the place of their key as `g0` instead of the columns k0, k1, ...
 
-        Keys are distinct, so a row meets at most one of them; and if an engine should find two of them equal, the bound still holds,
-        because a unit's groups are counted after this.
+        Keys are distinct, so a row meets at most one of them; and if an engine should find two of them equal, the
+        bound still holds, because a unit's groups are counted after this.
         """
         assert self.keys is not None
         columns: dict[str, tuple[str, list[Any]]] = {"place": ("int64", list(range(len(self.keys))))}
@@ -99,7 +103,12 @@ def grouped(relation: Any, unit: str, names: tuple[str, ...], keys: Any, groups_
 
 def key_type(name: str, kind: Any) -> str:
     """The Arrow type of a key column, else one sentence."""
-    for fits, word in ((kind.is_integer(), "int64"), (kind.is_string(), "string"), (kind.is_boolean(), "bool"), (kind.is_date(), "date32")):
+    for fits, word in (
+        (kind.is_integer(), "int64"),
+        (kind.is_string(), "string"),
+        (kind.is_boolean(), "bool"),
+        (kind.is_date(), "date32"),
+    ):
         if fits and not kind.is_uint64():
             return word
     instead = "its .date(), .year() or .hour()" if kind.is_timestamp() else "a cast to int64 or string, or a bin"
@@ -110,7 +119,9 @@ def key_type(name: str, kind: Any) -> str:
 
 
 def listed_keys(names: tuple[str, ...], keys: Any) -> list[tuple[Any, ...]]:
-    """The keys as tuples: from a list of values, a list of tuples, or a mapping of each column to its values (all combinations)."""
+    """The keys as tuples: from a list of values, a list of tuples, or a mapping of each column to its values (all
+    combinations).
+    """
     if isinstance(keys, Mapping):
         if set(keys) != set(names):
             wanted, got = ", ".join(map(repr, names)), ", ".join(map(repr, keys))
@@ -123,7 +134,9 @@ def listed_keys(names: tuple[str, ...], keys: Any) -> list[tuple[Any, ...]]:
         return [key if isinstance(key, tuple) else (key,) for key in listed]
     for key in listed:
         if not isinstance(key, tuple | list) or len(key) != len(names):
-            raise InvalidParameter(f"each of keys must be a tuple of {len(names)} values, one per column grouped by, got {key!r}.")
+            raise InvalidParameter(
+                f"each of keys must be a tuple of {len(names)} values, one per column grouped by, got {key!r}."
+            )
     return [tuple(key) for key in listed]
 
 
@@ -134,9 +147,13 @@ def checked_keys(keys: list[tuple[Any, ...]], kinds: list[Any], names: tuple[str
     result: dict[tuple[Any, ...], None] = {}
     for key in keys:
         if len(key) != len(names):
-            raise InvalidParameter(f"each of keys must have {len(names)} values, one per column grouped by, got {key!r}.")
+            raise InvalidParameter(
+                f"each of keys must have {len(names)} values, one per column grouped by, got {key!r}."
+            )
         values = zip(key, kinds, names, strict=True)
-        plain = tuple(None if value is None else checked_value(f"a key of {name!r}", value, kind) for value, kind, name in values)
+        plain = tuple(
+            None if value is None else checked_value(f"a key of {name!r}", value, kind) for value, kind, name in values
+        )
         if plain in result:
             shown = plain[0] if len(plain) == 1 else plain
             raise InvalidParameter(f"keys lists {shown!r} twice; each group must be listed once.")

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.tables.aggregate import CountUnits, mean_of
+from hush.tables.aggregation import whole_rows
 from hush.tables.expression import ibis
 from hush.tables.group import ungrouped
 from hush.tables.measure import Prepared, Total, per_row
-from hush.tables.plan import whole_rows
 from hush.tables.quantise import wide_sum
 
 if TYPE_CHECKING:
@@ -80,9 +80,14 @@ def left_out(query: Query) -> LeftOut | None:
     units = pairs.group_by("u").aggregate(groups=pairs.count(), **{name: _added(pairs[name]) for name in wanted})
     relation = units.select("u", **{question.name: question.of_unit(units) for question in questions})
     table = replace(query.table, relation=relation, unit="u")
-    measures = [CountUnits().prepare(PEOPLE, relation, table.limits), *(_share(q.name, relation, table) for q in questions)]
+    measures = [
+        CountUnits().prepare(PEOPLE, relation, table.limits),
+        *(_share(q.name, relation, table) for q in questions),
+    ]
     return LeftOut(
-        replace(query, table=table, grouping=ungrouped(), measures=tuple(measures), threshold=None, search=None, declared=()),
+        replace(
+            query, table=table, grouping=ungrouped(), measures=tuple(measures), threshold=None, search=None, declared=()
+        ),
         {question.name: question.words for question in questions},
     )
 
@@ -137,7 +142,12 @@ def _open(query: Query) -> set[str]:
 def _same(one: Prepared, other: Prepared) -> bool:
     a, b = one.limit, other.limit
     assert a is not None and b is not None
-    alike = one.rows == other.rows and a.bounds == b.bounds and a.fate == b.fate and (a.outside is None) == (b.outside is None)
+    alike = (
+        one.rows == other.rows
+        and a.bounds == b.bounds
+        and a.fate == b.fate
+        and (a.outside is None) == (b.outside is None)
+    )
     return alike and a.valued.equals(b.valued) and (a.outside is None or bool(a.outside.equals(b.outside)))
 
 
@@ -180,13 +190,17 @@ def _questions(query: Query, rows: Any) -> Iterator[_Question]:
             yield _Question(f"rows{i}", words, {f"n{i}": valued, f"d{i}": over}, _ratio(f"d{i}", f"n{i}"))
         if limit.outside is not None:
             words = f"of a person's values for {name}, on average, lie outside {limit.bounds} and are {limit.fate}"
-            yield _Question(f"values{i}", words, {f"n{i}": valued, f"x{i}": _added(rows[f"o{i}"])}, _ratio(f"x{i}", f"n{i}"))
+            yield _Question(
+                f"values{i}", words, {f"n{i}": valued, f"x{i}": _added(rows[f"o{i}"])}, _ratio(f"x{i}", f"n{i}")
+            )
         elif measure.rows is None and measure.totals:
             total, (bounds,) = wide_sum(rows[f"t{i}"]), measure.totals
             beyond = ibis().ifelse((total < bounds.low) | (total > bounds.high), 1, 0)
             words = f"of a person's totals for {name}, on average, lie outside {limit.bounds} and are clipped"
             has = ibis().ifelse(valued > 0, 1, 0)
-            yield _Question(f"values{i}", words, {f"m{i}": has, f"x{i}": ibis().coalesce(beyond, 0)}, _ratio(f"x{i}", f"m{i}"))
+            yield _Question(
+                f"values{i}", words, {f"m{i}": has, f"x{i}": ibis().coalesce(beyond, 0)}, _ratio(f"x{i}", f"m{i}")
+            )
 
 
 def _ratio(part: str, whole: str) -> Any:

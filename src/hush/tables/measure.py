@@ -22,11 +22,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from hush.errors import InvalidParameter
+from hush.tables.contribution import Part
 from hush.tables.estimate import Estimate
 from hush.tables.quantise import Grid, Limits, as_bound, quantised
-from hush.tables.reach import Part
 
-__all__ = ["Limit", "Measure", "PerRow", "Prepared", "Total", "per_row", "range_of", "resolved", "row_limit", "told", "value_kind"]
+__all__ = [
+    "Limit",
+    "Measure",
+    "PerRow",
+    "Prepared",
+    "Total",
+    "per_row",
+    "range_of",
+    "resolved",
+    "row_limit",
+    "told",
+    "value_kind",
+]
 
 
 @dataclass(frozen=True)
@@ -115,7 +127,9 @@ def row_limit(name: str, rows: int, limits: Limits) -> int:
     """rows_per_unit, small enough that the sum of a unit's rows stays in int64."""
     most = limits.rows_per_unit
     if rows > most:
-        raise InvalidParameter(f"rows_per_unit of {name!r} must be at most {most} for a table of {limits.rows} rows, got {rows}.")
+        raise InvalidParameter(
+            f"rows_per_unit of {name!r} must be at most {most} for a table of {limits.rows} rows, got {rows}."
+        )
     return rows
 
 
@@ -124,7 +138,9 @@ def told(name: str, rows: int | None, low: Any = None, high: Any = None) -> str:
     inside = f" in [{low}, {high}]" if low is not None else ""
     if rows is None:
         return f"{name}: a unit's total{inside}"
-    return f"{name}: at most {rows} row{'' if rows == 1 else 's'} per unit and group" + (f", each{inside}" if inside else "")
+    return f"{name}: at most {rows} row{'' if rows == 1 else 's'} per unit and group" + (
+        f", each{inside}" if inside else ""
+    )
 
 
 def value_kind(name: str, column: Any, *, dates: bool) -> Any:
@@ -133,7 +149,9 @@ def value_kind(name: str, column: Any, *, dates: bool) -> Any:
     if kind.is_numeric() or kind.is_boolean() or (dates and kind.is_date()):
         return kind
     if kind.is_timestamp():
-        raise InvalidParameter(f"{name!r} needs numbers, got a column of type {kind}; use its .date() or .epoch_seconds() instead.")
+        raise InvalidParameter(
+            f"{name!r} needs numbers, got a column of type {kind}; use its .date() or .epoch_seconds() instead."
+        )
     allowed = "numbers or dates" if dates else "numbers"
     cast = (
         "where text stands for numbers, convert the column in the file first, or in Python use "
@@ -163,7 +181,9 @@ def resolved(name: str, grid: Grid, first: float, last: float) -> tuple[int, int
     """The bounds in fine grid steps."""
     low, high = grid.index(first), grid.index(last)
     if low >= high:
-        raise InvalidParameter(f"low and high of {name!r} are closer together than numbers of their size can be told apart; widen them.")
+        raise InvalidParameter(
+            f"low and high of {name!r} are closer together than numbers of their size can be told apart; widen them."
+        )
     return low, high
 
 

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
-from hush.mechanism import Mechanism
 from hush.noise.contract import Law
 from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.sampling.exact import law_of
+from hush.sampling.mechanism import Mechanism
 
 __all__ = ["MOST_LEVEL", "Term", "half_widths"]
 
@@ -117,7 +117,11 @@ def _grid_step(sums: tuple[tuple[Term, ...], ...], missed: float, far: float) ->
     """
     widest = max(max(term.beyond(missed) for term in terms) for terms in sums if terms)
     if any(sum(term.times for term in terms) > FEW for terms in sums):
-        spread = max(sum(t.times * _truncated_variance(t.single, t.beyond(0.01 * missed)) for t in terms) for terms in sums if terms)
+        spread = max(
+            sum(t.times * _truncated_variance(t.single, t.beyond(0.01 * missed)) for t in terms)
+            for terms in sums
+            if terms
+        )
         widest = max(widest, min(0.5 * math.sqrt(spread), 16.0 * widest))
     return max(widest, 1e-3 * far) / _STEPS
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hush.mechanism import Mechanism
 from hush.numerics.rounding import SPECIAL_FUNCTION, up
+from hush.sampling.mechanism import Mechanism
 from hush.tables.estimate import Array, Ends, Released, numbers
 from hush.tables.noise_sum import Term, half_widths
 
@@ -52,7 +52,9 @@ class Quantiles:
             return counts.shape[-1] - 1 - _first_occupied(counts[..., ::-1])
         running = np.cumsum(counts, axis=-1)
         total = np.maximum(running[..., -1:], 0.0)
-        below = np.cumsum(running - (self.q - 1e-9) * total, axis=-1)[..., :-1]  # 1e-9: a share of exactly q is reached, rounded or not
+        below = np.cumsum(running - (self.q - 1e-9) * total, axis=-1)[
+            ..., :-1
+        ]  # 1e-9: a share of exactly q is reached, rounded or not
         return np.argmin(np.concatenate([np.zeros_like(total), below], axis=-1), axis=-1)
 
     def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:

@@ -30,14 +30,25 @@ from typing import Any
 from hush.errors import InvalidParameter, as_float, whole
 from hush.tables.expression import as_int64, constant, ibis
 
-__all__ = ["FURTHEST_ROW", "Grid", "Limits", "as_bound", "as_number", "outside", "quantised", "wide_sum", "within_years"]
+__all__ = [
+    "FURTHEST_ROW",
+    "Grid",
+    "Limits",
+    "as_bound",
+    "as_number",
+    "outside",
+    "quantised",
+    "wide_sum",
+    "within_years",
+]
 
 EPOCH = datetime.date(1970, 1, 1)
 #: Beyond this a float64 no longer resolves half a step.
 FINEST = 2**51
 
 
-#: A single row of a total that is bounded as a whole counts up to this many fine steps: four million times the bound or more.
+#: A single row of a total that is bounded as a whole counts up to this many fine steps: four million times the bound
+#: or more.
 FURTHEST_ROW = 2**62
 #: Fine steps in a step, as a power of two.
 FINE = 20
@@ -178,7 +189,9 @@ def as_bound(name: str, value: Any, kind: Any, instead: str) -> float:
     """A declared bound as a number of the column's kind: a finite number, or a date for a column of dates."""
     if kind.is_date():
         if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
-            raise InvalidParameter(f"{name} must be a date for a column of dates, got {value!r}; write datetime.date(2024, 1, 31).")
+            raise InvalidParameter(
+                f"{name} must be a date for a column of dates, got {value!r}; write datetime.date(2024, 1, 31)."
+            )
         return float((value - EPOCH).days)
     if isinstance(value, datetime.date):
         raise InvalidParameter(f"{name} must be a number for a column of type {kind}, got {value!r}; {instead}.")

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 from hush.errors import InvalidParameter, budgets, called_like, deltas, one_of, within
 from hush.numerics.rounding import SPARE, down
 from hush.tables.aggregate import CountUnits
+from hush.tables.aggregation import ORDERS, integer_aggregates
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, filled, named, named_schema, whole_table
+from hush.tables.column_noise import Shares, Spending, quick_spending, spending
+from hush.tables.contribution import Reach
 from hush.tables.engine import Source, engine_of
 from hush.tables.expression import bind, first_line, must_be_rowwise, must_have
 from hush.tables.group import Grouping, grouped, ungrouped
-from hush.tables.keyed import HASHES, Keyed, fresh_salt
+from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt
 from hush.tables.left_out import SHARE as LIMITS_SHARE
 from hush.tables.left_out import left_out
-from hush.tables.magnitude import SHARE, searching, stand_in
 from hush.tables.measure import Measure, Prepared, Total
-from hush.tables.outlook import QueryPlan
-from hush.tables.plan import ORDERS, integer_aggregates
+from hush.tables.output import output_names, plain_names
+from hush.tables.private_bounds import SHARE, searching, stand_in
 from hush.tables.quantise import Limits
-from hush.tables.reach import Reach
-from hush.tables.recipe import output_names, plain_names
+from hush.tables.query_plan import QueryPlan
 from hush.tables.source import open_source
-from hush.tables.spending import Shares, Spending, quick_spending, spending
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -108,10 +108,14 @@ class Table:
         told = []
         for condition in conditions:
             if isinstance(condition, str) and condition not in self.columns and not condition.isidentifier():
-                raise InvalidParameter(f"filter takes an expression, got the text {condition!r}; write {_as_expression(condition)}.")
+                raise InvalidParameter(
+                    f"filter takes an expression, got the text {condition!r}; write {_as_expression(condition)}."
+                )
             found = bind(self.relation, condition, "filter")
             if not found.type().is_boolean():
-                raise InvalidParameter(f"filter needs a condition that is true or false, got one of type {found.type()}.")
+                raise InvalidParameter(
+                    f"filter needs a condition that is true or false, got one of type {found.type()}."
+                )
             told.append(str(found.get_name()))
         kept = self.derived(lambda: self.relation.filter(*conditions), "filter")
         return replace(kept, filters=(*self.filters, *told))
@@ -120,7 +124,9 @@ class Table:
         """New columns, each computed from the values of its own row."""
         for name in columns:
             if name not in self.columns and name.casefold() in {other.casefold() for other in self.columns}:
-                raise InvalidParameter(f"mutate would add {name!r} beside a column that differs in case only; give it another name.")
+                raise InvalidParameter(
+                    f"mutate would add {name!r} beside a column that differs in case only; give it another name."
+                )
         if self.unit in columns:
             raise InvalidParameter(
                 f"mutate must not change the unit column {self.unit!r}: it says whose each row is; give the new column another name."
@@ -168,17 +174,25 @@ class GroupedTable:
                     f"the aggregate {name!r} must be one of hush.tables' aggregates, got {measure!r}; write {name}=count()."
                 )
             if name in self.grouping.names:
-                raise InvalidParameter(f"the aggregate {name!r} has the name of a column grouped by; give it another name.")
+                raise InvalidParameter(
+                    f"the aggregate {name!r} has the name of a column grouped by; give it another name."
+                )
             if "." in name or not name.strip():
-                raise InvalidParameter(f"the aggregate's name {name!r} must not be empty or hold a dot, which marks inner columns.")
+                raise InvalidParameter(
+                    f"the aggregate's name {name!r} must not be empty or hold a dot, which marks inner columns."
+                )
         search = searching(self.table, aggregates)
         open_bounds = {name: stand_in(self.table, name, m) for name, m in aggregates.items() if m.wants_bounds}
-        prepared = self._prepared({name: m.with_bounds(*open_bounds[name]) if m.wants_bounds else m for name, m in aggregates.items()})
+        prepared = self._prepared(
+            {name: m.with_bounds(*open_bounds[name]) if m.wants_bounds else m for name, m in aggregates.items()}
+        )
         _check_names(self.grouping.names, prepared.measures)
         return replace(prepared, search=search, declared=tuple(aggregates.items()))
 
     def _prepared(self, aggregates: Mapping[str, Measure]) -> Query:
-        measures = [measure.prepare(name, self.table.relation, self.table.limits) for name, measure in aggregates.items()]
+        measures = [
+            measure.prepare(name, self.table.relation, self.table.limits) for name, measure in aggregates.items()
+        ]
         threshold = None
         if self.grouping.keys is None:
             threshold = next((measure.name for measure in measures if measure.kind == "count_units"), UNITS)
@@ -197,7 +211,8 @@ class Query:
     grouping: Grouping
     measures: tuple[Prepared, ...]
     threshold: str | None
-    #: the query that finds bounds, and the aggregates as they were declared; until it is run, those bounds stand at [0, 1]
+    #: the query that finds bounds, and the aggregates as they were declared; until it is run, those bounds stand at
+    #: [0, 1]
     search: Query | None = None
     declared: tuple[tuple[str, Measure], ...] = ()
     #: aggregates whose bounds could not be found: their answers are unknown
@@ -212,7 +227,8 @@ class Query:
         made = GroupedTable(self.table, self.grouping)._prepared(known)
         unknown = frozenset(name for name, ends in bounds.items() if ends is None)
         measures = [
-            replace(m, limit=None, bounds_text=f"{m.name}: unknown, no range was found") if m.name in unknown else m for m in made.measures
+            replace(m, limit=None, bounds_text=f"{m.name}: unknown, no range was found") if m.name in unknown else m
+            for m in made.measures
         ]
         return replace(made, measures=tuple(measures), unknown=unknown)
 
@@ -229,7 +245,9 @@ class Query:
         seen: list[tuple[Prepared, Total]] = []
         found = {}
         for measure in self.measures:
-            if measure.kind not in ("mean", "variance") or any(measure.name == name and m.wants_bounds for name, m in self.declared):
+            if measure.kind not in ("mean", "variance") or any(
+                measure.name == name and m.wants_bounds for name, m in self.declared
+            ):
                 continue
             for total in measure.totals:
                 same = (t for m, t in seen if _same(m, t, measure, total))
@@ -296,7 +314,9 @@ class Query:
 
 
 def _rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:
-    """What others leave of a budget, a billionth less: all parts add up to no more, however their curves are rounded."""
+    """What others leave of a budget, a billionth less: all parts add up to no more, however their curves are
+    rounded.
+    """
     spent = [other for other in others if other]
     if not spent:
         return total
@@ -313,12 +333,16 @@ def _as_expression(text: str) -> str:
 
 def _check_names(keys: tuple[str, ...], measures: tuple[Prepared, ...]) -> None:
     """No two columns of the answer may be one to an engine, which may not tell case or punctuation apart."""
-    outputs = [f"{name}{end}" for m in measures if m.name != UNITS for name in output_names(m) for end in ("", "_low", "_high")]
+    outputs = [
+        f"{name}{end}" for m in measures if m.name != UNITS for name in output_names(m) for end in ("", "_low", "_high")
+    ]
     seen: dict[str, str] = {}
     for name in (*keys, *outputs):
         plain = plain_names([name])[0].casefold()
         if plain in seen:
-            raise InvalidParameter(f"the answer would have the columns {seen[plain]!r} and {name!r}, too much alike; rename an aggregate.")
+            raise InvalidParameter(
+                f"the answer would have the columns {seen[plain]!r} and {name!r}, too much alike; rename an aggregate."
+            )
         seen[plain] = name
 
 
@@ -365,7 +389,9 @@ class Aggregates:
         """A table of no groups, with the columns and types of the others."""
         if self.query.grouping.keys is not None:
             keys = self.query.grouping.columns() if self.keys else {}
-            fields = [(name, keys[name].type) for name in self.keys] + [(name, arrow().int64()) for name in self.columns]
+            fields = [(name, keys[name].type) for name in self.keys] + [
+                (name, arrow().int64()) for name in self.columns
+            ]
             return arrow().schema(fields).empty_table()
         return named_schema(self.plan.schema().to_pyarrow(), (*self.keys, *self.columns)).empty_table()
 
@@ -373,5 +399,8 @@ class Aggregates:
         """All of it as one Arrow table."""
         batches = list(self.batches())
         return whole_table(
-            batches, batches[0].schema if batches else named_schema(self.plan.schema().to_pyarrow(), (*self.keys, *self.columns))
+            batches,
+            batches[0].schema
+            if batches
+            else named_schema(self.plan.schema().to_pyarrow(), (*self.keys, *self.columns)),
         )

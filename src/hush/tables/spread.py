@@ -15,8 +15,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hush.mechanism import Mechanism
-from hush.tables.estimate import CELLS, ROUNDED, Array, Ends, MeanOf, Released, between, in_blocks, last_accepted, numbers
+from hush.sampling.mechanism import Mechanism
+from hush.tables.estimate import (
+    CELLS,
+    ROUNDED,
+    Array,
+    Ends,
+    MeanOf,
+    Released,
+    between,
+    in_blocks,
+    last_accepted,
+    numbers,
+)
 from hush.tables.noise_sum import Term, half_widths
 
 __all__ = ["VarianceOf"]
@@ -113,7 +124,10 @@ class _VarianceEnds:
         largest = np.maximum(np.abs(low), np.abs(high))
         squares = largest * largest
         least = np.where((low <= 0.0) & (high >= 0.0), 0.0, np.minimum(low * low, high * high))
-        c = np.maximum(np.abs(of.middle + (squares[:, None] - nodes) / of.unit), np.abs(of.middle + (least[:, None] - nodes) / of.unit))
+        c = np.maximum(
+            np.abs(of.middle + (squares[:, None] - nodes) / of.unit),
+            np.abs(of.middle + (least[:, None] - nodes) / of.unit),
+        )
         return of.unit * self._interpolated(2.0 * largest / of.unit, c)
 
     def _interpolated(self, b: Array, c: Array) -> Array:

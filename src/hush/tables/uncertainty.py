@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hush.mechanism import Mechanism
+from hush.sampling.mechanism import Mechanism
 from hush.tables.estimate import Array
 from hush.tables.measure import Prepared
 
@@ -19,6 +19,8 @@ def is_linear(measure: Prepared) -> bool:
     return measure.kind in _LINEAR
 
 
-def interval(measure: Prepared, columns: Mapping[str, Any], mechanisms: Mapping[str, Mechanism], level: float) -> tuple[Array, Array]:
+def interval(
+    measure: Prepared, columns: Mapping[str, Any], mechanisms: Mapping[str, Mechanism], level: float
+) -> tuple[Array, Array]:
     """Lower and upper ends of the answer of each group, from its released columns."""
     return measure.answer.ends(mechanisms, level)(columns)

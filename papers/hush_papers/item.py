@@ -1,0 +1,221 @@
+"""What a report is made of: comparisons of published with recomputed numbers, figures, and the items that hold them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hush.errors import InvalidParameter, one_of
+
+__all__ = [
+    "CONFIRMED",
+    "CORRECTED",
+    "NOT_REPRODUCIBLE",
+    "Comparison",
+    "Context",
+    "Figure",
+    "Grid",
+    "HeatMap",
+    "Item",
+    "Paper",
+    "Picture",
+    "Regions",
+    "Series",
+    "claim",
+    "compare",
+    "line",
+]
+
+CONFIRMED, CORRECTED, NOT_REPRODUCIBLE = "confirmed", "corrected", "not reproducible as described"
+VERDICTS = (CONFIRMED, CORRECTED, NOT_REPRODUCIBLE)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One published number or statement beside ours. `function` is the hush name that gives ours.
+
+    `published` is a number as it was printed, a formula or condition, or the source's own words in double quotes;
+    never our words.
+    """
+
+    what: str
+    published: str
+    ours: float
+    verdict: str
+    why: str
+    function: str
+
+    @property
+    def difference(self) -> float:
+        """Relative difference, ours against the print; NaN where the print is no single number, or 0."""
+        printed = self.printed
+        if printed is None or printed == 0.0 or not math.isfinite(self.ours):
+            return math.nan
+        return abs(self.ours - printed) / abs(printed)
+
+    @property
+    def printed(self) -> float | None:
+        """The printed number, None where a statement was printed."""
+        return _value(self.published)
+
+
+def _value(printed: str) -> float | None:
+    try:
+        return float(printed)
+    except ValueError:
+        return None
+
+
+def _half_unit(printed: str) -> float:
+    """Half a unit in the last printed digit: 0.005 for 1.23, 5e-14 for 7.8e-12 (in its own units), 0.5 for 400."""
+    found = re.fullmatch(r"[-+]?(\d+)(?:\.(\d*))?(?:[eE]([-+]?\d+))?", printed.strip())
+    if found is None:
+        raise InvalidParameter(f"published must be a number as printed, such as '0.94' or '7.8e-12', got {printed!r}.")
+    return float(0.5 * 10.0 ** (int(found[3] or 0) - len(found[2] or "")))
+
+
+def compare(
+    what: str, published: str, ours: float, *, function: str, why: str = "", verdict: str | None = None
+) -> Comparison:
+    """A comparison whose verdict follows from the printed digits: confirmed if ours rounds to them, else corrected,
+    which needs a reason.
+
+    >>> compare("epsilon at delta = 1e-10", "0.94", 0.936626, function="hush.epsilon").verdict
+    'confirmed'
+    """
+    if verdict is None:
+        half = _half_unit(published)
+        verdict = CONFIRMED if abs(ours - float(published)) <= half * (1.0 + 1e-9) else CORRECTED
+    one_of("verdict", verdict, VERDICTS)
+    if verdict != CONFIRMED and not why:
+        raise InvalidParameter(f"{what}: {verdict} ({published} printed, {ours:.8g} ours) needs a sentence why.")
+    return Comparison(what, published, float(ours), verdict, why, function)
+
+
+def claim(what: str, said: str, ours: float, *, holds: bool, function: str, why: str = "") -> Comparison:
+    """A statement in words, or a formula, beside the number that decides it; `holds` is computed, never typed.
+
+    >>> claim("delta of Laplace noise of scale 1 at epsilon = 1", "0", 0.0, holds=True, function="hush.delta").verdict
+    'confirmed'
+    """
+    return compare(what, said, ours, function=function, why=why, verdict=CONFIRMED if holds else CORRECTED)
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, or points, of a figure."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    points: bool = False
+    dashed: bool = False
+
+
+def line(label: str, x: Any, y: Any, *, points: bool = False, dashed: bool = False) -> Series:
+    """A series from anything that is a list of numbers."""
+    return Series(label, [float(v) for v in x], [float(v) for v in y], points=points, dashed=dashed)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture as data: drawn, written as CSV, and described in words for those who cannot see it."""
+
+    key: str
+    title: str
+    x: str
+    y: str
+    series: tuple[Series, ...]
+    description: str
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A quantity over a plane: z[row][column] at (x[column], y[row])."""
+
+    key: str
+    title: str
+    x: str
+    y: str
+    z: str
+    across: Sequence[float]
+    up: Sequence[float]
+    values: Sequence[Sequence[float]]
+    description: str
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Which name rules where: names[row][column] at (x[column], y[row]). Names keep their colour by their place in
+    `palette`.
+    """
+
+    key: str
+    title: str
+    x: str
+    y: str
+    across: Sequence[float]
+    up: Sequence[float]
+    names: Sequence[Sequence[str]]
+    palette: Sequence[str]
+    description: str
+    log_x: bool = False
+    log_y: bool = False
+
+
+Picture = Figure | HeatMap | Regions
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table that is no list of comparisons."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One table, figure or claim of a paper, redone."""
+
+    key: str
+    place: str
+    title: str
+    text: str
+    comparisons: tuple[Comparison, ...] = ()
+    figures: tuple[Picture, ...] = ()
+    grids: tuple[Grid, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """The worst of its comparisons; empty where nothing is compared."""
+        return max((c.verdict for c in self.comparisons), key=VERDICTS.index, default="")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a paper's items may depend on: the folder of data sets, if any, and whether to hurry."""
+
+    data: Path | None = None
+    quick: bool = False
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its items are made one after the other, so that progress can be shown."""
+
+    key: str
+    title: str
+    citation: str
+    items: tuple[Callable[[Context], Item], ...] = field(repr=False)
+    #: what it reads from the folder of data sets, where one is given
+    files: tuple[str, ...] = ()

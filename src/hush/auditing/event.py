@@ -1,0 +1,110 @@
+"""Events: sets of outputs, with a name; and how the best of many proposed ones is chosen on training draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.auditing.bound import epsilon_lower
+
+__all__ = ["Event", "Outputs", "Pair", "Proposal", "View", "by_ratio", "choose"]
+
+Outputs = NDArray[Any]  # one row per draw, float64 or int64
+Numbers = NDArray[np.int64]
+Pair = tuple[Outputs, Outputs]  # draws from the first and from the second input
+
+#: How much more epsilon a less plain event must show: a plain one is worth more to the reader.
+_PLAINNESS = 0.003
+
+
+@dataclass(frozen=True)
+class View:
+    """A number read off every output."""
+
+    name: str
+    of: Callable[[Outputs], Outputs]
+
+    def pair(self, draws: Pair) -> Pair:
+        return self.of(draws[0]), self.of(draws[1])
+
+
+@dataclass(frozen=True)
+class Event:
+    """The outputs whose view lies in a set."""
+
+    text: str
+    view: View
+    contains: Callable[[Outputs], NDArray[np.bool_]]
+
+    def hits(self, outputs: Outputs) -> NDArray[np.bool_]:
+        return self.contains(self.view.of(outputs))
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Many events at once: their hits under either input, and how to make the one that is wanted.
+
+    `serves` is the input under which they are meant to be likelier (None: either).
+    """
+
+    hits: tuple[Numbers, Numbers]
+    event: Callable[[int], Event]
+    serves: int | None = None
+
+
+def by_ratio(
+    rank: tuple[Numbers, Numbers],
+    hold: tuple[Numbers, Numbers],
+    event: Callable[[Numbers], Event],
+    groups: Numbers | None = None,
+) -> Iterator[Proposal]:
+    """Unions of cells in the order of their likelihood ratio: by Neyman and Pearson the best sets are of this form,
+    for any delta.
+
+    `rank` are the cell numbers of the draws that order the cells, `hold` those of the draws that are counted: ordered
+    and counted on the same draws, rare cells would all look telling. Cells that the first never met belong to no set.
+    With `groups` (the group of each cell) a cell's ratio is taken relative to its group's, so that only differences
+    inside groups matter.
+    """
+    size = 1 + max(int(numbers.max(initial=0)) for numbers in (*rank, *hold))
+    seen = [np.bincount(numbers, minlength=size) for numbers in rank]
+    counted = [np.bincount(numbers, minlength=size) for numbers in hold]
+    met = np.flatnonzero(seen[0] + seen[1])
+    ratio = _log_ratio(seen[0][met], seen[1][met])
+    if groups is not None:
+        whole = [np.bincount(groups[met], weights=s[met])[groups[met]] for s in seen]
+        ratio -= _log_ratio(whole[0], whole[1])
+    order = met[np.argsort(-ratio, kind="stable")]
+    for serves, line in ((0, order), (1, order[::-1])):
+        sums = (np.cumsum(counted[0][line]), np.cumsum(counted[1][line]))
+        yield Proposal(sums, lambda i, line=line: event(line[: i + 1]), serves)  # type: ignore[misc]
+
+
+def _log_ratio(first: Numbers, second: Numbers) -> NDArray[np.float64]:
+    return np.log(first + 1.0) - np.log(second + 1.0)
+
+
+def choose(
+    proposals: Iterable[Proposal], trials: int, delta: float, risk: float, enough: float = math.inf
+) -> list[tuple[int, Event]]:
+    """For either input the event with the highest bound in its favour, if any was proposed.
+
+    A later proposal must beat an earlier, plainer one by `_PLAINNESS`, and by 1/2 where that one shows 1/2 more than
+    `enough` already.
+    """
+    best: list[tuple[float, Event] | None] = [None, None]
+    for proposal in proposals:
+        for side in (0, 1) if proposal.serves is None else (proposal.serves,):
+            bounds = epsilon_lower(proposal.hits[side], proposal.hits[1 - side], trials, delta, risk)
+            if not bounds.size:
+                continue
+            i = int(np.argmax(bounds))
+            held = best[side]
+            if held is None or bounds[i] > held[0] + (0.5 if held[0] > enough + 0.5 else _PLAINNESS):
+                best[side] = float(bounds[i]), proposal.event(i)
+    return [(side, held[1]) for side, held in enumerate(best) if held is not None]

@@ -1,0 +1,132 @@
+"""Is a joint noise what it says? Its draws against its covariance and its marginal law, its privacy curves against
+monotony.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import HushError, Unsupported
+from hush.noise.contract import Noise
+from hush.privacy.sensitivity import Sensitivity
+from hush.sampling.exact import draw
+
+__all__ = ["FALSE_ALARM", "joint_rows"]
+
+#: Chance that a sound joint noise is called wrong, in all; the part of the covariance is by the normal approximation.
+FALSE_ALARM = 1e-6
+_DRAWS = 20_000
+
+Row = tuple[str, str, str]
+Array = NDArray[np.float64]
+
+
+def joint_rows(noise: Noise) -> Iterator[Row]:
+    """(name, state, detail) of each comparison."""
+    try:
+        dimension = noise.dimension
+        assert dimension is not None and dimension >= 1
+        spread = float(np.sqrt(np.min(np.diag(np.asarray(noise.covariance)))))
+        step: float = noise.step if noise.discrete else math.ldexp(1.0, math.floor(math.log2(spread)) - 6)
+        sample = draw(noise, _DRAWS, step).astype(np.float64) * step
+    except Exception as failure:  # the class under test may fail in any way
+        yield "draws", "wrong", _said(failure)
+        return
+    yield _tried("covariance", lambda: _covariance(noise, sample))
+    yield _tried("marginal", lambda: _marginal(noise, sample, step))
+    yield _tried("scaled", lambda: _scaled(noise))
+    yield _tried("pair", lambda: _pair(noise))
+
+
+def _tried(name: str, run: Callable[[], str]) -> Row:
+    try:
+        return name, "ok", run()
+    except Unsupported as failure:  # a noise may leave out what it has no use for, and says so
+        return name, "absent", _said(failure)
+    except Exception as failure:  # as above
+        return name, "wrong", _said(failure)
+
+
+def _said(failure: Exception) -> str:
+    return f"{'' if isinstance(failure, HushError) else type(failure).__name__ + ': '}{failure}".rstrip(".")
+
+
+class _Wrong(HushError):
+    """A comparison that failed."""
+
+
+def _covariance(noise: Noise, sample: Array) -> str:
+    """Means of products against the matrix, each within its own standard error times the normal quantile."""
+    stated = np.asarray(noise.covariance, dtype=np.float64)
+    count, dimension = sample.shape
+    if stated.shape != (dimension, dimension) or not np.allclose(stated, stated.T, rtol=1e-12, atol=0.0):
+        raise _Wrong(f"covariance must be a symmetric matrix of {dimension} times {dimension}")
+    quantile = _normal_quantile(0.25 * FALSE_ALARM / dimension**2)
+    for i in range(dimension):
+        products = sample[:, [i]] * sample
+        seen, error = products.mean(axis=0), products.std(axis=0) / math.sqrt(count)
+        far = (
+            np.abs(seen - stated[i]) > quantile * error + 1e-3 * stated[i, i]
+        )  # the last term is for the lattice's rounding
+        if far.any():
+            j = int(np.argmax(far))
+            raise _Wrong(
+                f"E X_{i} X_{j} is {stated[i, j]:.6g}, draws show {seen[j]:.6g} with a standard error of {error[j]:.2g}"
+            )
+    return f"{count} draws agree (false alarms {FALSE_ALARM:g})"
+
+
+def _normal_quantile(tail: float) -> float:
+    from scipy.special import ndtri
+
+    return -float(ndtri(tail))
+
+
+def _marginal(noise: Noise, sample: Array, step: float) -> str:
+    """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, for every number, and what a step either way may
+    change.
+    """
+    count, dimension = sample.shape
+    allowed = math.sqrt(math.log(4.0 * dimension / FALSE_ALARM) / (2.0 * count))
+    law: Any = noise.marginal
+    for i in range(dimension):
+        values, times = np.unique(sample[:, i], return_counts=True)
+        reached = np.cumsum(times) / count
+        before = np.asarray(law.cdf(values - 0.5 * step)), np.asarray(law.cdf(values + 1.5 * step))
+        off = max(float(np.max(before[0] - reached)), float(np.max(reached - before[1])))
+        if off > allowed:
+            raise _Wrong(f"the distribution of number {i} is off by {off:.3g}, more than {allowed:.3g}")
+    return f"{count} draws agree (false alarms {FALSE_ALARM:g})"
+
+
+def _scaled(noise: Noise) -> str:
+    wider = noise.scaled(2.0)
+    if not np.allclose(np.asarray(wider.covariance), 4.0 * np.asarray(noise.covariance), rtol=1e-9, atol=0.0):
+        raise _Wrong("the covariance of scaled(2) is not four times this one")
+    return "scaled(2) has four times the covariance"
+
+
+def _pair(noise: Noise) -> str:
+    """Of every sensitivity with a theorem: delta lies in [0, 1] and falls with epsilon."""
+    epsilon = np.linspace(0.0, 8.0, 33)
+    known = []
+    for name, bound in _bounds(int(noise.dimension or 1)):
+        curve = noise.pair(bound)
+        if curve is None:
+            continue
+        delta = np.asarray(curve.delta_upper(epsilon))
+        if not ((delta >= 0.0) & (delta <= 1.0)).all() or (np.diff(delta) > 1e-12).any():
+            raise _Wrong(f"the privacy curve under {name} does not fall from at most 1 to at least 0")
+        known.append(name)
+    return f"falls with epsilon, under {', '.join(known)}" if known else "no theorem of its own for linf, l1 or l2 of 1"
+
+
+def _bounds(dimension: int) -> Iterator[tuple[str, Sensitivity]]:
+    yield "linf", Sensitivity(linf=1.0, l0=dimension)
+    yield "l1", Sensitivity(l1=1.0)
+    yield "l2", Sensitivity(l2=1.0)

@@ -1,0 +1,152 @@
+"""What an audit found, with its evidence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["AuditResult", "Evidence"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One event counted on held-out draws: `hits` under the input that makes it likelier, `other_hits` under the
+    other one.
+
+    kind: "set" for a set of output values, "precision" for a pattern of low bits. p_lower and q_upper are the
+    Clopper-Pearson bounds.
+    """
+
+    kind: str
+    event: str
+    likelier: str
+    other: str
+    hits: int
+    other_hits: int
+    trials: int
+    p_lower: float
+    q_upper: float
+    epsilon_lower: float
+    examples: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> str:
+        return f"{self.hits:,} of {self.trials:,} under {self.likelier}, {self.other_hits:,} of {self.trials:,} under {self.other}"
+
+
+@dataclass(frozen=True, repr=False)
+class AuditResult:
+    """The outcome of an audit: the claim, and every event that was counted on held-out draws.
+
+    Guarantees: if the target is (epsilon, delta)-private for this pair of inputs and its outputs are independent
+    draws, then `violated` is True with probability at most 1 - confidence (hush.auditing.bound). `violated` False
+    proves nothing: this attack failed, another may not.
+    """
+
+    epsilon: float
+    delta: float
+    inputs: tuple[str, str]
+    samples: int
+    confidence: float
+    tests: tuple[Evidence, ...]
+
+    @property
+    def best(self) -> Evidence:
+        """The event with the highest bound."""
+        return max(self.tests, key=lambda test: test.epsilon_lower)
+
+    @property
+    def epsilon_lower(self) -> float:
+        """No epsilon below this holds at the claimed delta, at the stated confidence for all events together."""
+        return self.best.epsilon_lower
+
+    @property
+    def violated(self) -> bool:
+        """Is the claim refuted? True is a proof, but for the stated chance of error; False proves nothing."""
+        return self.epsilon_lower > self.epsilon
+
+    @property
+    def event(self) -> str:
+        """The event in words."""
+        return self.best.event
+
+    @property
+    def counts(self) -> str:
+        """How often the best event was seen under either input."""
+        return self.best.counts
+
+    @property
+    def precision(self) -> Evidence | None:
+        """The strongest pattern of low bits, broken claim or not; None where the two inputs never land at a common
+        magnitude.
+        """
+        return max((t for t in self.tests if t.kind == "precision"), key=lambda test: test.epsilon_lower, default=None)
+
+    @property
+    def collisions(self) -> Evidence | None:
+        """Outputs possible under one input that the other never gave, often enough to break the claim; None if there
+        are none.
+
+        Draws cannot prove a thing impossible: what is certified is that its probability under the other input is at
+        most q_upper.
+        """
+        found = self.precision
+        return found if found is not None and found.other_hits == 0 and found.epsilon_lower > self.epsilon else None
+
+    @property
+    def why(self) -> str:
+        """One sentence."""
+        claim = f"({self.epsilon:g}, {self.delta:g})"
+        sure = f"at confidence 1 - {1.0 - self.confidence:.2g}"
+        if not self.violated:
+            return (
+                f"Nothing found against {claim}: the best of {len(self.tests)} events shows epsilon >= {self.epsilon_lower:.4g} {sure};"
+                " this is no proof of privacy."
+            )
+        shown = self.collisions or self.best
+        how = f"[{shown.event}] came {shown.hits:,} times in {shown.trials:,} under {shown.likelier} and "
+        how += f"{shown.other_hits:,} times under {shown.other}" if shown.other_hits else f"never under {shown.other}"
+        return f"Not {claim}-private: {how}, so epsilon >= {self.epsilon_lower:.4g} {sure}."
+
+    def __repr__(self) -> str:
+        word = "VIOLATED" if self.violated else "nothing found"
+        lines = [
+            f"AuditResult: {word}",
+            f"  claim       epsilon = {self.epsilon:g}, delta = {self.delta:g}, inputs {self.inputs[0]} and {self.inputs[1]}",
+            f"  shown       epsilon >= {self.epsilon_lower:.6g} at confidence 1 - {1.0 - self.confidence:.2g}",
+            f"  event       {self.event}",
+            f"  counts      {self.counts}",
+        ]
+        low = self.precision
+        if low is not None:
+            lines.append(f"  precision   {low.event}: {low.counts}; epsilon >= {low.epsilon_lower:.6g}")
+        if self.collisions is not None and self.collisions.examples:
+            lines.append(f"  for example {', '.join(self.collisions.examples)}")
+        lines.append(
+            f"  samples     {self.samples:,} per input, half to search and half to test {len(self.tests)} events"
+        )
+        return "\n".join([*lines, f"  {self.why}"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, all finite."""
+        return {
+            "violated": self.violated,
+            "epsilon_lower": self.epsilon_lower,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "event": self.event,
+            "hits": self.best.hits,
+            "other_hits": self.best.other_hits,
+            "trials": self.best.trials,
+            "inputs": list(self.inputs),
+            "samples": self.samples,
+            "confidence": self.confidence,
+            "collisions": None if self.collisions is None else asdict(self.collisions),
+            "tests": [asdict(test) for test in self.tests],
+            "why": self.why,
+        }
+
+    def to_json(self) -> str:
+        """The same as JSON text."""
+        return json.dumps(self.to_dict(), indent=2)

@@ -1,0 +1,124 @@
+"""What is audited, as one function: which input (0 or 1) and how many draws -> one row per draw."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.auditing.event import Outputs, Pair
+from hush.errors import HushError, InvalidParameter, reject
+
+__all__ = ["Target", "collect", "of_callable", "pair_of"]
+
+_SHAPE = "write a target f(value, size) that returns an array of `size` outputs, or f(value) that returns one"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A release under two inputs. `shift` is the second input less the first where both are numbers or vectors."""
+
+    draw: Callable[[int, int], Any]
+    inputs: tuple[str, str]
+    shift: NDArray[np.float64] | None
+
+
+def of_callable(function: Callable[..., Any], inputs: Any, vectorised: bool | None) -> Target:
+    """f(value, size) as it is; f(value) called once per draw."""
+    pair = pair_of(inputs)
+    whole = _takes_size(function) if vectorised is None else bool(vectorised)
+
+    def draw(which: int, size: int) -> Any:
+        value = pair[which]
+        return function(value, size) if whole else [np.asarray(function(value)) for _ in range(size)]
+
+    return Target(draw, (_shown(pair[0]), _shown(pair[1])), _shift(pair))
+
+
+def pair_of(inputs: Any) -> tuple[Any, Any]:
+    """Two neighbouring inputs."""
+    try:
+        first, second = inputs
+    except (TypeError, ValueError) as failure:
+        raise reject("inputs", inputs, "a pair of neighbouring inputs", "write inputs=(0.0, 1.0)") from failure
+    return first, second
+
+
+def _takes_size(function: Callable[..., Any]) -> bool:
+    """Is there a second argument that is required or called size?"""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError) as failure:
+        raise InvalidParameter(
+            "the target has no signature to read; write vectorised=True for f(value, size), else False."
+        ) from failure
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(places) > 1 and (places[1].default is inspect.Parameter.empty or places[1].name == "size")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _shift(pair: tuple[Any, Any]) -> NDArray[np.float64] | None:
+    try:
+        first, second = (np.asarray(value, dtype=np.float64).ravel() for value in pair)
+    except (TypeError, ValueError):
+        return None  # inputs may be anything, a whole data set for one
+    return second - first if first.shape == second.shape and np.isfinite(second - first).all() else None
+
+
+# -- drawing ---------------------------------------------------------------------------------------------------------------
+
+
+def collect(target: Target, samples: int, batch: int, progress: Callable[[int, int], None] | None) -> Pair:
+    """`samples` checked draws from each input, as two arrays of one type."""
+    parts: tuple[list[Outputs], list[Outputs]] = ([], [])
+    done, width = 0, None
+    while done < samples:
+        size = min(batch, samples - done)
+        for which in (0, 1):
+            rows = _rows(target, which, size)
+            width = rows.shape[1] if width is None else width
+            if rows.shape[1] != width:
+                raise InvalidParameter(
+                    f"the target's outputs differ in length, {width} and {rows.shape[1]} numbers; {_SHAPE}."
+                )
+            parts[which].append(rows)
+        done += size
+        if progress is not None:
+            progress(done, samples)
+    first, second = np.concatenate(parts[0]), np.concatenate(parts[1])
+    kind = np.result_type(first, second)
+    return first.astype(kind, copy=False), second.astype(kind, copy=False)
+
+
+def _rows(target: Target, which: int, size: int) -> Outputs:
+    """One batch, as `size` rows of float64 or int64."""
+    name = target.inputs[which]
+    try:
+        given = target.draw(which, size)
+    except HushError:
+        raise
+    except Exception as failure:
+        raise InvalidParameter(f"the target raised {type(failure).__name__} at input {name}: {failure}.") from failure
+    try:
+        outputs = np.asarray(given)
+    except ValueError as failure:
+        raise InvalidParameter(f"the target's outputs differ in shape at input {name}; {_SHAPE}.") from failure
+    if outputs.ndim == 0 or outputs.shape[0] != size:
+        got = "one number" if outputs.ndim == 0 else f"{outputs.shape[0]} outputs"
+        raise InvalidParameter(f"the target was asked for {size} outputs at input {name} and gave {got}; {_SHAPE}.")
+    if outputs.dtype.kind not in "biuf" or outputs.size == 0:
+        raise InvalidParameter(
+            f"the target's outputs must be numbers, got {outputs.dtype} of shape {outputs.shape} at input {name}."
+        )
+    if not np.isfinite(outputs).all():
+        raise InvalidParameter(f"the target gave NaN or infinity at input {name}; a release must give finite numbers.")
+    exact = outputs.dtype.kind in "bi" or (outputs.dtype.kind == "u" and outputs.max() < 2**63)
+    return outputs.reshape(size, -1).astype(np.int64 if exact else np.float64)

@@ -1,0 +1,153 @@
+"""What is asked of a noise: a budget, a sensitivity, a number of releases, and what counts as loss."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hush.calibration import scale, shape
+from hush.calibration.scale import FINE, typical
+from hush.errors import Unsupported
+from hush.noise.contract import Law
+from hush.noise.discrete import Discrete
+from hush.noise.family import Family
+from hush.noise.laplace import Laplace
+from hush.privacy import gaussian
+from hush.privacy.charge import Charge
+from hush.privacy.compose import curve
+from hush.privacy.composed_curve import Composed
+from hush.privacy.curve import OneNumber
+from hush.privacy.sensitivity import Sensitivity
+from hush.privacy.theorem import pure_epsilon
+
+__all__ = ["FINE", "LOSSES", "Demand", "width"]
+
+
+def width(noise: Law, outside: float) -> float:
+    return 2.0 * float(np.asarray(noise.isf(0.5 * outside)))
+
+
+#: What "least" can mean.
+LOSSES: dict[str, Callable[[Law], float]] = {
+    "variance": lambda noise: noise.variance,
+    "mae": lambda noise: noise.mean_abs,
+    "p95": lambda noise: width(noise, 0.05),
+    "p999": lambda noise: width(noise, 0.001),
+}
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What is asked: a budget, a sensitivity, a number of releases, a loss, perhaps a lattice. It is the `Request` of
+    family rules.
+    """
+
+    epsilon: float
+    delta: float
+    bound: Sensitivity
+    times: int
+    loss: str
+    step: float | None
+    notion: str = "dp"
+
+    @property
+    def count(self) -> int:
+        """How many one-dimensional releases a box comes to."""
+        return (self.bound.moving or 1) * self.times
+
+    @property
+    def plain(self) -> bool:
+        """One shift for all coordinates."""
+        return self.bound.is_box and not isinstance(self.bound.linf, tuple)
+
+    @property
+    def shift(self) -> float:
+        assert not isinstance(self.bound.linf, tuple) and self.bound.linf is not None
+        return self.bound.linf
+
+    def value(self, noise: Law) -> float:
+        return LOSSES[self.loss](noise)
+
+    def on_lattice(self, noise: Law) -> Law:
+        return noise if self.step is None else Discrete(noise, self.step)
+
+    def off_lattice(self) -> Demand:
+        """The same demand without a lattice."""
+        return dataclasses.replace(self, step=None)
+
+    def excess(self, noise: Law, relative: float | None = None) -> float:
+        """log of delta over its target, or of the pure epsilon over its target; at or below 0 means private."""
+        noise = noise.plain()
+        if self.delta == 0.0:
+            return self._pure_excess(noise)
+        if self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1) and not noise.isotropic:
+            parts = tuple((OneNumber(noise, shift), count * self.times) for shift, count in self.bound.shifts)
+            released: Any = Composed(parts, FINE if relative is None else relative)
+        else:
+            released = curve(noise, self.bound, times=self.times)
+        got = float(np.asarray(released.delta_upper(self.epsilon)))
+        return math.log(got / self.delta) if got > 0.0 else -60.0
+
+    def _pure_excess(self, noise: Law) -> float:
+        """The same for delta = 0, in exact numbers: at or below 0 only where the pure epsilon is at most the target."""
+        one = pure_epsilon(Charge(noise, self.bound))
+        if one is None:
+            raise Unsupported("no pure epsilon")
+        total, target = one * self.times, Fraction(self.epsilon)
+        ratio = math.log(total / target) if total > 0 else -60.0
+        return min(ratio, 0.0) if total <= target else max(ratio, 5e-324)
+
+    def meets(self, noise: Law) -> bool:
+        return self.excess(noise) <= 0.0
+
+    # -- tools for the rules of families -------------------------------------------------------------------------------
+
+    def gaussian_sigma(self) -> float:
+        """The least deviation of Gaussian noise."""
+        reach = self.bound.l2_bound * math.sqrt(self.times)
+        method = "pdp_optimal" if self.notion == "pdp" else "optimal"
+        return float(np.asarray(gaussian.sigma(self.epsilon, self.delta, reach, method=method)))
+
+    @property
+    def rough_size(self) -> float:
+        """A first guess of the noise's size: the better of the Gaussian and the pure Laplace."""
+        sizes = []
+        if self.delta > 0.0:
+            reach = self.bound.l2_bound * math.sqrt(self.times)
+            sizes.append(float(np.asarray(gaussian.sigma(self.epsilon, self.delta, reach))))
+        if self.bound.is_box:
+            total = math.fsum(shift * count for shift, count in self.bound.shifts) * self.times
+            sizes.append(typical(Laplace(total / self.epsilon)))
+        return min(sizes) if sizes else self.bound.l2_bound * self.times / self.epsilon
+
+    @property
+    def regime(self) -> float:
+        """r = variance of pure Laplace over that of the Gaussian: which shape is best depends on little else."""
+        if self.delta == 0.0 or not self.plain:
+            return 1.0
+        sigma = float(np.asarray(gaussian.sigma(self.epsilon, self.delta)))
+        return 2.0 * (self.count / self.epsilon) ** 2 / (self.count * sigma * sigma)
+
+    def least(
+        self, noise_at: Callable[[float], Law], start: float, *, tolerance: float, relative: float | None = None
+    ) -> Law:
+        """See `scale.least`."""
+        return scale.least(self, noise_at, start, relative=FINE if relative is None else relative, tolerance=tolerance)
+
+    def at_scale(self, unit: Law, guess: float, *, fine: bool = True) -> Law:
+        """See `scale.at_scale`."""
+        return scale.at_scale(self, unit, guess, fine=fine)
+
+    def search(self, family: Family) -> Law:
+        """See `shape.search`."""
+        return shape.search(self, family)
+
+    def limits(self, family: Family) -> list[Law]:
+        """See `shape.limits`."""
+        return shape.limits(self, family)

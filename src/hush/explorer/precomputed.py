@@ -1,0 +1,115 @@
+"""Noises calibrated ahead, one set for every stop of the sliders: read from the package, rebuilt, scaled to a
+sensitivity.
+
+The shelf saves the search, never the proof: a noise from it is analysed again by hush before anything is said about
+it. A family or a stop that the shelf does not hold is calibrated when it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+import hush
+from hush.errors import HushError
+from hush.explorer.state import names
+from hush.noise.catalogue import family
+from hush.noise.contract import Law
+from hush.noise.family import Family
+from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import TIED
+
+__all__ = ["catalogue", "limit", "rebuilt", "row"]
+
+
+def catalogue() -> list[list[Any]]:
+    """Every ranked family and its parameters: what a shelf is made for."""
+    return [[name, list(family(name).parameters)] for name in names()]
+
+
+@cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(files("hush.explorer").joinpath("precomputed.json").read_text())
+    return document
+
+
+def _entry(epsilon: float, delta: float, count: int) -> Any:
+    """What the shelf holds for a stop: ranked noises, absent families, the limit; None where it was made for other
+    stops.
+    """
+    document = _document()
+    axes = (document["epsilon"], document["delta"], document["count"])
+    stop = (epsilon, delta, count)
+    if any(value not in axis for value, axis in zip(stop, axes, strict=True)):
+        return None
+    first, second, third = (axis.index(value) for value, axis in zip(stop, axes, strict=True))
+    return document["stops"][(first * len(axes[1]) + second) * len(axes[2]) + third]
+
+
+def row(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]:
+    """Every family in the order of its rank, with its noise for sensitivity 1; then the absent ones, with the reason
+    why.
+    """
+    shelved = _shelved(epsilon, delta, count)
+    ranked = [(name, noise) for name, noise in shelved if isinstance(noise, Law)]
+    absent = [(name, reason) for name, reason in shelved if isinstance(reason, str)]
+    for name in names():
+        if name in dict(shelved):
+            continue
+        noise = _calibrated(family(name), epsilon, delta, count)
+        if isinstance(noise, str):
+            absent.append((name, noise))
+        else:
+            ranked.insert(_place(noise, [other for _, other in ranked]), (name, noise))
+    return [*ranked, *absent]
+
+
+def _place(noise: Law, ranked: Sequence[Law]) -> int:
+    """Where a noise belongs among ranked ones: it leads only if it is better by more than 0.01 %, as in
+    `hush.calibrate`.
+    """
+    handicap = [TIED.above, *[1.0] * len(ranked)]
+    worse = (place for place, other in enumerate(ranked) if noise.variance * handicap[place] < other.variance)
+    return next(worse, len(ranked))
+
+
+def _shelved(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]:
+    """The families of today's catalogue that the shelf holds for this stop."""
+    entry = _entry(epsilon, delta, count)
+    if entry is None:
+        return []
+    known, today = _document()["catalogue"], catalogue()
+    ranked = [(known[number], values) for number, *values in entry[0]]
+    found: list[tuple[str, Law | str]] = [
+        (kind[0], rebuilt(kind[0], epsilon, values)) for kind, values in ranked if kind in today
+    ]
+    absent = [(known[number], _document()["reasons"][reason]) for number, reason in entry[1]]
+    return found + [(kind[0], reason) for kind, reason in absent if kind in today]
+
+
+@lru_cache(maxsize=256)
+def _calibrated(kind: Family, epsilon: float, delta: float, count: int) -> Law | str:
+    """A family's least noise for sensitivity 1, calibrated now, or why there is none."""
+    try:
+        plan = hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=count), family=kind.name)
+    except HushError as failure:
+        return str(failure).rstrip(".")
+    return plan.noise
+
+
+def limit(epsilon: float, delta: float, count: int) -> Bracket | None:
+    """The least variance of any additive noise for sensitivity 1, where it is known."""
+    entry = _entry(epsilon, delta, count)
+    if entry is None:
+        return None if count > 1 else hush.limit(epsilon, delta)
+    return None if entry[2] is None else Bracket(*entry[2])
+
+
+def rebuilt(name: str, epsilon: float, values: Sequence[float]) -> Law:
+    """A noise from its shelved numbers: its parameters, or the few numbers that its family has for them."""
+    kind = family(name)
+    noise: Law = kind.type(*values) if kind.short is None else kind.short.noise(epsilon, list(values))
+    return noise

@@ -1,0 +1,133 @@
+"""The explorer's shelf of calibrated noises, made ahead.
+
+    python -m hush.explorer.prepare --lines a.jsonl --part 1/2      one JSON line for every stop; goes on where it ended
+    python -m hush.explorer.prepare --pack a.jsonl b.jsonl          the shelf, from finished lines
+
+A calibration over all families takes from a third of a second to several seconds, and a slider must answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import hush
+from hush.explorer.precomputed import catalogue, rebuilt
+from hush.explorer.state import COUNTS, STOPS, names
+from hush.noise.catalogue import family, from_plain_values, plain_values
+from hush.noise.contract import Law
+
+__all__ = ["calibrated", "main", "packed", "shelved"]
+
+#: Stops that a coarser table would leave out are made last, set after set.
+_FINER = ({1.5, 3.0}, {1e-4}, {0.05}, {0.7, 6.0})
+#: Digits kept, and the enlargements that make up for the rest.
+_DIGITS, _RISES = 10, (0.0, 3e-10, 3e-9, 3e-8)
+
+
+def calibrated(epsilon: float, delta: float, count: int) -> dict[str, Any]:
+    """One stop: every family's least noise for sensitivity 1, or why there is none, and the limit of all noises where
+    it is known.
+    """
+    plan = hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=count))
+    ranking = [[c.family, c.reason if c.noise is None else plain_values(c.noise)] for c in plan.ranking]
+    limit = None if plan.limit is None else [plan.limit.lower, plan.limit.upper]
+    return {"epsilon": epsilon, "delta": delta, "count": count, "ranking": ranking, "limit": limit}
+
+
+def _order() -> list[tuple[float, float, int]]:
+    """All stops: cheap ones before dear ones, and those that a coarser table would keep first."""
+
+    def rank(stop: tuple[float, float, int]) -> tuple[bool, int, int]:
+        epsilon, delta, count = stop
+        return count > 1 and delta > 0.0, fineness(epsilon, delta), count
+
+    def fineness(*values: float) -> int:
+        return max((level for level, stops in enumerate(_FINER, 1) if stops & set(values)), default=0)
+
+    return sorted(((e, d, c) for c in COUNTS for e in STOPS["epsilon"] for d in STOPS["delta"]), key=rank)
+
+
+def _rows(paths: Iterable[Path]) -> dict[tuple[float, float, int], dict[str, Any]]:
+    lines = [line for path in paths if path.exists() for line in path.read_text().splitlines()]
+    return {(row["epsilon"], row["delta"], row["count"]): row for row in map(json.loads, lines)}
+
+
+def _make(lines: Path, part: int, parts: int) -> None:
+    done = _rows([lines])
+    mine = [stop for stop in _order()[part - 1 :: parts] if stop not in done]
+    for number, stop in enumerate(mine, 1):
+        with lines.open("a") as file:
+            file.write(json.dumps(calibrated(*stop)) + "\n")
+        if number % 20 == 0:
+            print(f"{number} of {len(mine)}", file=sys.stderr, flush=True)
+
+
+def shelved(noise: Law, name: str, epsilon: float, delta: float, count: int) -> list[float]:
+    """The numbers the shelf keeps of a noise: few digits where the noise they make still meets the budget, all of
+    them else.
+    """
+
+    def meets(values: Sequence[float]) -> bool:
+        made = rebuilt(name, epsilon, values)
+        return bool(hush.delta(made, epsilon, hush.Sensitivity(linf=1.0, l0=count)) <= delta)
+
+    kind = family(name)
+    if kind.short is not None:
+        values = kind.short.numbers(noise)
+        if rebuilt(name, epsilon, values) != noise:
+            raise hush.NotCertified(
+                f"{name} noise at epsilon = {epsilon:g}, delta = {delta:g} is not what its few numbers give."
+            )
+        return values
+    for rise in _RISES:
+        larger = noise.scaled(1.0 + rise)
+        values = [float(f"{getattr(larger, key):.{_DIGITS}g}") for key in kind.parameters]
+        if meets(values):
+            return values
+    return [getattr(noise, key) for key in kind.parameters]
+
+
+def packed(rows: dict[tuple[float, float, int], dict[str, Any]]) -> dict[str, Any]:
+    """The shelf: every stop's ranked noises, absent families and limit."""
+    reasons: list[str] = []
+    stops: list[Any] = []
+    wanted = [(e, d, c) for e in STOPS["epsilon"] for d in STOPS["delta"] for c in COUNTS]
+    if missing := [stop for stop in wanted if stop not in rows]:
+        raise hush.InvalidParameter(
+            f"{len(missing)} stops are missing, such as {missing[0]}; make them with --lines first."
+        )
+    for stop in wanted:
+        ranked, absent = [], []
+        for name, found in rows[stop]["ranking"]:
+            if isinstance(found, str):
+                reasons += [found] if found not in reasons else []
+                absent.append([names().index(name), reasons.index(found)])
+            else:
+                ranked.append([names().index(name), *shelved(from_plain_values(found), name, *stop)])
+        stops.append([ranked, absent, rows[stop]["limit"]])
+    axes = {"epsilon": STOPS["epsilon"], "delta": STOPS["delta"], "count": COUNTS}
+    return {"catalogue": catalogue(), **axes, "reasons": reasons, "stops": stops}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make the stops that are missing, or pack finished ones."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lines", type=Path, help="file of finished stops; a second run goes on where it ended")
+    parser.add_argument("--part", default="1/1", help="which share of the stops, for several processes")
+    parser.add_argument("--pack", type=Path, nargs="+", help="files of finished stops to make the shelf from")
+    options = parser.parse_args(arguments)
+    if options.lines:
+        part, parts = (int(number) for number in options.part.split("/"))
+        _make(options.lines, part, parts)
+    if options.pack:
+        text = json.dumps(packed(_rows(options.pack)), separators=(",", ":"))
+        Path(__file__).with_name("precomputed.json").write_text(text.replace("[[[", "\n[[[") + "\n")
+
+
+if __name__ == "__main__":
+    main()

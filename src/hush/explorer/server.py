@@ -1,0 +1,219 @@
+"""The explorer's server: one page and its answers, from the standard library, to this machine only unless told
+otherwise.
+
+It answers GET, knows five files by name and reads no others, keeps nothing, and refuses a Host header that is not an
+address of its own: a page elsewhere that points its name at this machine (DNS rebinding) gets nothing.
+"""
+
+from __future__ import annotations
+
+import html
+import ipaddress
+import json
+import socket
+import sys
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from hush.errors import HushError, InvalidParameter, whole
+from hush.explorer.example import drawn
+from hush.explorer.state import START, STOPS, State, names
+from hush.explorer.view import answer
+from hush.explorer.wording import chance, power
+
+__all__ = ["Server", "page"]
+
+#: The files the page is made of; no other name is looked up.
+_FILES = {
+    "/style.css": "text/css; charset=utf-8",
+    "/app.js": "text/javascript; charset=utf-8",
+    "/chart.js": "text/javascript; charset=utf-8",
+    "/icon.svg": "image/svg+xml",
+}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+_QUESTIONS = {"/answer": answer, "/draw": drawn}
+
+
+def _file(name: str) -> str:
+    return files("hush.explorer").joinpath(name).read_text(encoding="utf-8")
+
+
+def page() -> str:
+    """The page, with the sliders' stops written into it."""
+    facts = {
+        "stops": {name: list(stops) for name, stops in STOPS.items()},
+        "labels": {name: [power(stop) for stop in stops] for name, stops in STOPS.items()},
+        "spoken": {"delta": [chance(stop) for stop in STOPS["delta"]]},
+        "start": START.query,
+        "families": list(names()),
+    }
+    return _file("page.html").replace("{{facts}}", html.escape(json.dumps(facts)))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "hush"
+    sys_version = ""
+    wbufsize = 1 << 16  # head and body in one packet: two would wait for each other's acknowledgement
+    disable_nagle_algorithm = True
+    timeout = 60  # a connection that says nothing for so long is closed
+    server: Server
+
+    def do_GET(self) -> None:
+        if not self.server.is_own(self.headers.get_all("Host", [])):
+            self._send(
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "text/plain; charset=utf-8",
+                "this server answers to its own address only.\n",
+            )
+            return
+        try:
+            address = urlsplit(self.path)
+        except ValueError:
+            self.send_error(HTTPStatus.BAD_REQUEST)
+            return
+        if address.path == "/":
+            self._send(HTTPStatus.OK, "text/html; charset=utf-8", page())
+        elif address.path in _FILES:
+            self._send(HTTPStatus.OK, _FILES[address.path], _file(address.path[1:]))
+        elif address.path in _QUESTIONS:
+            self._answer(address.path, address.query)
+        else:
+            self._send(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", "there is nothing here; the page is at /.\n")
+
+    def _answer(self, path: str, query: str) -> None:
+        try:
+            state = State.read(query)
+            with self.server.lock:  # one at a time: two would only slow each other down
+                status, document = HTTPStatus.OK, _QUESTIONS[path](state)
+        except HushError as failure:
+            bad = isinstance(failure, InvalidParameter)
+            status = HTTPStatus.BAD_REQUEST if bad else HTTPStatus.UNPROCESSABLE_ENTITY
+            document = {"error": str(failure), "field": str(failure).split(" ", 1)[0] if bad else ""}
+        self._send(status, "application/json", json.dumps(document))
+
+    def send_error(self, code: int, *_: Any, **__: Any) -> None:
+        """What the standard library refuses by itself: with the same headers as every answer, and as plain text."""
+        self.close_connection = True  # where the next request would begin is not known
+        self.request_version = "HTTP/1.1"  # a first line that cannot be read counts as HTTP/0.9, which has no headers
+        status = HTTPStatus(code)
+        self._send(status, "text/plain; charset=utf-8", f"{status.phrase.lower()}.\n")
+
+    def _refuse(self) -> None:
+        self.close_connection = True  # whatever body comes with it is not read
+        self._send(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "this server only answers GET.\n")
+
+    def __getattr__(self, name: str) -> Any:
+        """Every other method (do_POST, do_HEAD and so on) is refused alike."""
+        if name.startswith("do_"):
+            return self._refuse
+        raise AttributeError(name)
+
+    def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
+        body = text.encode()
+        self.send_response(status)
+        kept = (
+            {"Cache-Control": "max-age=3600"} if kind == _FILES["/icon.svg"] else {}
+        )  # browsers ask for it whenever the address changes
+        for name, value in {**_HEADERS, **kept, "Content-Type": kind, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET")
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing is logged: nobody's questions are kept."""
+
+
+class Server(ThreadingHTTPServer):
+    """The explorer at an address of this machine; port 0 takes a free one.
+
+    >>> with Server("127.0.0.1", 0) as server:
+    ...     server.address.startswith("http://127.0.0.1:")
+    True
+    """
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, host: str, port: int) -> None:
+        if whole("port", port, 0, "write port=0 for a free one") > 65535:
+            raise InvalidParameter(
+                f"port must be a whole number from 0 to 65535, got {port}; write port=0 for a free one."
+            )
+        self.host = host.lower()  # as browsers send it back
+        self.lock, self.closed = threading.Lock(), False
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            super().__init__((host, port), _Handler)
+        except OSError as failure:
+            reason = failure.strerror or str(failure)
+            raise InvalidParameter(
+                f"host and port must be free to listen on, got {host}:{port} ({reason}); 127.0.0.1 and 0 are."
+            ) from failure
+
+    def warm(self) -> None:
+        """Answer the page's first question before it is asked: what is loaded only once is loaded then."""
+        with self.lock:
+            answer(START)
+            drawn(START)
+
+    @property
+    def address(self) -> str:
+        """What to type into a browser."""
+        shown = "127.0.0.1" if self.host in ("", "0.0.0.0") else f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{shown}:{self.server_address[1]}/"
+
+    def server_close(self) -> None:
+        """Close once the question at hand is answered: no thread is in the middle of one when the process ends."""
+        super().server_close()
+        if not self.closed:
+            self.closed = self.lock.acquire()  # and kept: none begins another
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A reader who has gone is no error; anything else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    def is_own(self, hosts: list[str]) -> bool:
+        """Is this Host header ours: the name we were given, localhost, or a bare number, and our port? Names of
+        others are refused.
+        """
+        if len(hosts) != 1:
+            return False
+        try:
+            parts = urlsplit(f"//{hosts[0]}")
+            name, port = parts.hostname or "", parts.port or 80
+        except ValueError:
+            return False
+        return (
+            port == self.server_address[1]
+            and parts.netloc == hosts[0]
+            and "@" not in hosts[0]
+            and (name in (self.host, "localhost") or _is_number(name))
+        )
+
+
+def _is_number(name: str) -> bool:
+    """An IP address: whoever writes one has not been sent here by a name."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,119 @@
+"""The sliders' stops, and a position of all sliders as a link carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from hush.errors import InvalidParameter, one_of, reject
+from hush.noise.catalogue import ranked
+from hush.privacy.sensitivity import Sensitivity
+
+__all__ = ["COUNTS", "START", "STOPS", "State", "names"]
+
+#: Every slider's stops. Noise scales with the sensitivity; budgets and counts are what the table of calibrated noises
+#: runs over.
+STOPS: dict[str, tuple[float, ...]] = {
+    "epsilon": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0),
+    "delta": (0.0, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3),
+    "sensitivity": (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0),
+    "groups": (1, 2, 4, 8, 16),
+    "releases": (1, 2, 4, 8, 16),
+}
+#: How many one-dimensional releases the groups and the releases come to.
+COUNTS = tuple(sorted({int(groups * releases) for groups in STOPS["groups"] for releases in STOPS["releases"]}))
+
+
+def names() -> tuple[str, ...]:
+    """The families that a calibration ranks, in the catalogue's order."""
+    return tuple(row.name for row in ranked(lattice=False))
+
+
+@dataclass(frozen=True)
+class State:
+    """Where all sliders stand, and which families are drawn beside the best one.
+
+    >>> State.read("epsilon=1&delta=1e-06&sensitivity=1&groups=4&releases=2&show=laplace").count
+    8
+    """
+
+    epsilon: float
+    delta: float
+    sensitivity: float
+    groups: int
+    releases: int
+    show: tuple[str, ...]
+
+    @classmethod
+    def read(cls, query: str) -> State:
+        """The state of a link's query; every field is asked for, once, and must be one of its slider's stops."""
+        try:
+            pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=20)
+        except ValueError as failure:
+            raise InvalidParameter(
+                "query must be a list of field=value joined by &; write epsilon=1&delta=1e-06&..."
+            ) from failure
+        fields = dict(pairs)
+        wanted = (*STOPS, "show")
+        for name, _ in pairs:
+            one_of("field", name, wanted)
+        if len(fields) < len(pairs):
+            twice = next(name for name in fields if sum(name == other for other, _ in pairs) > 1)
+            raise InvalidParameter(
+                f"{twice} must be given once, got it {sum(twice == other for other, _ in pairs)} times; leave one."
+            )
+        for name in wanted:
+            if name not in fields:
+                raise InvalidParameter(
+                    f"{name} is missing; write {name}={'' if name == 'show' else f'{STOPS[name][-1]:g}'}."
+                )
+        values = {name: _at_stop(name, fields[name]) for name in STOPS}
+        return cls(
+            values["epsilon"],
+            values["delta"],
+            values["sensitivity"],
+            int(values["groups"]),
+            int(values["releases"]),
+            _shown(fields["show"]),
+        )
+
+    @property
+    def query(self) -> str:
+        """The link's query: `State.read` of it is this state."""
+        values: dict[str, Any] = {name: f"{getattr(self, name):g}" for name in STOPS}
+        return urlencode(values | {"show": ",".join(self.show)}, safe=",")
+
+    @property
+    def count(self) -> int:
+        """How many one-dimensional releases this comes to."""
+        return self.groups * self.releases
+
+    @property
+    def bound(self) -> Sensitivity:
+        """What one person can change in one release."""
+        return Sensitivity(linf=self.sensitivity, l0=self.groups)
+
+
+def _at_stop(name: str, text: str) -> float:
+    stops = STOPS[name]
+    allowed = "one of the slider's stops " + ", ".join(f"{stop:g}" for stop in stops)
+    try:
+        value = float(text)
+    except ValueError as failure:
+        raise reject(name, text, allowed) from failure
+    if value not in stops:
+        raise reject(name, text, allowed)
+    return value
+
+
+def _shown(text: str) -> tuple[str, ...]:
+    wanted: Sequence[str] = [name for name in text.split(",") if name]
+    for name in wanted:
+        one_of("show", name, names())
+    return tuple(name for name in names() if name in wanted)
+
+
+#: Where the sliders stand when a page is opened without a link.
+START = State(1.0, 1e-6, 1.0, 1, 1, ("gaussian", "laplace"))

@@ -1,0 +1,154 @@
+"""What happens to a sum of shares when parties vanish: its noise, and the epsilon that is really left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hush.errors import as_float, reject, whole
+from hush.federated.noise_share import Share, share
+from hush.federated.stable import one_delta
+from hush.noise.contract import Law
+from hush.numerics.rounding import rounded_up
+from hush.sampling.entropy import Entropy
+
+__all__ = ["Dropout", "DropoutTable", "dropout"]
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """One case: a share of parties gone, a plan for `honest` of them, and what comes out.
+
+    `epsilon` is what was promised, `true_epsilon` what the noise of those who answered gives. `error` is the median
+    |noise| of the sum by its law, `measured` the same over `runs` simulated sums (nan where none were asked for).
+    """
+
+    gone: float
+    answering: int
+    honest: int
+    planned: bool
+    epsilon: float
+    true_epsilon: float
+    error: float
+    measured: float
+
+    @property
+    def kept(self) -> bool:
+        """Does the promise hold?"""
+        return self.true_epsilon <= self.epsilon
+
+
+@dataclass(frozen=True)
+class DropoutTable:
+    """Rows of `Dropout`; `str` is a table."""
+
+    noise: Law
+    parties: int
+    delta: float
+    rows: tuple[Dropout, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.parties} parties, {type(self.noise).__name__} shares, delta {self.delta:g}",
+            f"{'gone':>5} {'plan':>14} {'answering':>9} {'promised':>9} {'true epsilon':>12} {'median error':>12} {'measured':>9}",
+        ]
+        for row in self.rows:
+            plan = f"for {row.honest} of {self.parties}"
+            true = rounded_up(row.true_epsilon, 4) + ("" if row.kept else " !")
+            lines.append(
+                f"{100 * row.gone:>4.0f}% {plan:>14} {row.answering:>9} {row.epsilon:>9.4g} {true:>12} "
+                f"{row.error:>12.4g} {row.measured:>9.4g}"
+            )
+        return "\n".join(lines)
+
+
+def dropout(
+    noise: Law,
+    parties: int,
+    *,
+    delta: float = 0.0,
+    sensitivity: Any = 1.0,
+    gone: Iterable[float] = (0.0, 0.1, 0.3),
+    runs: int = 0,
+    entropy: Entropy | None = None,
+) -> DropoutTable:
+    """Accuracy and true epsilon of a sum when a share of the parties vanishes: with a plan made for the worst of
+    them, and without.
+
+    Without a plan (honest = parties) the noise is least when all answer, but every party that vanishes takes its
+    share with it, and the epsilon of what remains is larger than promised. The plan counts on those who are left in
+    the worst case: the promise holds in all cases, and the price is more noise when all answer.
+
+    Guarantees: both epsilons are upper bounds (hush.federated.Share.central).
+
+    >>> from hush import Stable
+    >>> table = dropout(Stable(1.5, 2.0), 100)
+    >>> [row.kept for row in table.rows]
+    [True, False, False, True, True, True]
+    """
+    count, share_of = whole("parties", parties), one_delta(delta)
+    parts = _parts(gone)
+    left = {
+        part: count - math.ceil(part * count - 1e-9) for part in parts
+    }  # 0.07 of 100 is 7, though 0.07 * 100 is a hair more
+    worst = min(left.values())
+    if worst < 1:
+        raise reject("gone", parts[-1], "few enough that one party is left")
+    plans = [(False, share(noise, count))] + ([(True, share(noise, count, honest=worst))] if worst < count else [])
+    rows = [
+        _row(plan, planned, part, left[part], share_of, sensitivity, runs, entropy)
+        for planned, plan in plans
+        for part in parts
+    ]
+    return DropoutTable(noise, count, share_of, tuple(rows))
+
+
+def _parts(gone: Any) -> list[float]:
+    try:
+        parts = sorted({_part(value) for value in gone})
+    except TypeError:
+        parts = []
+    if not parts:
+        raise reject("gone", gone, "a list of shares of the parties, at least one", "write gone=(0.0, 0.1, 0.3)")
+    return parts
+
+
+def _part(value: Any) -> float:
+    part = as_float("gone", value, "from 0 to below 1", "write gone=(0.0, 0.1, 0.3)")
+    if not 0.0 <= part < 1.0:
+        raise reject("gone", value, "from 0 to below 1", "write gone=(0.0, 0.1, 0.3)")
+    return part
+
+
+def _row(
+    plan: Share,
+    planned: bool,
+    part: float,
+    answering: int,
+    delta: float,
+    sensitivity: Any,
+    runs: int,
+    entropy: Entropy | None,
+) -> Dropout:
+    promised, true = (
+        float(np.asarray(plan.central(sensitivity, answering=m).epsilon_upper(delta))) for m in (plan.honest, answering)
+    )
+    error = float(np.asarray(plan.sum_of(answering).isf(0.25)))
+    return Dropout(
+        part, answering, plan.honest, planned, promised, true, error, _measured(plan, answering, runs, entropy)
+    )
+
+
+def _measured(plan: Share, answering: int, runs: int, entropy: Entropy | None) -> float:
+    """The median |sum| of simulated sums of shares, each drawn on a fine lattice as a party would."""
+    if runs == 0:
+        return math.nan
+    step = math.ldexp(1.0, math.frexp(float(np.asarray(plan.noise.isf(0.25))) / 256.0)[1])
+    sums = np.zeros(whole("runs", runs), dtype=np.int64)
+    for _ in range(answering):
+        sums += plan.draw(sums.size, step, entropy=entropy)
+    return float(np.median(np.abs(sums))) * step

@@ -1,0 +1,155 @@
+"""Secure aggregation: values and shares as whole numbers modulo 2^b."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter, Unsupported, as_float, called_like, deltas, positive, whole
+from hush.federated.lattice import beyond, saturated
+from hush.federated.noise_share import Share, numbers
+from hush.ledger.payment import Payment, pay
+from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import next_up, rounded_up
+from hush.privacy.curve import Curve
+from hush.sampling.entropy import Entropy
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+
+__all__ = ["Charged", "Ring", "ring"]
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Charged(Curve):
+    """A curve with a probability of failure added to its delta: whatever happens when it fails is covered."""
+
+    inner: Curve
+    failure: float
+
+    def _forward(self, epsilon: Array) -> Bracket:
+        found = self.inner.delta(epsilon)
+        upper = np.minimum(next_up(np.asarray(found.upper) + self.failure), 1.0)
+        return Bracket(np.asarray(found.lower), upper)
+
+    @property
+    def pure_epsilon(self) -> float:
+        return self.inner.pure_epsilon if self.failure == 0.0 else math.inf
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Messages of parties as whole numbers modulo 2^bits: value plus share, in lattice steps.
+
+    Guarantees: if the values' sum is at most `bound` steps in absolute value, the centred sum of all messages is the
+    sum of values and shares, except with probability at most `overflow` for each number. Reduction modulo 2^bits is
+    post-processing and costs no privacy; the overflow is charged to delta all the same, so that it does not matter
+    what an implementation does when it happens.
+    """
+
+    share: Share
+    step: float
+    bound: int
+    bits: int
+    overflow: float
+
+    @property
+    def modulus(self) -> int:
+        """2^bits."""
+        return 1 << self.bits
+
+    def pay(
+        self, ledger: Ledger | None, *, view: str, sensitivity: Any = 1.0, coordinates: int = 1, label: str = ""
+    ) -> Payment:
+        """Charge a party's ledger for one message: "central", what the sum tells, or "local", what the message itself
+        tells.
+
+        Without a ledger the payment is unaccounted. In the central view the overflow of each of `coordinates` numbers
+        is charged to delta.
+        Sums of rounded shares have a curve (`central`), but no charge that a ledger could add up.
+        """
+        cost, extra = self.share.charge(view, sensitivity), 0.0
+        if view == "central":
+            extra = self._failure(numbers(sensitivity, coordinates))
+            if ledger is not None and not self.share.noise.discrete:
+                raise Unsupported(
+                    "a ledger cannot add up sums of rounded shares here; share Skellam or Discrete(Laplace(...)) noise, or write "
+                    "view='local', or use federated.agree(...)."
+                )
+        return pay(ledger, [cost], label=label, extra_delta=extra)
+
+    @called_like("ring.message(steps, ring.pay(ledger, view='local'))")
+    def message(self, steps: Any, payment: Payment, *, entropy: Entropy | None = None) -> Integers:
+        """One party's values (whole numbers of steps) with a fresh share each, modulo 2^bits: what secure aggregation
+        may see.
+        """
+        return self.share.add(steps, payment, self.step, entropy=entropy) & np.int64(self.modulus - 1)
+
+    def total(self, messages: Any) -> Integers:
+        """The sum over parties (the first axis) modulo 2^bits, centred: in [-2^(bits-1), 2^(bits-1))."""
+        half = np.int64(self.modulus // 2)
+        added = np.asarray(messages, dtype=np.int64).sum(axis=0)  # wraps modulo 2^64, which 2^bits divides
+        return ((added + half) & np.int64(self.modulus - 1)) - half
+
+    def central(self, sensitivity: Any = 1.0, *, answering: int | None = None, coordinates: int = 1) -> Curve:
+        """The privacy of the sums of the shares as they are drawn, with the overflow of each of `coordinates` numbers
+        charged to delta.
+        """
+        count = numbers(sensitivity, coordinates)
+        inner = self.share.central(sensitivity, answering=answering, step=self.step, coordinates=count)
+        return Charged(inner, self._failure(count))
+
+    def _failure(self, count: int) -> float:
+        """The chance that one of so many sums overflows."""
+        return min(next_up(count * self.overflow), 1.0)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.share.parties} messages modulo 2^{self.bits} in steps of {self.step:g}: values up to {self.bound} steps together, "
+            f"overflow with probability at most {rounded_up(self.overflow, 3)}, charged to delta"
+        )
+
+
+def ring(share: Share, *, bound: int, overflow: float, step: float | None = None) -> Ring:
+    """The least modulus 2^b for shares of `share` on the lattice of `step` and values of at most `bound` steps in sum.
+
+    Counted are all parties' shares, and the 2^-62 or so of draws that saturate.
+
+    >>> from hush import Skellam
+    >>> from hush.federated import share
+    >>> ring(share(Skellam(100.0), 1000), bound=100_000, overflow=1e-9).bits
+    18
+    """
+    if not isinstance(share, Share):
+        raise InvalidParameter(
+            f"share must be what share() returned, got {type(share).__name__}; write ring(share(Skellam(100.0), 1000), ...)."
+        )
+    law = share.noise
+    if law.discrete:
+        if step is not None and positive("step", step) != law.step:
+            raise Unsupported(f"{law} lives on its own lattice; write step={law.step!r} or leave step out.")
+        step = law.step
+    if step is None:
+        raise InvalidParameter("step must be given for noise that is rounded to a lattice; write step=0.1.")
+    step = positive("step", step)
+    most, allowed = whole("bound", bound, 0, "write bound=100_000"), _chance(overflow)
+    lost_draws = saturated(law, share.parties, step)
+    for bits in range(max(2, most.bit_length() + 1), 62):
+        room = float((1 << (bits - 1)) - 1 - most)
+        if room >= 1.0 and (lost := beyond(law, share.parties, room, step) + lost_draws) <= allowed:
+            return Ring(share, step, most, bits, max(lost, 1e-300))  # never 0: floats underflow
+    raise Unsupported(
+        f"no modulus below 2^62 keeps the overflow at {allowed:g}; use a coarser step than {step:g}, or allow more overflow."
+    )
+
+
+def _chance(overflow: Any) -> float:
+    allowed = "one number in (0, 1)"
+    return float(deltas("overflow", as_float("overflow", overflow, allowed, "write overflow=1e-9"), zero=False))

@@ -1,0 +1,150 @@
+"""What a fit promises, and on what conditions, in words and numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hush.errors import HushError
+from hush.learn.budget import Part, saved_over_zcdp
+from hush.learn.objective import LOGISTIC
+from hush.learn.rows import grain
+from hush.learn.training import Fit, Plan
+from hush.ledger.entry import Entry
+from hush.noise.catalogue import plain_values
+from hush.numerics.rounding import CLOSED_FORM, down, round_up
+from hush.privacy.charge import Charge, Guarantee
+from hush.privacy.compose import compose
+from hush.releasing.receipt import Receipt
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["RELATION", "Receipt", "charged", "guarantee", "of_chain", "receipt"]
+
+#: Neighbouring tables differ in one row, and have the same number of them.
+RELATION = "replace"
+
+
+def guarantee(plan: Plan) -> Guarantee:
+    """What the plan gives."""
+    request = plan.request
+    if not request.private:
+        return Guarantee(math.inf, 1.0, neighbours=RELATION, reason="epsilon = inf asks for no noise")
+    if request.scaling == "paper":
+        reason = (
+            "scaling='paper' takes the means and spreads of all columns from the data itself, as the flipped Huber paper does, "
+            "and adds no noise to them"
+        )
+        return Guarantee(math.inf, 1.0, neighbours=RELATION, reason=reason)
+    return Guarantee(request.epsilon, request.delta, neighbours=RELATION)
+
+
+def of_chain(last: Guarantee, entries: Sequence[Entry], *, planned: bool) -> Guarantee:
+    """What a fit and all fits that it started from promise together, from their ledger entries, the fit's own last.
+
+    delta is the sum of theirs. epsilon is that of all releases composed exactly where they were fixed in advance
+    (`planned`), and never more than the sum, which holds in any case.
+    """
+    if len(entries) < 2 or not last.holds:
+        return last
+    epsilon, delta = _total(entry.epsilon for entry in entries), _total(entry.delta for entry in entries)
+    if planned:
+        with contextlib.suppress(HushError):  # the sum stands
+            epsilon = min(epsilon, _composed(entries, delta))
+    before = ", ".join(str(entry.number) for entry in entries[:-1])
+    covers = f"this fit and those it started from (ledger entries {before}) together"
+    return replace(last, epsilon=epsilon, delta=delta, covers=covers)
+
+
+def _composed(entries: Sequence[Entry], delta: float) -> float:
+    """The epsilon of all parts together. Its delta is the total delta minus the entries' own failure probabilities."""
+    made = compose([charge for entry in entries for charge in entry.charges])
+    if delta == 0.0:
+        return float(made.pure_epsilon)
+    return float(
+        np.asarray(made.epsilon_upper(down(delta - _total(entry.extra_delta for entry in entries), CLOSED_FORM)))
+    )
+
+
+def _total(values: Iterable[float | None]) -> float:
+    """The sum, rounded up."""
+    return round_up(sum((Fraction(value) for value in values if value is not None), Fraction(0)))
+
+
+def charged(entry: Entry | None) -> dict[str, Any] | None:
+    """Where a fit was charged, as receipts say it."""
+    return None if entry is None else {"number": entry.number, "time": entry.time}
+
+
+def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, started_from: Sequence[int]) -> Receipt:
+    """Everything public about a fit, ready for JSON; `promise` is of it and of the fits whose ledger entries it
+    started from.
+    """
+    plan, own = fit.plan, guarantee(fit.plan)
+    request, setting = plan.request, plan.setting
+    about = {
+        "model": model,
+        "started_from": list(started_from),
+        "this_fit": {"epsilon": own.epsilon, "delta": own.delta} if own.holds else None,
+        "leaks": [promise.reason] if not promise.holds else [],
+        "public": _public(plan),
+        "rows": plan.rows,
+        "features": int(request.span.low.size),
+        "solver": setting.solver,
+        "passes": len(fit.trace.weights),
+        "step": setting.step if setting.solver != "statistics" else None,
+        "clip": list(setting.clips) if setting.solver != "statistics" and math.isfinite(setting.clips[0]) else None,
+        "grain": grain(plan.rows) if setting.solver != "statistics" and plan.parts else None,
+        "accounting": request.accounting,
+        "saved_over_zcdp": saved_over_zcdp(plan.parts) if plan.parts and request.accounting == "exact" else None,
+        "scaling": request.scaling,
+        "parts": [_part(part) for part in plan.parts],
+        "labels": _labels(plan),
+    }
+    whole = promise.holds and not started_from  # else the pair is of more than these charges
+    charges = [part.charge for part in plan.parts] + ([] if plan.labels is None else [plan.labels.mechanism.charge])
+    extra = plan.labels.delta if whole and plan.labels is not None else 0.0
+    return Receipt.of(
+        "private fit", promise, charges if whole else [], extra_delta=extra, ledger=charged(entry), about=about
+    )
+
+
+def _public(plan: Plan) -> list[str]:
+    known = ["the number of rows and of features", "the ranges in bounds"]
+    if plan.request.target_span is not None:
+        known.append("the range in target_bounds")
+    if plan.request.objective is LOGISTIC and plan.labels is None:
+        known.append("the two classes")
+    return [*known, "all settings, which follow from these and from the budget"]
+
+
+def _labels(plan: Plan) -> dict[str, Any] | None:
+    made = plan.labels
+    return (
+        None
+        if made is None
+        else {"noise": plain_values(made.mechanism.noise), "threshold": made.threshold, "delta": made.delta}
+    )
+
+
+def _part(part: Part) -> dict[str, Any]:
+    charge: Charge = part.charge
+    bound = charge.sensitivity
+    return {
+        "name": part.wish.name,
+        "share": part.wish.share,
+        "noise": plain_values(part.mechanism.noise),
+        "numbers": part.wish.numbers,
+        "times": charge.times,
+        "sensitivity": {
+            key: getattr(bound, key) for key in ("linf", "l0", "l1", "l2") if getattr(bound, key) is not None
+        },
+        "lattice_step": part.mechanism.step,
+    }

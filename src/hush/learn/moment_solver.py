@@ -1,0 +1,112 @@
+"""Linear models from noisy sums of products, released once: every X'X, X'y and sum of the scaled rows.
+
+A row r = (u_1 .. u_K, 1, t) longer than R is shrunk to length R as a whole (it then counts less, and the linear
+relation in it stays), and rounded towards zero to multiples of 1/G. The sums of its products are whole numbers, exact
+in floats below 2^53. One exchanged row moves the symmetric matrix by r r' - s s', whose squared Frobenius length is
+|r|^4 + |s|^4 - 2 (r.s)^2 <= 2 R^4. Released are 5 times the diagonal and 7 times the upper triangle: 25 d_ii^2 + 49 d_ij^2 <= 25 (d_ii^2 + 2 d_ij^2), so together they move by at most 5 sqrt(2) R^2.
+For logistic regression the loss is replaced by its second-order expansion at 0 (Zhang et al. 2012, "Functional
+mechanism", Section 5), whose minimum needs the same sums.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.learn.budget import Part, Wish
+from hush.learn.paid import Paid
+from hush.learn.penalty import Penalty
+from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
+from hush.privacy.sensitivity import Sensitivity
+
+__all__ = ["Products", "products", "products_wish", "quadratic_minimum"]
+
+Array = NDArray[np.float64]
+
+_DIAGONAL, _ABOVE = 5, 7
+
+
+def _grain(rows: int, radius: float) -> float:
+    """The largest power of 2 with which all sums stay exact."""
+    return 2.0 ** min(math.floor(0.5 * math.log2(2.0**52 / (rows * radius**2))), 30)
+
+
+def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
+    """All sums of products of rows with `width` entries, at most `radius` long."""
+    square = up((_grain(rows, radius) * radius) ** 2, FEW_ROUNDINGS)
+    numbers = width * (width + 1) // 2
+    # l1: 7 (|r|_1^2) / 2 + 5 |r|_2^2 at most, with |r|_1^2 <= width |r|_2^2, for each of the two rows
+    return Wish(
+        "sums of products",
+        share,
+        Sensitivity(l2=up(_DIAGONAL * math.sqrt(2.0) * square, FEW_ROUNDINGS), neighbours="replace"),
+        Sensitivity(l1=(_ABOVE * width + 2.0 * _DIAGONAL) * square, neighbours="replace"),
+        numbers,
+    )
+
+
+def whole_rows(columns: Array, radius: float) -> tuple[Array, float]:
+    """Columns (width, N) in place: shrunk to the radius, then whole numbers of 1/G, never longer than G R."""
+    grain = _grain(columns.shape[1], radius)
+    length = np.sqrt(np.einsum("in,in->n", columns, columns))
+    inside = radius * (
+        1.0 - TWO_ROUNDINGS.share * (len(columns) + 16)
+    )  # the computed length is that near to the true one
+    with np.errstate(divide="ignore"):
+        factor = grain * np.minimum(1.0, inside / length)
+    columns *= factor
+    np.trunc(columns, out=columns)
+    return columns, grain
+
+
+class Products:
+    """The noisy second moments of (u, 1, t): a symmetric matrix, with the size of its noise."""
+
+    def __init__(self, matrix: Array, error: float) -> None:
+        self.matrix = matrix
+        #: standard deviation of an off-diagonal entry
+        self.error = error
+
+
+def products(columns: Array, radius: float, part: Part | None, paid: Paid) -> Products:
+    """Mean products over rows, noisy. `columns` is overwritten."""
+    count = columns.shape[1]
+    if part is None:
+        return Products(columns @ columns.T / count, 0.0)
+    rows, grain = whole_rows(columns, radius)
+    exact = np.rint(rows @ rows.T).astype(np.int64)  # sums of whole numbers below 2^53: exact in any order
+    above = np.triu_indices(len(rows), 1)
+    sums = np.concatenate([_DIAGONAL * np.diag(exact), _ABOVE * exact[above]])
+    noisy = paid.release(part.mechanism, sums, part.wish.name) / (grain**2 * count)
+    matrix = np.diag(noisy[: len(rows)] / _DIAGONAL)
+    matrix[above] = noisy[len(rows) :] / _ABOVE
+    matrix.T[above] = matrix[above]
+    return Products(matrix, part.deviation / (_ABOVE * grain**2 * count))
+
+
+def quadratic_minimum(hessian: Array, pull: Array, penalty: Penalty, floor: float) -> Array:
+    """argmin of w'Hw/2 - pull.w + penalty, with the eigenvalues of H raised to `floor`: noise may have made it
+    indefinite.
+    """
+    values, vectors = np.linalg.eigh(hessian)
+    safe = (vectors * np.maximum(values, floor)) @ vectors.T
+    if not penalty.l1.any():
+        return np.asarray(
+            np.linalg.lstsq(safe + np.diag(penalty.l2), pull, rcond=None)[0]
+        )  # 0 for a column without any spread
+    weights, gradient = np.zeros_like(pull), -pull.copy()
+    # Coordinate descent, no search for one number: the minimum over all weights at once.
+    for _ in range(100_000):
+        largest = 0.0
+        for i in np.flatnonzero(np.diag(safe) > 1e-14 * values[-1]):  # a column without any spread stays at 0
+            step = 1.0 / safe[i, i]
+            moved = float(penalty.nearest(weights[i] - step * gradient[i], step, i))
+            if moved != weights[i]:
+                gradient += safe[i] * (moved - weights[i])
+                largest = max(largest, abs(moved - weights[i]))
+                weights[i] = moved
+        if largest <= 1e-13 * max(1.0, float(np.abs(weights).max())):
+            break
+    return weights

@@ -1,0 +1,234 @@
+"""Composition: losses add, so their distributions convolve.
+
+Distributions are convolved under a tilt (tilted.py), which centres their sum where delta is decided. Round-off,
+neglected frequencies, wrap-around and the mass at infinity are added to the upper end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import Unsupported
+from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, SEARCH_AIM, SPECIAL_FUNCTION, down, up
+from hush.numerics.search import nudged, safe_end
+from hush.privacy.composed_law import Law
+from hush.privacy.convolution import TiltedSum
+from hush.privacy.curve import Curve
+from hush.privacy.discretise import Reversed, discretise, discretise_below
+
+__all__ = ["DEFAULT_RELATIVE", "Composed", "compose_parts"]
+
+Array = NDArray[np.float64]
+
+#: The share of the shift that discretisation may cost, unless asked otherwise.
+DEFAULT_RELATIVE = 1.9e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Composed(Curve):
+    """The curve of several pairs released together: (pair, times) each; see the module's text.
+
+    `relative` is the share of the shift that discretisation may cost.
+    """
+
+    parts: tuple[tuple[Any, int], ...]
+    relative: float = DEFAULT_RELATIVE
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _step(self) -> float:
+        """h with h^2/8 = relative * (mean square loss), aligned with an atom where there is one."""
+        count = sum(times for _, times in self.parts)
+        square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
+        step = math.sqrt(8.0 * self.relative * square)
+        if not step > 1e-290:
+            raise Unsupported(
+                "the losses are too small to compose; with this much noise there is nothing left to account for."
+            )
+        aligned = [atom for pair, _ in self.parts for atom in pair.atoms]
+        if aligned and max(aligned) > step:
+            step = max(aligned) / math.ceil(max(aligned) / step)
+        return step
+
+    @cached_property
+    def _ways(self) -> tuple[tuple[tuple[Any, int], ...], ...]:
+        """The parts, and where one of them is not its own mirror image all of them reversed: the worse way counts."""
+        if all(pair.symmetric for pair, _ in self.parts):
+            return (self.parts,)
+        return self.parts, tuple((Reversed(pair), times) for pair, times in self.parts)
+
+    @cached_property
+    def _above(self) -> tuple[TiltedSum, ...]:
+        return tuple(
+            TiltedSum(tuple((discretise(pair, self._step), times) for pair, times in parts)) for parts in self._ways
+        )
+
+    @cached_property
+    def _below(self) -> tuple[TiltedSum | None, ...]:
+        return tuple(self._below_of(parts) for parts in self._ways)
+
+    def _below_of(self, parts_of_way: tuple[tuple[Any, int], ...]) -> TiltedSum | None:
+        """Each part with the least share that passes."""
+        alone = len(parts_of_way) == 1
+        step = self._step if alone else self._step / 6.0  # atoms of several parts cannot all be aligned
+        found = []
+        for pair, times in parts_of_way:
+            # Chords in a smooth curve cost the square of the step. Where a loss ends without an atom, they cost the
+            # step itself.
+            shares = (0.0, *(0.25 * (step / pair.spread) ** 2 * 2.0**i for i in range(64)))
+            tried = (
+                discretise_below(pair, share, step * (1.0 - share) if alone else step)
+                for share in shares
+                if share < 0.2
+            )
+            part = next((p for p in tried if p is not None), None)
+            if part is not None:  # a part without a lower bound is left out, which only lowers the whole
+                found.append((part, times))
+        return TiltedSum(tuple(found)) if found else None
+
+    @cached_property
+    def _inflation(self) -> float:
+        """(1 + relative error of the parts' curves and of their masses)^count."""
+        return math.exp(min(sum(times for _, times in self.parts) * 4e-13, 1.0))
+
+    @cached_property
+    def _pure(self) -> float:
+        return math.fsum(times * pair.pure_epsilon for pair, times in self.parts)
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The sum of the parts' pure epsilons."""
+        return up(self._pure, FEW_ROUNDINGS)
+
+    def _one(self, epsilon: float, *, lower: bool) -> float:
+        if lower:
+            values = [self._law_at(total, epsilon).delta(epsilon).lower for total in self._below if total is not None]
+            return max((float(value) for value in values), default=0.0) / self._inflation
+        if epsilon >= self._pure:
+            return 0.0
+        found = max(self._upper(total, epsilon) for total in self._above) * self._inflation
+        return min(found, self._beside_pure(epsilon), 1.0)
+
+    def _beside_pure(self, epsilon: float) -> float:
+        """Basic composition: one part takes what the pure epsilons of the others leave. It is sharper than a grid, to
+        which not all losses can be aligned, close to the pure epsilon of all parts, and where one part that is not
+        pure stands beside pure ones.
+        """
+        close = 0.9 * self._pure < epsilon < self._pure
+        if len(self.parts) == 1 or len(self.parts) > 8 or not (close or math.isinf(self._pure)):
+            return 1.0
+        bounds = []
+        for i, (pair, times) in enumerate(self.parts):
+            others = math.fsum(n * other.pure_epsilon for j, (other, n) in enumerate(self.parts) if j != i)
+            left = epsilon - up(others, ELEMENTARY)
+            if left > 0.0:
+                bounds.append(self._alone(pair, times, left))
+        return min(bounds, default=1.0)
+
+    def _alone(self, pair: Any, times: int, epsilon: float) -> float:
+        """The delta of one part, from its own curve where it is released once."""
+        if times == 1 and isinstance(pair, Curve):
+            return float(pair.delta_upper(epsilon))
+        alone: Composed = self._cache.setdefault((pair, times), Composed(((pair, times),), self.relative))
+        return alone._one(epsilon, lower=False)
+
+    def _upper(self, total: TiltedSum, epsilon: float) -> float:
+        """From the tilt that fits, or from a weaker one where so strong a tilt leaves only round-off: every tilt's
+        answer is a bound.
+        """
+        tilt = total.tilt_for(epsilon)
+        for _ in range(6):
+            found = float(self._law(total, tilt).delta(epsilon).upper)
+            if found < 1.0 or tilt <= 0.0:
+                break
+            tilt *= math.exp(-0.5)
+        return found
+
+    def _law(self, total: TiltedSum, tilt: float) -> Law:
+        """The composed law under a tilt from a ladder, so that nearby questions share it and the same question always
+        gets the same.
+        """
+        rung = math.exp(round(math.log(tilt) * 2.0) / 2.0) if tilt > 0.0 else 0.0
+        made = self._cache.setdefault(id(total), {})
+        if rung not in made:
+            made[rung] = total.composed(rung)
+        return made[rung]
+
+    def _law_at(self, total: TiltedSum, epsilon: float) -> Law:
+        """The law that decides delta at epsilon."""
+        return self._law(total, total.tilt_for(epsilon))
+
+    def _forward(self, epsilon: Array) -> Bracket:
+        upper = self._end(epsilon, "upper")
+        return Bracket(np.minimum(self._end(epsilon, "lower"), upper), upper)
+
+    def _end(self, epsilon: Array, end: str) -> Array:
+        flat = np.asarray(epsilon, dtype=np.float64).ravel()
+        return np.array([self._one(float(e), lower=end == "lower") for e in flat]).reshape(np.shape(epsilon))
+
+    def _epsilon_end(self, delta: Array, end: str) -> tuple[Array, Array]:
+        found = np.array([self._epsilon_at(float(d), lower=end == "lower") for d in delta.ravel()]).reshape(delta.shape)
+        return found, found
+
+    def _epsilon_at(self, delta: float, *, lower: bool) -> float:
+        """The worse way's epsilon."""
+        totals = self._below if lower else self._above
+        alone = max((part.at_zero for total in totals if total is not None for part, _ in total.parts), default=0.0)
+        if alone <= delta and self._one(0.0, lower=lower) <= delta:  # together the parts give no less than one alone
+            return 0.0
+        return max((self._crossing(total, delta, lower=lower) for total in totals if total is not None), default=0.0)
+
+    def _crossing(self, total: TiltedSum, delta: float, *, lower: bool) -> float:
+        """One tilt aimed at delta, its crossing, and then as little more (or less) as makes the certified end agree."""
+        if total.infinite >= (delta if not lower else up(delta * self._inflation, SPECIAL_FUNCTION)):
+            return math.inf  # no epsilon takes this mass away
+        # aim a little to the safe side, so that the first check settles it: 1e-8 of delta is nothing in epsilon
+        aim = up(delta * self._inflation, SEARCH_AIM) if lower else down(delta / self._inflation, SEARCH_AIM)
+        room = aim - total.infinite
+        law = self._law(total, total.tilt_for_delta(delta))
+        for _ in range(3):
+            settled, guess = partial(self._settles, law, delta, lower=lower), law.epsilon(max(room, 5e-324))
+            found = nudged(settled, guess, first=-1e-13 if lower else 1e-13, growth=4.0, turns=12)
+            if found is None:
+                break
+            deciding = self._law_at(total, found)  # what delta(found) will be answered with: it has to agree
+            if self._settles(deciding, delta, found, lower=lower):
+                return max(found, 0.0)
+            law = deciding
+        return self._bisected(total, delta, lower=lower)
+
+    def _settles(self, law: Law, delta: float, epsilon: float, *, lower: bool) -> bool:
+        """Is the law's delta at epsilon certified to be at most `delta` (or at least, for a lower end)?"""
+        value = law.delta(epsilon)
+        if lower:
+            return float(value.lower) / self._inflation >= delta
+        return float(value.upper) * self._inflation <= delta
+
+    def _bisected(self, total: TiltedSum, delta: float, *, lower: bool) -> float:
+        """The same by halves, a tilt of its own at every point: for laws so lopsided that one tilt does not show the
+        crossing.
+        """
+        end = min(self._pure, total.step * sum(times * (part.first + part.masses.size) for part, times in total.parts))
+
+        def settles(epsilon: float) -> bool:
+            return self._settles(self._law_at(total, epsilon), delta, epsilon, lower=lower)
+
+        unsafe, safe = (end, 0.0) if lower else (0.0, end)
+        found = safe_end(settles, unsafe, safe, relative=1e-13, turns=64)
+        return found if lower or found < end else math.inf  # the end itself was not tried
+
+
+def compose_parts(parts: Sequence[tuple[Any, int]], **options: Any) -> Composed:
+    """Equal parts merged, then composed."""
+    merged: dict[Any, int] = {}
+    for pair, times in parts:
+        merged[pair] = merged.get(pair, 0) + times
+    return Composed(tuple(merged.items()), **options)

@@ -1,0 +1,142 @@
+"""A composed law of losses under a tilt, point by point or by the frequencies that matter; delta and epsilon from it,
+with their errors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import Unsupported
+from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, down, up
+
+__all__ = ["Dense", "Law", "Spectral"]
+
+Array = NDArray[np.float64]
+Spectrum = NDArray[np.complex128]
+
+_NEGLIGIBLE = 45.0  # e^-45 of the tilted mass is left out of sums, and added to delta
+
+
+@dataclass(frozen=True)
+class Law:
+    """A composed tilted law on the lattice points first .. first + length - 1 (times step), and what is not known
+    about it.
+    """
+
+    first: int
+    length: int
+    step: float
+    tilt: float
+    log_m: float
+    wrapped: float
+    infinite: float
+    mean: float
+    deviation: float
+    rounding: float
+
+    def _sums(self, epsilon: float) -> tuple[float, float, float]:
+        """The tilted sum over losses above epsilon of p e^(-t over)(1 - e^-over), a bound on its error, and that of p
+        e^(-(t+1) over).
+        """
+        raise Unsupported("a law has to give its sums.")
+
+    def delta(self, epsilon: float) -> Bracket:
+        """delta at epsilon, errors added at both ends."""
+        if (
+            epsilon < self.first * self.step
+        ):  # the window starts above epsilon: mass below it is unknown, and is at most all
+            return Bracket(0.0, 1.0)
+        total, slack, _ = self._sums(epsilon)
+        # what wrapped round counts by the factor's largest value, at over = log(1 + 1/t)
+        largest = math.exp(-self.tilt * math.log1p(1.0 / self.tilt)) / (1.0 + self.tilt) if self.tilt > 0.0 else 1.0
+        slack += self.wrapped * largest + math.exp(-_NEGLIGIBLE)
+        scale = self.log_m - self.tilt * epsilon
+        upper = (
+            math.exp(min(scale + math.log(max(up(total + slack, SUM_OF_POSITIVE_TERMS), 5e-324)), 1.0)) + self.infinite
+        )
+        lower = 0.0
+        if total > slack:
+            lower = math.exp(min(scale + math.log(max(down(total - slack, SUM_OF_POSITIVE_TERMS), 5e-324)), 1.0))
+        return Bracket(min(lower + down(self.infinite, CLOSED_FORM), upper, 1.0), min(max(upper, 5e-324), 1.0))
+
+    def epsilon(self, delta: float) -> float:
+        """Where the finite part of delta crosses delta, nearly: Newton's steps on log delta, kept inside a bracket.
+        The caller checks.
+        """
+        # Not guarded_newton: how wide the bracket is decides whether a step is taken on log delta or on delta itself.
+        low, high = self.first * self.step, (self.first + self.length - 1) * self.step
+        point = min(max(self.mean, low), high)
+        for _ in range(100):
+            total, _, far = self._sums(point)
+            gap = math.log(max(total, 5e-324)) + self.log_m - self.tilt * point - math.log(delta)
+            if abs(gap) < 1e-10 or high - low <= 1e-14 * max(abs(high), self.step):
+                break
+            low, high = (point, high) if gap > 0.0 else (low, point)
+            newton = point + gap * total / far if far > 0.0 else math.inf  # d log delta/d epsilon = -far/total
+            if abs(gap) > 0.1 and abs(newton - point) < 0.01 * (
+                high - low
+            ):  # under an atom delta itself is nearly linear
+                newton = point - math.expm1(min(-gap, 700.0)) * total / far if far > 0.0 else math.inf
+            elif abs(newton - point) <= 1e-12 * max(abs(point), self.step):
+                break
+            point = newton if low < newton < high else 0.5 * (low + high)
+        return point
+
+
+@dataclass(frozen=True)
+class Dense(Law):
+    """The law point by point."""
+
+    masses: Array = field(default_factory=lambda: np.zeros(0))
+
+    def _sums(self, epsilon: float) -> tuple[float, float, float]:
+        start = max(math.floor(epsilon / self.step) + 1 - self.first, 0)
+        end = min(self.length, start + math.ceil(_NEGLIGIBLE / max(self.tilt * self.step, 1e-12)) + 1)
+        over = (self.first + np.arange(start, end)) * self.step - epsilon
+        with np.errstate(under="ignore"):
+            near = np.exp(-self.tilt * over)
+            share = -np.expm1(-np.maximum(over, 0.0))
+            masses = self.masses[start:end] * near
+        # plain sums: a threaded dot product costs more than it saves at this size
+        total = float((masses * share).sum())
+        return total, self.rounding * float((near * share).sum()), float(masses.sum()) - total
+
+
+@dataclass(frozen=True)
+class Spectral(Law):
+    """The law by the frequencies that matter: numbers, values (turned so that point 0 is loss 0), and the sum of the
+    faint ones.
+    """
+
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    values: Spectrum = field(default_factory=lambda: np.zeros(0, dtype=np.complex128))
+    faint: float = 0.0
+
+    def _series(self, decay: float, count: int) -> Spectrum:
+        """Sum over m < count of e^(-decay m step + 2 pi i number m/length), in closed form."""
+        turn = 2.0 * math.pi / self.length
+        ratio = -decay * self.step + 1j * turn * self.numbers
+        whole = -decay * self.step * count + 1j * turn * (self.numbers * count % self.length)
+        with np.errstate(under="ignore"):
+            return np.where(ratio == 0.0, float(count), np.expm1(whole) / np.expm1(np.where(ratio == 0.0, 1.0, ratio)))
+
+    def _sums(self, epsilon: float) -> tuple[float, float, float]:
+        start = max(math.floor(epsilon / self.step) + 1, self.first)
+        count = self.first + self.length - start
+        if count <= 0:
+            return 0.0, 0.0, 0.0
+        over = start * self.step - epsilon
+        turned = np.exp(2j * math.pi / self.length * (self.numbers * start % self.length))
+        near = math.exp(-self.tilt * over) * self._series(self.tilt, count)
+        far = math.exp(-(self.tilt + 1.0) * over) * self._series(self.tilt + 1.0, count)
+        factor = near - far
+        twice = np.where((self.numbers == 0) | (2 * self.numbers == self.length), 1.0, 2.0) / self.length
+        weights = self.values * turned * twice
+        total = float(np.sum((weights * factor).real))
+        size = float(np.sum(np.abs(self.values) * (np.abs(near) * 4.0) * twice))
+        return total, self.rounding * size + self.faint * float(np.abs(factor[0])), float(np.sum((weights * far).real))

@@ -1,0 +1,200 @@
+"""Several loss distributions on one grid, convolved under a tilt.
+
+Every distribution is tilted first, p_j e^(t e_j)/M(t), with t at the saddle point: the tilted sum is centred where
+delta is decided, and round-off, 1e-16 of the *tilted* mass, is 1e-16 of delta instead of 1e-16 of 1. The convolution
+is a product of discrete Fourier transforms on a window around the tilted mean; what may wrap round it is bounded by
+Chernoff. Composed laws are smooth, so few frequencies of the product are not negligible, and on those delta is a sum
+in closed form (a geometric series for each); only where many are left, the law itself is transformed back.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+
+from hush.errors import Unsupported
+from hush.numerics.rounding import NEAR_ENOUGH, UNIT, down, next_down
+from hush.numerics.search import guarded_newton
+from hush.privacy.composed_law import Dense, Law, Spectral
+from hush.privacy.discretise import LossDistribution
+
+__all__ = ["TiltedSum"]
+
+Array = NDArray[np.float64]
+Spectrum = NDArray[np.complex128]
+
+_WRAPPED = 1e-10  # share of the tilted mass that may wrap round, and is then added to delta
+_FAINT = 1e-16  # frequencies fainter than this are left out, and added to delta
+_MOST_FREQUENCIES = 4096  # beyond, transforming back is cheaper
+_MOST_POINTS = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedSum:
+    """Several loss distributions on one grid, each a number of times, composed under a tilt."""
+
+    parts: tuple[tuple[LossDistribution, int], ...]
+
+    @property
+    def step(self) -> float:
+        return self.parts[0][0].step
+
+    @cached_property
+    def count(self) -> int:
+        return sum(times for _, times in self.parts)
+
+    @cached_property
+    def infinite(self) -> float:
+        return -math.expm1(sum(times * math.log1p(-min(part.infinite, next_down(1.0))) for part, times in self.parts))
+
+    def moments(self, tilt: float) -> tuple[float, float, float]:
+        """log M, mean and variance of the tilted sum."""
+        log_m = mean = variance = 0.0
+        for part, times in self.parts:
+            one = part.moments(tilt)
+            log_m, mean, variance = log_m + times * one[0], mean + times * one[1], variance + times * one[2]
+        return log_m, mean, variance
+
+    def log_mgf(self, tilt: float) -> float:
+        return math.fsum(times * part.log_mgf(tilt) for part, times in self.parts)
+
+    def tilt_for(self, epsilon: float) -> float:
+        """The saddle point: the tilt whose mean is epsilon (0 if the mean is above it already); near it is near
+        enough.
+        """
+        top = sum(times * part.losses[-1] for part, times in self.parts)
+        epsilon = min(epsilon, down(top, NEAR_ENOUGH))
+
+        def probe(tilt: float) -> tuple[float, float] | None:
+            _, mean, variance = self.moments(tilt)
+            if abs(mean - epsilon) < 0.2 * math.sqrt(variance) or (tilt == 0.0 and mean >= epsilon) or tilt > 1e12:
+                return None
+            newton = tilt + (epsilon - mean) / max(variance, 1e-300)
+            return epsilon - mean, newton if newton < 4.0 * tilt + 1.0 / math.sqrt(max(variance, 1e-300)) else math.nan
+
+        return guarded_newton(probe, 0.0, 0.0, math.inf, _between)
+
+    def tilt_for_delta(self, delta: float) -> float:
+        """The tilt t at which M(t) e^(-t mean)/(1 + t) has come down to delta: Chernoff's bound at its own mean, and
+        a little less, because losses count by how far they pass epsilon (without it, losses that end in an atom would
+        never get there).
+        """
+        target = math.log(delta)
+        variance = self.moments(0.0)[2]
+
+        def probe(tilt: float) -> tuple[float, float] | None:
+            log_m, mean, variance = self.moments(tilt)
+            gap = log_m - tilt * mean - math.log1p(tilt) - target
+            if abs(gap) < 1.0 or tilt > 1e12:
+                return None
+            newton = tilt + gap / (tilt * variance + 1.0 / (1.0 + tilt))
+            return gap, newton if newton < 4.0 * tilt else math.nan
+
+        return guarded_newton(probe, math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf, _between)
+
+    def composed(self, tilt: float) -> Law:
+        """The tilted law of the sum, in a window around its mean that all but a known share of it stays in."""
+        log_m, mean, variance = self.moments(tilt)
+        lowest = sum(times * part.first for part, times in self.parts)
+        highest = sum(times * (part.first + part.masses.size - 1) for part, times in self.parts)
+        below, above, wrapped = self._window(tilt, log_m, mean, variance)
+        first = max(lowest, math.floor((mean - below) / self.step))
+        last = min(highest, math.ceil((mean + above) / self.step))
+        least = max(last - first + 1, max(part.masses.size for part, _ in self.parts), 16)
+        length = next_fast_len(least, real=True)
+        if length > _MOST_POINTS:
+            raise Unsupported("the composition needs too fine a grid; fewer releases or more noise are needed.")
+        spectrum = self._spectrum(tilt, length)
+        rounding = 8.0 * UNIT * (self.count + math.log2(length))
+        known = (first, length, self.step, tilt, log_m, wrapped, self.infinite, mean, math.sqrt(variance))
+        size = np.abs(spectrum)
+        numbers = np.flatnonzero(size > _FAINT)
+        if numbers.size <= _MOST_FREQUENCIES:
+            faint = 2.0 * float(size.sum() - size[numbers].sum() + UNIT) / length
+            turned = np.exp(-2j * math.pi / length * (numbers * (lowest % length) % length))
+            return Spectral(*known, rounding, numbers, spectrum[numbers] * turned, faint)
+        circle = np.roll(irfft(spectrum, length), -((first - lowest) % length))
+        return Dense(*known, rounding * 2.0 * float(size.mean()), np.maximum(circle, 0.0))
+
+    def _spectrum(self, tilt: float, length: int) -> Spectrum:
+        """The transform of the tilted sum; short parts are convolved with each other first, at the length that they
+        need.
+        """
+        spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
+        waiting: list[Array] = []
+        with np.errstate(under="ignore"):
+            for part, times in self.parts:
+                masses = part.tilted(tilt, part.log_mgf(tilt))
+                if times > 1 or 8 * masses.size > length:
+                    spectrum *= _power(rfft(masses, length), times)
+                    continue
+                if sum(w.size for w in waiting) + masses.size > length // 4:
+                    spectrum *= rfft(_convolved(waiting), length)
+                    waiting = []
+                waiting.append(masses)
+            if waiting:
+                spectrum *= rfft(_convolved(waiting), length)
+        return spectrum
+
+    def _window(self, tilt: float, log_m: float, mean: float, variance: float) -> tuple[float, float, float]:
+        """How far below and above the mean the window has to go, and Chernoff's bound on what lies outside."""
+        deviation = math.sqrt(variance) + self.step
+        reach, bounds = [], []
+        for sign in (-1.0, 1.0):
+            width = 7.0 * deviation
+            for _ in range(60):  # no root: any window that is wide enough will do, and the first one nearly always is
+                # at the point that suits a normal law, then at some that suit longer tails
+                for t in (
+                    width / deviation**2,
+                    0.5 * width / deviation**2,
+                    2.0 * width / deviation**2,
+                    2.0 / deviation,
+                ):
+                    bound = math.exp(min(self.log_mgf(tilt + sign * t) - log_m - sign * t * mean - t * width, 0.0))
+                    if bound < _WRAPPED:
+                        break
+                if bound < _WRAPPED:
+                    break
+                width *= 1.25
+            reach.append(width)
+            bounds.append(bound)
+        return reach[0], reach[1], sum(bounds)
+
+
+def _between(low: float, high: float) -> float:
+    """A tilt between two: the middle, but at most twice the lower one; strong tilts leave only round-off."""
+    return min(2.0 * low + 1e-3, 0.5 * (low + high))
+
+
+def _convolved(rows: list[Array]) -> Array:
+    """All rows convolved."""
+    if len(rows) == 1:
+        return rows[0]
+    size = sum(row.size for row in rows) - len(rows) + 1
+    length = next_fast_len(size, real=True)
+    product = rfft(rows[0], length)
+    for row in rows[1:]:
+        product *= rfft(row, length)
+    return irfft(product, length)[:size]
+
+
+def _power(transform: Spectrum, times: int) -> Spectrum:
+    """z^times by squaring, where it is not hopelessly small."""
+    if times == 1:
+        return transform
+    alive = np.flatnonzero(np.abs(transform) > 1e-30 ** (1.0 / times))
+    base, result = transform[alive], np.ones(alive.size, dtype=np.complex128)
+    while times:
+        if times & 1:
+            result = result * base
+        times >>= 1
+        if times:
+            base = base * base
+    whole = np.zeros_like(transform)
+    whole[alive] = result
+    return whole

@@ -1,0 +1,284 @@
+"""Privacy loss distributions: certified discretisation, from above and from below.
+
+A pair of laws is known by its curve delta(e). On the grid e_j = j h, join the exact values by chords (in e^e): the
+curve of a discrete loss distribution that lies above the true, convex one. Its masses are second differences,
+
+    p_j = (e^h (delta_(j-1) - delta_j) - (delta_j - delta_(j+1))) / (e^h - 1)     for j > 0,        p_inf = delta at the last point,
+
+and losses below zero mirror those of the reversed pair, p_(-j) = e^(-e_j) p_j. Whatever dominates each part dominates
+the composition, so the composed curve is an upper bound. The chords cost (h/d)^2/8 of the shift d, no more. Shrinking
+all losses by about as much gives a discrete curve that lies *below* the true one everywhere (checked, not assumed): a
+lower bound, and so a bracket. How such distributions are composed is the next room's business (composition.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import Unsupported
+from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import CLOSED_FORM, ELEMENTARY, NEAR_ENOUGH, SUM_OF_POSITIVE_TERMS, down, up
+
+__all__ = ["LossDistribution", "Pair", "Reversed", "discretise", "discretise_below"]
+
+Array = NDArray[np.float64]
+
+_FAR = 1e12  # an epsilon that stands for infinity
+_CUT = 1e-55  # a part's loss beyond the epsilon where its delta is this small counts as infinite
+_MOST_POINTS = 1 << 24
+
+
+class Pair(Hashable, Protocol):
+    """Two laws, by the curve of the one against the other and back, for epsilon >= 0."""
+
+    def forward(self, epsilon: Array) -> Bracket:
+        """delta of the first against the second."""
+        ...
+
+    def backward(self, epsilon: Array) -> Bracket:
+        """delta of the second against the first."""
+        ...
+
+    @property
+    def symmetric(self) -> bool:
+        """Is backward the same as forward?"""
+        ...
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The largest loss either way, often infinite."""
+        ...
+
+    @property
+    def spread(self) -> float:
+        """The size of a typical loss: what a grid step is measured against."""
+        ...
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        """Positive losses that have a probability of their own; the grid is aligned with the first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Reversed:
+    """A pair the other way round."""
+
+    pair: Any
+
+    def forward(self, epsilon: Array) -> Bracket:
+        return self.pair.backward(epsilon)
+
+    def backward(self, epsilon: Array) -> Bracket:
+        return self.pair.forward(epsilon)
+
+    @property
+    def symmetric(self) -> bool:
+        return bool(self.pair.symmetric)
+
+    @property
+    def pure_epsilon(self) -> float:
+        return float(self.pair.pure_epsilon)
+
+    @property
+    def spread(self) -> float:
+        return float(self.pair.spread)
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        return tuple(self.pair.atoms)
+
+
+@dataclass(frozen=True)
+class LossDistribution:
+    """Masses p at losses (first + i) step, and `infinite` mass at infinity."""
+
+    masses: Array
+    first: int
+    step: float
+    infinite: float
+
+    @cached_property
+    def losses(self) -> Array:
+        return (self.first + np.arange(self.masses.size, dtype=np.float64)) * self.step
+
+    @cached_property
+    def _log_masses(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.masses)
+
+    @property
+    def at_zero(self) -> float:
+        """delta at epsilon = 0."""
+        return float((self.masses * -np.expm1(-np.maximum(self.losses, 0.0))).sum()) + self.infinite
+
+    def moments(self, tilt: float) -> tuple[float, float, float]:
+        """log M, mean and variance of the tilted law, M the sum of p e^(tilt loss) over the finite losses."""
+        exponent = self._log_masses + tilt * self.losses
+        top = float(exponent.max())
+        with np.errstate(under="ignore"):
+            weight = np.exp(exponent - top)
+        total = float(weight.sum())
+        mean = float((weight * self.losses).sum()) / total
+        return top + math.log(total), mean, float((weight * (self.losses - mean) ** 2).sum()) / total
+
+    def log_mgf(self, tilt: float) -> float:
+        """log M alone."""
+        exponent = self._log_masses + tilt * self.losses
+        top = float(exponent.max())
+        with np.errstate(under="ignore"):
+            return top + math.log(float(np.exp(exponent - top).sum()))
+
+    def tilted(self, tilt: float, log_m: float) -> Array:
+        with np.errstate(under="ignore"):
+            return np.exp(self._log_masses + tilt * self.losses - log_m)
+
+
+def _side(delta: Array, step: float) -> Array:
+    """Second differences: masses at e_1 .. e_n from delta at e_0 .. e_n (rounding below zero is raised to zero, which
+    only adds).
+    """
+    fall = np.append(delta[:-1] - delta[1:], 0.0)
+    return np.maximum((math.exp(step) * fall[:-1] - fall[1:]) / math.expm1(step), 0.0)
+
+
+def _curve_of(masses: Array, infinite: float, step: float) -> Array:
+    """delta at e_0 .. e_n of the masses at e_1 .. e_n: the differences' inverse, summed from the outside in."""
+    e = np.arange(1.0, masses.size + 1.0) * step
+    with np.errstate(divide="ignore", under="ignore"):
+        tails = np.logaddexp.accumulate((np.log(masses) - e)[::-1])[
+            ::-1
+        ]  # log of the reversed law's mass at e_j and beyond
+        falls = np.exp(tails + e - step) * math.expm1(step)  # delta_(j-1) - delta_j
+    return np.append(np.cumsum(falls[::-1])[::-1] + infinite, infinite)
+
+
+@lru_cache(maxsize=24)
+def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
+    """The grid from 0 to where delta falls below the cut or stops falling, and the pair's curve on it, forward or
+    backward.
+    """
+    side = pair.backward if backward else pair.forward
+    if pair.pure_epsilon / step < 4096:  # a short loss needs no looking for its end
+        grid = np.arange(math.ceil(pair.pure_epsilon / step) + 2, dtype=np.float64) * step
+        return grid, side(grid)
+    counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
+    ends = np.asarray(side(np.append(counts * step, _FAR)).upper)
+    ends, rest = ends[:-1], float(ends[-1])  # what no epsilon takes away
+    final = np.flatnonzero(ends <= _CUT + up(rest, NEAR_ENOUGH))
+    if not final.size or counts[final[0]] > _MOST_POINTS:
+        raise Unsupported("the loss reaches too far for the grid; fewer releases or more noise are needed.")
+    count = int(counts[final[0]])
+    grid = np.arange(count + 1, dtype=np.float64) * step
+    values = side(grid)
+    upper = np.asarray(values.upper)
+    small = np.flatnonzero(upper <= _CUT + up(rest, NEAR_ENOUGH))
+    end = max(int(small[0]) if small.size else count, 1) + 1
+    return grid[:end], Bracket(np.asarray(values.lower)[:end], upper[:end])
+
+
+def discretise(pair: Pair, step: float) -> LossDistribution:
+    """The chords' distribution: its curve is at or above the pair's, for every epsilon."""
+    _, curve = _sampled(pair, False, step)
+    there = up(_side(curve.upper, step), SUM_OF_POSITIVE_TERMS)
+    back = there if pair.symmetric else up(_side(_sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)
+    return _joined(there, back, float(curve.upper[-1]), step)
+
+
+def _joined(
+    there: Array, back: Array, infinite: float, step: float, *, slack: float = ELEMENTARY.share
+) -> LossDistribution:
+    """Positive losses as given, negative ones mirrored from the reversed pair, the rest (and the sums' round-off, as
+    slack) at zero.
+    """
+    below = back * np.exp(-step * np.arange(1.0, back.size + 1.0))
+    centre = 1.0 - infinite - float(there.sum()) - float(below.sum()) + slack
+    # a trace at zero keeps logarithms finite where all the mass is infinite; it adds to the total, the safe side
+    return LossDistribution(np.concatenate([below[::-1], [max(centre, 1e-300)], there]), -back.size, step, infinite)
+
+
+def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution | None:
+    """A distribution whose curve is at or below the pair's, checked; None if the share is too small for that.
+
+    The candidate is (1 - c) delta(e/(1 - c)): below delta because delta falls, with c at least `share` and such that
+    the first atom lands on the grid (the factor keeps the masses' sum at 1). Between grid points the true curve lies
+    above the two lines that continue its neighbouring chords, and the candidate's chord must lie below the higher of
+    the two where they meet.
+    """
+    squeeze = 1.0 - share
+    if pair.atoms and pair.atoms[0] > step:
+        steps = pair.atoms[0] * squeeze / step
+        # a touch short of the grid point, so that rounding leaves no trace of the atom beyond it
+        squeeze *= down(math.floor(up(steps, CLOSED_FORM)) / steps, ELEMENTARY) if steps >= 1.0 else 1.0
+    sides, infinite = [], 0.0
+    for backward in (False,) if pair.symmetric else (False, True):
+        grid, curve = _sampled(pair, backward, step)
+        truth = pair.backward if backward else pair.forward
+        squeeze = min(squeeze, 1.0)
+        low = np.asarray(truth(grid / squeeze).lower) * squeeze
+        rest = down(float(np.asarray(truth(np.array([_FAR])).lower)[0]) * squeeze, CLOSED_FORM)
+        masses = _masses_below(np.maximum(low - max(rest, low[-1]), 0.0), step)
+        if not _lies_below(_curve_of(masses, rest, step), curve, step):
+            return None
+        sides.append(masses)
+        infinite = rest if not backward else infinite
+    found = _joined(sides[0], sides[-1], infinite, step, slack=-ELEMENTARY.share)
+    return found if found.masses[-found.first] > 1e-300 else None
+
+
+def _masses_below(values: Array, step: float) -> Array:
+    """Masses of a curve through these values, or below them where they are not convex.
+
+    Lower ends of brackets need not be convex: where a curve ends they may fall to 0 from one point to the next.
+    Masses below zero, raised to zero, would then lift the whole curve; the largest convex curve below the values is
+    taken instead.
+    """
+    masses = down(_side(values, step), SUM_OF_POSITIVE_TERMS)
+    if (_curve_of(masses, 0.0, step) > up(values, NEAR_ENOUGH)).any():
+        masses = down(_side(_convex_minorant(values, step), step), SUM_OF_POSITIVE_TERMS)
+    return masses
+
+
+def _convex_minorant(values: Array, step: float) -> Array:
+    """The largest curve at or below the values that is convex in e^e: the lower hull of the points."""
+    x = np.expm1(np.arange(values.size) * step)
+    corners: list[int] = []
+    for i in range(values.size):
+        while len(corners) > 1:
+            a, b = corners[-2:]
+            if (values[b] - values[a]) * (x[i] - x[a]) < (values[i] - values[a]) * (x[b] - x[a]):
+                break
+            corners.pop()
+        corners.append(i)
+    return np.asarray(np.interp(x, x[corners], values[corners]))
+
+
+def _lies_below(chords: Array, truth: Bracket, step: float) -> bool:
+    """Is the piecewise-linear curve (linear in e^e) below every falling convex curve that lies within `truth` at the
+    grid points?
+    """
+    least, most = np.asarray(truth.lower), np.asarray(truth.upper)
+    if (chords > least).any():
+        return False
+    # In a cell, with u = (e^e - e^(e_j))/(e^(e_(j+1)) - e^(e_j)): a convex curve lies above the line from the highest
+    # point that it may
+    # have one place before the cell through the lowest one where the cell begins, and above the same line from the
+    # other side.
+    grow = math.exp(step)
+    left = np.append(np.inf, (most[:-2] - least[1:-1]) * grow)
+    right = np.append(np.maximum(least[1:-1] - most[2:], 0.0) / grow, 0.0)
+    start, end = least[:-1], least[1:]
+    # lines: start - left u and end + right (1 - u); they meet at
+    with np.errstate(invalid="ignore", divide="ignore"):
+        u = np.where(np.isinf(left), 0.0, (start - end - right) / (left - right))
+    u = np.clip(np.where(np.isfinite(u), u, 0.0), 0.0, 1.0)
+    meet = end + right * (1.0 - u)
+    chord = chords[:-1] + (chords[1:] - chords[:-1]) * u
+    return bool((chord <= down(meet, CLOSED_FORM)).all() or (chord <= meet)[chord > 0.0].all())

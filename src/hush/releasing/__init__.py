@@ -1,0 +1,1 @@
+"""Releases: values plus paid noise, with error bars and a receipt."""

@@ -1,0 +1,228 @@
+"""What was told with a release: one type for every kind of release, with a version, as JSON and back.
+
+    schema, kind        which form this is, and of what: "release", "answer", "private fit" or "private search"
+    hush, time          the version that made it, and when
+    guarantee           what is promised: epsilon, delta, times, notion, neighbours (and of an answer its unit and bounds)
+    charges             the noise and the sensitivity of everything released; empty where a receipt cannot hold all of it
+    extra_delta         a failure probability that the charges do not show
+    ledger              where it was charged; None where no ledger was
+
+A kind may add further fields at the top level. Receipts of the first form, which had no version, are read as well.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any, Self
+
+from hush.errors import HushError, InvalidParameter
+from hush.noise.catalogue import from_plain_values
+from hush.privacy.charge import Charge, Guarantee
+from hush.privacy.sensitivity import Sensitivity
+
+__all__ = ["KINDS", "SCHEMA", "Receipt"]
+
+SCHEMA = 2
+KINDS = ("release", "answer", "private fit", "private search")
+_NOT_ONE = "this is not a receipt of hush; use release.receipt, answer.receipt or model.receipt_, or the JSON that one of them wrote."
+
+
+class Receipt(dict[str, Any]):
+    """A receipt: plain values by name, ready for JSON, and the typed ones among them as attributes.
+
+    Treat it as read-only: `receipt | {...}` makes another one.
+
+    >>> import hush
+    >>> receipt = hush.release(120, hush.calibrate(1.0, 1e-6), ledger=None).receipt
+    >>> receipt.kind, receipt.guarantee.epsilon, Receipt.from_json(receipt.to_json()) == receipt
+    ('release', 1.0, True)
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        try:
+            known = dict(values)
+            if "schema" not in known:
+                known = _first_form(known)
+            if known["schema"] != SCHEMA:
+                raise InvalidParameter(
+                    f"this receipt is of form {known['schema']!r}, which this hush ({version('hush')}) does not know."
+                )
+            super().__init__(known)
+            _ = self.guarantee, self.charges
+            if known["kind"] not in KINDS or not 0.0 <= known["extra_delta"] < 1.0:
+                raise InvalidParameter(_NOT_ONE)
+            _ = known["ledger"], known["hush"], known["time"]
+        except HushError:
+            raise
+        except KeyError as failure:
+            raise InvalidParameter(f"the field {failure} is missing: {_NOT_ONE}") from failure
+        except (TypeError, AttributeError, ValueError) as failure:
+            raise InvalidParameter(_NOT_ONE) from failure
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        guarantee: Guarantee,
+        charges: Sequence[Charge],
+        *,
+        extra_delta: float = 0.0,
+        ledger: Mapping[str, Any] | None = None,
+        promised: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """A new receipt; `promised` adds fields to "guarantee", `about` adds fields at the top level."""
+        return cls(
+            {
+                "schema": SCHEMA,
+                "kind": kind,
+                "hush": version("hush"),
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "guarantee": _plain(guarantee) | dict(promised or {}),
+                "charges": [charge.to_plain() for charge in charges],
+                "extra_delta": extra_delta,
+                "ledger": None if ledger is None else dict(ledger),
+            }
+            | dict(about or {})
+        )
+
+    # -- what every receipt says ---------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        """What it is of: one of KINDS."""
+        return str(self["kind"])
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised."""
+        return _guarantee(self["guarantee"])
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """What was released; empty where the receipt cannot hold all of it (see the ledger's entry)."""
+        return tuple(Charge.from_plain(row) for row in self["charges"])
+
+    @property
+    def extra_delta(self) -> float:
+        """A failure probability that the charges do not show."""
+        return float(self["extra_delta"])
+
+    @property
+    def ledger(self) -> Mapping[str, Any] | None:
+        """Where it was charged; None where no ledger was."""
+        found: Mapping[str, Any] | None = self["ledger"]
+        return found
+
+    # -- plain values --------------------------------------------------------------------------------------------------
+
+    def _fixed(self, *_: Any, **__: Any) -> Any:
+        raise InvalidParameter("a receipt does not change; write receipt | {...} for another one.")
+
+    __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = _fixed
+
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override,misc]
+        return self | other
+
+    def __or__(self, other: Mapping[str, Any]) -> Self:  # type: ignore[override]
+        return type(self)({**self, **other})
+
+    def copy(self) -> Self:
+        return self
+
+    def __reduce__(self) -> Any:
+        return type(self), (dict(self),)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The receipt as JSON; `Receipt.from_json` reads it back."""
+        return json.dumps(self, indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The receipt that `to_json` wrote, in this version or an earlier one."""
+        try:
+            values = json.loads(text)
+        except (TypeError, ValueError) as failure:
+            raise InvalidParameter(_NOT_ONE) from failure
+        if not isinstance(values, Mapping):
+            raise InvalidParameter(_NOT_ONE)
+        return cls(values)
+
+
+def _plain(guarantee: Guarantee) -> dict[str, Any]:
+    holds = guarantee.holds
+    known = {"epsilon": guarantee.epsilon if holds else None, "delta": guarantee.delta if holds else None}
+    said = {"times": guarantee.times, "notion": guarantee.notion, "neighbours": guarantee.neighbours}
+    words = {name: text for name, text in (("reason", guarantee.reason), ("covers", guarantee.covers)) if text}
+    return {**known, **said, **words}
+
+
+def _guarantee(values: Mapping[str, Any]) -> Guarantee:
+    reason = values.get("reason", "")
+    if values["epsilon"] is None and not reason:
+        raise InvalidParameter(_NOT_ONE)
+    return Guarantee(
+        math.inf if values["epsilon"] is None else values["epsilon"],
+        1.0 if values["delta"] is None else values["delta"],
+        values["times"],
+        values["notion"],
+        values["neighbours"],
+        reason,
+        values.get("covers", ""),
+    )
+
+
+# -- the first form -------------------------------------------------------------------------------------------------------------------
+
+
+def _first_form(old: dict[str, Any]) -> dict[str, Any]:
+    """A receipt without a version, as the present form says it."""
+    if "kind" in old:
+        return _old_fit(old)
+    if "unit" in old["guarantee"]:
+        given = {"times": 1, "notion": "dp"} | old["guarantee"]
+        return old | _common("answer", given, _old_answer_charges(old), old["key_delta"])
+    made, given = old["mechanism"], old["guarantee"]
+    charge = Charge(from_plain_values(made["noise"]), _facts(made["sensitivity_on_lattice"]), given["times"])
+    return old | _common("release", given, [charge], 0.0)
+
+
+def _common(kind: str, guarantee: Mapping[str, Any], charges: Sequence[Charge], extra: float) -> dict[str, Any]:
+    plain = [charge.to_plain() for charge in charges]
+    return {"schema": SCHEMA, "kind": kind, "guarantee": dict(guarantee), "charges": plain, "extra_delta": extra}
+
+
+def _facts(values: Mapping[str, Any]) -> Sensitivity:
+    return Sensitivity.from_plain({name: value for name, value in values.items() if value is not None})
+
+
+def _old_answer_charges(old: Mapping[str, Any]) -> list[Charge]:
+    """The charges of an answer. Older receipts name only one noise; then that one is returned."""
+    given, listed = old["guarantee"], old.get("parts")
+    if listed is None:
+        known = given.get("linf") is not None and "bounds_found" not in old
+        listed = [{"noise": old["noise"], "linf": given["linf"], "l0": given["l0"]}] if known else []
+    return [
+        Charge(from_plain_values(part["noise"]), _facts({"linf": part["linf"], "l0": part["l0"]})) for part in listed
+    ]
+
+
+def _old_fit(old: dict[str, Any]) -> dict[str, Any]:
+    holds, own = old["epsilon"] is not None, old.get("this_fit") or {}
+    # With private labels the receipt lacks a sensitivity. For a chain of fits or a search, epsilon and delta cover
+    # more than
+    # the listed charges. In these cases no charges are kept.
+    whole = not old.get("started_from") and old.get("labels") is None
+    whole = whole and (own.get("epsilon"), own.get("delta")) == (old["epsilon"], old["delta"])
+    charges = [
+        Charge(from_plain_values(part["noise"]), _facts({"neighbours": "replace"} | part["sensitivity"]), part["times"])
+        for part in (old.get("parts", []) if whole else [])
+    ]
+    given = {"epsilon": old["epsilon"], "delta": old["delta"], "times": 1, "notion": "dp", "neighbours": "replace"}
+    told = {} if holds else {"reason": old["guarantee"].removeprefix("no privacy guarantee: ")}
+    rest = {name: value for name, value in old.items() if name not in ("epsilon", "delta", "neighbours", "version")}
+    return rest | {"hush": old["version"]} | _common(old["kind"], given | told, charges, 0.0)

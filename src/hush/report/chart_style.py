@@ -1,0 +1,70 @@
+"""How the charts look: one set of colours and fonts, and what every chart says to those who cannot see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hush.errors import needs
+
+__all__ = ["COLOURS", "INK", "PALE", "altair", "colour", "dressed"]
+
+#: The palette of Okabe and Ito (2008), chosen to be told apart by the colour-blind; black first, yellow left out: it
+#: vanishes on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+INK, PALE = "#333333", "#888888"
+_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+#: Lines differ by their dashes as well, for black-and-white paper.
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 4), (4, 2, 1, 2, 1, 2), (1, 3))
+
+
+def altair() -> Any:
+    """The library that draws; loaded with the first chart."""
+    with needs("Altair", "charts", extra="charts"):
+        import altair
+    return altair
+
+
+def colour(alt: Any, names: Sequence[str], title: str) -> dict[str, Any]:
+    """Colour and dash of each named series, in the order given; no legend for a single one."""
+    legend = (
+        alt.Legend(title=title, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300, labelLimit=320)
+        if len(names) > 1
+        else None
+    )
+    pick = {"domain": list(names)}
+    return {
+        "color": alt.Color(
+            "name:N",
+            scale=alt.Scale(range=[COLOURS[i % len(COLOURS)] for i in range(len(names))], **pick),
+            legend=legend,
+        ),
+        "strokeDash": alt.StrokeDash(
+            "name:N",
+            scale=alt.Scale(range=[DASHES[(i + i // len(COLOURS)) % len(DASHES)] for i in range(len(names))], **pick),
+            legend=legend,
+        ),
+    }
+
+
+def dressed(chart: Any, title: str, description: str, *, subtitle: str = "") -> Any:
+    """The chart with hush's fonts and colours, a title, and a description for screen readers."""
+    heading: Any = {"text": title, "subtitle": subtitle} if subtitle else title
+    return (
+        chart.properties(title=heading, description=description)
+        .configure(font=_FONT, background="white", padding=12)
+        .configure_view(stroke=None)
+        .configure_title(anchor="start", fontSize=16, color=INK, subtitleColor=INK, subtitleFontSize=12, offset=12)
+        .configure_axis(
+            labelFontSize=12,
+            titleFontSize=13,
+            titleFontWeight="normal",
+            labelColor=INK,
+            titleColor=INK,
+            gridColor="#e6e6e6",
+        )
+        .configure_legend(
+            labelFontSize=12, titleFontSize=12, labelColor=INK, titleColor=INK, orient="bottom", columns=2
+        )
+        .configure_header(labelFontSize=13, labelColor=INK, titleColor=INK)
+    )

@@ -1,0 +1,84 @@
+"""Python lines that recompute a claim from the mechanisms alone: they need hush, and nothing else of what the
+statement says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hush.errors import HushError
+from hush.ledger.entry import Cap
+from hush.noise.catalogue import family_of
+from hush.privacy.charge import Charge
+from hush.privacy.compose import compose
+
+__all__ = ["composed", "delta_of", "replayed"]
+
+
+def _literal(charge: Charge) -> str:
+    rate = "" if charge.rate is None else f", rate={charge.rate!r}"
+    return f"Charge({charge.noise!r}, {charge.sensitivity!r}, {charge.times!r}{rate})"
+
+
+def _noises(noise: Any) -> Iterable[Any]:
+    """A noise and the noise inside it."""
+    while noise is not None:
+        yield noise
+        noise = getattr(noise, "noise", None)
+
+
+def _home(kind: type) -> str:
+    """The module that a script imports a class from: hush itself where the class is among its public names."""
+    row = family_of(kind)
+    return "hush" if row is None else row.home
+
+
+def _imports(charges: Sequence[Charge], *words: str) -> list[str]:
+    kinds = {type(one) for charge in charges for one in _noises(charge.noise)}
+    names = {kind.__name__ for kind in kinds if _home(kind) == "hush"} | {"Charge", "Sensitivity", *words}
+    public = sorted(names, key=lambda name: (name.islower(), name))
+    inside = sorted(f"from {_home(kind)} import {kind.__name__}" for kind in kinds if _home(kind) != "hush")
+    return [f"from hush import {', '.join(public)}", *inside, ""]
+
+
+def _listed(charges: Sequence[Charge]) -> list[str]:
+    return ["charges = [", *(f"    {_literal(charge)}," for charge in charges), "]"]
+
+
+def composed(charges: Sequence[Charge], delta: float) -> str:
+    """Lines that print the epsilon of all charges together at delta."""
+    return "\n".join(
+        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).epsilon_upper({delta!r}))", ""]
+    )
+
+
+def replayed(charges: Sequence[Charge], cap: Cap, extra: float) -> str:
+    """Lines that charge all charges to a new ledger in memory, under the same rule, and print the epsilon spent."""
+    rule = f'epsilon={cap.epsilon!r}, delta={cap.delta!r}, mode="{cap.mode}"' + (
+        f", order={cap.order!r}" if cap.order is not None else ""
+    )
+    charge = "ledger.spend(charges" + (f", extra_delta={extra!r})" if extra else ")")
+    return "\n".join(
+        [
+            *_imports(charges, "Ledger"),
+            *_listed(charges),
+            f"ledger = Ledger(None, {rule})",
+            charge,
+            "print(ledger.spent.epsilon)",
+            "",
+        ]
+    )
+
+
+def delta_of(charges: Sequence[Charge], epsilon: float) -> tuple[str, float | None]:
+    """Lines that print the delta of all charges together at epsilon, and that number; None where no theorem gives
+    it.
+    """
+    lines = "\n".join(
+        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).delta_upper({epsilon!r}))", ""]
+    )
+    try:
+        return lines, float(compose(charges).delta_upper(epsilon))
+    except HushError:
+        return lines, None

@@ -1,0 +1,90 @@
+"""What to cite: BibTeX for the papers that a noise rests on, and for hush itself; the papers are in cite.bib, beside
+this file.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+from hush.calibration.ranking import Plan
+from hush.errors import InvalidParameter
+from hush.noise.catalogue import family, family_of
+from hush.noise.contract import Law, Noise
+from hush.privacy.charge import Charge
+from hush.privacy.subsampling import Subsampled
+from hush.privacy.theorem import SAMPLED, theorems_for
+from hush.sampling.mechanism import Mechanism
+
+__all__ = ["Citation", "cite", "entries"]
+
+
+class Citation(str):
+    """BibTeX text that also looks like itself at the Python prompt."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@cache
+def entries() -> dict[str, str]:
+    """Every entry of cite.bib by its key, after hush's own."""
+    title = "hush: Differentially Private Answers with the Least Noise that Provable Privacy Allows"
+    fields = {
+        "author": "{The hush authors}",
+        "title": title,
+        "year": "2026",
+        "note": f"Python library, version {version('hush')}",
+    }
+    found = {
+        "hush": "\n".join(["@misc{hush,", *(f"  {name.ljust(6)} = {{{text}}}," for name, text in fields.items()), "}"])
+    }
+    for entry in files("hush").joinpath("cite.bib").read_text(encoding="utf-8").strip().split("\n\n"):
+        found[entry[entry.index("{") + 1 : entry.index(",")]] = entry
+    return found
+
+
+def cite(what: Any = None) -> Citation:
+    """BibTeX for what a noise rests on: a noise, its class or family name, or a plan, mechanism or charge, whose
+    theorems are cited too; everything if nothing is named.
+
+    Everything is hush itself and every paper that a privacy proof in it names.
+
+    >>> print(cite("laplace").splitlines()[0])
+    @inproceedings{dwork2006,
+    >>> from hush import Discrete, Gaussian
+    >>> cite(Discrete(Gaussian(2.0))).count("@")
+    3
+    """
+    keys = tuple(entries()) if what is None else _keys(what)
+    return Citation(
+        "\n\n".join(key.strip() if key.lstrip().startswith("@") else entries()[key] for key in dict.fromkeys(keys))
+    )
+
+
+def _keys(what: Any) -> tuple[str, ...]:
+    """Keys of cite.bib, or BibTeX entries as text, of a family that brings its own."""
+    if isinstance(what, Plan):
+        what = Charge(what.noise, what.sensitivity)
+    elif isinstance(what, Mechanism):
+        what = what.charge
+    if isinstance(what, Charge):
+        proofs = (key for theorem in theorems_for(what.once) for key in theorem.cites)
+        return (*(_keys(what.noise) if isinstance(what.noise, Noise) else ()), *proofs)
+    if isinstance(what, str):
+        return family(what).cites
+    if isinstance(what, Subsampled):
+        return (*SAMPLED.cites, *_keys(what.whole.noise))
+    if what is Subsampled:
+        return SAMPLED.cites
+    if isinstance(what, Law) and what.continuous is not what:
+        row = family_of(what.continuous)
+        return (*(() if row is None else row.lattice_cites), *_keys(what.continuous))
+    row = family_of(what) if isinstance(what, type | Noise) else None
+    if row is None:
+        raise InvalidParameter(
+            f"cite takes a noise, its class, a family's name or a plan, got {what!r:.60}; write hush.cite('gaussian'), or hush.cite()."
+        )
+    return row.cites

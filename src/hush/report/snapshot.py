@@ -1,0 +1,117 @@
+"""A ledger read without touching it: no lock, no write, no file left beside it, no permission but to read.
+
+SQLite's own way to read a file with a write-ahead log makes files beside it. So the file and its log are copied, and
+the copy is opened. A copy is taken only when two readings in a row agree: between the end of the first and the start
+of the second both files then were as copied, which is a state that a crash could have left, and from such a state
+SQLite finds the last commit.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hush.errors import InvalidParameter, LedgerError, reject
+from hush.ledger import Ledger
+
+__all__ = ["from_here", "reading", "spare"]
+
+_TRIES = 40
+#: A ledger of so many bytes holds more entries than anybody reads.
+_LARGEST = 1 << 30
+#: How SQLite's files begin: a database, and a write-ahead log of either byte order.
+_STARTS = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+
+
+@contextmanager
+def reading(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
+    """An open ledger as it is; a file as a copy of its last commit.
+
+    Guarantees: the file, its folder and its locks are left as they were. Missing, damaged or unreadable files raise
+    `InvalidParameter` or `LedgerError` with one sentence that names the file as it was given.
+    """
+    if isinstance(ledger, Ledger):
+        yield ledger
+        return
+    if (
+        not isinstance(ledger, str | os.PathLike)
+        or isinstance(os.fspath(ledger), bytes)
+        or "\0" in str(ledger)
+        or not str(ledger)
+    ):
+        raise reject("ledger", ledger, "a Ledger or the name of its file", "write 'census.ledger'")
+    given = Path(ledger)
+    content, log = _bytes(given)
+    with tempfile.TemporaryDirectory(prefix="hush-") as folder:
+        copy = Path(folder) / (given.name or "ledger")
+        copy.write_bytes(content)
+        if log:
+            copy.with_name(copy.name + "-wal").write_bytes(log)
+        try:
+            with Ledger(copy) as found:
+                found.verify()
+                yield found
+        except LedgerError as failure:
+            raise LedgerError(str(failure).replace(str(copy), str(given))) from failure
+
+
+def from_here(path: str | os.PathLike[str]) -> str:
+    """A file's full name, or the shorter one that it has in the folder where we stand: both work in a command."""
+    full, here = Path(path), Path.cwd()
+    return str(full.relative_to(here) if full.is_relative_to(here) else full)
+
+
+def spare(place: Path, *ledgers: str | os.PathLike[str]) -> None:
+    """Refuse to write over a ledger: one of these, a file that SQLite keeps beside one of these, or any other SQLite
+    database.
+    """
+    if not place.exists():
+        return
+    companions = (Path(f"{os.path.realpath(one)}{end}") for one in ledgers for end in ("", "-wal", "-shm", "-journal"))
+    if any(other.exists() and place.samefile(other) for other in companions) or _is_database(place):
+        raise InvalidParameter(f"{place} is a ledger or another database, and would be lost; choose another file.")
+
+
+def _is_database(place: Path) -> bool:
+    if not place.is_file():
+        return False
+    try:
+        with place.open("rb") as file:
+            start = file.read(16)
+    except OSError:  # whoever writes to it will say so
+        return False
+    return start.startswith(_STARTS)
+
+
+def _bytes(path: Path) -> tuple[bytes, bytes]:
+    """The file and its write-ahead log at one moment."""
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise LedgerError(f"the ledger {path} is not a file; name the ledger's own file.")
+        if found.st_nlink > 1:  # the log goes by the file's name: there may be charges that this name does not show
+            raise LedgerError(
+                f"the ledger {path} has {found.st_nlink} names (hard links), and each may hold charges of its own; remove all but one."
+            )
+        if found.st_size > _LARGEST:
+            raise LedgerError(f"the ledger {path} is larger than any ledger; name the ledger's own file.")
+        log = Path(f"{os.path.realpath(path)}-wal")
+        before: tuple[bytes, bytes] | None = None
+        for _ in range(_TRIES):
+            now = path.read_bytes(), log.read_bytes() if log.exists() else b""
+            if now == before:
+                return now
+            before = now
+            time.sleep(0.001)
+    except FileNotFoundError:
+        raise InvalidParameter(
+            f"there is no ledger {path}; make one with `hush ledger new {path} --epsilon E --delta D`."
+        ) from None
+    except OSError as failure:
+        raise LedgerError(f"the ledger {path} cannot be read: {failure.strerror or failure}.") from failure
+    raise LedgerError(f"the ledger {path} is written to without a pause; try again when it is quiet.")

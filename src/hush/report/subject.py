@@ -1,0 +1,60 @@
+"""statement: the statement of whatever has one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any
+
+from hush.errors import InvalidParameter, reject
+from hush.ledger import Ledger
+from hush.report.ledger_statement import of_ledger
+from hush.report.page import Statement
+from hush.report.receipt_statement import of_receipt
+from hush.report.snapshot import from_here, reading
+
+__all__ = ["statement"]
+
+
+def statement(subject: Any, *, ledger: Ledger | str | os.PathLike[str] | None = None) -> Statement:
+    """A page for a data protection officer: of a ledger (open, or its file), a release, an answer, a fitted model, or
+    a receipt.
+
+    ledger: the ledger that a release was charged to, for what remains and for the charge as it was written. Ledger
+    files are only read.
+
+    Guarantees: every number is an upper bound that hush proves; nothing is said that ledger and receipt do not say.
+
+    >>> import hush
+    >>> ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6)
+    >>> entry = ledger.spend((hush.Gaussian(10.0), 1.0), label="a count")
+    >>> "goes from 50 % to at most 52 %" in str(statement(ledger))
+    True
+    """
+    if isinstance(subject, Ledger | str | os.PathLike):
+        if ledger is not None:
+            raise InvalidParameter(
+                "ledger= belongs to the report of a release; the report of a ledger needs no other one."
+            )
+        with reading(subject) as found:
+            return of_ledger(found, _named(subject))
+    receipt = (
+        subject if isinstance(subject, Mapping) else getattr(subject, "receipt", getattr(subject, "receipt_", None))
+    )
+    if not isinstance(receipt, Mapping):
+        raise reject(
+            "subject",
+            subject,
+            "a ledger, a release, an answer, a fitted model or a receipt",
+            "write hush.report.statement('census.ledger')",
+        )
+    with reading(ledger) if ledger is not None else nullcontext() as found:
+        return of_receipt(receipt, found)
+
+
+def _named(subject: Ledger | str | os.PathLike[str]) -> str:
+    """The file as a command can name it where the caller stands: a name as it was given; "" for a ledger in memory."""
+    if not isinstance(subject, Ledger):
+        return os.fspath(subject)
+    return "" if subject.path is None else from_here(subject.path)

@@ -1,0 +1,241 @@
+"""The law of a draw, as a falling sequence of thresholds.
+
+By symmetry a draw is a fair sign and a magnitude, and the magnitude M is read off one uniform V in (0, 1):
+
+    T_k = P(|K| > k),      M = the number of k >= 0 with V < T_k,      so that P(M > k) = P(V < T_k) = T_k.
+
+For a continuous noise rounded to the lattice of step h, T_k = P(|X| > (k + 1/2) h); for a lattice noise T_k is a sum
+of its point masses. V is never a number: its bits are revealed as they are needed, and what is known of it is an
+interval [A, A + 1] 2^-b.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import NotCertified
+from hush.noise.contract import Law
+from hush.noise.lattice import Lattice
+from hush.numerics.ball import Tail, precision
+from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, down, next_down, up
+from hush.numerics.search import first_true
+from hush.sampling.entropy import Bits
+from hush.sampling.lattice_ball import DiscreteTail
+from hush.sampling.tail_ball import tail
+
+__all__ = ["MARGIN", "SATURATED", "Pending", "Tails", "tails"]
+
+Array = NDArray[np.float64]
+Words = NDArray[np.uint64]
+#: What a fast path leaves undecided: places in its block, and their words, a row each.
+Pending = tuple[NDArray[np.int64], Words]
+
+#: A draw of this many steps or more is returned as this many; see `exact.draw`.
+SATURATED = 1 << 62
+#: Error bounds are this many times what ball arithmetic shows.
+MARGIN = 1000.0
+
+_LEAST_SLACK = 1e-11  # a thousand times ten times the 1e-15 that the families keep
+_MOST_SLACK = 1e-6  # worse than this is no round-off: something is wrong
+_BELOW_ONE = next_down(1.0)  # the largest V that floats hold
+_FAR = 2.0**52  # steps; beyond, neighbouring thresholds are not told apart in float64
+
+
+class Tails:
+    """The thresholds of (noise, step): in float64 with a validated relative error, and in ball arithmetic."""
+
+    def __init__(self, noise: Law, step: float, margin: float = MARGIN) -> None:
+        self.noise, self.step, self.margin = noise, step, margin
+        self._ball: Tail = DiscreteTail(noise) if noise.continuous is not noise else tail(noise)
+        self.slack = self._validated_slack()
+
+    # -- float64: |T_k - truth| <= slack (T_k + 2 x f(x)), x = (k + 1/2) h
+    # -----------------------------------------------
+    # The second term is what a relative error of x makes of T: near the end of a bounded law it is all there is.
+
+    def at(self, k: Array) -> Array:
+        """T_k for whole numbers k >= 0."""
+        with np.errstate(under="ignore"):
+            if isinstance(self.noise, Lattice):
+                return 2.0 * self.noise.at_least(k + 1.0)
+            return 2.0 * np.exp(self.noise.log_tail((k + 0.5) * self.step))
+
+    def spread(self, k: Array, threshold: Array) -> Array:
+        """T_k + 2 x f(x), in units of which errors are bounded; f on either side of x, should it jump there."""
+        if isinstance(self.noise, Lattice):
+            return threshold
+        x = (k + 0.5) * self.step
+        with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+            density = np.exp(
+                np.maximum(self.noise.log_density(down(x, CLOSED_FORM)), self.noise.log_density(up(x, CLOSED_FORM)))
+            )
+            return threshold + 2.0 * np.nan_to_num(x * density, posinf=np.inf)
+
+    def ends(self, k: Array) -> tuple[Array, Array]:
+        """Numbers below and above the true T_k."""
+        threshold = self.at(k)
+        error = self.slack * self.spread(k, threshold)
+        return threshold - error, threshold + error
+
+    def steps_beyond(self, probability: float) -> int:
+        """A number m of steps with P(|K| > m) <= probability, the least or next to it."""
+        near = int(min(float(self.guess(np.array(min(max(probability, 1e-300), _BELOW_ONE)))), float(SATURATED)))
+        low, high, stride = near, near, 1
+        while not self._surely_below(high, probability):  # outwards to a certain one, then back to the first
+            low, high, stride = high, high + stride, 2 * stride
+            if high > SATURATED:
+                return SATURATED
+        return first_true(low + 1, high - 1, lambda m: self._surely_below(m, probability))
+
+    def _surely_below(self, m: int, probability: float) -> bool:
+        return bool(self.ends(np.array(float(m)))[1] <= probability)
+
+    def guess(self, v: Array) -> Array:
+        """About the number of thresholds above v, for 0 < v < 1."""
+        if isinstance(self.noise, Lattice):
+            return np.searchsorted(-self.noise.upper_sums[1:], -0.5 * v, side="left").astype(np.float64)
+        with np.errstate(over="ignore"):
+            return np.maximum(np.ceil(self.noise.inverse_tail(0.5 * v) / self.step - 0.5), 0.0)
+
+    def decide(
+        self, words: Words, table: tuple[Array, Array] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Magnitudes from the first 63 bits of V, and which are certain (the others are near). `table` may list the
+        first `ends`.
+        """
+        low = np.maximum(words.astype(np.float64) * 2.0**-63, 2.0**-63)
+        m, certain = np.zeros(low.size), np.zeros(low.size, dtype=bool)
+        listed = np.zeros(low.size, dtype=bool)
+        if table is not None:
+            below, above = table
+            listed = low > up(above[-1], CLOSED_FORM)
+            near = above.size - np.searchsorted(above[::-1], low[listed], side="right")  # thresholds that may lie above
+            m[listed] = near
+            before = np.where(near > 0, below[np.maximum(near - 1, 0)], np.inf)
+            certain[listed] = self._clear(low[listed], above[np.minimum(near, above.size - 1)], before)
+        rest = np.flatnonzero(~listed)
+        if rest.size:
+            m[rest], certain[rest] = self._decide_far(low[rest])
+        return np.minimum(m, float(SATURATED - 1024)).astype(np.int64), certain & (words > 0)
+
+    def _decide_far(self, low: Array) -> tuple[Array, NDArray[np.bool_]]:
+        guess = self.guess(np.minimum(low, _BELOW_ONE))
+        reached = guess < _FAR
+        m = np.where(reached, guess, 0.0)
+        for _ in range(3):  # the guess is off by one where rounding went the other way
+            here, before = self.at(m), np.where(m > 0.0, self.at(np.maximum(m - 1.0, 0.0)), np.inf)
+            step = 1.0 * (low < here) - 1.0 * (low >= before)
+            if not step.any():
+                break
+            m = m + step
+        here, before = self.ends(m)[1], np.where(m > 0.0, self.ends(np.maximum(m - 1.0, 0.0))[0], np.inf)
+        return np.where(reached, m, guess), reached & self._clear(low, here, before)
+
+    @staticmethod
+    def _clear(low: Array, here: Array, before: Array) -> NDArray[np.bool_]:
+        """Is the whole interval of V, and its rounding, above the upper end of T_m and below the lower end of
+        T_(m-1)?
+        """
+        return (down(low, FEW_ROUNDINGS) >= here) & (up(low + 2.0**-63, FEW_ROUNDINGS) <= before)
+
+    # -- balls -------------------------------------------------------------------------------------------------------
+
+    def ball(self, k: int) -> Any:
+        """T_k at the ambient precision."""
+        from flint import arb
+
+        if self.noise.discrete:
+            return self._ball(k)
+        return self._ball(arb(2 * k + 1) * arb(self.step) / 2)
+
+    def _validated_slack(self) -> float:
+        """`margin` times the worst error that ball arithmetic shows, in units of `spread`, from the centre far into
+        the tail.
+        """
+        from flint import arb
+
+        points = self._points_to_check()
+        values = self.at(points)
+        seen = 0.0
+        with precision(192):
+            for k, value, unit in zip(points, values, self.spread(points, values), strict=True):
+                truth = self.ball(int(k))
+                if not truth.is_finite() or truth.rad() > 2.0**-120:
+                    raise NotCertified(
+                        f"ball arithmetic gives no sharp tail of {self.noise} at {k * self.step:g}; nothing was drawn."
+                    )
+                if truth > 2.0**-100 and unit > 0.0:
+                    seen = max(seen, abs(float(arb(float(value)) - truth)) / float(unit))
+        slack = max(_LEAST_SLACK * self.margin / MARGIN, self.margin * seen)
+        if self.margin == MARGIN and slack > _MOST_SLACK:
+            raise NotCertified(
+                f"the float64 tail of {self.noise} is off by {seen:.2g}, more than round-off; nothing was drawn."
+            )
+        return min(slack, 0.5)
+
+    def _points_to_check(self) -> Array:
+        """Whole numbers of steps: spread over the law, and close to the end of a bounded one on either side."""
+        count = 10 if self.noise.slow_tail else 32
+        far = float(np.minimum(self.guess(np.array(2.0**-40)), 2.0**40))
+        points = [np.zeros(1), np.geomspace(1.0, max(far, 1.0), count)]
+        end = self.noise.support / self.step
+        if math.isfinite(end) and end < 2.0**50:
+            points.append(end - np.geomspace(0.5, max(end, 1.0), 12))
+        return np.unique(np.maximum(np.floor(np.concatenate(points)), 0.0))
+
+    def refine(self, draw: int, known: int, bits: int, turn: int, near: int, entropy: Bits) -> int:
+        """The magnitude of one draw, by balls: `known` are the first `bits` bits of V, `turn` the next round of
+        `more`, `near` a guess.
+
+        Compare thresholds with the interval of V; where a threshold lies inside it, reveal 128 more bits.
+        """
+        while (found := self._between(known, bits, near)) is None:
+            high, low = (int(word) for word in entropy.more(np.array([draw], dtype=np.int64), turn)[0])
+            known, bits, turn = (known << 128) | (high << 64) | low, bits + 128, turn + 1
+        return found
+
+    def _between(self, known: int, bits: int, near: int) -> int | None:
+        """The magnitude if the interval [known, known + 1] 2^-bits holds no threshold, else None: search outwards
+        from the guess.
+        """
+        if known == 0:
+            return None
+        m = min(near, SATURATED - 1)
+        # no search of numerics/search.py: a ball may leave a comparison open, and then the search ends
+        low, high, stride = -1, SATURATED, 1  # V < T_low, and V >= T_high unless the draw saturates
+        while high - low > 1:
+            below = self._below(m, known, bits)
+            if below is None:
+                return None
+            low, high = (m, high) if below else (low, m)
+            if low < 0:
+                m, stride = max(high - stride, 0), 2 * stride
+            elif high == SATURATED:
+                m, stride = min(low + stride, high - 1), 2 * stride
+            else:
+                m = (low + high) // 2
+        return high
+
+    def _below(self, k: int, known: int, bits: int) -> bool | None:
+        """Is V < T_k? None if T_k lies inside the interval of V."""
+        from flint import arb
+
+        for room in (64, 192, 448):
+            with precision(max(bits + room, 192)):
+                scaled = self.ball(k) * arb(2) ** bits
+                if scaled >= known + 1:
+                    return True
+                if scaled <= known:
+                    return False
+        return None
+
+
+@lru_cache(maxsize=64)
+def tails(noise: Law, step: float, margin: float = MARGIN) -> Tails:
+    """The thresholds, validated once."""
+    return Tails(noise, step, margin)

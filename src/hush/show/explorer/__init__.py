@@ -1,5 +1,0 @@
-"""`hush explore`: what a privacy budget buys, on one page, for the conversation before any release."""
-
-from hush.show.explorer.server import Server
-
-__all__ = ["Server"]

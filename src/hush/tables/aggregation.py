@@ -1,0 +1,199 @@
+"""One Ibis expression from rows to integer aggregates: the steps whose bound is proved in `hush.tables.bound`.
+
+    rows      unit, key columns, each distinct row value as int64, and the seeds of the keyed hashes
+    kept      rows of at most l0 groups of each unit
+    sampled   for each value bounded per row: that value at no more than r rows of each (unit, group), else null
+    pairs     one row per (unit, group): every total clamped, then split into whole steps and the rest; and the one
+              bin of each histogram of one row per unit
+    result    one row per group: totals added up and rounded to whole steps, one column per bin
+
+A histogram of several rows per unit is counted from `sampled` instead, in a second pass over the rows.
+
+Columns are named u, g0 ..., v0 ..., w0 ..., c0 ... (whole steps) and f0 ... (fine steps beyond them) inside, so that
+no name of a user's table can meet one of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hush.tables.bound import clamped, keep_groups, keep_pairs, keep_rows
+from hush.tables.expression import as_int64, compared, ibis
+from hush.tables.group import Grouping
+from hush.tables.keyed_hash import Keyed
+from hush.tables.measure import Prepared, Total
+from hush.tables.quantise import within_years
+
+__all__ = ["ORDERS", "integer_aggregates"]
+
+#: Which work comes first: the same result either way, and faster as named when a unit has few or many rows in a group.
+ORDERS = ("rank", "aggregate")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a measure finds its value, `kept`, among the rows, and which columns c[start] ... c[end - 1] are its own:
+    totals, then bins.
+    """
+
+    kept: str | None
+    start: int
+    end: int
+
+
+def integer_aggregates(
+    relation: Any, unit: str, grouping: Grouping, measures: tuple[Prepared, ...], keyed: Keyed, first: str = "rank"
+) -> Any:
+    """The aggregates as an Ibis expression: g0 ... (the place of a public key, or private keys), then c0 ... in the
+    order of measures.
+    """
+    slots, values, samples = shared_values(measures)
+    rows = whole_rows(relation, unit, grouping, values)
+    keys = [name for name in rows.columns if name.startswith("g")]
+    public = grouping.keys is not None
+    if first == "aggregate" and grouping.must_rank and not samples:
+        pairs = keep_pairs(pair_totals(rows, keys, measures, slots), keys, grouping.groups, keyed, public=public)
+        return added_up([piece_of_pairs(pairs, keys, measures, slots)], keys, measures, slots)
+    if grouping.must_rank:
+        rows = keep_groups(rows, keys, grouping.groups, keyed, public=public)
+    if samples:
+        rows = rows.mutate(t=keyed.of([rows[name] for name in ("u", *keys)], "rows", nulls=not public))
+    for (value, most), kept in samples.items():
+        rows = keep_rows(rows, keys, value, most, keyed, kept)
+    several = [
+        (measure, slot) for measure, slot in zip(measures, slots, strict=True) if measure.bins and measure.rows != 1
+    ]
+    pieces = [piece_of_rows(rows, keys, measure, slot, measures, slots) for measure, slot in several]
+    if len(several) < len(measures):
+        pieces.insert(0, piece_of_pairs(pair_totals(rows, keys, measures, slots), keys, measures, slots))
+    return added_up(pieces, keys, measures, slots)
+
+
+def shared_values(measures: tuple[Prepared, ...]) -> tuple[list[Slot], dict[str, Any], dict[tuple[str, int], str]]:
+    """One column for each distinct value, and one sample for each distinct (value, number of rows)."""
+    slots: list[Slot] = []
+    values: dict[str, Any] = {}
+    samples: dict[tuple[str, int], str] = {}
+    for measure in measures:
+        start = slots[-1].end if slots else 0
+        kept = None
+        if measure.value is not None:
+            same = [name for name, column in values.items() if column.equals(measure.value)]
+            kept = same[0] if same else f"v{len(values)}"
+            values[kept] = measure.value
+            if measure.rows is not None:
+                kept = samples.setdefault((kept, measure.rows), f"w{len(samples)}")
+        slots.append(Slot(kept, start, start + len(measure.totals) + measure.bins))
+    return slots, values, samples
+
+
+def whole_rows(relation: Any, unit: str, grouping: Grouping, values: dict[str, Any]) -> Any:
+    """Rows with a unit, of the groups asked for, as whole numbers. From here on text is compared by its bytes."""
+    raw = {f"k{i}": within_years(compared(relation[name])) for i, name in enumerate(grouping.names)}
+    rows = relation.select(u=compared(relation[unit]), **raw, **values)
+    rows = rows.filter(rows["u"].notnull())
+    if grouping.keys is None:
+        return rows.rename({f"g{i}": f"k{i}" for i in range(len(raw))})
+    return grouping.place(rows) if grouping.names else rows
+
+
+def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
+    """One row per (unit, group): every total clamped to its bound, and `b...`, the bin of the one row that counts, if
+    it has one.
+    """
+    sums, totals = {}, {}
+    for measure, slot in zip(measures, slots, strict=True):
+        for i, total in enumerate(measure.totals, slot.start):
+            sums[f"c{i}"] = total.sum_over(rows, rows[slot.kept] if slot.kept else None)
+            totals[i] = total
+        if measure.bins and measure.rows == 1:
+            sums[f"b{slot.start}"] = rows[slot.kept].max()
+    pairs = rows.group_by("u", *keys).aggregate(**sums)
+    bins = [name for name in sums if name.startswith("b")]
+    inside = pairs.select(
+        "u", *keys, *bins, **{f"c{i}": clamped(pairs[f"c{i}"], t.low, t.high) for i, t in totals.items()}
+    )
+    return inside.select(
+        "u", *keys, *bins, **{name: part for i, t in totals.items() for name, part in in_steps(inside, i, t).items()}
+    )
+
+
+def in_steps(pairs: Any, i: int, total: Total) -> dict[str, Any]:
+    """A total as whole steps, c, and the fine steps beyond them, f: c 2^fine + f. Only numbers that are not negative
+    are shifted.
+    """
+    column, lowest = pairs[f"c{i}"], total.low >> total.fine
+    if not total.fine:
+        return {f"c{i}": column}
+    above = column - (lowest << total.fine)
+    return {f"c{i}": (above >> total.fine) + lowest, f"f{i}": above & ((1 << total.fine) - 1)}
+
+
+def piece_of_pairs(pairs: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
+    """Totals, and one column per bin. Pairs are first added up by (group, bin): spreading the small table that leaves
+    costs little.
+    """
+    bins = [name for name in pairs.columns if name.startswith("b")]
+    totals = [name for name in pairs.columns if name.startswith(("c", "f"))]
+    if not bins:
+        return spread(pairs, keys, {name: pairs[name] for name in totals}, measures, slots)
+    small = pairs.group_by(*keys, *bins).aggregate(
+        n=pairs.count(), **{name: as_int64(pairs[name].sum()) for name in totals}
+    )
+    columns = {name: small[name] for name in totals}
+    for measure, slot in zip(measures, slots, strict=True):
+        if f"b{slot.start}" in bins:
+            columns |= columns_of_bins(small[f"b{slot.start}"], small["n"], measure, slot)
+    return spread(small, keys, columns, measures, slots)
+
+
+def piece_of_rows(
+    rows: Any, keys: list[str], measure: Prepared, slot: Slot, measures: tuple[Prepared, ...], slots: list[Slot]
+) -> Any:
+    """The bins of a histogram of several rows per unit, counted row by row."""
+    kept = rows.filter(rows[slot.kept].notnull())
+    small = kept.group_by(*keys, bin=kept[slot.kept]).aggregate(n=kept.count())
+    return spread(small, keys, columns_of_bins(small["bin"], small["n"], measure, slot), measures, slots)
+
+
+def columns_of_bins(place: Any, count: Any, measure: Prepared, slot: Slot) -> dict[str, Any]:
+    """One column per bin: the count where it is this bin, else 0 (also where the bin is null)."""
+    zero = ibis().literal(0, type="int64")
+    start = slot.end - measure.bins
+    return {f"c{start + b}": ibis().ifelse(place == b, count, zero) for b in range(measure.bins)}
+
+
+def fine_bits(measures: tuple[Prepared, ...], slots: list[Slot]) -> dict[int, int]:
+    """The columns that are counted in fine steps too, and how many bits those have."""
+    places = zip(measures, slots, strict=True)
+    return {
+        i: total.fine for measure, slot in places for i, total in enumerate(measure.totals, slot.start) if total.fine
+    }
+
+
+def spread(
+    table: Any, keys: list[str], columns: dict[str, Any], measures: tuple[Prepared, ...], slots: list[Slot]
+) -> Any:
+    """The keys and all columns, zero where this piece has none."""
+    zero = ibis().literal(0, type="int64")
+    names = [f"c{i}" for i in range(slots[-1].end)] + [f"f{i}" for i in fine_bits(measures, slots)]
+    return table.select(*keys, **{name: columns.get(name, zero) for name in names})
+
+
+def added_up(pieces: list[Any], keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
+    """One row per group. Pieces are put under each other and added: that needs no join, and treats null keys as any
+    other. Fine steps are rounded to whole steps last.
+    """
+    table = pieces[0] if len(pieces) == 1 else ibis().union(*pieces)
+    bits = fine_bits(measures, slots)
+    names = [name for name in table.columns if name not in keys]
+    sums = {name: as_int64(ibis().coalesce(table[name].sum(), 0)) for name in names}
+    added = table.group_by(*keys).aggregate(**sums) if keys else table.aggregate(**sums)
+    if not bits:
+        return added
+
+    def rounded(i: int) -> Any:
+        return added[f"c{i}"] + ((added[f"f{i}"] + (1 << bits[i] >> 1)) >> bits[i]) if i in bits else added[f"c{i}"]
+
+    return added.select(*keys, **{f"c{i}": rounded(i) for i in range(slots[-1].end)})

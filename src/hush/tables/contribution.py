@@ -1,0 +1,80 @@
+"""How far one unit reaches into the aggregates: the sensitivity of a table of integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hush.errors import InvalidParameter
+from hush.privacy.sensitivity import Sensitivity
+
+__all__ = ["Part", "Reach"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Integer columns of one aggregate that move together: in one group, one unit more or less moves at most
+    `coordinates` of them.
+
+    Each moves by at most `linf`, all of them together by at most `l1`; whole numbers, in grid steps.
+    """
+
+    aggregate: str
+    columns: tuple[str, ...]
+    linf: int
+    coordinates: int = 1
+    l1: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l1", self.l1 or self.linf * self.coordinates)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """One unit added or removed moves at most `groups` groups, and in each of them every part by no more than it says.
+
+    Guarantees: for each fixed salt, exactly this (the proof is in `hush.tables.bound`).
+
+    >>> reach = Reach(3, (Part("n", ("n",), 2), Part("ages", ("ages.0", "ages.1", "ages.2"), 2, coordinates=2, l1=2)))
+    >>> reach.l0, reach.linf["ages.1"], reach.l1, reach.normalised()
+    (9, 2, 12, Sensitivity(linf=1.0, l0=9))
+    """
+
+    groups: int
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) != len(self.columns):
+            raise InvalidParameter("two aggregates would share a column; give them other names.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the exact columns, in order."""
+        return tuple(column for part in self.parts for column in part.columns)
+
+    @property
+    def linf(self) -> dict[str, int]:
+        """The most each column moves, in any group."""
+        return {column: part.linf for part in self.parts for column in part.columns}
+
+    @property
+    def l0(self) -> int:
+        """The most coordinates (cells of the table) that move."""
+        return self.groups * sum(part.coordinates for part in self.parts)
+
+    @property
+    def l1(self) -> int:
+        """The most the whole table moves, in grid steps added over all columns."""
+        return self.groups * sum(part.l1 for part in self.parts)
+
+    @property
+    def l2(self) -> float:
+        """The most the whole table moves in the Euclidean norm: within a part, at most its linf at a time and its l1
+        in all.
+        """
+        square = sum(min(part.coordinates * part.linf, part.l1) * part.linf for part in self.parts)
+        return math.sqrt(self.groups * square)
+
+    def normalised(self) -> Sensitivity:
+        """The sensitivity once every column is divided by its own linf: l0 coordinates, each by at most 1."""
+        return Sensitivity(linf=1.0, l0=self.l0)

@@ -1,0 +1,119 @@
+"""Noises calibrated ahead for the explorer: none is missing, each is what `hush.calibrate` gives, and they belong to
+this catalogue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import hush
+from hush.errors import HushError
+from hush.explorer import precomputed, prepare
+from hush.explorer.state import COUNTS, STOPS, names
+from hush.noise.catalogue import from_plain_values
+
+
+def test_the_shelf_in_the_package_is_made_for_these_families():
+    assert precomputed._document()["catalogue"] == precomputed.catalogue()
+
+
+@pytest.mark.parametrize(
+    "known", [[["gaussian", ["sigma"]], ["laplace", ["scale"]]], [["gaussian", ["deviation"]], ["gone", ["scale"]]], []]
+)
+def test_a_shelf_made_for_other_families_or_stops_never_raises(monkeypatch, known):
+    """What it does not hold is calibrated now, and the ranking is the same."""
+    expected = precomputed.row(1.0, 1e-6, 1)
+    whole = precomputed._document()
+    numbers = {number for number, kind in enumerate(whole["catalogue"]) if kind in known}
+    place = [number for number, kind in enumerate(whole["catalogue"]) if kind in known]
+    entry = precomputed._entry(1.0, 1e-6, 1)
+    ranked, absent = ([[place.index(n), *rest] for n, *rest in part if n in numbers] for part in entry[:2])
+    small = {
+        "catalogue": known,
+        "epsilon": [1.0],
+        "delta": [1e-6],
+        "count": [1],
+        "reasons": whole["reasons"],
+        "stops": [[ranked, absent, None]],
+    }
+    monkeypatch.setattr(precomputed, "_document", lambda: small)
+    found = precomputed.row(1.0, 1e-6, 1)
+    assert {name for name, _ in found} == {name for name, _ in expected}
+    assert found[0][0] == "staircase"
+    assert precomputed.row(1.25, 1e-6, 1)[0][0] == "staircase" and precomputed.limit(1.25, 1e-6, 1) is not None
+
+
+def test_every_stop_is_on_the_shelf():
+    """No holes: every family is ranked or has its reason, and the limit is there for one number and nowhere else."""
+    for epsilon, delta, count in itertools.product(STOPS["epsilon"], STOPS["delta"], COUNTS):
+        ranked, absent, limit = precomputed._entry(epsilon, delta, count)
+        assert sorted(number for number, *_ in ranked + absent) == list(range(len(names())))
+        assert {names()[number] for number, *_ in ranked} >= (
+            {"laplace", "staircase"} if delta == 0.0 else {"gaussian", "laplace", "staircase"}
+        )
+        assert (limit is not None) == (count == 1)
+
+
+def test_the_shelf_s_gaussians_are_the_optimal_ones():
+    """All of them, against the closed form, to the largest enlargement that shelving adds: the axes are not mixed
+    up.
+    """
+    stops = [(e, d, c) for e in STOPS["epsilon"] for d in STOPS["delta"] if d > 0.0 for c in COUNTS]
+    kept = [
+        next(values[0] for number, *values in precomputed._entry(*stop)[0] if names()[number] == "gaussian")
+        for stop in stops
+    ]
+    epsilon, delta, count = (np.array(axis) for axis in zip(*stops, strict=True))
+    assert kept == pytest.approx(np.sqrt(count) * hush.gaussian.sigma(epsilon, delta), rel=4e-8)
+
+
+def assert_as_calibrated(entry: object, stop: tuple[float, float, int]) -> None:
+    """A shelf's row beside the calibration it stands for."""
+    row = prepare.calibrated(*stop)
+    found = precomputed.row(*stop)
+    assert [name for name, _ in found] == [name for name, _ in row["ranking"]]
+    for (_, kept), (name, made) in zip(found, row["ranking"], strict=True):
+        if isinstance(made, str):
+            assert kept == made
+            continue
+        noise = from_plain_values(made)
+        assert prepare.shelved(noise, name, *stop) == pytest.approx(prepare.shelved(kept, name, *stop), rel=1e-7)
+        assert kept.variance == pytest.approx(noise.variance, rel=1e-7)
+    # a linear programme, whose last digits differ between releases of the solver
+    kept_limit = entry[2]  # type: ignore[index]
+    assert row["limit"] == (kept_limit if kept_limit is None else pytest.approx(kept_limit, rel=1e-9))
+
+
+@pytest.mark.parametrize("stop", [(1.0, 1e-6, 1), (4.0, 1e-3, 1), (0.5, 0.0, 16)])
+def test_calibrating_again_gives_the_shelf(stop):
+    assert_as_calibrated(precomputed._entry(*stop), stop)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "stop", [(0.1, 1e-10, 1), (1.0, 1e-6, 2), (2.0, 1e-5, 16), (0.3, 1e-3, 64), (8.0, 1e-8, 256), (0.1, 1e-6, 8)]
+)
+def test_calibrating_again_gives_the_shelf_for_many_releases_too(stop):
+    assert_as_calibrated(precomputed._entry(*stop), stop)
+
+
+def test_the_maker_goes_on_where_it_ended_and_packs_only_a_whole_table(tmp_path, monkeypatch):
+    """Two stops in two runs; a table with holes is refused."""
+    lines = tmp_path / "stops.jsonl"
+    monkeypatch.setattr(
+        prepare, "_order", lambda: [(8.0, 0.0, 1), (6.0, 0.0, 1)] if lines.exists() else [(8.0, 0.0, 1)]
+    )
+    with contextlib.redirect_stderr(io.StringIO()):
+        prepare.main(["--lines", str(lines)])
+        prepare.main(["--lines", str(lines)])
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert [(row["epsilon"], row["count"]) for row in rows] == [(8.0, 1), (6.0, 1)]
+    assert rows[0]["ranking"][0][0] == "staircase"
+    with pytest.raises(HushError, match="stops are missing"):
+        prepare.main(["--pack", str(lines)])

@@ -1,0 +1,186 @@
+"""Spend, draw, receipt: what a release promises, and what it never does."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import hush
+from hush import BudgetExceeded, InvalidParameter, Ledger, Mechanism, Release, Sensitivity, Unsupported
+from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
+
+ONE = Sensitivity(linf=1.0, l0=1)
+PLAN = hush.calibrate(1.0, 1e-6, ONE)
+MANY = hush.calibrate(1.0, 1e-6, Sensitivity(linf=1.0, l0=8), family="gaussian")
+
+
+def ledger() -> Ledger:
+    return Ledger(None, epsilon=10.0, delta=1e-4)
+
+
+def test_a_number_stays_a_number_and_an_array_keeps_its_shape():
+    assert isinstance(hush.release(5, PLAN, ledger=None).value, float)
+    for shape in ((4,), (2, 3), (1, 1, 2)):
+        assert hush.release(np.ones(shape), MANY, ledger=None).value.shape == shape
+    exact = hush.release(np.arange(5), hush.calibrate(1.0, 1e-6, ONE, step=1.0, family="laplace"), ledger=None)
+    assert exact.value.dtype == np.int64
+
+
+def test_values_are_noisy_by_what_the_plan_says():
+    """Variance of the error against the plan's (4.9 sigma, 1e-6), and not against 2/3 or 3/2 of the scale."""
+    truth = np.arange(40_000)
+    plan = hush.calibrate(1.0, 1e-6, ONE, family="gaussian")
+    error = hush.release(truth, plan, ledger=None).value - truth
+    z = (np.mean(error**2) / plan.variance - 1.0) * math.sqrt(truth.size / 2.0)
+    assert abs(z) < 4.9
+    for factor in (2.0 / 3.0, 1.5):
+        assert abs((np.mean(error**2) / (plan.variance * factor**2) - 1.0) * math.sqrt(truth.size / 2.0)) > 4.9
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize("values", [np.arange(30_000), np.arange(30_000) * 0.37 + 0.011], ids=["whole", "fractions"])
+@pytest.mark.parametrize(
+    "plan", [PLAN, MANY, hush.calibrate(1.0, 0.0, ONE, family="stable", loss="mae")], ids=lambda p: p.family
+)
+def test_intervals_hold_the_truth_as_often_as_they_say(plan, values, level):
+    """At least the level (4.9 sigma below it: 1e-6), and not much more than one lattice step's worth."""
+    answer = hush.release(values, plan, ledger=None)
+    low, high = answer.interval(level)
+    hits = np.mean((low <= values) & (values <= high))
+    spread = 4.9 * math.sqrt(level * (1 - level) / values.size)
+    assert hits >= level - spread
+    step, noise = answer.receipt["mechanism"]["step"], answer.error.noise
+    assert hits <= 1.0 - 2.0 * noise.sf(answer.error.half_width(level) + step) + spread
+
+
+def test_the_receipt_says_everything_but_the_truth():
+    book = ledger()
+    answer = hush.release(np.array([123456789, 5]), MANY, ledger=book, label="two counts")
+    receipt = answer.receipt
+    assert receipt["guarantee"]["epsilon"] == 1.0 and receipt["guarantee"]["delta"] == 1e-6
+    assert receipt["guarantee"]["neighbours"] == "add-remove" and receipt["guarantee"]["sensitivity"]["l0"] == 8
+    assert receipt["mechanism"]["noise"]["family"] == "gaussian"
+    assert receipt["ledger"] == {"ledger": "a ledger in memory", "number": 1, "label": "two counts"}
+    assert receipt["hush"] == hush.__version__ and receipt["time"].endswith("+00:00")
+    assert receipt["error"]["half_width95"] == answer.error.half_width95
+    assert {"value", "receipt", "noisy"} == {name for name in vars(answer) if name != "error"}
+
+
+def test_json_there_and_back():
+    for values in (7, 7.5, np.arange(6).reshape(2, 3)):
+        answer = hush.release(values, MANY, ledger=ledger(), label="täglich")
+        for version in (
+            answer,
+            answer.non_negative().integers(),
+            answer if np.ndim(values) == 0 else answer.denoised(),
+        ):
+            back = Release.from_json(version.to_json())
+            assert back.to_json() == version.to_json()
+            assert np.array_equal(back.value, version.value) and np.array_equal(back.noisy, version.noisy)
+            assert back.interval(0.9)[0] == pytest.approx(version.interval(0.9)[0])
+    json.loads(hush.release(1.0, hush.calibrate(1.0, 0.0, family="stable", loss="mae"), ledger=None).to_json())
+    for text in ("", "[]", "{}", '{"value": 1, "receipt": {}}', "nonsense"):
+        with pytest.raises(InvalidParameter, match="JSON"):
+            Release.from_json(text)
+
+
+def test_on_screen():
+    answer = hush.release(np.arange(20), MANY, ledger=ledger())
+    assert "20 numbers" in repr(answer) and "(1, 1e-06)" in repr(answer) and "entry 1" in repr(answer)
+    page = answer.non_negative()._repr_html_()
+    assert page.count("<tr>") > 10 and "and 10 more" in page and "non-negative" in page
+    assert "none was charged" in repr(hush.release(1, PLAN, ledger=None))
+
+
+def test_the_ledger_is_charged_once_and_before_any_noise(monkeypatch):
+    """When the first bit is asked for, the entry is already there."""
+    book, seen = ledger(), []
+    begin = SecureEntropy.begin
+    monkeypatch.setattr(SecureEntropy, "begin", lambda self: (seen.append(len(book.entries)), begin(self))[1])
+    hush.release([1.0, 2.0], MANY, ledger=book)
+    assert seen == [1] and len(book.entries) == 1
+
+
+def test_no_budget_no_noise(monkeypatch):
+    small = Ledger(None, epsilon=1.5, delta=2e-6)
+    hush.release(1, PLAN, ledger=small)
+    monkeypatch.setattr(SecureEntropy, "begin", lambda self: pytest.fail("noise was drawn"))
+    with pytest.raises(BudgetExceeded):
+        hush.release(1, PLAN, ledger=small)
+    assert len(small.entries) == 1
+
+
+@pytest.mark.parametrize("values", [[], [math.nan], [1.0, math.inf], ["a"], None, [1, 2j], {"a": 1}], ids=str)
+def test_bad_values_spend_nothing(values):
+    book = ledger()
+    with pytest.raises(InvalidParameter):
+        hush.release(values, PLAN, ledger=book)
+    assert not book.entries
+
+
+def test_bad_requests_spend_nothing():
+    book = ledger()
+    with pytest.raises(Unsupported, match="test entropy"):
+        hush.release(1, PLAN, ledger=book, entropy=DeterministicTestEntropy(1))
+    with pytest.raises(InvalidParameter, match="plan"):
+        hush.release(1, 1.0, ledger=book)
+    with pytest.raises(InvalidParameter, match="whole numbers"):
+        hush.release(1.5, Mechanism(hush.Laplace(1.0), 1.0, 1.0, integers=True), ledger=book)
+    with pytest.raises(InvalidParameter, match="coordinates"):
+        hush.release(
+            [1.0, 2.0, 3.0], hush.calibrate(1.0, 1e-6, Sensitivity(linf=(1.0, 2.0)), family="gaussian"), ledger=book
+        )
+    with pytest.raises(InvalidParameter, match="level"):
+        hush.release(1, PLAN, ledger=None).interval(1.0)
+    with pytest.raises(InvalidParameter, match="method"):
+        hush.release([1] * 9, MANY, ledger=None).denoised("magic")
+    assert not book.entries
+
+
+def test_a_mechanism_made_by_hand():
+    """Its guarantee is its own curve, rounding included."""
+    answer = hush.release(3.7, Mechanism(hush.Laplace(2.0), 1.0, 0.3), ledger=ledger())
+    assert (
+        answer.receipt["guarantee"]["epsilon"] == pytest.approx(1.2 / 2.0)
+        and answer.receipt["guarantee"]["delta"] == 0.0
+    )
+
+
+def test_post_processing():
+    answer = hush.release(np.zeros(500), MANY, ledger=None)
+    clipped = answer.non_negative()
+    assert (clipped.value >= 0).all() and (clipped.interval()[0] >= 0).all()
+    whole = answer.integers()
+    assert whole.value.dtype == np.int64 and np.abs(whole.value - answer.value).max() <= 0.5
+    assert whole.non_negative().receipt["post_processing"] == ["integers", "non-negative"]
+    assert answer.receipt["post_processing"] == []  # the first release is untouched
+
+
+def test_denoising_takes_error_away():
+    """For Gaussian noise and a truth of small spread, or a sparse one, squared error falls by more than half."""
+    rng = np.random.default_rng(2)
+    flat = rng.normal(100.0, 1.0, 2000)
+    answer = hush.release(flat, MANY, ledger=None)
+    assert np.sum((answer.denoised().value - flat) ** 2) < 0.2 * np.sum((answer.value - flat) ** 2)
+    sparse = np.where(rng.random(2000) < 0.01, 500.0, 0.0)
+    answer = hush.release(sparse, MANY, ledger=None)
+    assert np.sum((answer.denoised("soft-threshold").value - sparse) ** 2) < 0.5 * np.sum((answer.value - sparse) ** 2)
+    with pytest.raises(InvalidParameter, match="4 numbers"):
+        hush.release([1.0, 2.0], MANY, ledger=None).denoised()
+    with pytest.raises(Unsupported, match="finite variance"):
+        hush.release(
+            np.ones(9), hush.calibrate(1.0, 0.0, Sensitivity(linf=1.0, l0=9), family="stable", loss="mae"), ledger=None
+        ).denoised()
+
+
+def test_a_million_counts_and_their_receipt():
+    """One call, one entry; the receipt alone is small and goes through JSON."""
+    book, counts = ledger(), np.arange(1_000_000) % 977
+    answer = hush.release(counts, PLAN, ledger=book)
+    assert answer.value.shape == counts.shape and len(book.entries) == 1
+    assert json.loads(json.dumps(answer.receipt)) == answer.receipt
+    back = Release.from_json(answer.to_json())
+    assert np.array_equal(back.value, answer.value)
