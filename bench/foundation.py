@@ -70,12 +70,12 @@ def _cases(count: int) -> dict[str, Callable[[], float]]:
     """epsilon at DELTA, by hush."""
     many = 10 * count
     return {
-        f"{many:,} Laplace, scale 50": lambda: float(hush.curve(hush.Laplace(50.0), times=many).epsilon_upper(DELTA)),
-        f"{many:,} Gaussian, sigma 30": lambda: float(hush.curve(hush.Gaussian(30.0), times=many).epsilon_upper(DELTA)),
+        f"{many:,} Laplace, scale 50": lambda: float(hush.curve(hush.Laplace(50.0), times=many).epsilon(DELTA)),
+        f"{many:,} Gaussian, sigma 30": lambda: float(hush.curve(hush.Gaussian(30.0), times=many).epsilon(DELTA)),
         f"{many:,} Gaussian, by transforms": lambda: float(
-            Composed(((OneNumber(hush.Gaussian(30.0), 1.0), many),), DELTA).epsilon_upper(DELTA)
+            Composed(((OneNumber(hush.Gaussian(30.0), 1.0), many),), DELTA).epsilon(DELTA)
         ),
-        f"{count:,} mixed": lambda: float(hush.compose(mixed(count)).epsilon_upper(DELTA)),
+        f"{count:,} mixed": lambda: float(hush.compose(mixed(count)).epsilon(DELTA)),
     }
 
 

@@ -75,7 +75,7 @@ def composition(quick: bool) -> Iterator[Line]:
             # the scale grows with the root of the repetitions, so that epsilon stays in the range of use; each time a
             # new one
             scales = iter(10.0 * math.sqrt(times) * (1.0 + 0.01 * k) for k in range(9))
-            action = {"": lambda: hush.curve(family(next(scales)), times=times).epsilon_upper(DELTA)}
+            action = {"": lambda: hush.curve(family(next(scales)), times=times).epsilon(DELTA)}
             return statistics.median(alternate(action, 1 if quick else 3)[""])
 
         yield from growth(column, "repetitions", sizes, timed)
@@ -93,7 +93,7 @@ def composition_parts(quick: bool) -> Iterator[Line]:
         def timed(count: int, form: Callable[[int, float], hush.Curve] = form) -> float:
             scales = iter(10.0 * math.sqrt(count) * (1.0 + 0.01 * k) for k in range(9))
             return statistics.median(
-                alternate({"": lambda: form(count, next(scales)).epsilon_upper(DELTA)}, 1 if quick else 3)[""]
+                alternate({"": lambda: form(count, next(scales)).epsilon(DELTA)}, 1 if quick else 3)[""]
             )
 
         yield from growth(column, "parts", sizes, timed)

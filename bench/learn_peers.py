@@ -100,9 +100,8 @@ def _sgd_sigma(epsilon: float, delta: float, rate: float, steps: int) -> float:
     scaling = hush.Gaussian(float(hush.gaussian.sigma(epsilon, delta)) / math.sqrt(SHARE))
 
     def fits(sigma: float) -> bool:
-        step = hush.Subsampled(hush.Gaussian(sigma), rate) if rate < 1.0 else None
-        parts = [(step, steps)] if step is not None else [(hush.Gaussian(sigma), 1.0, steps)]
-        return hush.compose([(scaling, 1.0, 1), *parts]).delta(epsilon).upper <= delta
+        step = hush.subsample(hush.Gaussian(sigma), rate, times=steps)
+        return hush.compose([(scaling, 1.0, 1), step]).delta(epsilon) <= delta
 
     low, high = 0.2, 1.0
     while not fits(high):

@@ -64,7 +64,7 @@ class Benchmark:
     measure: Callable[[bool], Iterator[Line | Note]]  # of `quick`: small sizes, whose numbers are not to be kept
 
 
-# -- timing -----------------------------------------------------------------------------------------------------------------
+# -- timing --------------------------------------------------------------------------------------------------
 
 
 def seconds(action: Action) -> float:
@@ -133,7 +133,7 @@ def duration(taken: float) -> str:
     raise AssertionError
 
 
-# -- growth -----------------------------------------------------------------------------------------------------------------
+# -- growth --------------------------------------------------------------------------------------------------
 
 
 def exponent(sizes: Sequence[float], times: Sequence[float]) -> float:
@@ -160,7 +160,7 @@ def growth(column: str, name: str, sizes: Sequence[int], timed: Callable[[int], 
         yield Line("growth exponent, upper half", column, exponent(sizes[upper:], times[upper:]), "exponent", "lower")
 
 
-# -- running one file -------------------------------------------------------------------------------------------------------
+# -- running one file ----------------------------------------------------------------------------------------
 
 
 def figure(value: float) -> str:

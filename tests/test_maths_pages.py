@@ -80,7 +80,7 @@ def _osgt(count: int) -> list[float]:
 def _after(noise: hush.Noise, delta: float) -> list[float]:
     share = hush.federated.share(noise, 1000)
     left = [share.central(answering=answering) for answering in (900, 700)]
-    return [curve.epsilon_upper(delta) if delta else curve.pure_epsilon for curve in left]
+    return [curve.epsilon(delta) if delta else curve.pure_epsilon for curve in left]
 
 
 _CLAIMS = {  # page, words on it, and the numbers in these words as hush gives them
@@ -229,7 +229,7 @@ def test_the_table_of_shares_is_what_hush_gives() -> None:
         pure = "pure" in cells[0]
         for parties, cell in zip((10, 100, 1000, 10**6), cells, strict=True):
             local = hush.federated.share(_target(name), parties).local()
-            found = local.pure_epsilon if pure else local.epsilon_upper(1e-6)
+            found = local.pure_epsilon if pure else local.epsilon(1e-6)
             if cell == "none":
                 assert math.isinf(found)
             else:
@@ -245,5 +245,5 @@ def test_the_table_of_rounded_shares_is_what_hush_gives() -> None:
         share = hush.federated.share(target, int(parties)).noise
         curve = hush.curve(hush.federated.RoundedSum(share, int(parties), float(step)), 1.0)
         assert_shown(share.gamma / float(step), scale)
-        assert_shown(curve.delta_upper(0.9), delta)
-        assert_shown(curve.epsilon_upper(1e-6), epsilon)
+        assert_shown(curve.delta(0.9), delta)
+        assert_shown(curve.epsilon(1e-6), epsilon)

@@ -162,8 +162,7 @@ def test_imports_point_downwards_within_a_floor(path: Path) -> None:
             assert ORDER[other] < ORDER[room], f"{room} stands before {other} on its floor and must not import from it"
 
 
-# -- the checks themselves notice
-# -------------------------------------------------------------------------------------------------------
+# -- the checks themselves notice ----------------------------------------------------------------------------
 
 
 def test_the_walls_notice_what_they_are_for() -> None:

@@ -42,10 +42,9 @@ from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
 from hush.privacy import gaussian
 from hush.privacy.charge import Budget, Charge, Guarantee
-from hush.privacy.compose import compose, curve, delta, epsilon, renyi
+from hush.privacy.compose import compose, curve, delta, epsilon, renyi, subsample
 from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
 from hush.privacy.sensitivity import Sensitivity
-from hush.privacy.subsampling import Subsampled
 from hush.releasing.receipt import Receipt
 from hush.releasing.release import Release, release
 from hush.report.citation import cite
@@ -92,7 +91,6 @@ __all__ = [
     "Stable",
     "Staircase",
     "Stepped",
-    "Subsampled",
     "TruncatedLaplace",
     "UnknownFamily",
     "Unsupported",
@@ -114,6 +112,7 @@ __all__ = [
     "register",
     "release",
     "renyi",
+    "subsample",
     "unaccounted",
 ]
 

@@ -98,11 +98,10 @@ def needs(library: str, what: str, *, extra: str = "") -> Iterator[None]:
     ...     import a_library_that_nobody_has
     Traceback (most recent call last):
     hush.errors.MissingExtra: to_polars() needs polars, which is not installed; write: pip install polars.
-    >>> with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
+    >>> with needs("Altair", "a chart", extra="charts"):
     ...     import a_library_that_nobody_has
     Traceback (most recent call last):
-    hush.errors.MissingExtra: hush.learn needs scikit-learn 1.6 or newer, which is not installed; write: pip install
-    'hush[learn]'.
+    hush.errors.MissingExtra: a chart needs Altair, which is not installed; write: pip install 'hush[charts]'.
     """
     try:
         yield

@@ -30,7 +30,7 @@ def test_the_public_names_are_the_packages_names() -> None:
     assert importlib.import_module("hush.auditing.bound").epsilon_lower
 
 
-# -- a finding ---------------------------------------------------------------------------------------------------------------------
+# -- a finding -----------------------------------------------------------------------------------------------
 
 
 def test_a_finding_states_its_claim_and_its_evidence() -> None:
@@ -93,7 +93,7 @@ def test_odd_sizes_and_small_batches_use_every_draw() -> None:
     assert found.best.trials == 10_007 - 2 * (10_007 // 4)
 
 
-# -- targets -----------------------------------------------------------------------------------------------------------------------
+# -- targets -------------------------------------------------------------------------------------------------
 
 
 def test_one_output_a_call_or_many_is_read_off_the_signature() -> None:
@@ -182,7 +182,7 @@ def test_a_noise_alone() -> None:
     assert not hush.audit(hush.Discrete(hush.Laplace(2.0)), epsilon=0.5, samples=20_000).violated
 
 
-# -- bad input ---------------------------------------------------------------------------------------------------------------------
+# -- bad input -----------------------------------------------------------------------------------------------
 
 
 def failing(value: float, size: int) -> np.ndarray:
@@ -253,7 +253,7 @@ def test_our_own_errors_pass_through() -> None:
         hush.audit(refused, epsilon=1.0)
 
 
-# -- the command line --------------------------------------------------------------------------------------------------------------
+# -- the command line ----------------------------------------------------------------------------------------
 
 
 def test_the_command_finds_nothing_in_ours(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,7 @@ from auditing.releases import float_laplace, lattice_gaussian, lattice_laplace, 
 
 import hush
 
-# -- the precision attack
-# ----------------------------------------------------------------------------------------------------------
+# -- the precision attack ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("inputs", [(0.0, 1.0), (1.0, 2.0), (0.1, 1.1), (-1.0, 0.0), (5.0, 6.0)])
@@ -65,7 +64,7 @@ def test_the_sign_of_zero() -> None:
     assert found.violated and found.collisions is not None
 
 
-# -- too little noise --------------------------------------------------------------------------------------------------------------
+# -- too little noise ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("part", "shows"), [(0.5, 1.85), (2.0 / 3.0, 1.38), (0.9, 1.02)])
@@ -133,7 +132,7 @@ def test_randomised_response_with_one_output_a_call() -> None:
     assert found.violated and 1.5 < found.epsilon_lower <= 2.0
 
 
-# -- vectors -----------------------------------------------------------------------------------------------------------------------
+# -- vectors -------------------------------------------------------------------------------------------------
 
 
 def test_half_the_noise_on_every_coordinate() -> None:

@@ -19,7 +19,7 @@ from hush.auditing.attack import _test
 from hush.auditing.event import Event, View, by_ratio, choose
 from hush.auditing.target import of_callable
 
-# -- nothing is found --------------------------------------------------------------------------------------------------------------
+# -- nothing is found ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -55,8 +55,7 @@ def test_nothing_in_outputs_that_ignore_the_input() -> None:
     assert not found.violated
 
 
-# -- our own mechanisms, drawn exactly
-# ---------------------------------------------------------------------------------------------
+# -- our own mechanisms, drawn exactly -----------------------------------------------------------------------
 
 FAMILIES = [
     "gaussian",
@@ -97,7 +96,7 @@ def test_nothing_in_ours_several_coordinates_several_times() -> None:
     assert hush.audit(once, samples=40_000).violated
 
 
-# -- coverage ----------------------------------------------------------------------------------------------------------------------
+# -- coverage ------------------------------------------------------------------------------------------------
 
 
 def spread(seed: int) -> Release:

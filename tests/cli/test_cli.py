@@ -24,7 +24,7 @@ def document(capsys: pytest.CaptureFixture[str], line: str) -> dict:
     return json.loads(run(capsys, line + " --json"), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
-# -- calibrate ----------------------------------------------------------------------------------------------------------------------
+# -- calibrate -----------------------------------------------------------------------------------------------
 
 
 def test_calibrate_prints_the_ranking_and_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +54,7 @@ def test_calibrate_as_json_agrees_with_the_library(capsys: pytest.CaptureFixture
         else:
             assert row["variance"] == pytest.approx(choice.variance, rel=1e-12)
             assert row["mean_abs"] == pytest.approx(choice.mean_abs, rel=1e-12)
-            assert row["interval999"] == pytest.approx(choice.interval999, rel=1e-12)
+            assert row["half_width999"] == pytest.approx(choice.half_width999, rel=1e-12)
             assert row["ratio"] == pytest.approx(choice.loss / plan.value, rel=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_calibrate_optimal(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(len(line) for line in text.splitlines()) < 500
 
 
-# -- curve --------------------------------------------------------------------------------------------------------------------------
+# -- curve ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_an_infinite_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) 
     assert document(capsys, "curve --noise stable --alpha 1.5 --gamma 2 --epsilon 1")["variance"] is None
 
 
-# -- gaussian -----------------------------------------------------------------------------------------------------------------------
+# -- gaussian ------------------------------------------------------------------------------------------------
 
 
 def test_gaussian_agrees_with_the_library(capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,7 +162,7 @@ def test_gaussian_marks_invalid_amounts(capsys: pytest.CaptureFixture[str]) -> N
     assert "INVALID" in run(capsys, "gaussian --epsilon 10 --delta 1e-5 --all")
 
 
-# -- help and errors ------------------------------------------------------------------------------------------------------------------
+# -- help and errors -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -26,7 +26,7 @@ TYPED = [
     ("hush curve --noise flip", {"flipped_huber"}),
     ("hush curve --noise gaussian --sig", {"--sigma"}),
     ("hush ledger ver", {"verify"}),
-    ("hush ledger new --mode inter", {"interactive"}),
+    ("hush ledger new --mode inter", {"adaptive"}),
     ("hush learn --model el", {"elastic-net"}),
     ("hush cite trunc", {"truncated_laplace"}),
     ("hush completion f", {"fish"}),

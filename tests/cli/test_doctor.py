@@ -107,8 +107,7 @@ def flipped_huber(x: Any) -> Any:
     return (x if x <= 1 else (x * x + 1) / 2) / mp.mpf("2.25")
 
 
-# -- the reference values and the table of packages are right
-# -----------------------------------------------------------------------
+# -- the reference values and the table of packages are right ------------------------------------------------
 
 
 def test_the_reference_values_are_the_definitions_own() -> None:
@@ -165,8 +164,7 @@ def test_versions_are_compared_as_numbers(version: str, wanted: str, fits: bool)
     assert selftest.satisfies(version, wanted) is fits
 
 
-# -- a healthy installation
-# ---------------------------------------------------------------------------------------------------------
+# -- a healthy installation ----------------------------------------------------------------------------------
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -190,8 +188,7 @@ def test_all_is_well_here(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert {check["state"] for check in document["checks"]} <= {"ok", "absent"}
 
 
-# -- what is broken is said
-# ---------------------------------------------------------------------------------------------------------
+# -- what is broken is said ----------------------------------------------------------------------------------
 
 
 def problems(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:

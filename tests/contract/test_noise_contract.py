@@ -91,8 +91,7 @@ def instances() -> list[object]:
 every = pytest.mark.parametrize(("noise", "shift"), instances())
 
 
-# -- sums over the line, by means the library does not use
-# -----------------------------------------------------------------------
+# -- sums over the line, by means the library does not use ---------------------------------------------------
 
 
 def lattice(noise: Law, reach: float = 1e-40) -> np.ndarray:
@@ -171,7 +170,7 @@ def epsilons_for(noise: Law, shift: float) -> list[float]:
     return [share * most for share in (0.0, 0.2, 0.55, 0.9)]
 
 
-# -- the promises ----------------------------------------------------------------------------------------------------------------
+# -- the promises --------------------------------------------------------------------------------------------
 
 
 def test_every_family_has_an_example():

@@ -59,7 +59,7 @@ AGGREGATES: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-# -- neighbours ----------------------------------------------------------------------------------------------------------
+# -- neighbours ----------------------------------------------------------------------------------------------
 
 
 def base() -> list[tuple[int, str | None, float | None]]:
@@ -88,8 +88,7 @@ def rows_of(rows: list[tuple[int, str | None, float | None]]) -> pa.Table:
     )
 
 
-# -- released numbers that are the same on both sides
-# ---------------------------------------------------------------------
+# -- released numbers that are the same on both sides --------------------------------------------------------
 
 
 def fixed(plan: Any) -> Any:
@@ -173,7 +172,7 @@ def still(monkeypatch):
     monkeypatch.setattr("hush.ledger.ledger._now", lambda: "then")
 
 
-# -- every way out -------------------------------------------------------------------------------------------------------
+# -- every way out -------------------------------------------------------------------------------------------
 
 
 def in_memory(plan: Any, folder: Path) -> dict[str, Any]:
@@ -321,8 +320,7 @@ def test_batches_of_hidden_groups_do_not_show(tmp_path, caplog, still):
         assert_alike(one, other)
 
 
-# -- the rule can tell: each break, put back, is noticed
-# ------------------------------------------------------------------
+# -- the rule can tell: each break, put back, is noticed -----------------------------------------------------
 
 
 def test_intervals_that_depend_on_the_batch_are_noticed(tmp_path, caplog, still, monkeypatch):

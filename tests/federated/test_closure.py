@@ -71,8 +71,7 @@ def test_sums_of_lattice_shares_have_the_target_law(law, parties):
         assert p_value(sums, other, law.step) < FALSE_ALARM
 
 
-# -- characteristic functions
-# --------------------------------------------------------------------------------------------------
+# -- characteristic functions --------------------------------------------------------------------------------
 
 
 def transform(law: Noise, t: np.ndarray) -> np.ndarray:

@@ -99,7 +99,7 @@ def observed(noise: hush.Noise, parties: int, honest: int | None, colluding: int
 def test_audit_does_not_beat_the_central_epsilon(noise, delta):
     """Twenty parties, all answering; the same attack refutes two thirds of a pure epsilon."""
     parts, sums = observed(noise, 20, None, 0)
-    claim = float(parts.central(1.0).epsilon_upper(delta))
+    claim = float(parts.central(1.0).epsilon(delta))
     assert not hush.audit(sums, epsilon=claim, delta=delta, inputs=(0.0, 1.0), samples=200_000).violated
     if delta == 0.0:
         assert hush.audit(sums, epsilon=2.0 / 3.0 * claim, inputs=(0.0, 1.0), samples=200_000).violated
@@ -112,7 +112,7 @@ def test_colluders_do_not_beat_the_plan_made_for_them():
     noise = calibrate_stable(1.0, alpha=1.7).noise
     for honest, beaten in ((6, False), (None, True)):
         parts, sums = observed(noise, 12, honest, 6)
-        claim = float(parts.central(1.0).epsilon_upper(0.0))
+        claim = float(parts.central(1.0).epsilon(0.0))
         assert claim == pytest.approx(1.0, rel=1e-9)
         assert hush.audit(sums, epsilon=claim, inputs=(0.0, 1.0), samples=300_000).violated is beaten
 

@@ -55,7 +55,7 @@ DELTAS = [
 
 @pytest.mark.parametrize(("shape", "epsilon", "truth"), DELTAS)
 def test_small_deltas_of_laplace_shares_are_bracketed(shape: float, epsilon: float, truth: float) -> None:
-    found = curve(GammaDifference(shape, 1.0), 1.0).delta(epsilon)
+    found = curve(GammaDifference(shape, 1.0), 1.0).delta_bracket(epsilon)
     assert found.lower * (1.0 - 1e-13) <= truth <= found.upper * (1.0 + 1e-13)
     if truth > 1e-30:
         assert found.upper <= truth * (1.0 + 1e-4)
@@ -63,7 +63,7 @@ def test_small_deltas_of_laplace_shares_are_bracketed(shape: float, epsilon: flo
 
 @pytest.mark.parametrize(("shape", "low", "high"), [(0.25, 0.1, 60.0), (0.4, 0.1, 40.0), (0.7, 1.7, 1.82)])
 def test_the_curve_of_laplace_shares_falls(shape: float, low: float, high: float) -> None:
-    delta = np.asarray(curve(GammaDifference(shape, 1.0), 1.0).delta(np.linspace(low, high, 801)).upper)
+    delta = np.asarray(curve(GammaDifference(shape, 1.0), 1.0).delta(np.linspace(low, high, 801)))
     assert (np.diff(delta) < 0.0).all()
 
 
@@ -79,7 +79,7 @@ def test_the_mass_next_to_the_centre_keeps_its_digits() -> None:
 
 def test_two_singular_shares_compose() -> None:
     one, two = (curve(GammaDifference(0.45, 1.0), 1.0, times=times) for times in (1, 2))
-    assert one.delta(3.0).lower < two.delta_upper(3.0) < 2.0 * one.delta_upper(1.5) * math.exp(1.5)
+    assert one.delta_bracket(3.0).lower < two.delta(3.0) < 2.0 * one.delta(1.5) * math.exp(1.5)
 
 
 @pytest.mark.parametrize("shape", [31.5, 100.0, 238.0, 246.25, 250.0, 300.0, 600.0, 4000.0])
@@ -108,8 +108,7 @@ def test_a_ring_for_many_more_parties_than_are_counted_on_holds_their_sum() -> N
     assert 2 ** (made.bits - 1) < 100 + 40.0 * deviation
 
 
-# -- estimates and planning
-# ------------------------------------------------------------------------------------------------------------
+# -- estimates and planning ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -223,7 +222,7 @@ def test_a_share_of_the_parties_is_not_rounded_up_by_a_hair() -> None:
     assert federated.dropout(Gaussian(1.0), 100, delta=1e-6, gone=(0.07,)).rows[0].answering == 93
 
 
-# -- claims about sums -----------------------------------------------------------------------------------------------------------------
+# -- claims about sums ---------------------------------------------------------------------------------------
 
 
 def test_the_variance_of_a_sum_of_rounded_shares_is_its_own() -> None:
@@ -244,7 +243,7 @@ def test_draws_that_saturate_count(step: float) -> None:
     for coordinates in (1, 1000):
         found = made.central(step * 1000, step=step, coordinates=coordinates)
         assert math.isinf(found.pure_epsilon)
-        assert found.delta_upper(60.0) >= lost * coordinates
+        assert found.delta(60.0) >= lost * coordinates
 
 
 def test_the_claimed_scale_of_a_sum_is_rounded_down() -> None:
@@ -281,11 +280,11 @@ def test_every_number_of_a_ring_may_overflow() -> None:
     are at least.
     """
     made = federated.ring(federated.share(Skellam(20.0), 10), bound=100, overflow=1e-9)
-    one, many = (float(made.central(1.0, coordinates=count).delta(3.0).upper) for count in (1, 1000))
+    one, many = (float(made.central(1.0, coordinates=count).delta(3.0)) for count in (1, 1000))
     assert many - one == pytest.approx(999.0 * made.overflow, rel=1e-6)
-    moved = made.central(Sensitivity(linf=1.0, l0=4)).delta(9.0)
+    moved = made.central(Sensitivity(linf=1.0, l0=4)).delta_bracket(9.0)
     assert float(moved.upper) - float(
-        made.share.central(Sensitivity(linf=1.0, l0=4)).delta(9.0).upper
+        made.share.central(Sensitivity(linf=1.0, l0=4)).delta(9.0)
     ) >= 4.0 * made.overflow * (1.0 - 1e-6)
     with pytest.raises(InvalidParameter, match="coordinates"):
         made.central(1.0, coordinates=0)

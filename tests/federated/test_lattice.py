@@ -44,7 +44,7 @@ def test_the_certificate_holds_the_convolution(count, step):
         p = np.convolve(p, one)
     made = hush.curve(RoundedSum(hush.Gaussian(1.0), count, step), 2.0 * step)
     for epsilon in (0.0, 0.5, 1.5):
-        truth, got = divergence(p, epsilon, 2), made.delta(epsilon)
+        truth, got = divergence(p, epsilon, 2), made.delta_bracket(epsilon)
         assert got.lower - 1e-14 <= truth <= got.upper + 1e-14
         assert got.upper - got.lower < 1e-9
 
@@ -56,7 +56,7 @@ def test_the_certificate_holds_a_heavy_convolution():
     size = 1 << 19
     p = np.fft.irfft(np.fft.rfft(one, size) ** 2, size)[: 2 * one.size - 1]
     left_out = 4.0 * noise.sf((1 << 17) * step)
-    got = hush.curve(RoundedSum(noise, 2, step), 2.0).delta(0.3)
+    got = hush.curve(RoundedSum(noise, 2, step), 2.0).delta_bracket(0.3)
     truth = divergence(p, 0.3, 2)
     assert got.lower <= truth + left_out
     assert truth - left_out <= got.upper
@@ -68,11 +68,11 @@ def test_certificates_bracket_the_continuous_value_and_tighten(target):
     """Of shift s from below (rounding adds noise) and of one step more from above; both close in as the step
     shrinks.
     """
-    truth, parties = hush.curve(target).delta(EPSILONS), 10
+    truth, parties = hush.curve(target).delta_bracket(EPSILONS), 10
     widths = []
     for step in (1.0, 0.5, 0.25):
         law = RoundedSum(share(target, parties).noise, parties, step)
-        below, above = hush.curve(law, 1.0).delta(EPSILONS), hush.curve(law, 1.0 + step).delta(EPSILONS)
+        below, above = hush.curve(law, 1.0).delta_bracket(EPSILONS), hush.curve(law, 1.0 + step).delta_bracket(EPSILONS)
         assert (below.lower <= truth.lower).all()
         assert (truth.upper <= above.upper).all()
         widths.append(np.max((np.asarray(above.upper) - below.lower) / truth.upper))
@@ -85,15 +85,13 @@ def test_fine_lattices_need_no_table(target):
     """The theorem's curve is the continuous one, above the certificate and next to it; far finer lattices work too."""
     made = share(target, 10)
     step = 2.0**-2 if isinstance(target, hush.Gaussian) else 2.0**-3
-    by_theorem = made.central(1.0, step=step).delta(EPSILONS)
-    by_table = hush.curve(RoundedSum(made.noise, 10, step)).delta(EPSILONS)
+    by_theorem = made.central(1.0, step=step).delta_bracket(EPSILONS)
+    by_table = hush.curve(RoundedSum(made.noise, 10, step)).delta_bracket(EPSILONS)
     assert (by_table.lower <= by_theorem.upper).all()
     np.testing.assert_allclose(by_theorem.upper, hush.delta(target, EPSILONS), rtol=1e-13)
     np.testing.assert_allclose(by_theorem.upper, by_table.upper, rtol=2e-3)
     fine = made.central(hush.Sensitivity(linf=1.0, l0=4), step=2.0**-30)
-    assert fine.epsilon_upper(1e-6) == pytest.approx(
-        hush.epsilon(target, 1e-6, hush.Sensitivity(linf=1.0, l0=4)), rel=1e-6
-    )
+    assert fine.epsilon(1e-6) == pytest.approx(hush.epsilon(target, 1e-6, hush.Sensitivity(linf=1.0, l0=4)), rel=1e-6)
     assert math.isinf(fine.pure_epsilon)
 
 
@@ -101,16 +99,16 @@ def test_coarse_rounding_can_cost_privacy():
     """A thousand stable shares, most of which round to zero: the continuous curve is no certificate for them."""
     target = hush.Stable(1.7, 10.0)
     made = share(target, 1000)
-    coarse = made.central(1.0, step=1.0).delta(0.05)
+    coarse = made.central(1.0, step=1.0).delta_bracket(0.05)
     assert coarse.lower > 1.05 * hush.delta(target, 0.05)
-    fine = made.central(1.0, step=0.25).delta(0.05)
+    fine = made.central(1.0, step=0.25).delta_bracket(0.05)
     assert fine.upper < hush.delta(target, 0.05)
 
 
 @given(sigma=st.floats(0.3, 4.0), count=st.integers(1, 400), n=st.integers(1, 5), epsilon=st.floats(0.0, 2.0))
 def test_brackets_are_ordered_and_worst_at_the_full_shift(sigma, count, n, epsilon):
     law = RoundedSum(hush.Gaussian(sigma), count)
-    here, more = hush.curve(law, float(n)).delta(epsilon), hush.curve(law, n + 1.0).delta(epsilon)
+    here, more = hush.curve(law, float(n)).delta_bracket(epsilon), hush.curve(law, n + 1.0).delta_bracket(epsilon)
     assert here.lower <= here.upper
     assert here.lower <= more.upper
 
@@ -155,8 +153,7 @@ def test_pure_epsilon_is_that_of_one_share():
     assert math.isinf(hush.epsilon(RoundedSum(hush.Gaussian(1.0), 50), 0.0))
 
 
-# -- secure aggregation
-# ----------------------------------------------------------------------------------------------------------
+# -- secure aggregation --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -186,7 +183,7 @@ def test_the_modulus_is_the_least_and_the_overflow_is_charged():
     )
     heavy = ring(share(hush.Stable(1.5, 10.0), 10), bound=1000, overflow=1e-6, step=1.0)
     assert 1e-8 < heavy.overflow <= 1e-6
-    charged, plain = heavy.central(1.0).delta(0.05), heavy.share.central(1.0, step=1.0).delta(0.05)
+    charged, plain = heavy.central(1.0).delta_bracket(0.05), heavy.share.central(1.0, step=1.0).delta_bracket(0.05)
     assert charged.upper == pytest.approx(plain.upper + heavy.overflow, rel=1e-12)
     assert math.isinf(heavy.central(1.0).pure_epsilon)
     assert "modulo 2^" in str(heavy)

@@ -208,7 +208,7 @@ def test_bad_arguments_say_what_to_write():
         mean(local([1.0] * 60, 1.0, 0, 1, noise="stable"), method="average", sampled=True)
 
 
-# -- categories ----------------------------------------------------------------------------------------------------------------
+# -- categories ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["response", "unary"])

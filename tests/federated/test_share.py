@@ -43,8 +43,7 @@ def number(entry: dict[str, Any], name: str) -> float:
     return float(entry["inputs"][name])
 
 
-# -- reference values: the sum of shares is worth what the oracle says
-# --------------------------------------------------------------
+# -- reference values: the sum of shares is worth what the oracle says ---------------------------------------
 
 
 def test_the_values_are_there_or_skipped(data_dir):
@@ -64,7 +63,7 @@ def test_epsilon_of_a_vector_of_sums(entry):
     """linf is exact; for l1 and l2 the entry is the even spread, which the theorem's bound must not undercut."""
     made = share(hush.Stable(number(entry, "alpha"), number(entry, "gamma")), 20)
     bound = hush.Sensitivity(**{entry["inputs"]["norm"]: number(entry, "Delta_p")}, l0=int(entry["inputs"]["K"]))
-    got = made.central(bound).epsilon_upper(0.0)
+    got = made.central(bound).epsilon(0.0)
     assert got >= float(entry["value"]) * (1.0 - 1e-8)
     if entry["inputs"]["norm"] == "linf":
         assert got == pytest.approx(float(entry["value"]), rel=1e-8)
@@ -73,7 +72,7 @@ def test_epsilon_of_a_vector_of_sums(entry):
 @pytest.mark.parametrize("entry", rows("sas_delta"))
 def test_delta_of_the_sum(entry):
     made = share(hush.Stable(number(entry, "alpha"), 1.0 / number(entry, "s")), 1000)
-    assert made.central(1.0).delta_upper(number(entry, "eps")) == pytest.approx(float(entry["value"]), rel=1e-7)
+    assert made.central(1.0).delta(number(entry, "eps")) == pytest.approx(float(entry["value"]), rel=1e-7)
 
 
 @pytest.mark.parametrize("entry", rows("sas_gamma_for_eps"))
@@ -106,8 +105,7 @@ def test_the_trade_is_told():
         calibrate_stable(1.0, alpha=0.9)
 
 
-# -- shares and their sums
-# -----------------------------------------------------------------------------------------------------------
+# -- shares and their sums -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)
@@ -115,10 +113,10 @@ def test_what_sums_become(target):
     """Planned for 60 of 100: those give the target itself; more are more private, fewer less; one message least."""
     made = share(target, 100, honest=60)
     assert made.sum_of(60) == target
-    pairs = [made.central(1.0, answering=m).delta_upper(0.3) for m in (20, 40, 60, 80, 100)]
+    pairs = [made.central(1.0, answering=m).delta(0.3) for m in (20, 40, 60, 80, 100)]
     assert (np.diff(pairs) <= 0.0).all()
-    assert made.local(1.0).delta_upper(0.3) >= pairs[0]
-    assert made.central(1.0).delta_upper(0.05) == hush.delta(target, 0.05)
+    assert made.local(1.0).delta(0.3) >= pairs[0]
+    assert made.central(1.0).delta(0.05) == hush.delta(target, 0.05)
     assert made.total == made.sum_of(100)
     assert share(target, 1).noise == target
     text = str(made)
@@ -154,8 +152,8 @@ def test_rounding_is_on_the_private_side(parties, part, which):
 def test_a_million_parties(target):
     made = share(target, 10**6, honest=7 * 10**5)
     assert made.draw(1000, None if target.discrete else 2.0**-6, entropy=DeterministicTestEntropy(1)).shape == (1000,)
-    assert made.central(1.0).delta_upper(0.5) == hush.delta(target, 0.5)
-    assert made.local(1.0).delta_upper(0.5) > 0.3
+    assert made.central(1.0).delta(0.5) == hush.delta(target, 0.5)
+    assert made.local(1.0).delta(0.5) > 0.3
 
 
 def test_rounding_up_a_share_hides_in_its_law():
@@ -166,8 +164,7 @@ def test_rounding_up_a_share_hides_in_its_law():
         hush.Ledger(None, epsilon=1e3, delta=0.9).spend([(law, 1.0, 1)], label="a share")
 
 
-# -- one message of Laplace shares
-# -----------------------------------------------------------------------------------------------------
+# -- one message of Laplace shares ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.4, 0.5, 0.7, 0.95, 1.5, 4.0])
@@ -177,7 +174,7 @@ def test_delta_of_gamma_differences_by_quadrature(shape):
     made = hush.curve(law, s)
     for epsilon in (0.1, 0.8, 1.2, 2.0, 4.0):
         if epsilon >= made.pure_epsilon:
-            assert made.delta(epsilon).upper == 0.0
+            assert made.delta(epsilon) == 0.0
             continue
         region = law.exceeds(epsilon, s)
         low, high = float(region.lower[..., 0]), float(region.upper[..., 0])
@@ -192,7 +189,7 @@ def test_delta_of_gamma_differences_by_quadrature(shape):
             brute += quad(
                 lambda w: gap(-math.exp(w)) * math.exp(w), -660.0, math.log(min(-low, 60.0)), limit=2000, epsabs=1e-13
             )[0]
-        got = made.delta(epsilon)
+        got = made.delta_bracket(epsilon)
         assert got.lower <= got.upper
         assert got.upper == pytest.approx(brute, rel=1e-6, abs=1e-10)
 
@@ -212,7 +209,7 @@ def test_delta_of_polya_differences_by_direct_sums(shape, n):
             truth = mpmath.fsum(
                 max(p[abs(k)] - mpmath.exp(mpmath.mpf(epsilon)) * p[abs(k - n)], 0) for k in range(-220, n + 1)
             )
-            got = hush.curve(law, float(n)).delta(epsilon)
+            got = hush.curve(law, float(n)).delta_bracket(epsilon)
             assert got.upper == pytest.approx(float(truth), rel=1e-10, abs=1e-22)
             assert got.lower <= float(truth) + 1e-21  # the mass beyond 220 points, which the direct sum leaves out
             assert float(truth) <= got.upper
@@ -247,7 +244,7 @@ def test_balls_decide_as_floats_do(law):
     )
 
 
-# -- bad input ------------------------------------------------------------------------------------------------------------------------
+# -- bad input -----------------------------------------------------------------------------------------------
 
 
 def test_bad_requests():

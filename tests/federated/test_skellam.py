@@ -51,7 +51,7 @@ def test_the_curve_is_the_direct_sum(sigma, n):
         epsilon = times * n / sigma
         truth = divergence(p, epsilon, n)
         if truth > 1e-60:
-            got = made.delta(epsilon)
+            got = made.delta_bracket(epsilon)
             assert got.lower <= truth <= got.upper
             assert got.upper == pytest.approx(float(truth), rel=1e-11)
 
@@ -91,7 +91,7 @@ def test_renyi_is_the_direct_sum():
         assert hush.renyi(hush.Skellam(5.0), order) >= truth
 
 
-# -- draws ---------------------------------------------------------------------------------------------------------------------
+# -- draws ---------------------------------------------------------------------------------------------------
 
 
 def p_value(sample: np.ndarray, law: hush.Skellam) -> float:

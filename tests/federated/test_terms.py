@@ -164,7 +164,7 @@ def test_bad_arguments():
             call()
 
 
-# -- payments ----------------------------------------------------------------------------------------------------------------------
+# -- payments ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("view", ["central", "local"])
@@ -198,7 +198,7 @@ def test_a_message_is_the_update_with_a_share(noise, delta, norm, monkeypatch):
     np.testing.assert_array_equal(terms.message(update, terms.pay(None, view="central")), terms.on_lattice(update))
 
 
-# -- budgets -----------------------------------------------------------------------------------------------------------------------
+# -- budgets -------------------------------------------------------------------------------------------------
 
 
 def test_budgets_are_live_and_last(tmp_path):
@@ -233,6 +233,6 @@ def test_the_certificate_of_a_rounded_sum_agrees(one):
     rounded = hush.curve(RoundedSum(one, count, step), 1.0)
     plain = hush.curve(one.scaled(count ** (1.0 / getattr(one, "alpha", 2.0))), 1.0)
     for epsilon in (0.02, 0.1, 0.2):
-        certified = rounded.delta(epsilon)
-        assert certified.lower <= plain.delta(epsilon).upper + 1e-12  # post-processing of the sum
-        assert certified.upper >= 0.98 * plain.delta(epsilon).lower  # and the uniforms are small beside it
+        certified = rounded.delta_bracket(epsilon)
+        assert certified.lower <= plain.delta(epsilon) + 1e-12  # post-processing of the sum
+        assert certified.upper >= 0.98 * plain.delta_bracket(epsilon).lower  # and the uniforms are small beside it

@@ -33,8 +33,7 @@ def rows(count: int = 200):
     return X, X @ [1.0, -1.0], (X[:, 0] > 0.0).astype(int)
 
 
-# -- the parts together
-# ------------------------------------------------------------------------------------------------------------
+# -- the parts together --------------------------------------------------------------------------------------
 
 MIXES = {
     "scaling and updates": (moments_wish(4, 0.25), updates(100, 0.75, reach=2.0**33)),
@@ -50,8 +49,8 @@ MIXES = {
 def test_gaussian_parts_meet_the_budget_and_no_less_would(mix, epsilon, delta):
     parts = allot(epsilon, delta, MIXES[mix], noise="gaussian", accounting="exact")
     charges = [part.charge for part in parts]
-    assert float(compose(charges).delta_upper(epsilon)) <= delta
-    assert float(compose([charge.widened(0.999) for charge in charges]).delta_upper(epsilon)) > delta
+    assert float(compose(charges).delta(epsilon)) <= delta
+    assert float(compose([charge.widened(0.999) for charge in charges]).delta(epsilon)) > delta
     squares = [charge.times * (charge.sensitivity.l2_bound / charge.noise.sigma) ** 2 for charge in charges]
     for part, square in zip(parts, squares, strict=True):  # the shares are of mu^2
         assert square / sum(squares) == pytest.approx(part.wish.share, rel=2e-3)
@@ -70,9 +69,9 @@ def test_every_family_meets_the_budget(mix, family):
         pytest.skip("one family shows it")
     wishes = tuple(dataclasses.replace(wish, times=min(wish.times, 6)) for wish in MIXES[mix])
     charges = [part.charge for part in allot(1.0, 1e-6, wishes, noise=family, accounting="exact")]
-    assert float(compose(charges).delta_upper(1.0)) <= 1e-6
+    assert float(compose(charges).delta(1.0)) <= 1e-6
     shrunk = [*charges[:-1], charges[-1].widened(0.97)]
-    assert float(compose(shrunk).delta_upper(1.0)) > 1e-6
+    assert float(compose(shrunk).delta(1.0)) > 1e-6
 
 
 @pytest.mark.parametrize("mix", list(MIXES))
@@ -102,11 +101,10 @@ def test_auto_is_never_worse_than_gaussian_noise():
         auto, plain = (allot(1.0, 1e-6, wishes, noise=name, accounting="exact")[-1] for name in ("auto", "gaussian"))
         assert auto.deviation <= plain.deviation
     huge = allot(600.0, 0.1, (moments_wish(1, 0.25), updates(2, 0.75)), noise="auto", accounting="exact")
-    assert float(compose([part.charge for part in huge]).delta_upper(600.0)) <= 0.1
+    assert float(compose([part.charge for part in huge]).delta(600.0)) <= 0.1
 
 
-# -- the paper's route, and exact accounting beside it (DPCD.md, sections 3 and 8)
-# ---------------------------------------------------
+# -- the paper's route, and exact accounting beside it (DPCD.md, sections 3 and 8) ---------------------------
 
 
 def test_where_the_papers_route_leaves_laplace_noise():
@@ -201,7 +199,7 @@ def test_what_exact_accounting_saves_for_flipped_huber_noise(times, saved):
 def test_the_papers_route_is_private_too_and_wastes_budget(noise, times):
     wishes = (moments_wish(2, 0.25), updates(times, 0.75))
     parts = allot(1.0, 1e-6, wishes, noise=noise, accounting="zcdp")
-    spent = float(compose([part.charge for part in parts]).delta_upper(1.0))
+    spent = float(compose([part.charge for part in parts]).delta(1.0))
     assert spent < (1e-6 if times == 2 else 1e-7)
 
 
@@ -212,8 +210,7 @@ def test_zcdp_is_refused_where_it_has_no_theorem():
         allot(1.0, 0.0, (updates(3),), noise="gaussian", accounting="zcdp")
 
 
-# -- a fit's own account
-# -----------------------------------------------------------------------------------------------------------
+# -- a fit's own account -------------------------------------------------------------------------------------
 
 
 def charges_of(ledger: Ledger):
@@ -261,7 +258,7 @@ def test_the_ledger_is_charged_once_before_any_bit_with_what_is_used(kind, ways)
     if delta == 0.0:
         assert made.pure_epsilon <= 3.0
     else:
-        assert float(made.delta_upper(3.0)) + entry.extra_delta <= delta
+        assert float(made.delta(3.0)) + entry.extra_delta <= delta
     used = [part["noise"] for part in model.receipt_["parts"]]
     paid = [hush.noise.catalogue.plain_values(charge.noise) for charge in charges_of(ledger)]
     assert used == paid[: len(used)] and len(paid) - len(used) == (settings.get("classes") == "private")

@@ -59,7 +59,7 @@ def search(model=None, grid=None, **changed):
     )
 
 
-# -- promises ----------------------------------------------------------------------------------------------------------------------
+# -- promises ------------------------------------------------------------------------------------------------
 
 
 def test_a_warm_start_promises_for_all_fits_it_comes_from():
@@ -72,9 +72,7 @@ def test_a_warm_start_promises_for_all_fits_it_comes_from():
     whole = model.guarantee_
     assert model.receipt_["started_from"] == [1] and whole.delta == pytest.approx(1.1e-6) and 2.0 < whole.epsilon < 3.0
     together = compose([charge for entry in paid.entries for charge in entry.charges])
-    assert (
-        float(together.delta_upper(whole.epsilon)) <= whole.delta < float(together.delta_upper(whole.epsilon * 0.999))
-    )
+    assert float(together.delta(whole.epsilon)) <= whole.delta < float(together.delta(whole.epsilon * 0.999))
     assert "this fit and those it started from (ledger entries 1) together" in str(whole)
     assert model.receipt_.guarantee == whole
     assert model.receipt_["this_fit"] == {"epsilon": 2.0, "delta": 1e-7}
@@ -85,11 +83,11 @@ def test_a_warm_start_promises_for_all_fits_it_comes_from():
 
 
 def test_warm_starts_without_a_plan_add_up():
-    """In an interactive ledger budgets may depend on earlier answers: the sum holds in any case. So it does with
+    """In an adaptive ledger budgets may depend on earlier answers: the sum holds in any case. So it does with
     delta = 0.
     """
     X, y, _ = rows()
-    model = ridge(warm_start=True, ledger=ledger(mode="interactive"), passes=2).fit(X, y).fit(X, y)
+    model = ridge(warm_start=True, ledger=ledger(mode="adaptive"), passes=2).fit(X, y).fit(X, y)
     assert model.guarantee_.epsilon == 2.0 and model.guarantee_.delta == 2e-6
     model = ridge(warm_start=True, ledger=ledger(delta=0.0), delta=0.0, noise="laplace", passes=2).fit(X, y).fit(X, y)
     assert 1.99 < model.guarantee_.epsilon <= 2.0 and model.guarantee_.delta == 0.0
@@ -140,7 +138,7 @@ def test_a_ledger_takes_every_pure_fit(solver):
         assert model.guarantee_.epsilon == epsilon and len(paid.entries) == 1
 
 
-# -- entropy -----------------------------------------------------------------------------------------------------------------------
+# -- entropy -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -169,7 +167,7 @@ def test_a_search_has_one_entropy():
         search(ridge(entropy=hush.sampling.entropy.SecureEntropy())).fit(X, y)
 
 
-# -- ranges ------------------------------------------------------------------------------------------------------------------------
+# -- ranges --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -227,7 +225,7 @@ def test_a_score_is_a_whole_number_whatever_a_model_says():
             )
 
 
-# -- labels ------------------------------------------------------------------------------------------------------------------------
+# -- labels --------------------------------------------------------------------------------------------------
 
 LABELS = {
     "words": np.array(["no", "yes"], dtype=object),
@@ -290,8 +288,7 @@ def test_dates_are_no_targets_of_a_regression():
     assert paid.entries == ()
 
 
-# -- what is refused before the charge
-# ---------------------------------------------------------------------------------------------
+# -- what is refused before the charge -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -359,7 +356,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(make, monkeypatch):
     assert not hasattr(fresh, "n_features_in_")
 
 
-# -- what is shown -----------------------------------------------------------------------------------------------------------------
+# -- what is shown -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

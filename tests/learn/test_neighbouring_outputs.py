@@ -22,8 +22,7 @@ X = NUMBERS.uniform(-0.9, 0.9, (ROWS, 3))
 SIDE = (X[:, 0] > 0.0).astype(int)
 TARGET = X[:, 0] + NUMBERS.uniform(-1.0, 1.0, ROWS)
 
-# -- tables that differ in one row
-# --------------------------------------------------------------------------------------------------
+# -- tables that differ in one row ---------------------------------------------------------------------------
 
 
 def exchanged(values, new):
@@ -254,8 +253,7 @@ def test_no_refusal_quotes_the_data_or_its_width():
     assert "datetime64" in assert_alike(private, (X, dates[0]), (X, dates[1]))["error"][1]
 
 
-# -- the rule has teeth
-# ---------------------------------------------------------------------------------------------------------------
+# -- the rule has teeth --------------------------------------------------------------------------------------
 
 
 def _found_before(labels, plan, paid):

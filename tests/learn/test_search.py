@@ -62,8 +62,7 @@ def masses(law: Runs, count: int) -> np.ndarray:
     return np.array(found)
 
 
-# -- the law of the number of runs
-# -------------------------------------------------------------------------------------------------
+# -- the law of the number of runs ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("tries", "eta"), LAWS)
@@ -105,8 +104,7 @@ def test_draws_follow_the_law_and_no_near_one(tries, eta):
     assert distance(Runs.expected(max(tries / 1.5, 1.1), eta)) > limit
 
 
-# -- the theorem, against exact laws
-# -----------------------------------------------------------------------------------------------
+# -- the theorem, against exact laws -------------------------------------------------------------------------
 
 
 def power_divergence(p: np.ndarray, q: np.ndarray, order: float) -> float:
@@ -153,7 +151,7 @@ def test_the_cost_is_real_and_the_bound_near_it():
     assert 1.95 * one < np.abs(np.log(best_of(runs, p) / best_of(runs, q))).max() <= 2.0 * one
 
 
-# -- the accounting ----------------------------------------------------------------------------------------------------------------
+# -- the accounting ------------------------------------------------------------------------------------------
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -247,8 +245,7 @@ def test_delta_zero_divides_epsilon():
     assert search.receipt_["score"]["noise"]["family"] == "laplace"
 
 
-# -- the score moves by what is paid for
-# -------------------------------------------------------------------------------------------
+# -- the score moves by what is paid for ---------------------------------------------------------------------
 
 
 def exact_score(model, rows, target):
@@ -351,7 +348,7 @@ def test_the_split_is_by_position_and_covers_every_row_once():
     assert sorted({any_of(bits, 3) for _ in range(100)}) == [0, 1, 2]
 
 
-# -- the search itself -------------------------------------------------------------------------------------------------------------
+# -- the search itself ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])
@@ -434,9 +431,9 @@ def test_the_charge_is_the_worst_that_any_private_algorithm_can_be(epsilon):
     made = hush.curve(Staircase(epsilon, 1.0, gamma=0.5), 1.0)
     for x in np.linspace(0.0, epsilon, 7)[:-1]:
         want = (math.exp(epsilon) - math.exp(x)) / (1.0 + math.exp(epsilon))
-        assert float(made.delta_upper(float(x))) == pytest.approx(want, rel=1e-12)
+        assert float(made.delta(float(x))) == pytest.approx(want, rel=1e-12)
     assert made.pure_epsilon == pytest.approx(epsilon, rel=1e-12)
-    assert float(made.delta_upper(epsilon * (1.0 + 1e-9))) == 0.0
+    assert float(made.delta(epsilon * (1.0 + 1e-9))) == 0.0
 
 
 def test_scikit_learn_ways():

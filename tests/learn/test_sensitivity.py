@@ -44,7 +44,7 @@ def scaled(rows: np.ndarray, scaling: Scaling, *, constant: bool) -> np.ndarray:
     return columns
 
 
-# -- every update ------------------------------------------------------------------------------------------------------------------
+# -- every update --------------------------------------------------------------------------------------------
 
 
 @given(
@@ -86,7 +86,7 @@ def test_sums_of_grains_stay_exact(rows):
     assert rows * grain(rows) < 2.0**53 and grain(rows) >= 1.0
 
 
-# -- moments -----------------------------------------------------------------------------------------------------------------------
+# -- moments -------------------------------------------------------------------------------------------------
 
 
 @given(table, row, st.integers(0, COUNT - 1))
@@ -110,7 +110,7 @@ def test_the_moment_bounds_hold_on_a_dense_grid_and_are_nearly_reached():
     assert 0.9999 * wish.pure.l1 < sums.max() <= wish.pure.l1
 
 
-# -- products ----------------------------------------------------------------------------------------------------------------------
+# -- products ------------------------------------------------------------------------------------------------
 
 
 def released(columns: np.ndarray, radius: float) -> np.ndarray:
@@ -164,8 +164,7 @@ def test_rows_are_never_longer_than_the_radius():
     assert max(lengths) > 0.999 * (1.7 * unit) ** 2
 
 
-# -- a whole fit, seen from outside
-# ------------------------------------------------------------------------------------------------
+# -- a whole fit, seen from outside --------------------------------------------------------------------------
 
 
 class Watched:
@@ -286,7 +285,7 @@ def test_labels_move_by_at_most_two_counts_of_one():
     assert np.abs(one - two).max() == 1 and np.count_nonzero(one - two) == 2 == made.sensitivity_on_lattice.l0
 
 
-# -- the paper's way ---------------------------------------------------------------------------------------------------------------
+# -- the paper's way -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wild", [30.0, 1000.0])

@@ -52,7 +52,7 @@ def edit(path: Path, statement: str) -> None:
             connection.execute(text)
 
 
-# -- append-only ----------------------------------------------------------------------------------------------------------------------
+# -- append-only ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -132,17 +132,17 @@ def test_missing_triggers_are_noticed_by_verify(path: Path) -> None:
 
 def test_entries_beyond_the_cap_are_noticed_by_verify(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file whose chain is sound but whose sum is not: written by something that did not check."""
-    from hush.ledger.account import Planned
+    from hush.ledger.account import Nonadaptive
 
     ledger = Ledger(path)
     with monkeypatch.context() as patch:
-        patch.setattr(Planned, "settled", lambda self: self)
+        patch.setattr(Nonadaptive, "settled", lambda self: self)
         ledger.spend((Gaussian(0.5), 1.0))
     with pytest.raises(LedgerError, match="together pass its cap"):
         Ledger(path).verify()
 
 
-# -- damage ---------------------------------------------------------------------------------------------------------------------------
+# -- damage --------------------------------------------------------------------------------------------------
 
 
 def test_not_a_database(tmp_path: Path) -> None:
@@ -221,8 +221,7 @@ def test_an_older_copy_put_back_is_noticed_by_whoever_is_open(path: Path, tmp_pa
         ledger.spend(SMALL)
 
 
-# -- nothing is spent by what fails
-# ---------------------------------------------------------------------------------------------------
+# -- nothing is spent by what fails --------------------------------------------------------------------------
 
 
 class Stubborn(sqlite3.Connection):
@@ -284,15 +283,15 @@ def test_an_interrupt_rolls_back(
 
 
 def test_an_interrupt_while_composing_rolls_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hush.ledger.account import Planned
+    from hush.ledger.account import Nonadaptive
 
     ledger = Ledger(path)
 
-    def interrupted(self: Planned) -> None:
+    def interrupted(self: Nonadaptive) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Planned, "settled", interrupted)
+        patch.setattr(Nonadaptive, "settled", interrupted)
         with pytest.raises(KeyboardInterrupt):
             ledger.spend(SMALL)
     ledger.spend(SMALL)
@@ -368,7 +367,7 @@ def test_somebody_faster_at_creating(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [p.name for p in tmp_path.iterdir()] == ["a.ledger"]
 
 
-# -- threads --------------------------------------------------------------------------------------------------------------------------
+# -- threads -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("in_memory", [True, False])

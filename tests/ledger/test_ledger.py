@@ -20,7 +20,6 @@ from hush import (
     InvalidParameter,
     Laplace,
     Sensitivity,
-    Subsampled,
     Unsupported,
 )
 from hush.errors import HushError, LedgerError
@@ -50,15 +49,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.ledger"
 
 
-# -- making and opening
-# ---------------------------------------------------------------------------------------------------------------
+# -- making and opening --------------------------------------------------------------------------------------
 
 
 def test_a_new_ledger_has_spent_nothing(path: Path) -> None:
     with Ledger(path, epsilon=1.0, delta=1e-6) as ledger:
         assert (ledger.cap, ledger.mode, ledger.entries, ledger.source) == (
-            Cap(1.0, 1e-6, "planned"),
-            "planned",
+            Cap(1.0, 1e-6, "nonadaptive"),
+            "nonadaptive",
             (),
             None,
         )
@@ -93,22 +91,22 @@ def test_opening_with_the_same_cap_is_opening(path: Path) -> None:
     [
         {"epsilon": 2.0, "delta": 1e-6},
         {"epsilon": 1.0, "delta": 1e-7},
-        {"epsilon": 1.0, "delta": 1e-6, "mode": "interactive"},
-        {"mode": "interactive"},
+        {"epsilon": 1.0, "delta": 1e-6, "mode": "adaptive"},
+        {"mode": "adaptive"},
         {"order": 5.0},
     ],
 )
 def test_opening_with_another_cap_is_refused(path: Path, other: dict[str, object]) -> None:
     Ledger(path, epsilon=1.0, delta=1e-6)
-    with pytest.raises(InvalidParameter, match="exists with epsilon 1, delta 1e-06, planned"):
+    with pytest.raises(InvalidParameter, match="exists with epsilon 1, delta 1e-06, nonadaptive"):
         Ledger(path, **other)  # type: ignore[arg-type]
 
 
 def test_the_order_is_part_of_the_cap(path: Path) -> None:
-    Ledger(path, epsilon=1.0, delta=1e-6, mode="interactive", order=30.0)
-    assert Ledger(path, epsilon=1.0, delta=1e-6, mode="interactive").cap.order == 30.0
+    Ledger(path, epsilon=1.0, delta=1e-6, mode="adaptive", order=30.0)
+    assert Ledger(path, epsilon=1.0, delta=1e-6, mode="adaptive").cap.order == 30.0
     with pytest.raises(InvalidParameter, match="exists"):
-        Ledger(path, epsilon=1.0, delta=1e-6, mode="interactive", order=31.0)
+        Ledger(path, epsilon=1.0, delta=1e-6, mode="adaptive", order=31.0)
 
 
 def test_a_missing_file_is_named_with_the_call_that_makes_it(path: Path) -> None:
@@ -141,14 +139,14 @@ def test_bad_paths(arguments: tuple[object, ...], words: str) -> None:
         ({"epsilon": [1.0, 2.0], "delta": 1e-6}, "epsilon must be"),
         ({"epsilon": 1.0, "delta": 1.0}, "delta must be"),
         ({"epsilon": 1.0, "delta": -1e-9}, "delta must be"),
-        ({"epsilon": 1.0, "delta": 1e-6, "mode": "free"}, "mode must be one of planned, interactive"),
-        ({"epsilon": 1.0, "delta": 1e-6, "order": 3.0}, "only an interactive ledger"),
+        ({"epsilon": 1.0, "delta": 1e-6, "mode": "free"}, "mode must be one of nonadaptive, adaptive"),
+        ({"epsilon": 1.0, "delta": 1e-6, "order": 3.0}, "only an adaptive ledger"),
         (
-            {"epsilon": 1.0, "delta": 0.0, "mode": "interactive", "order": 3.0},
-            "only an interactive ledger with a delta",
+            {"epsilon": 1.0, "delta": 0.0, "mode": "adaptive", "order": 3.0},
+            "only an adaptive ledger with a delta",
         ),
-        ({"epsilon": 1.0, "delta": 1e-6, "mode": "interactive", "order": 1.0}, "greater than 1"),
-        ({"epsilon": 1.0, "delta": 1e-6, "mode": "interactive", "order": 2.0}, "leaves no budget"),
+        ({"epsilon": 1.0, "delta": 1e-6, "mode": "adaptive", "order": 1.0}, "greater than 1"),
+        ({"epsilon": 1.0, "delta": 1e-6, "mode": "adaptive", "order": 2.0}, "leaves no budget"),
         ({"epsilon": 1.0, "delta": 1e-6, "source": 5}, "source must be"),
     ],
 )
@@ -178,7 +176,7 @@ def test_a_relative_name_is_kept_whole(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(Ledger(tmp_path / "a.ledger").entries) == 1
 
 
-# -- spending -------------------------------------------------------------------------------------------------------------------------
+# -- spending ------------------------------------------------------------------------------------------------
 
 
 def test_every_family_has_a_member_here() -> None:
@@ -215,11 +213,11 @@ def test_every_sensitivity_reads_back(path: Path, sensitivity: object) -> None:
 
 
 def test_a_subsampled_release(path: Path) -> None:
-    part = Subsampled(Gaussian(2.0), 0.01)
+    part = hush.subsample(Gaussian(2.0), 0.01, times=10)
     ledger = Ledger(path, epsilon=1.0, delta=1e-6)
-    ledger.spend((part, 10))
+    ledger.spend(part)
     assert Ledger(path).entries[0].charges == (Charge(Gaussian(2.0), Sensitivity.of(1.0), 10, rate=0.01),)
-    assert ledger.spent.epsilon == pytest.approx(hush.compose([(part, 10)]).epsilon_upper(1e-6), rel=1e-9)
+    assert ledger.spent.epsilon == pytest.approx(hush.compose([part]).epsilon(1e-6), rel=1e-9)
 
 
 def test_parts_may_be_one_tuple_or_a_noise_alone() -> None:
@@ -240,7 +238,6 @@ def test_parts_may_be_one_tuple_or_a_noise_alone() -> None:
         ((Gaussian(1.0), 1.0, 0), InvalidParameter, "times must be"),
         ((Gaussian(1.0), 1.0, 1.5), InvalidParameter, "times must be"),
         ((Gaussian(1.0), 1.0, 1, 1), InvalidParameter, "got 4 items"),
-        ((Subsampled(Gaussian(1.0), 0.1), 1.0, 1), InvalidParameter, "already inside"),
         ((hush.Staircase(1.0), Sensitivity(l2=1.0)), Unsupported, "no theorem"),
     ],
 )
@@ -297,7 +294,7 @@ def test_a_pure_claim_of_a_calibrated_noise_is_kept(family: str, sensitivity: ob
     assert entry is not None and entry.delta == 0.0
 
 
-# -- binding --------------------------------------------------------------------------------------------------------------------------
+# -- binding -------------------------------------------------------------------------------------------------
 
 
 def test_a_ledger_belongs_to_its_data(path: Path) -> None:
@@ -319,7 +316,7 @@ def test_the_source_may_be_said_at_creation(path: Path) -> None:
     assert Ledger(path).source == "people"
 
 
-# -- the object -----------------------------------------------------------------------------------------------------------------------
+# -- the object ----------------------------------------------------------------------------------------------
 
 
 def test_a_closed_ledger_says_so(path: Path) -> None:
@@ -396,7 +393,7 @@ def test_the_file_can_be_read_without_hush(path: Path) -> None:
 
 
 def test_refusals_are_one_sentence_with_what_is_left_and_what_would_fit() -> None:
-    for mode in ("planned", "interactive"):
+    for mode in ("nonadaptive", "adaptive"):
         ledger = Ledger(None, epsilon=1.0, delta=1e-6, mode=mode)
         ledger.spend((Gaussian(8.0), 1.0))
         with pytest.raises(BudgetExceeded) as refused:

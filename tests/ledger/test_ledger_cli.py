@@ -36,7 +36,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_new_show_verify(capsys: pytest.CaptureFixture[str], path: str) -> None:
-    assert "a new ledger, epsilon 1, delta 1e-06, planned" in run(
+    assert "a new ledger, epsilon 1, delta 1e-06, nonadaptive" in run(
         capsys, "new", path, "--epsilon", "1", "--delta", "1e-6"
     )
     ledger = Ledger(path)
@@ -52,15 +52,15 @@ def test_new_show_verify(capsys: pytest.CaptureFixture[str], path: str) -> None:
 
 
 def test_an_interactive_ledger_names_its_order(capsys: pytest.CaptureFixture[str], path: str) -> None:
-    words = ("--epsilon", "1", "--delta", "1e-6", "--mode", "interactive", "--order", "30")
-    assert "interactive, order 30" in run(capsys, "new", path, *words)
+    words = ("--epsilon", "1", "--delta", "1e-6", "--mode", "adaptive", "--order", "30")
+    assert "adaptive, order 30" in run(capsys, "new", path, *words)
     assert "Renyi filter of order 30" in run(capsys, "show", path)
     assert json.loads(run(capsys, "show", path, "--json"))["cap"]["order"] == 30.0
 
 
 def test_json(capsys: pytest.CaptureFixture[str], path: str) -> None:
     made = json.loads(run(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6", "--source", "people", "--json"))
-    assert made["cap"] == {"epsilon": 1.0, "delta": 1e-6, "mode": "planned"}
+    assert made["cap"] == {"epsilon": 1.0, "delta": 1e-6, "mode": "nonadaptive"}
     ledger = Ledger(path)
     ledger.spend((Laplace(50.0), 1.0, 3), label="first")
     shown = json.loads(run(capsys, "show", path, "--json"))
@@ -116,11 +116,11 @@ def test_errors_are_one_sentence(capsys: pytest.CaptureFixture[str], path: str) 
     assert "exists already" in refused(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
     other = path + "2"
     assert "--delta" in refused(capsys, "new", other, "--epsilon", "1")
-    assert "mode must be one of planned, interactive" in refused(
+    assert "mode must be one of nonadaptive, adaptive" in refused(
         capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--mode", "x"
     )
     assert "epsilon must be" in refused(capsys, "new", other, "--epsilon", "-1", "--delta", "1e-6")
-    assert "only an interactive ledger" in refused(
+    assert "only an adaptive ledger" in refused(
         capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--order", "3"
     )
     assert "see `hush ledger --help`" in refused(capsys)

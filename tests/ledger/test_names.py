@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
     return place
 
 
-# -- names ----------------------------------------------------------------------------------------------------------------------------
+# -- names ---------------------------------------------------------------------------------------------------
 
 
 def test_a_second_name_is_refused(path: Path) -> None:
@@ -67,8 +67,7 @@ def test_names_that_cannot_be(tmp_path: Path) -> None:
     Ledger(longest).verify()
 
 
-# -- what a crash leaves
-# --------------------------------------------------------------------------------------------------------------
+# -- what a crash leaves -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -110,8 +109,7 @@ def test_verify_says_that_there_was_a_log(crashed: Path, capsys: pytest.CaptureF
     assert "-wal" not in capsys.readouterr().out
 
 
-# -- interrupts that come late
-# --------------------------------------------------------------------------------------------------------
+# -- interrupts that come late -------------------------------------------------------------------------------
 
 
 class Late(sqlite3.Connection):

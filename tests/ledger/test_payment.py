@@ -129,7 +129,7 @@ def test_noise_without_a_payment_is_a_type_error(tmp_path: Path) -> None:
     assert wrong == {6, 7, 8}, shown.stdout
 
 
-# -- release ---------------------------------------------------------------------------------------------------------------------------
+# -- release -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("plan", [hush.calibrate(1.0, 1e-6), Mechanism(hush.Laplace(2.0), 1.0, 1.0)])
@@ -154,8 +154,7 @@ def test_release_records_the_pair_it_was_calibrated_for() -> None:
     assert (book.entries[0].epsilon, book.entries[0].delta) == (1.0, 1e-6)
 
 
-# -- how much may be drawn
-# -------------------------------------------------------------------------------------------------------------
+# -- how much may be drawn -----------------------------------------------------------------------------------
 
 
 def test_a_payment_is_for_as_many_numbers_as_the_mechanism() -> None:

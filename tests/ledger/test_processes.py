@@ -123,7 +123,7 @@ def test_killed_at_random_it_never_released_more_than_it_spent(path: Path) -> No
     ledger.spend((Gaussian(100.0), 1.0))
 
 
-@pytest.mark.parametrize("mode", ["planned", "interactive"])
+@pytest.mark.parametrize("mode", ["nonadaptive", "adaptive"])
 def test_eight_processes_never_pass_the_cap(path: Path, mode: str) -> None:
     """And they leave nothing unspent: together they get exactly as many releases as one process would."""
     noise = Laplace(30.0)
@@ -151,9 +151,9 @@ def test_eight_processes_never_pass_the_cap(path: Path, mode: str) -> None:
     ledger = Ledger(path)
     assert codes == [0] * 8 and len(ledger.entries) == most >= 40
     assert len({entry.label for entry in ledger.entries}) >= 2
-    if mode == "planned":
+    if mode == "nonadaptive":
         curve = hush.compose([(noise, 1.0, 1)] * most)
-        assert curve.delta_upper(1.0) <= 1e-6 < hush.delta(noise, 1.0, times=most + 1)
+        assert curve.delta(1.0) <= 1e-6 < hush.delta(noise, 1.0, times=most + 1)
     ledger.verify()
 
 
@@ -215,8 +215,7 @@ def test_a_ledger_carried_through_a_fork(path: Path) -> None:
     assert found == [[0, 0], 61, 2]
 
 
-# -- read-only, and full
-# --------------------------------------------------------------------------------------------------------------
+# -- read-only, and full -------------------------------------------------------------------------------------
 
 
 @pytest.fixture

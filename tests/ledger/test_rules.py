@@ -20,11 +20,10 @@ from hush import (
     InvalidParameter,
     Laplace,
     Sensitivity,
-    Subsampled,
     Unsupported,
 )
 from hush.ledger import Ledger
-from hush.ledger.account import Planned, within
+from hush.ledger.account import Nonadaptive, within
 from hush.ledger.filter import filter_cap
 from hush.numerics.rounding import round_down, round_up
 from hush.privacy.compose import renyi
@@ -32,8 +31,8 @@ from hush.privacy.conversion import rdp_to_delta
 from hush.privacy.paper_bounds import osgt_theorem2
 from hush.privacy.theorem import pure_epsilon
 
-PLANNED = {"epsilon": 1.0, "delta": 1e-5}
-INTERACTIVE = {"epsilon": 1.0, "delta": 1e-5, "mode": "interactive"}
+NONADAPTIVE = {"epsilon": 1.0, "delta": 1e-5}
+ADAPTIVE = {"epsilon": 1.0, "delta": 1e-5, "mode": "adaptive"}
 
 
 def attempts(ledger: Ledger, requests: list[Any], **options: Any) -> list[bool]:
@@ -67,19 +66,19 @@ REQUESTS = st.lists(
 )
 
 
-# -- planned --------------------------------------------------------------------------------------------------------------------------
+# -- nonadaptive ---------------------------------------------------------------------------------------------
 
 
 def private(parts: list[Any], epsilon: float, delta: float) -> bool:
     """By the library's own composition; delta falls with epsilon, so either end may prove it."""
     curve = hush.compose(parts)
-    return bool(curve.delta_upper(epsilon) <= delta or curve.epsilon_upper(delta) <= epsilon)
+    return bool(curve.delta(epsilon) <= delta or curve.epsilon(delta) <= epsilon)
 
 
 @settings(max_examples=12)
 @given(REQUESTS)
 def test_planned_accepts_what_composition_proves_and_nothing_else(requests: list[Any]) -> None:
-    with Ledger(None, **PLANNED) as ledger:
+    with Ledger(None, **NONADAPTIVE) as ledger:
         held: list[Any] = []
         for request in requests:
             fits = private([*held, request], 1.0, 1e-5)
@@ -94,14 +93,14 @@ def test_planned_accepts_what_composition_proves_and_nothing_else(requests: list
 
 
 def test_planned_charges_the_tight_epsilon() -> None:
-    ledger = Ledger(None, **PLANNED)
+    ledger = Ledger(None, **NONADAPTIVE)
     parts = [(Laplace(20.0), 1.0, 5), (hush.OSGT(10.0, 20.0), 1.0, 3)]
     for part in parts:
         ledger.spend(part)
-    truth = hush.compose(parts).epsilon(1e-5)
+    truth = hush.compose(parts).epsilon_bracket(1e-5)
     assert truth.lower <= ledger.spent.epsilon <= truth.upper * (1.0 + 1e-9)
     assert ledger.left.epsilon == pytest.approx(1.0 - ledger.spent.epsilon, abs=1e-15)
-    found = ledger.curve().epsilon(1e-5)
+    found = ledger.curve().epsilon_bracket(1e-5)
     assert found.lower == pytest.approx(truth.lower, rel=1e-6) and found.upper == pytest.approx(truth.upper, rel=1e-9)
 
 
@@ -127,7 +126,7 @@ def test_one_release_may_take_everything() -> None:
 
 
 def test_equal_laws_meet_under_their_simplest_name() -> None:
-    one, two = Ledger(None, **PLANNED), Ledger(None, **PLANNED)
+    one, two = Ledger(None, **NONADAPTIVE), Ledger(None, **NONADAPTIVE)
     for _ in range(4):
         one.spend((Gaussian(10.0), 1.0))
         two.spend((hush.OSGT(0.0, 10.0), 1.0))
@@ -138,26 +137,24 @@ def test_a_glance_never_accepts_what_composition_would_not() -> None:
     """The shortcut's accounts, recomposed from scratch, are within the cap; it was used, and it ended before the
     cap.
     """
-    ledger = Ledger(None, **PLANNED)
+    ledger = Ledger(None, **NONADAPTIVE)
     parts = [(Laplace(40.0 + i), 1.0) for i in range(60)]
     glances = 0
     for accepted in attempts(ledger, parts):
         account = ledger._known[1]
-        assert isinstance(account, Planned)
+        assert isinstance(account, Nonadaptive)
         glances += accepted and bool(account.since)
     assert glances >= 5
-    assert Planned(ledger.cap).plus(ledger.entries).covered()
+    assert Nonadaptive(ledger.cap).plus(ledger.entries).covered()
     ledger.verify()
 
 
 def test_many_different_mechanisms_without_a_pure_epsilon() -> None:
     """From eight on the shortcut takes (epsilon, delta) pairs; the sum is still what composition says."""
-    ledger = Ledger(None, **PLANNED)
+    ledger = Ledger(None, **NONADAPTIVE)
     noises = [hush.OSGT(20.0 + i, 40.0 + i) for i in range(14)]
     assert attempts(ledger, [(noise, 1.0) for noise in noises]) == [True] * 14
-    assert ledger.spent.epsilon == pytest.approx(
-        hush.compose([(n, 1.0, 1) for n in noises]).epsilon_upper(1e-5), rel=1e-9
-    )
+    assert ledger.spent.epsilon == pytest.approx(hush.compose([(n, 1.0, 1) for n in noises]).epsilon(1e-5), rel=1e-9)
 
 
 def test_room_far_beyond_the_losses() -> None:
@@ -171,9 +168,9 @@ def test_room_far_beyond_the_losses() -> None:
 
 def test_planned_adds_failure_probabilities() -> None:
     plan = hush.calibrate(1.0, 5e-6, family="gaussian")
-    assert attempts(Ledger(None, **PLANNED), [(plan.noise, 1.0)], extra_delta=5e-6) == [True]
-    assert attempts(Ledger(None, **PLANNED), [(plan.noise, 1.0)], extra_delta=5.1e-6) == [False]
-    ledger = Ledger(None, **PLANNED)
+    assert attempts(Ledger(None, **NONADAPTIVE), [(plan.noise, 1.0)], extra_delta=5e-6) == [True]
+    assert attempts(Ledger(None, **NONADAPTIVE), [(plan.noise, 1.0)], extra_delta=5.1e-6) == [False]
+    ledger = Ledger(None, **NONADAPTIVE)
     assert attempts(ledger, [(Laplace(1000.0), 1.0)] * 11, extra_delta=1e-6) == [True] * 10 + [False]
     assert ledger.left.delta == pytest.approx(0.0, abs=1e-20) and ledger.left.epsilon > 0.9
     assert attempts(ledger, [(Laplace(1000.0), 1.0), (Gaussian(5.0), 1.0)]) == [True, False]
@@ -183,7 +180,7 @@ def test_planned_adds_failure_probabilities() -> None:
 @settings(max_examples=5)
 @given(REQUESTS)
 def test_what_is_left_fits_as_a_pure_release(requests: list[Any]) -> None:
-    for options in (PLANNED, INTERACTIVE):
+    for options in (NONADAPTIVE, ADAPTIVE):
         with Ledger(None, **options) as ledger:
             attempts(ledger, requests)
             before = len(ledger.entries)
@@ -200,7 +197,7 @@ def test_a_bound_of_a_whole_gives_way_to_the_box() -> None:
     ledger.spend((Laplace(100.0), 1.0))  # Theorem 2 speaks of one charge: beside another one the box counts
     box = (hush.OSGT(1.0, 30.0), Sensitivity(linf=1.0, l0=4), 2)
     assert ledger.spent.epsilon > alone
-    assert ledger.spent.epsilon == pytest.approx(hush.compose([box, (Laplace(100.0), 1.0, 1)]).epsilon_upper(1e-4))
+    assert ledger.spent.epsilon == pytest.approx(hush.compose([box, (Laplace(100.0), 1.0, 1)]).epsilon(1e-4))
     ledger.verify()
 
 
@@ -216,11 +213,11 @@ def test_theorem_8_of_flipped_huber_counts_once() -> None:
         assert ledger.spent.epsilon < box if times == 1 else ledger.spent.epsilon == pytest.approx(box)
 
 
-@pytest.mark.parametrize("options", [PLANNED, INTERACTIVE, {"epsilon": 1.0, "delta": 0.0}])
+@pytest.mark.parametrize("options", [NONADAPTIVE, ADAPTIVE, {"epsilon": 1.0, "delta": 0.0}])
 def test_one_ledger_one_neighbour_relation(options: dict[str, Any]) -> None:
     ledger = Ledger(None, **options)
     ledger.spend((Laplace(100.0), Sensitivity(linf=1.0, l0=1, neighbours="replace")))
-    for part in ((Laplace(100.0), 1.0), (Subsampled(Laplace(100.0), 0.5), 1)):
+    for part in ((Laplace(100.0), 1.0), hush.subsample(Laplace(100.0), 0.5)):
         with pytest.raises(InvalidParameter, match=r"counts? neighbours 'replace', and this one counts 'add-remove'"):
             ledger.spend(part)
     mixed = [(Laplace(100.0), 1.0), (Laplace(100.0), Sensitivity(linf=1.0, l0=1, neighbours="replace"))]
@@ -229,10 +226,10 @@ def test_one_ledger_one_neighbour_relation(options: dict[str, Any]) -> None:
     assert len(ledger.entries) == 1
 
 
-# -- pure -----------------------------------------------------------------------------------------------------------------------------
+# -- pure ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["planned", "interactive"])
+@pytest.mark.parametrize("mode", ["nonadaptive", "adaptive"])
 @pytest.mark.parametrize(
     ("cap", "share", "times"),
     [(1.0, 0.1, 10), (0.3, 0.1, 3), (0.7, 0.1, 7), (1.0, 1.0, 1), (2.0, 0.4, 5), (1.1, 0.11, 10)],
@@ -273,7 +270,7 @@ def test_a_pure_ledger_takes_no_failure_probability_and_no_gaussian() -> None:
     assert attempts(ledger, [(Laplace(10.0), 1.0)], extra_delta=1e-12) == [False]
     assert attempts(ledger, [(Gaussian(1e6), 1.0)]) == [False]
     assert ledger.spent == Budget(0.0, 0.0)
-    with pytest.raises(Unsupported, match="only a planned ledger"):
+    with pytest.raises(Unsupported, match="only a nonadaptive ledger"):
         ledger.curve()
 
 
@@ -284,7 +281,7 @@ def test_rounding_goes_the_way_it_says() -> None:
     assert round_up(Fraction(0.1)) == round_down(Fraction(0.1)) == 0.1
 
 
-# -- interactive ----------------------------------------------------------------------------------------------------------------------
+# -- adaptive ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -306,7 +303,7 @@ def test_the_budget_of_an_order_implies_the_cap(epsilon: float, delta: float) ->
 @settings(max_examples=12)
 @given(REQUESTS)
 def test_the_divergences_never_pass_the_budget(requests: list[Any]) -> None:
-    with Ledger(None, **INTERACTIVE) as ledger:
+    with Ledger(None, **ADAPTIVE) as ledger:
         order, budget = ledger.cap.order, ledger.cap.divergence
         assert order is not None and budget is not None
         used = 0.0
@@ -323,28 +320,30 @@ def test_the_divergences_never_pass_the_budget(requests: list[Any]) -> None:
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.floats(1.0, 40.0).map(Gaussian), st.just(1.0), st.integers(1, 3)), min_size=1, max_size=8))
 def test_a_filter_is_valid_and_never_better_than_planned_for_gaussians(requests: list[Any]) -> None:
-    with Ledger(None, **INTERACTIVE) as ledger:
+    with Ledger(None, **ADAPTIVE) as ledger:
         held = [request for request, fits in zip(requests, attempts(ledger, requests), strict=True) if fits]
         if held:
             assert private(held, 1.0, 1e-5)
-            assert hush.compose(held).epsilon_upper(1e-5) <= ledger.spent.epsilon <= 1.0
-            assert hush.compose(held).delta_upper(1.0) <= ledger.spent.delta <= 1e-5
-        planned = Ledger(None, **PLANNED)
-        assert attempts(planned, held) == [True] * len(held)
-        assert planned.left.epsilon >= ledger.left.epsilon
+            assert hush.compose(held).epsilon(1e-5) <= ledger.spent.epsilon <= 1.0
+            assert hush.compose(held).delta(1.0) <= ledger.spent.delta <= 1e-5
+        nonadaptive = Ledger(None, **NONADAPTIVE)
+        assert attempts(nonadaptive, held) == [True] * len(held)
+        assert nonadaptive.left.epsilon >= ledger.left.epsilon
 
 
 def test_the_price_of_choosing_along_the_way() -> None:
     """As a share of releases: a filter takes fewer Gaussians than planning, by a fifth or so, and many more than
     basic composition.
     """
-    planned, interactive = (count(Ledger(None, **options), (Gaussian(40.0), 1.0)) for options in (PLANNED, INTERACTIVE))
-    basic = int(1.0 / hush.epsilon(Gaussian(40.0), 1e-5 / planned))
-    assert 2 * basic < interactive < planned and interactive > 0.7 * planned
+    nonadaptive, adaptive = (
+        count(Ledger(None, **options), (Gaussian(40.0), 1.0)) for options in (NONADAPTIVE, ADAPTIVE)
+    )
+    basic = int(1.0 / hush.epsilon(Gaussian(40.0), 1e-5 / nonadaptive))
+    assert 2 * basic < adaptive < nonadaptive and adaptive > 0.7 * nonadaptive
 
 
 def test_the_reserve_pays_failure_probabilities() -> None:
-    ledger = Ledger(None, **INTERACTIVE)
+    ledger = Ledger(None, **ADAPTIVE)
     assert attempts(ledger, [(Gaussian(100.0), 1.0)] * 11, extra_delta=1e-7) == [True] * 10 + [False]
     assert ledger.left.delta == pytest.approx(0.0, abs=1e-20) and ledger.left.epsilon > 0.0
     assert attempts(ledger, [(Gaussian(100.0), 1.0)]) == [True]
@@ -356,12 +355,12 @@ def test_the_reserve_pays_failure_probabilities() -> None:
     [
         (hush.TruncatedLaplace(5.0, 100.0), 1.0),
         (hush.Discrete(hush.TruncatedLaplace(5.0, 100.0)), 1.0),
-        (Subsampled(Gaussian(2.0), 0.01), 1),
+        hush.subsample(Gaussian(2.0), 0.01),
     ],
 )
 def test_infinite_divergences_are_refused_and_planned_mode_is_named(part: Any) -> None:
-    ledger = Ledger(None, **INTERACTIVE)
-    with pytest.raises(Unsupported, match='mode="planned"'):
+    ledger = Ledger(None, **ADAPTIVE)
+    with pytest.raises(Unsupported, match='mode="nonadaptive"'):
         ledger.spend(part)
     assert ledger.entries == ()
 
@@ -370,7 +369,7 @@ def test_divergences_by_theorem() -> None:
     """l1 and l2 bounds as far as a theorem goes, and pure epsilons where nothing else is known."""
 
     def used(part: Any) -> float:
-        with Ledger(None, **INTERACTIVE, order=20.0) as ledger:
+        with Ledger(None, **ADAPTIVE, order=20.0) as ledger:
             ledger.spend(part)
             return ledger.share * float(ledger.cap.divergence or 0.0)
 
@@ -381,12 +380,12 @@ def test_divergences_by_theorem() -> None:
     assert used((noise, Sensitivity(l2=1.0, l0=2))) == pytest.approx(osgt_theorem2(noise, 20.0, 1.0, k=2))
     pure = hush.curve(hush.Stable(1.5, 40.0), Sensitivity(l1=1.0)).pure_epsilon
     assert used((hush.Stable(1.5, 40.0), Sensitivity(l1=1.0))) == pytest.approx(min(pure, 10.0 * pure * pure))
-    sampled = Subsampled(Laplace(5.0), 0.1)
-    assert used((sampled, 2)) == pytest.approx(2.0 * 10.0 * sampled.pure_epsilon**2)
+    sampled = hush.subsample(Laplace(5.0), 0.1, times=2)
+    assert used(sampled) == pytest.approx(2.0 * 10.0 * hush.compose([sampled.once]).pure_epsilon ** 2)
 
 
 def test_an_interactive_ledger_shows_no_curve() -> None:
-    ledger = Ledger(None, **INTERACTIVE)
+    ledger = Ledger(None, **ADAPTIVE)
     ledger.spend((Gaussian(30.0), 1.0))
-    with pytest.raises(Unsupported, match="only a planned ledger"):
+    with pytest.raises(Unsupported, match="only a nonadaptive ledger"):
         ledger.curve()

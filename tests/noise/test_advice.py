@@ -73,7 +73,7 @@ def test_the_ball_that_a_refusal_repeats_is_the_ball_that_was_given(noise, name,
 def test_the_laplace_noise_that_is_proposed_is_no_less():
     noise = Staircase(1.0 / 3.0, 1.0)
     with pytest.raises(Unsupported) as refused:
-        hush.curve(noise, 1e7).delta_upper(0.5)
+        hush.curve(noise, 1e7).delta(0.5)
     scale = float(re.search(rf"Laplace\({NUMBER}\)", str(refused.value))[1])
     assert scale >= noise.sensitivity / noise.epsilon
 

@@ -117,7 +117,7 @@ def test_delta_is_tight_and_never_below_the_truth(name, k):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ours = hush.delta(case.noise, case.epsilon, case.shift)
-        bracket = hush.curve(case.noise, case.shift).delta(case.epsilon)
+        bracket = hush.curve(case.noise, case.shift).delta_bracket(case.epsilon)
     error = relative(ours, case.truth)
     assert 0.0 <= error <= 1e-12, (case.noise, case.epsilon, case.shift, error)
     assert mp.mpf(bracket.lower) <= case.truth <= mp.mpf(bracket.upper)
@@ -131,7 +131,7 @@ def test_negative_epsilon_by_its_own_integral(name, k):
     with mp.workdps(reference.DIGITS):
         e = mp.mpf(epsilon)
         truth = 1 - mp.exp(-e) + mp.exp(-e) * case.law.delta(epsilon, case.shift)
-    bracket = hush.curve(case.noise, case.shift).delta(-epsilon)
+    bracket = hush.curve(case.noise, case.shift).delta_bracket(-epsilon)
     assert mp.mpf(bracket.lower) <= truth <= mp.mpf(bracket.upper)
     assert relative(bracket.upper, truth) <= 1e-12
 

@@ -116,7 +116,7 @@ def test_the_class_is_what_its_density_says() -> None:
     assert found.passed and all(row.state == "ok" for row in found.rows), str(found)
 
 
-# -- calibration ----------------------------------------------------------------------------------------------------------------------
+# -- calibration ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_on_a_lattice_it_is_absent_with_a_reason() -> None:
     assert choice.noise is None and "log-concave" in choice.reason
 
 
-# -- draws ----------------------------------------------------------------------------------------------------------------------------
+# -- draws ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [0.8, 40.0, 5e6])
@@ -158,7 +158,7 @@ def test_draws_have_the_law_and_no_other(scale: float) -> None:
         assert np.abs(reached - Secant(scale * wrong).cdf(values + 0.5)).max() > allowed
 
 
-# -- ledgers --------------------------------------------------------------------------------------------------------------------------
+# -- ledgers -------------------------------------------------------------------------------------------------
 
 
 def _fresh(code: str, *arguments: str) -> str:
@@ -194,8 +194,7 @@ def test_plain_values_carry_the_version_where_it_is_not_one() -> None:
         catalogue.from_plain_values({"family": "secant", "scale": 2.0})
 
 
-# -- everything else that knows families
-# ----------------------------------------------------------------------------------------------
+# -- everything else that knows families ---------------------------------------------------------------------
 
 
 def test_it_is_cited() -> None:
@@ -229,7 +228,7 @@ def test_doctor_completion_and_the_command_line_know_it(capsys: pytest.CaptureFi
     assert capsys.readouterr().out.count("secant") >= 3
 
 
-# -- registering ----------------------------------------------------------------------------------------------------------------------
+# -- registering ---------------------------------------------------------------------------------------------
 
 
 def test_registering_twice_is_fine_and_a_taken_name_is_refused() -> None:

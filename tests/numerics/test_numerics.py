@@ -33,7 +33,7 @@ def pair(hi: float, share: float) -> Twofold:
     return Twofold(hi, hi * share * 2.0**-53)
 
 
-# -- twofold ---------------------------------------------------------------------------------------------------------------------
+# -- twofold -------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=500)
@@ -92,7 +92,7 @@ def test_twofold_is_vectorised():
     assert (np.ones(3) + x).hi.shape == (3,)
 
 
-# -- Mills ratios ----------------------------------------------------------------------------------------------------------------
+# -- Mills ratios --------------------------------------------------------------------------------------------
 
 
 def true_mills(x: mp.mpf) -> mp.mpf:
@@ -131,7 +131,7 @@ def test_mills_and_moments_against_mpmath():
             assert float(mp.mpf(float(second)) * mean / square - 1) == pytest.approx(0.0, abs=2e-14)
 
 
-# -- log space -------------------------------------------------------------------------------------------------------------------
+# -- log space -----------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=300)
@@ -174,8 +174,7 @@ def test_log_difference(larger, gap):
     assert float(log_difference(larger, -math.inf)) == larger
 
 
-# -- roots that end on the safe side
-# ---------------------------------------------------------------------------------------------
+# -- roots that end on the safe side -------------------------------------------------------------------------
 
 KINKED = {
     "smooth": lambda x, r: r - x,
@@ -224,8 +223,7 @@ def test_bracket_upwards():
     assert np.isinf(never).all()
 
 
-# -- brackets and quadrature
-# -----------------------------------------------------------------------------------------------------
+# -- brackets and quadrature ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

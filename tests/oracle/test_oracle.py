@@ -29,8 +29,7 @@ ENTRIES = oracle_entries()
 CLOSED, ROOT = 1e-12, 1e-9
 
 
-# -- noises named by the oracle's inputs
-# -----------------------------------------------------------------------------------------
+# -- noises named by the oracle's inputs ---------------------------------------------------------------------
 
 
 def number(text: Any) -> float:
@@ -77,8 +76,7 @@ def fig6(family: str) -> hush.Gaussian | hush.OSGT | hush.FlippedHuber:
     return build(brentq(lambda a: build(a, 7.0).variance - 16.0, 1.0, 100.0, xtol=1e-14, rtol=1e-15), 7.0)
 
 
-# -- one answer per function: (our value, tolerance kind)
-# ------------------------------------------------------------------------
+# -- one answer per function: (our value, tolerance kind) ----------------------------------------------------
 
 
 def by_method(method: str) -> Callable[[Inputs], float]:
@@ -219,7 +217,7 @@ LATER = {
 }
 
 
-# -- digits ----------------------------------------------------------------------------------------------------------------------
+# -- digits --------------------------------------------------------------------------------------------------
 
 
 def digits(text: str) -> int:
@@ -254,7 +252,7 @@ def of(names: Any) -> list[Any]:
     return [pytest.param(entry, id=label(entry)) for entry in ENTRIES if entry["function"] in names]
 
 
-# -- tests -----------------------------------------------------------------------------------------------------------------------
+# -- tests ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("entry", of(ANSWERS))

@@ -61,7 +61,7 @@ def test_the_values_are_there_or_skipped(data_dir: Any) -> None:
 def test_exact_composed_deltas_are_inside_a_narrow_bracket(entry: dict[str, Any]) -> None:
     m, s2, epsilon = get(entry, "m", "s2", "eps")
     noise, truth = hush.OSGT(m, math.sqrt(s2)), float(entry["value"])
-    got = hush.compose([(noise, shift, 1) for shift in shifts(entry["inputs"]["shifts"])]).delta(epsilon)
+    got = hush.compose([(noise, shift, 1) for shift in shifts(entry["inputs"]["shifts"])]).delta_bracket(epsilon)
     assert got.lower * (1.0 - 1e-9) <= truth <= got.upper * (1.0 + 1e-9)
     assert got.upper - got.lower < 0.01 * truth
 

@@ -156,7 +156,7 @@ def test_distinct_printed_numbers_are_counted_once():
     )
 
 
-# -- verdicts ----------------------------------------------------------------------------------------------------------------------
+# -- verdicts ------------------------------------------------------------------------------------------------
 
 
 def test_no_verdict_is_typed():
@@ -179,7 +179,7 @@ def test_no_verdict_is_typed():
             assert isinstance(value, ast.Name) and value.id == "NOT_REPRODUCIBLE", name
 
 
-# -- the request -------------------------------------------------------------------------------------------------------------------
+# -- the request ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_files_of_an_earlier_report_go_unless_they_were_changed(tmp_path, monkey
     }
 
 
-# -- the whole report --------------------------------------------------------------------------------------------------------------
+# -- the whole report ----------------------------------------------------------------------------------------
 
 
 def test_the_quick_report_is_whole(built):

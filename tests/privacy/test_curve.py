@@ -139,10 +139,10 @@ def test_brackets_are_ordered_and_narrow(name):
     def check(pair, d, e):
         noise, shift = pair
         curve = hush.curve(noise, shift)
-        there = curve.delta(e)
+        there = curve.delta_bracket(e)
         assert ((there.lower >= 0.0) & (there.lower <= there.upper) & (there.upper <= 1.0)).all()
         np.testing.assert_array_equal(there.upper, hush.delta(noise, e, shift))
-        back = curve.epsilon(d)
+        back = curve.epsilon_bracket(d)
         assert ((back.lower >= 0.0) & (back.lower <= back.upper)).all()
         np.testing.assert_array_equal(back.upper, hush.epsilon(noise, d, shift))
         if not isinstance(noise, hush.Stable):
@@ -185,7 +185,7 @@ def test_arrays_equal_scalars():
         np.testing.assert_allclose(back.ravel(), [hush.epsilon(noise, float(x)) for x in d.ravel()], rtol=1e-13)
 
 
-# -- pure epsilon ----------------------------------------------------------------------------------------------------------------
+# -- pure epsilon --------------------------------------------------------------------------------------------
 
 
 @given(spread(1e-6, 1e6), spread(1e-6, 1e6))
@@ -243,12 +243,11 @@ def test_pure_epsilon_of_stable_is_the_supremum(alpha):
 def test_no_pure_epsilon(noise):
     """Gaussian tails and bounded supports have none."""
     assert math.isinf(hush.epsilon(noise, 0.0))
-    assert math.isinf(hush.curve(noise).epsilon(0.0).upper)
+    assert math.isinf(hush.curve(noise).epsilon(0.0))
     assert hush.delta(noise, 600.0) > 0.0
 
 
-# -- the attacker's view
-# ---------------------------------------------------------------------------------------------------------
+# -- the attacker's view -------------------------------------------------------------------------------------
 
 
 @settings(max_examples=200)
@@ -340,8 +339,7 @@ def test_error_sum_inverts(least):
     assert hush.error_sum(hush.epsilon_for_error_sum(least)) == pytest.approx(least, rel=1e-13)
 
 
-# -- noises that are not unimodal
-# ------------------------------------------------------------------------------------------------
+# -- noises that are not unimodal ----------------------------------------------------------------------------
 
 
 def comb() -> hush.Stepped:
@@ -381,7 +379,7 @@ def test_staircase_is_a_stepped_noise():
             assert hush.delta(steps, e, shift) == pytest.approx(hush.delta(stairs, e, shift), rel=1e-12)
 
 
-# -- limits ----------------------------------------------------------------------------------------------------------------------
+# -- limits --------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=100)
@@ -405,7 +403,7 @@ def test_large_offsets_are_laplace(d):
         assert hush.delta(hush.OSGT(2000.0**2, 2000.0), e, d) == pytest.approx(plain, rel=1e-5)
 
 
-# -- Gaussian vectors ------------------------------------------------------------------------------------------------------------
+# -- Gaussian vectors ----------------------------------------------------------------------------------------
 
 
 @settings(max_examples=100)

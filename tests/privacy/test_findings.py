@@ -25,7 +25,7 @@ def box(l0: int, linf: float = 1.0) -> Sensitivity:
     ],
 )
 def test_beyond_the_pure_epsilon_delta_is_zero(noise, l0, epsilon):
-    bracket = hush.curve(noise, box(l0)).delta(epsilon)
+    bracket = hush.curve(noise, box(l0)).delta_bracket(epsilon)
     assert (bracket.lower, bracket.upper) == (0.0, 0.0)
 
 
@@ -33,7 +33,7 @@ def test_truncated_laplace_keeps_its_mass_at_infinity():
     """1 - (1 - edge)^5 at both ends, above every finite loss."""
     noise = hush.TruncatedLaplace(1.0, 5.0)
     edge = float(hush.delta(noise, 1.0))
-    bracket = hush.curve(noise, box(5)).delta(5.5)
+    bracket = hush.curve(noise, box(5)).delta_bracket(5.5)
     truth = -math.expm1(5 * math.log1p(-edge))
     assert bracket.lower <= truth <= bracket.upper
     assert bracket.width < 1e-4 * truth
@@ -55,7 +55,7 @@ def test_shared_shift_of_a_noise_that_is_not_unimodal():
         for second in (0, 1, 2):
             (a, b), (c, d) = pair(first), pair(second)
             worst = max(worst, float(np.maximum(np.outer(a, c) - math.exp(epsilon) * np.outer(b, d), 0.0).sum()))
-    bracket = hush.curve(noise, box(2, 2.0)).delta(epsilon)
+    bracket = hush.curve(noise, box(2, 2.0)).delta_bracket(epsilon)
     assert bracket.lower <= worst <= bracket.upper
 
 
@@ -64,7 +64,7 @@ def test_shared_shift_of_a_noise_that_is_not_unimodal():
 )
 def test_large_losses_compose(scale, epsilon, truth):
     """Small noise, two coordinates: truths by multi-precision integration."""
-    bracket = hush.curve(Laplace(scale), box(2)).delta(epsilon)
+    bracket = hush.curve(Laplace(scale), box(2)).delta_bracket(epsilon)
     assert bracket.lower <= truth * (1.0 + 1e-5)
     assert bracket.upper >= truth * (1.0 - 1e-5)
     assert bracket.width < 2e-3
@@ -72,7 +72,7 @@ def test_large_losses_compose(scale, epsilon, truth):
 
 @pytest.mark.parametrize(("sigma", "exact"), [(0.1, 231.449), (0.05, 763.72)])
 def test_small_gaussians_by_transforms(sigma, exact):
-    bracket = hush.curve(hush.OSGT(1e-12, sigma), box(3)).epsilon(1e-6)
+    bracket = hush.curve(hush.OSGT(1e-12, sigma), box(3)).epsilon_bracket(1e-6)
     truth = hush.epsilon(hush.Gaussian(sigma), 1e-6, box(3))
     assert truth == pytest.approx(exact, rel=1e-4)
     assert bracket.lower <= truth * (1.0 + 1e-9)
@@ -94,7 +94,7 @@ def test_pure_epsilon_that_floats_cannot_hold():
 @pytest.mark.parametrize(("k", "delta"), [(2, 1e-3), (2, 1e-6), (3, 1e-6), (20, 1e-8), (20, 1e-30)])
 def test_crossings_under_atoms_are_tight(k, delta):
     """Laplace at pure epsilon k/5: once the answer was the pure epsilon itself, with a lower end of 0."""
-    bracket = hush.curve(Laplace(5.0), times=k).epsilon(delta)
+    bracket = hush.curve(Laplace(5.0), times=k).epsilon_bracket(delta)
     assert 0.0 < bracket.lower <= bracket.upper <= k / 5.0 * (1.0 + 1e-14)
     assert bracket.width < 1e-4 * bracket.upper
 
@@ -140,7 +140,7 @@ def test_flipped_huber_across_the_centre():
 def test_a_tilt_too_strong_gives_way_to_a_weaker_one():
     """At epsilon = 1 the fitting tilt left nothing but round-off, and delta came back as 1 between tiny neighbours."""
     curve = hush.compose([(hush.OSGT(100.0, 200.0), 1.0, 16)])
-    values = [float(curve.delta_upper(e)) for e in (0.7, 0.9, 1.0, 1.1, 2.0)]
+    values = [float(curve.delta(e)) for e in (0.7, 0.9, 1.0, 1.1, 2.0)]
     assert max(values) < 1e-50
 
 
@@ -149,7 +149,8 @@ def test_a_few_nearly_pure_parts_compose_as_sharply_as_one():
     three = hush.calibrate(3.6, 0.9e-6, Sensitivity(linf=1.0, l0=3), family="laplace")
     one = hush.calibrate(0.4, 1e-7, 1.0, family="laplace", step=1.0)
     both = hush.compose([(three.noise, three.sensitivity, 1), (one.noise, 1.0, 1)])
-    assert float(both.delta_upper(4.0)) <= 1e-6
+    assert float(both.delta(4.0)) <= 1e-6
     assert (
-        float(both.delta_upper(4.0)) >= float(hush.curve(three.noise, three.sensitivity).delta(3.6000001).lower) * 0.01
+        float(both.delta(4.0))
+        >= float(hush.curve(three.noise, three.sensitivity).delta_bracket(3.6000001).lower) * 0.01
     )

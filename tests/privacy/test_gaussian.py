@@ -38,8 +38,7 @@ def true_delta(sigma: float, epsilon: float, sensitivity: float) -> mp.mpf:
         return (mp.erfc((e / d - d / 2) / mp.sqrt(2)) - mp.exp(e) * mp.erfc((e / d + d / 2) / mp.sqrt(2))) / 2
 
 
-# -- never on the wrong side
-# -----------------------------------------------------------------------------------------------------
+# -- never on the wrong side ---------------------------------------------------------------------------------
 
 
 def test_all_methods_are_there():
@@ -115,8 +114,7 @@ def test_large_deltas_and_budgets():
             assert not gaussian.check(epsilon, delta, 0.999999 * sigma).private
 
 
-# -- orderings (errata A.4)
-# ------------------------------------------------------------------------------------------------------
+# -- orderings (errata A.4) ----------------------------------------------------------------------------------
 
 EPSILONS = [1e-4, 1e-3, 0.01, 0.1, 0.3, 1.0, 2.0, 5.0, 10.0, 20.0, 31.62, 50.0, 100.0]
 DELTAS = [1e-300, 1e-200, 1e-100, 1e-50, 1e-20, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.25, 0.49]
@@ -200,8 +198,7 @@ def test_bounds_enclose_the_optimum(epsilon, delta, sensitivity):
     assert true_delta(bounds.upper, epsilon, sensitivity) <= mp.mpf(delta)
 
 
-# -- the classical amounts
-# -------------------------------------------------------------------------------------------------------
+# -- the classical amounts -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", CLASSICAL)
@@ -329,8 +326,7 @@ def test_check_reports_what_it_found():
     assert gaussian.check(0.0, 0.1, 5.0).true_pdp_delta == 1.0
 
 
-# -- probabilistic privacy, composition, arrays
-# ----------------------------------------------------------------------------------
+# -- probabilistic privacy, composition, arrays --------------------------------------------------------------
 
 
 @given(spread(1e-3, 50.0), spread(1e-30, 1.0), spread(1.0001, 10.0))

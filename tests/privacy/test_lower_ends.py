@@ -54,7 +54,7 @@ def convolved(parts, epsilon: float, way) -> float:
 def test_lower_ends_are_within_a_hundredth_of_the_upper_ends(name):
     made = compose(MIXED[name])
     for delta in (1e-3, 1e-6):
-        found = made.epsilon(delta)
+        found = made.epsilon_bracket(delta)
         assert 0.99 * float(found.upper) <= float(found.lower) <= float(found.upper)
 
 
@@ -62,10 +62,10 @@ def test_lower_ends_are_within_a_hundredth_of_the_upper_ends(name):
 def test_lower_ends_are_below_the_convolved_losses(name):
     parts, made = MIXED[name], compose(MIXED[name])
     for delta in (1e-2, 1e-3):
-        epsilon = float(made.epsilon(delta).upper)
+        epsilon = float(made.epsilon(delta))
         low, high = (convolved(parts, epsilon, way) for way in (np.floor, np.ceil))
         left_out = 2e-9 * sum(times for _, _, times in parts) + 1e-9
-        found = made.delta(epsilon)
+        found = made.delta_bracket(epsilon)
         assert high - low < 0.01 * high  # the reference tells something
         assert float(found.lower) <= high + left_out
         assert float(found.upper) >= low - left_out
@@ -75,12 +75,12 @@ def test_lower_ends_are_below_the_convolved_losses(name):
 def test_where_an_infinite_loss_is_likelier_than_delta_both_ends_are_infinite():
     cut = TruncatedLaplace(3.0, 20.0)
     for parts in ([(cut, 1.0, 4)], [(cut, 1.0, 4), (Laplace(3.0), 1.0, 2)], [(cut, 1.0, 1), (Gaussian(3.0), 1.0, 1)]):
-        found = compose(parts).epsilon(1e-6)
+        found = compose(parts).epsilon_bracket(1e-6)
         assert float(found.lower) == float(found.upper) == math.inf
-        assert math.isfinite(float(compose(parts).epsilon(0.01).upper))
+        assert math.isfinite(float(compose(parts).epsilon(0.01)))
 
 
-# -- how ------------------------------------------------------------------------------------------------------------------------------
+# -- how -----------------------------------------------------------------------------------------------------
 
 
 def test_values_that_are_not_convex_give_masses_whose_curve_is_below():

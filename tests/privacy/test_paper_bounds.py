@@ -32,7 +32,7 @@ def test_theorem_8_is_an_upper_bound_where_its_tails_cancel(gamma, b, mu, k, dep
     """FH paper, Theorem 8."""
     noise, l2 = hush.FlippedHuber(b * gamma, gamma), mu * gamma
     epsilon = float(mu * depth + 0.5 * mu * mu + k * min(b, mu) * b)
-    found = float(FlippedHuberTheorem8(noise, l2, k).delta_upper(epsilon))
+    found = float(FlippedHuberTheorem8(noise, l2, k).delta(epsilon))
     with mp.workdps(60):
         wide, e, move, offset = (mp.mpf(v) for v in (gamma, epsilon, l2, noise.theta))
         loss = k * spread(noise.alpha, l2) / (2 * wide * move)
@@ -71,4 +71,4 @@ def test_theorem_8_takes_arrays():
     """Grids and single numbers agree."""
     bound = FlippedHuberTheorem8(hush.FlippedHuber(0.5, 4.0), 1.0, 2)
     grid = np.array([0.3, 0.8, 2.5])
-    assert np.array_equal(np.asarray(bound.delta_upper(grid)), [float(bound.delta_upper(e)) for e in grid])
+    assert np.array_equal(np.asarray(bound.delta(grid)), [float(bound.delta(e)) for e in grid])

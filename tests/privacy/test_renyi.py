@@ -40,7 +40,7 @@ def panels(shift: float, unit: float, reach: float, kinks: list[float]) -> np.nd
     return np.unique(np.concatenate([marks, marks + shift]))
 
 
-# -- closed forms ----------------------------------------------------------------------------------------------------------------
+# -- closed forms --------------------------------------------------------------------------------------------
 
 
 @given(spread(1e-3, 1e3), spread(1e-4, 1e4), st.floats(1.0, 500.0))
@@ -84,7 +84,7 @@ def test_osgt_appendix_e(r, d, order):
     assert hush.renyi(noise, order, d) == pytest.approx(paper_bounds.osgt_appendix_e(noise, order, d), rel=1e-9)
 
 
-# -- by the integral -------------------------------------------------------------------------------------------------------------
+# -- by the integral -----------------------------------------------------------------------------------------
 
 SMOOTH = [
     (hush.OSGT(3.0, math.sqrt(40.0)), 1.0),
@@ -171,7 +171,7 @@ def test_bounded_supports_are_infinitely_far_apart():
         assert math.isinf(hush.renyi(hush.Stepped(1.0, (2.0, 1.0)), order))
 
 
-# -- limits ----------------------------------------------------------------------------------------------------------------------
+# -- limits --------------------------------------------------------------------------------------------------
 
 EVERY = [
     (hush.Gaussian(1.0), 1.0),
@@ -222,8 +222,7 @@ def test_gaussian_limits(order):
     assert hush.renyi(hush.Stable(2.0, 1.4 / math.sqrt(2.0)), order) == pytest.approx(expected, rel=1e-12)
 
 
-# -- the papers' bounds
-# ----------------------------------------------------------------------------------------------------------
+# -- the papers' bounds --------------------------------------------------------------------------------------
 
 
 @settings(max_examples=60)
@@ -252,7 +251,7 @@ def test_osgt_is_worse_than_gaussian_at_small_orders():
     assert hush.renyi(noise, 5.0) / hush.renyi(same, 5.0) == pytest.approx(0.9968, abs=5e-5)
 
 
-# -- conversions -----------------------------------------------------------------------------------------------------------------
+# -- conversions ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("noise", "shift"), [row for row in EVERY if not isinstance(row[0], hush.Stable)], ids=str)

@@ -46,7 +46,7 @@ def test_curve_is_the_upper_bound_of_each_noise() -> None:
         curve = hush.curve(noise, 1.5, times=3)
         assert len(own) > 100
         for row in own[::20]:
-            assert row["delta"] == float(curve.delta_upper(row["epsilon"]))
+            assert row["delta"] == float(curve.delta(row["epsilon"]))
         assert own[0]["epsilon"] == 0.0 and 1e-10 <= own[-1]["delta"] < 2e-9
 
 
@@ -144,7 +144,7 @@ def test_the_line_below_which_no_noise_can_be_stands_where_that_is_proved(plan: 
     assert {row["from"] for row in values(report.ranking_chart(wide)) if "from" in row} == {1.0}
 
 
-@pytest.mark.parametrize("mode", ["planned", "interactive"])
+@pytest.mark.parametrize("mode", ["nonadaptive", "adaptive"])
 def test_ledger_shows_what_was_spent_after_each_entry(mode: str, tmp_path: Any) -> None:
     path = tmp_path / "a.ledger"
     spent = [0.0]

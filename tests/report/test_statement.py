@@ -28,8 +28,7 @@ def printed(lines: str) -> float:
     return float(out.getvalue())
 
 
-# -- ledgers, one for every kind of entry
-# ----------------------------------------------------------------------------------------------
+# -- ledgers, one for every kind of entry --------------------------------------------------------------------
 
 
 def _fixed() -> hush.Ledger:
@@ -38,7 +37,7 @@ def _fixed() -> hush.Ledger:
     ledger.spend(
         [(hush.Laplace(9.0), hush.Sensitivity(linf=1.0, l0=2), 3), (hush.OSGT(30.0, 20.0), 1.0, 1)], extra_delta=1e-8
     )
-    ledger.spend((hush.Subsampled(hush.Gaussian(3.0), 0.01), 5), label="a sample")
+    ledger.spend(hush.subsample(hush.Gaussian(3.0), 0.01, times=5), label="a sample")
     return ledger
 
 
@@ -49,7 +48,7 @@ def _gaussian() -> hush.Ledger:
 
 
 def _adaptive() -> hush.Ledger:
-    ledger = hush.Ledger(None, epsilon=2.0, delta=1e-6, mode="interactive")
+    ledger = hush.Ledger(None, epsilon=2.0, delta=1e-6, mode="adaptive")
     ledger.spend((hush.Gaussian(9.0), 1.0))
     ledger.spend((hush.Laplace(9.0), hush.Sensitivity(l1=1.0)), extra_delta=1e-8)
     ledger.spend((hush.OSGT(30.0, 20.0), hush.Sensitivity(l2=1.0, l0=3)))
@@ -181,7 +180,7 @@ def test_relations_are_said() -> None:
     )
 
 
-# -- words -------------------------------------------------------------------------------------------------------------------------------
+# -- words ---------------------------------------------------------------------------------------------------
 
 
 def test_the_odds_sentence_holds_for_the_gaussian() -> None:
@@ -230,7 +229,7 @@ def test_numbers_round_to_the_safe_side() -> None:
     assert "treat the answers as if they had no noise" in Promise(300.0, 1e-6).words("this")[0]
 
 
-# -- receipts ----------------------------------------------------------------------------------------------------------------------------
+# -- receipts ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])

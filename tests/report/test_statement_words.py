@@ -23,7 +23,7 @@ def _short(page: Statement) -> str:
     return page.markdown.split("## In short")[1].split("\n## ")[0].replace("\\", "")
 
 
-def _ledger(*, delta: float = 1e-5, mode: str = "planned") -> hush.Ledger:
+def _ledger(*, delta: float = 1e-5, mode: str = "nonadaptive") -> hush.Ledger:
     ledger = hush.Ledger(None, epsilon=3.0, delta=delta, mode=mode)
     hush.release(
         [3, 4],
@@ -54,7 +54,7 @@ def test_a_planned_ledgers_page_says_why_its_numbers_are_not_those_asked_for() -
 
 
 def test_an_interactive_ledger_says_that_its_page_is_about_the_whole_budget() -> None:
-    text = _short(statement(_ledger(mode="interactive")))
+    text = _short(statement(_ledger(mode="adaptive")))
     assert "the ledger's whole budget" in text and "epsilon and delta alone" not in text  # its chance is the pair's
 
 
@@ -116,7 +116,7 @@ def test_the_cap_is_promised_rounded_up_and_what_is_left_rounded_down() -> None:
     assert "allows (epsilon, delta) = (1.23457, 1.00001e-06) in all" in text
 
 
-@pytest.mark.parametrize(("mode", "word"), [("planned", "or, instead,"), ("interactive", "and with it")])
+@pytest.mark.parametrize(("mode", "word"), [("nonadaptive", "or, instead,"), ("adaptive", "and with it")])
 def test_what_remains_is_true_of_each_rule(mode: str, word: str) -> None:
     """A pure epsilon and a failure probability fit together only where a filter keeps a reserve; else each fits
     alone.
@@ -135,7 +135,7 @@ def test_what_remains_is_true_of_each_rule(mode: str, word: str) -> None:
     epsilon, delta = 0.99 * float(found[1]), float(found[2])
     spent().spend((hush.Laplace(1.0 / epsilon), 1.0))
     spent().spend((hush.Laplace(1e9), 1.0), extra_delta=0.999 * delta)
-    with contextlib.nullcontext() if mode == "interactive" else pytest.raises(hush.BudgetExceeded):
+    with contextlib.nullcontext() if mode == "adaptive" else pytest.raises(hush.BudgetExceeded):
         spent().spend((hush.Laplace(1.0 / epsilon), 1.0), extra_delta=delta)
     pure = hush.Ledger(None, epsilon=2.0, delta=0.0)
     pure.spend((hush.Laplace(9.0), 1.0, 7))

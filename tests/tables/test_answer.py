@@ -95,7 +95,7 @@ def test_one_charge_for_everything(query):
     made = query.plan(1.0, 1e-6, family="gaussian").answer(ledger=book, label="everything")
     (entry,) = book.entries
     assert entry.label == "everything" and made.receipt["ledger"]["number"] == 1
-    assert float(np.asarray(hush.compose(entry.charges).delta_upper(1.0))) <= 1e-6
+    assert float(np.asarray(hush.compose(entry.charges).delta(1.0))) <= 1e-6
     assert book.source is not None
 
 

@@ -59,7 +59,7 @@ def ask(school, capsys):
     return asked
 
 
-# -- what was read ---------------------------------------------------------------------------------------------------------------------
+# -- what was read -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_filters_in_python_are_told(marks):
     assert kept.fingerprint == marks.fingerprint
 
 
-# -- what is printed -------------------------------------------------------------------------------------------------------------------
+# -- what is printed -----------------------------------------------------------------------------------------
 
 
 def test_values_lie_inside_their_intervals(marks):
@@ -204,8 +204,7 @@ def test_a_receipt_is_no_advice_and_fits_the_page(marks):
     assert max(map(len, made.summary().splitlines())) <= 100 and made.summary().count("\n") > 4
 
 
-# -- files, ledgers, warnings
-# ----------------------------------------------------------------------------------------------------------
+# -- files, ledgers, warnings --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "kept"), [("a.csv", "holds no receipt"), ("a.parquet", "in its metadata")])
@@ -273,7 +272,7 @@ def test_another_table_is_told_about_names(marks):
         other.plan(1.0, 1e-6, family="gaussian").answer(ledger=ledger)
 
 
-# -- sentences -------------------------------------------------------------------------------------------------------------------------
+# -- sentences -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,7 @@ def failing() -> Any:
     return table(backend.table("seen"), unit="who")
 
 
-# -- the engine's words
-# ----------------------------------------------------------------------------------------------------
+# -- the engine's words --------------------------------------------------------------------------------------
 
 
 def test_an_engine_that_fails_says_nothing_of_the_data():
@@ -104,7 +103,7 @@ def test_text_is_not_cast_to_numbers_or_dates():
     assert days_of.aggregate(n=count()).aggregates().to_arrow()["n"].to_pylist() == [1]
 
 
-# -- files -----------------------------------------------------------------------------------------------------------------
+# -- files ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -166,8 +165,7 @@ def test_broken_and_empty_files(tmp_path):
     assert table(tmp_path / "names.csv", unit="id").aggregate(n=count()).aggregates().to_arrow()["n"].to_pylist() == [0]
 
 
-# -- units that are no number
-# ----------------------------------------------------------------------------------------------
+# -- units that are no number --------------------------------------------------------------------------------
 
 
 @settings(max_examples=12, deadline=None)

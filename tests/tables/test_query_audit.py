@@ -144,7 +144,7 @@ class Noisy:
         )
 
 
-# -- claims that hold --------------------------------------------------------------------------------------------------------------
+# -- claims that hold ----------------------------------------------------------------------------------------
 
 KINDS = {
     "count": lambda t: public(t, 2, n=count(rows_per_unit=3)),
@@ -214,8 +214,7 @@ def test_private_keys_keep_their_claim(groups):
         assert 0.5 * made.spent.key_delta / 5 < often < made.spent.key_delta / 5 + 4.9 * np.sqrt(0.005 / 200_000)
 
 
-# -- claims that do not
-# ------------------------------------------------------------------------------------------------------------
+# -- claims that do not --------------------------------------------------------------------------------------
 
 
 def halved(made: Noisy) -> Noisy:
@@ -265,8 +264,7 @@ def test_a_threshold_that_is_too_low_is_caught():
     assert found.violated and found.epsilon_lower > 4.0, found.why
 
 
-# -- everything, for each output
-# ---------------------------------------------------------------------------------------------------
+# -- everything, for each output -----------------------------------------------------------------------------
 
 
 def copies(size: int, *, with_worst: bool) -> Any:

@@ -71,7 +71,7 @@ GENRES = [
 ]
 
 
-# -- the tables --------------------------------------------------------------------------------------------------------------------
+# -- the tables ----------------------------------------------------------------------------------------------
 
 
 def rows_of(statement: str) -> Any:
@@ -123,8 +123,7 @@ def adult(table_dir: Path) -> tables.Table:
     return tables.table(rows_of(f"SELECT row_number() OVER () AS id, * REPLACE ({whole}) FROM ({source})"), unit="id")
 
 
-# -- one query with public keys and one with private keys for each
-# -----------------------------------------------------------------
+# -- one query with public keys and one with private keys for each -------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +246,7 @@ def aggregates(queries: Mapping[str, tuple[Query, float]]) -> Callable[[str], An
 NAMES = [name + keys for name in ("health", "flights", "ratings", "census", "adult") for keys in ("", ", private keys")]
 
 
-# -- repeated noise ----------------------------------------------------------------------------------------------------------------
+# -- repeated noise ------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -390,7 +389,7 @@ def test_intervals_with_the_best_family(name, queries, aggregates):
             assert as_often_as(hits, trials, least, most), f"{measure.name}: {hits / trials:.4f} of {trials:,}"
 
 
-# -- whole releases ----------------------------------------------------------------------------------------------------------------
+# -- whole releases ------------------------------------------------------------------------------------------
 
 
 def test_whole_releases_cover_as_well(census):

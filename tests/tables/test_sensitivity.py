@@ -222,8 +222,7 @@ def test_null_units_change_nothing(bench):
         )
 
 
-# -- the bound is reached, and the check can fail
-# -----------------------------------------------------------------------
+# -- the bound is reached, and the check can fail ------------------------------------------------------------
 
 
 def heavy(xs: list[float], groups: list[str | None], unit: int = 1) -> list[dict[str, Any]]:

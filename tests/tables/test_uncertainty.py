@@ -40,8 +40,7 @@ def asked(values, **aggregates):
     return query, {name: exact.column(name).to_numpy() for name in exact.column_names}
 
 
-# -- the law of a sum of noises
-# ------------------------------------------------------------------------------------------
+# -- the law of a sum of noises ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -84,7 +83,7 @@ def test_no_noise_has_no_width():
     assert half_widths([[Term(Laplace(1.0), 1.0, 0.0)], []], 0.95).tolist() == [0.0, 0.0]
 
 
-# -- coverage ------------------------------------------------------------------------------------------------------------
+# -- coverage ------------------------------------------------------------------------------------------------
 
 _random = np.random.default_rng(7)
 ROWS = {
@@ -146,8 +145,7 @@ def test_a_wrong_scale_is_noticed():
         assert ((low > truth) | (truth > high)).sum() > binom.isf(RISK, PAIRS, 0.05), measure.name
 
 
-# -- a group's interval is its own
-# -----------------------------------------------------------------------------------------
+# -- a group's interval is its own ---------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

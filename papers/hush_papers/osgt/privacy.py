@@ -147,7 +147,7 @@ def _smaller() -> Grid:
     return Grid("One number, Delta = 1: where OSGT becomes better than the Gaussian of its variance", head, tuple(rows))
 
 
-# -- Renyi ---------------------------------------------------------------------------------------------------------------------
+# -- Renyi ---------------------------------------------------------------------------------------------------
 
 
 def better_order(noise: OSGT, shift: float = 1.0) -> float:

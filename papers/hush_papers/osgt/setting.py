@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.calibration.request import Demand
+from hush.calibration.request import CalibrationRequest
 from hush.calibration.scale import at_scale, typical
 from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
@@ -38,7 +38,7 @@ def calibrated(ratio: float, epsilon: float, share: float, *, k: int = 1, step: 
     """The least OSGT noise with m/sigma = ratio that gives (epsilon, share) when k coordinates move by 1 each; ratio
     0 is the Gaussian.
     """
-    demand = Demand(epsilon, share, Sensitivity(linf=1.0, l0=k), 1, "variance", step)
+    demand = CalibrationRequest(epsilon, share, Sensitivity(linf=1.0, l0=k), 1, "variance", step)
     unit = OSGT(ratio, 1.0).plain()
     return at_scale(demand, unit, 5.0 * math.sqrt(k) / epsilon / typical(unit), fine=True)
 

@@ -152,7 +152,7 @@ def _table() -> Grid:
     exact, other = curve(EIGHT, _BOX), twin(EIGHT)
     rows = []
     for e in (0.05, 0.1, 0.3, 0.5, 0.7, 0.9):
-        bracket = exact.delta(e)
+        bracket = exact.delta_bracket(e)
         known = float(delta(other, e, _BOX))
         rows.append(
             (
@@ -169,7 +169,7 @@ def _table() -> Grid:
     return Grid("Eight coordinates, (15, 630): exact delta and the paper's bounds", head, tuple(rows))
 
 
-# -- the conjecture ----------------------------------------------------------------------------------------------------------------
+# -- the conjecture ------------------------------------------------------------------------------------------
 
 
 def _ratio(noise: OSGT, epsilon: float, bound: Sensitivity) -> float:
@@ -280,7 +280,7 @@ def _least_delta(context: Context) -> Figure:
     )
 
 
-# -- directions --------------------------------------------------------------------------------------------------------------------
+# -- directions ----------------------------------------------------------------------------------------------
 
 
 def _towards(degrees: float) -> Sensitivity:

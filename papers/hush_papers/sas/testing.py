@@ -224,8 +224,8 @@ def approximate(context: Context) -> Item:
     for alpha in (1.5, 1.9):
         made = hush.curve(Stable(alpha, 1.0))
         above, below = (
-            float(made.delta(made.pure_epsilon * (1.0 + 1e-9)).upper),
-            float(made.delta(0.99 * made.pure_epsilon).lower),
+            float(made.delta(made.pure_epsilon * (1.0 + 1e-9))),
+            float(made.delta_bracket(0.99 * made.pure_epsilon).lower),
         )
         rows.append(
             claim(

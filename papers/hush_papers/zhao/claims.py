@@ -20,7 +20,7 @@ __all__ = ["appendix", "section5", "section7"]
 _SIGMA = "hush.gaussian.sigma"
 
 
-# -- Section V ---------------------------------------------------------------------------------------------------------------------
+# -- Section V -----------------------------------------------------------------------------------------------
 
 
 def _still_less(method: str, delta: float) -> float:
@@ -110,7 +110,7 @@ def _section5_figure() -> tuple[Figure, ...]:
     )
 
 
-# -- Section VII -------------------------------------------------------------------------------------------------------------------
+# -- Section VII ---------------------------------------------------------------------------------------------
 
 
 def section7(context: Context) -> Item:
@@ -226,7 +226,7 @@ def _round_trips() -> list[Comparison]:
     ]
 
 
-# -- the appendices ----------------------------------------------------------------------------------------------------------------
+# -- the appendices ------------------------------------------------------------------------------------------
 
 
 def _signs() -> list[Comparison]:
@@ -313,7 +313,7 @@ def _composition() -> list[Comparison]:
     sigmas, shifts = (3.0, 5.0, 2.0), (1.0, 2.0, 0.5)
     one = hush.gaussian.compose_sigma(sigmas, shifts)
     together = hush.compose([(hush.Gaussian(s), d, 1) for s, d in zip(sigmas, shifts, strict=True)])
-    ratio = float(together.delta(1.0).upper) / float(hush.delta(hush.Gaussian(one), 1.0))
+    ratio = float(together.delta(1.0)) / float(hush.delta(hush.Gaussian(one), 1.0))
     what = "Lemma 15: delta(1) of three Gaussian answers together over that of the one they come to"
     why = "with one neighbouring pair that attains every sensitivity; otherwise the right side is an upper bound"
     return [

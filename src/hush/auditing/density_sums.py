@@ -49,7 +49,7 @@ class DensitySums:
         step = float(getattr(noise, "step", 0.0)) if noise.discrete else 0.0
         return cls(noise, max(unit, step) if math.isfinite(unit) and max(unit, step) > 0.0 else 1.0)
 
-    # -- where to sum ----------------------------------------------------------------------------------------------------
+    # -- where to sum ----------------------------------------------------------------------------------------
 
     @cached_property
     def edges(self) -> Array:
@@ -101,7 +101,7 @@ class DensitySums:
         width = np.diff(edges)[:, None]
         return edges[:-1, None] + width * at, width * weights
 
-    # -- moments and tails -----------------------------------------------------------------------------------------------
+    # -- moments and tails -----------------------------------------------------------------------------------
 
     @cached_property
     def _panels(self) -> tuple[Array, Array]:
@@ -141,7 +141,7 @@ class DensitySums:
         chosen = sorted({place for place in wanted if 0 < place < beyond.size})
         return self.edges[:-1][chosen], beyond[chosen]
 
-    # -- privacy ---------------------------------------------------------------------------------------------------------
+    # -- privacy ---------------------------------------------------------------------------------------------
 
     def _line(self, shift: float) -> tuple[Array, Array]:
         """Nodes of the whole line and their weights, for the density and its shifted copy."""

@@ -119,7 +119,7 @@ def _pair(noise: Noise) -> str:
         curve = noise.pair(bound)
         if curve is None:
             continue
-        delta = np.asarray(curve.delta_upper(epsilon))
+        delta = np.asarray(curve.delta(epsilon))
         if not ((delta >= 0.0) & (delta <= 1.0)).all() or (np.diff(delta) > 1e-12).any():
             raise _Wrong(f"the privacy curve under {name} does not fall from at most 1 to at least 0")
         known.append(name)

@@ -251,8 +251,7 @@ def _scaled(sums: DensitySums) -> str:
     return "scaled(2) is the law of 2 X"
 
 
-# -- what the descriptor says
-# -----------------------------------------------------------------------------------------------------
+# -- what the descriptor says --------------------------------------------------------------------------------
 
 
 def _descriptor_rows(noise: Noise, row: Family | None) -> Iterator[NoiseCheckRow]:

@@ -20,8 +20,7 @@ _COORDINATES = 16  # coordinates of a vector looked at one by one
 _SCORED = 256  # coordinates that enter the score
 
 
-# -- views of an output
-# --------------------------------------------------------------------------------------------------
+# -- views of an output --------------------------------------------------------------------------------------
 
 
 def coordinates(rank: Pair) -> list[View]:
@@ -92,7 +91,7 @@ def _score(rank: Pair) -> View:
     return View("likelihood-ratio score of all coordinates", score)
 
 
-# -- proposals -----------------------------------------------------------------------------------------------------------
+# -- proposals -----------------------------------------------------------------------------------------------
 
 
 def set_proposals(view: View, rank: Pair, hold: Pair) -> Iterator[Proposal]:

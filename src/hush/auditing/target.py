@@ -73,7 +73,7 @@ def _shift(pair: tuple[Any, Any]) -> NDArray[np.float64] | None:
     return second - first if first.shape == second.shape and np.isfinite(second - first).all() else None
 
 
-# -- drawing ---------------------------------------------------------------------------------------------------------------
+# -- drawing -------------------------------------------------------------------------------------------------
 
 
 def collect(target: Target, samples: int, batch: int, progress: Callable[[int, int], None] | None) -> Pair:

@@ -67,7 +67,7 @@ def _cells(epsilon: float, delta: float, loss: str) -> int:
     return math.ceil(min(need, 512.0))
 
 
-# -- from below -------------------------------------------------------------------------------------------------------------
+# -- from below ----------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1024)
@@ -97,7 +97,7 @@ def _rounded_back(epsilon: float, delta: float, cells: int, loss: str) -> float:
     return max(bound - (0.25 / cells**2 if loss == "variance" else 0.0), 0.0)
 
 
-# -- from above -------------------------------------------------------------------------------------------------------------
+# -- from above ----------------------------------------------------------------------------------------------
 
 
 def _certified(build: Callable[[float], Stepped | None], epsilon: float, delta: float) -> Stepped | None:
@@ -106,7 +106,7 @@ def _certified(build: Callable[[float], Stepped | None], epsilon: float, delta: 
         noise = build(margin)
         if noise is None:
             return None
-        if up(OneNumber(noise, 1.0).delta(epsilon).upper, SUM_OF_POSITIVE_TERMS) <= delta:
+        if up(OneNumber(noise, 1.0).delta(epsilon), SUM_OF_POSITIVE_TERMS) <= delta:
             return noise
     return None
 
@@ -182,7 +182,7 @@ def _best(epsilon: float, delta: float, loss: str) -> Stepped | None:
     return min((noise for noise in found if noise is not None), key=lambda noise: _loss(noise, loss), default=None)
 
 
-# -- the public names -------------------------------------------------------------------------------------------------------
+# -- the public names ----------------------------------------------------------------------------------------
 
 
 def _checked(epsilon: Any, delta: Any, sensitivity: Any, loss: Any) -> tuple[float, float, float, str]:
@@ -249,7 +249,7 @@ def optimal(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str
     f(x) ~ heights[floor(|x|/width)], width = sensitivity/2^k: the solution of the linear programme, a truncated
     staircase in all but name; at delta = 0 (or next to it) the staircase itself, with its geometric tail.
 
-    Guarantees: curve(noise, sensitivity).delta(epsilon).upper <= delta for every shift up to the sensitivity,
+    Guarantees: curve(noise, sensitivity).delta(epsilon) <= delta for every shift up to the sensitivity,
     round-off included, whatever the solver did. Near the limit, not exactly on it: see `limit` for what is proved
     about the distance.
 
@@ -267,7 +267,7 @@ def optimal(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str
         budget = f"epsilon={epsilon:g}, delta={delta:g}"
         raise Unsupported(f"optimal lists at most {_MOST_HEIGHTS} cells and {budget} needs more; use {nearest}.")
     scaled = Stepped(noise.width * sensitivity, noise.heights, noise.ratio, noise.period)
-    if OneNumber(scaled, sensitivity).delta(epsilon).upper > delta:
+    if OneNumber(scaled, sensitivity).delta(epsilon) > delta:
         raise NotCertified(
             f"the optimal noise lost its certificate at sensitivity {sensitivity:g}; scale it from sensitivity 1."
         )

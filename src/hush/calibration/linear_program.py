@@ -82,7 +82,7 @@ def _sparse(entries: list[tuple[Any, Any, Any]], shape: tuple[int, int]) -> Any:
     return coo_array((value, (row, column)), shape=shape).tocsr()
 
 
-# -- below every noise ------------------------------------------------------------------------------------------------------
+# -- below every noise ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -244,8 +244,7 @@ def lattice_bound(epsilon: float, delta: float, cells: int, loss: str, middle: f
     return max(tests.bound(flow, most), tests.bound(tests.repaired(flow, most, target), most), 0.0)
 
 
-# -- a noise close to the limit
-# ---------------------------------------------------------------------------------------------
+# -- a noise close to the limit ------------------------------------------------------------------------------
 
 
 def step_heights(epsilon: float, delta: float, cells: int, loss: str, *, falling: bool) -> Array | None:

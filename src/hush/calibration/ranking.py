@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from hush.calibration.request import LOSSES, Demand, width
+from hush.calibration.request import LOSSES, CalibrationRequest, half_width
 from hush.calibration.scale import typical
 from hush.errors import HushError, InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positive, whole
 from hush.noise import gaussian, laplace
@@ -51,12 +51,12 @@ class RankedNoise:
         return self.noise.mean_abs if self.noise is not None else math.inf
 
     @property
-    def interval999(self) -> float:
+    def half_width999(self) -> float:
         """Half the width of the interval that holds the noise 99.9 % of the time."""
-        return 0.5 * width(self.noise, 0.001) if self.noise is not None else math.inf
+        return half_width(self.noise, 0.001) if self.noise is not None else math.inf
 
 
-def _optimal(demand: Demand) -> Law:
+def _optimal(demand: CalibrationRequest) -> Law:
     from hush.calibration.limit import optimal
 
     if not demand.plain or demand.count != 1 or demand.loss not in ("variance", "mae") or demand.step is not None:
@@ -64,7 +64,7 @@ def _optimal(demand: Demand) -> Law:
     return optimal(demand.epsilon, demand.delta, demand.shift, loss=demand.loss)
 
 
-def _calibrated(demand: Demand, row: Family) -> Law:
+def _calibrated(demand: CalibrationRequest, row: Family) -> Law:
     """The family's best noise for the demand."""
     if row.calibrate is not None:
         return row.calibrate(demand)
@@ -201,7 +201,7 @@ def calibrate(
     return _plan(demand, (*present, *(c for c in choices if c.noise is None)))
 
 
-def _on_whole_numbers(demand: Demand, choices: list[RankedNoise]) -> list[RankedNoise]:
+def _on_whole_numbers(demand: CalibrationRequest, choices: list[RankedNoise]) -> list[RankedNoise]:
     """Replaces a choice by its whole-number version if that has less loss.
 
     It is tried only if every sensitivity is a whole number and the family has `on_whole_numbers`; the pure member is
@@ -229,7 +229,7 @@ def _on_whole_numbers(demand: Demand, choices: list[RankedNoise]) -> list[Ranked
     return found
 
 
-def _optimal_if_better(demand: Demand, choices: list[RankedNoise]) -> list[RankedNoise]:
+def _optimal_if_better(demand: CalibrationRequest, choices: list[RankedNoise]) -> list[RankedNoise]:
     """The optimum over all noises, where it beats every family by more than 1 %."""
     try:
         noise = _optimal(demand)
@@ -248,19 +248,19 @@ def _ranked(choices: list[RankedNoise]) -> list[RankedNoise]:
 
 def _demand(
     epsilon: Any, delta: Any, sensitivity: Any, loss: str, times: int, notion: str, step: float | None
-) -> Demand:
+) -> CalibrationRequest:
     budget, share = budgets("epsilon", epsilon), deltas("delta", delta, zero=True)
     if budget.ndim or share.ndim:
         raise InvalidParameter("calibrate takes one epsilon and one delta; call it once for each pair.")
     one_of("loss", loss, LOSSES)
     one_of("notion", notion, ("dp", "pdp"))
     lattice = None if step is None else positive("step", step)
-    return Demand(
+    return CalibrationRequest(
         float(budget), float(share), Sensitivity.of(sensitivity), whole("times", times), loss, lattice, notion
     )
 
 
-def _choice(demand: Demand, row: Family) -> RankedNoise:
+def _choice(demand: CalibrationRequest, row: Family) -> RankedNoise:
     if demand.notion not in row.notions:
         return RankedNoise(row.name, reason="probabilistic privacy is calibrated for the Gaussian only")
     try:
@@ -273,7 +273,7 @@ def _choice(demand: Demand, row: Family) -> RankedNoise:
     return RankedNoise(row.name, noise, value)
 
 
-def _plan(demand: Demand, ranking: tuple[RankedNoise, ...]) -> Plan:
+def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...]) -> Plan:
     best = ranking[0]
     assert best.noise is not None
     return Plan(

@@ -26,24 +26,25 @@ from hush.privacy.curve import OneNumber
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.theorem import pure_epsilon
 
-__all__ = ["FINE", "LOSSES", "Demand", "width"]
+__all__ = ["FINE", "LOSSES", "CalibrationRequest", "half_width"]
 
 
-def width(noise: Law, outside: float) -> float:
-    return 2.0 * float(np.asarray(noise.isf(0.5 * outside)))
+def half_width(noise: Law, outside: float) -> float:
+    """Half the width of the interval that holds the noise with probability 1 - outside."""
+    return float(np.asarray(noise.isf(0.5 * outside)))
 
 
-#: What "least" can mean.
+#: The errors that a calibration can minimise. The percentiles are half widths of intervals.
 LOSSES: dict[str, Callable[[Law], float]] = {
     "variance": lambda noise: noise.variance,
     "mae": lambda noise: noise.mean_abs,
-    "p95": lambda noise: width(noise, 0.05),
-    "p999": lambda noise: width(noise, 0.001),
+    "p95": lambda noise: half_width(noise, 0.05),
+    "p999": lambda noise: half_width(noise, 0.001),
 }
 
 
 @dataclass(frozen=True)
-class Demand:
+class CalibrationRequest:
     """What is asked: a budget, a sensitivity, a number of releases, a loss, perhaps a lattice. It is the `Request` of
     family rules.
     """
@@ -77,7 +78,7 @@ class Demand:
     def on_lattice(self, noise: Law) -> Law:
         return noise if self.step is None else Discrete(noise, self.step)
 
-    def off_lattice(self) -> Demand:
+    def off_lattice(self) -> CalibrationRequest:
         """The same demand without a lattice."""
         return dataclasses.replace(self, step=None)
 
@@ -91,7 +92,7 @@ class Demand:
             released: Any = Composed(parts, FINE if relative is None else relative)
         else:
             released = curve(noise, self.bound, times=self.times)
-        got = float(np.asarray(released.delta_upper(self.epsilon)))
+        got = float(np.asarray(released.delta(self.epsilon)))
         return math.log(got / self.delta) if got > 0.0 else -60.0
 
     def _pure_excess(self, noise: Law) -> float:
@@ -106,7 +107,7 @@ class Demand:
     def meets(self, noise: Law) -> bool:
         return self.excess(noise) <= 0.0
 
-    # -- tools for the rules of families -------------------------------------------------------------------------------
+    # -- tools for the rules of families ---------------------------------------------------------------------
 
     def gaussian_sigma(self) -> float:
         """The least deviation of Gaussian noise."""

@@ -74,10 +74,10 @@ def _curve(options: argparse.Namespace) -> None:
     curve = hush.curve(noise, options.sensitivity, times=options.times)
     rows: list[dict[str, Any]] = []
     if options.delta is not None:
-        rows = [{"delta": d, "epsilon": float(curve.epsilon_upper(d))} for d in options.delta]
+        rows = [{"delta": d, "epsilon": float(curve.epsilon(d))} for d in options.delta]
     else:
         epsilons = options.epsilon or [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
-        rows = [{"epsilon": e, "delta": float(np.asarray(curve.delta(e).upper))} for e in epsilons]
+        rows = [{"epsilon": e, "delta": float(np.asarray(curve.delta(e)))} for e in epsilons]
     document = {
         "noise": str(noise),
         "sensitivity": options.sensitivity,
@@ -171,7 +171,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         "parameters": "parameters",
         "variance": "variance",
         "mean_abs": "mean abs",
-        "interval999": "99.9 % within",
+        "half_width999": "99.9 % within",
         "ratio": "x best",
         "to_limit": "x limit",
     }
@@ -227,7 +227,7 @@ def _ranked(choice: hush.RankedNoise, plan: hush.Plan, limit: hush.Bracket | Non
         "parameters": short,
         "variance": choice.variance,
         "mean_abs": choice.mean_abs,
-        "interval999": choice.interval999,
+        "half_width999": choice.half_width999,
         "ratio": choice.loss / plan.value,
         "to_limit": None if limit is None else choice.loss / limit.upper,
         "absent": "",

@@ -40,7 +40,7 @@ def _words() -> dict[tuple[str, str], Iterable[str]]:
         ("/cite", "family"): tuple(row.name for row in families()),
         ("", "--loss"): tuple(LOSSES),
         ("", "--method"): methods(),
-        ("", "--mode"): ("planned", "interactive"),
+        ("", "--mode"): ("nonadaptive", "adaptive"),
         ("", "--engine"): ("duckdb", "spark"),
         ("", "--keys"): ("private",),
         ("", "paper"): ("zhao", "osgt", "flipped_huber", "sas", "beyond"),
@@ -112,7 +112,7 @@ def _slot(action: argparse.Action, path: str) -> Slot:
     return Slot(tuple(action.option_strings), metavar or action.dest, help_text, fit, files and not fit, takes, repeats)
 
 
-# -- bash ---------------------------------------------------------------------------------------------------------------------------
+# -- bash ----------------------------------------------------------------------------------------------------
 
 _BASH = """# completion of hush in bash, made by `hush completion bash`
 _hush() {
@@ -161,7 +161,7 @@ def _bash(tree: list[Place]) -> str:
     return _BASH.replace("@PLACES@", known).replace("@REST@", "\n".join(rest)).replace("@VALUES@", "\n".join(values))
 
 
-# -- zsh ----------------------------------------------------------------------------------------------------------------------------
+# -- zsh -----------------------------------------------------------------------------------------------------
 
 _ZSH_END = """if [ "$funcstack[1]" = "_hush" ]; then
     _hush "$@"
@@ -213,7 +213,7 @@ def _zsh(tree: list[Place]) -> str:
     return "\n".join(lines) + "\n" + _ZSH_END
 
 
-# -- fish ---------------------------------------------------------------------------------------------------------------------------
+# -- fish ----------------------------------------------------------------------------------------------------
 
 _FISH = """# completion of hush in fish, made by `hush completion fish`
 function __hush_at

@@ -137,12 +137,12 @@ def _verify(options: argparse.Namespace) -> None:
 _EXAMPLES = {
     "ledger": """examples:
   hush ledger new census.ledger --epsilon 1 --delta 1e-6
-  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode interactive
+  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode adaptive
   hush ledger show census.ledger
   hush ledger verify census.ledger""",
     "new": """examples:
   hush ledger new census.ledger --epsilon 1 --delta 1e-6                       mechanisms fixed in advance
-  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode interactive       the next one chosen after seeing answers
+  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode adaptive       the next one chosen after seeing answers
   hush ledger new strict.ledger --epsilon 1 --delta 0                          pure mechanisms only""",
     "show": """examples:
   hush ledger show census.ledger
@@ -171,13 +171,16 @@ def register(command: Command) -> None:
     new.add_argument("--epsilon", type=number, required=True, metavar="E", help="what may be spent in all")
     new.add_argument("--delta", type=number, required=True, metavar="D", help="likewise; 0 for pure mechanisms only")
     new.add_argument(
-        "--mode", default="planned", metavar="MODE", help="planned (default) or interactive; see docs/sharp_edges.md"
+        "--mode",
+        default="nonadaptive",
+        metavar="MODE",
+        help="nonadaptive (default) or adaptive; see docs/sharp_edges.md",
     )
     new.add_argument(
         "--order",
         type=number,
         metavar="A",
-        help="Renyi order of an interactive ledger (default: what suits Gaussian noise)",
+        help="Renyi order of an adaptive ledger (default: what suits Gaussian noise)",
     )
     new.add_argument("--source", metavar="TEXT", help="what data it protects; another text later is refused")
     show = sub("show", _show, "spent, left, a bar and the last entries")

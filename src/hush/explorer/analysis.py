@@ -49,7 +49,7 @@ class AnalysedNoise:
 
     @cached_property
     def delta_at_zero(self) -> float:
-        return float(self.curve.delta_upper(0.0))
+        return float(self.curve.delta(0.0))
 
     @property
     def words(self) -> str:
@@ -88,7 +88,7 @@ class AnalysedNoise:
     @cached_property
     def drawn(self) -> Array:
         """The privacy curve on the picture's grid, as upper bounds."""
-        return np.asarray(self.curve.delta_upper(epsilon_grid(self.epsilon)))
+        return np.asarray(self.curve.delta(epsilon_grid(self.epsilon)))
 
 
 def findings(state: State) -> list[AnalysedNoise | Absence]:
@@ -124,7 +124,7 @@ def _analysed(
             factor = sensitivity * (1.0 + rise)
             noise = unit if factor == 1.0 else unit.scaled(factor)
             curve = hush.curve(noise, bound, times=releases)
-            given = float(curve.delta_upper(epsilon))
+            given = float(curve.delta(epsilon))
             if given <= delta:
                 return AnalysedNoise(family, noise, curve, epsilon, given)
         return Absence(family, f"analysed again, its delta is {given:.3g}, above the budget")

@@ -37,7 +37,7 @@ class Budgets:
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str] | None, *, epsilon: float, delta: float, mode: str = "planned"
+        self, folder: str | os.PathLike[str] | None, *, epsilon: float, delta: float, mode: str = "nonadaptive"
     ) -> None:
         if folder is not None and not isinstance(folder, str | os.PathLike):
             raise reject(

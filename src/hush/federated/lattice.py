@@ -98,7 +98,7 @@ class RoundedSum(Law):
                 f"a step of {self.step:g} is too fine for {self.count} shares of {self.noise}; use {2.0 * self.step:g} or more."
             )
 
-    # -- the characteristic function -----------------------------------------------------------------------------------
+    # -- the characteristic function -------------------------------------------------------------------------
 
     def _decay(self, t: Array) -> Array:
         """-log phi of one share at t per step."""
@@ -142,7 +142,7 @@ class RoundedSum(Law):
             )
         return value, error
 
-    # -- probabilities -------------------------------------------------------------------------------------------------
+    # -- probabilities ---------------------------------------------------------------------------------------
 
     @property
     def _span(self) -> int:
@@ -215,7 +215,7 @@ class RoundedSum(Law):
             high[i] = up(best, CLOSED_FORM)
         return low, np.minimum(high, 1.0)
 
-    # -- the contract --------------------------------------------------------------------------------------------------
+    # -- the contract ----------------------------------------------------------------------------------------
 
     def log_density(self, x: Array) -> Array:
         """An estimate: privacy uses bounds instead."""
@@ -278,7 +278,7 @@ class Near(Curve):
     distance: float
 
     def _forward(self, epsilon: Array) -> Bracket:
-        found, moved = self.inner.delta(epsilon), (1.0 + np.exp(np.minimum(epsilon, 700.0))) * self.distance
+        found, moved = self.inner.delta_bracket(epsilon), (1.0 + np.exp(np.minimum(epsilon, 700.0))) * self.distance
         upper = np.minimum(next_up(np.asarray(found.upper) + moved), 1.0)
         return Bracket(np.maximum(np.asarray(found.lower) - moved, 0.0), upper)
 

@@ -161,7 +161,7 @@ def local_noise(epsilon: float, *, delta: float = 0.0, noise: str | Law = "auto"
     """The noise, in units of the range, that `local` adds."""
     budget, share = one_budget(epsilon), one_delta(delta)
     if isinstance(noise, Law):
-        given = float(np.asarray(curve(noise, WHOLE_RANGE).epsilon_upper(share)))
+        given = float(np.asarray(curve(noise, WHOLE_RANGE).epsilon(share)))
         if given > budget:
             raise InvalidParameter(
                 f"{in_words(noise)} has epsilon {given:.6g} at delta {share:g}, more than {budget:g}; write noise='auto'."

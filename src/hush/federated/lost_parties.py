@@ -135,7 +135,7 @@ def _row(
     entropy: Entropy | None,
 ) -> Dropout:
     promised, true = (
-        float(np.asarray(plan.central(sensitivity, answering=m).epsilon_upper(delta))) for m in (plan.honest, answering)
+        float(np.asarray(plan.central(sensitivity, answering=m).epsilon(delta))) for m in (plan.honest, answering)
     )
     error = float(np.asarray(plan.sum_of(answering).isf(0.25)))
     return Dropout(

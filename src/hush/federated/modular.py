@@ -35,7 +35,7 @@ class Charged(Curve):
     failure: float
 
     def _forward(self, epsilon: Array) -> Bracket:
-        found = self.inner.delta(epsilon)
+        found = self.inner.delta_bracket(epsilon)
         upper = np.minimum(next_up(np.asarray(found.upper) + self.failure), 1.0)
         return Bracket(np.asarray(found.lower), upper)
 

@@ -169,7 +169,7 @@ def _in_words(made: Curve) -> str:
     """The pure epsilon, or the one at a small delta; plainly so where it promises nothing."""
     if math.isfinite(made.pure_epsilon):
         return f"pure epsilon {rounded_up(made.pure_epsilon, 4)}"
-    found = float(np.asarray(made.epsilon_upper(1e-6)))
+    found = float(np.asarray(made.epsilon(1e-6)))
     return (
         f"epsilon {rounded_up(found, 4)} at delta 1e-6, no pure epsilon"
         if math.isfinite(found)

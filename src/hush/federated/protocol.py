@@ -82,7 +82,7 @@ class Terms:
                 "step", self.step, "a power of two", f"write step={math.ldexp(1.0, math.frexp(self.step)[1] - 1)!r}"
             )
 
-    # -- privacy -----------------------------------------------------------------------------------------------------------------------
+    # -- privacy ---------------------------------------------------------------------------------------------
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -116,7 +116,7 @@ class Terms:
 
     def epsilon(self, view: str, delta: float = 0.0, *, rounds: int | None = None) -> float:
         """The epsilon of `rounds` rounds at delta, an upper bound; at delta = 0 it is pure but for `slip`."""
-        return float(np.asarray(self.curve(view, rounds=rounds).epsilon_upper(delta)))
+        return float(np.asarray(self.curve(view, rounds=rounds).epsilon(delta)))
 
     def slip(self, *, rounds: int | None = None, view: str = "central", epsilon: float | None = None) -> float:
         """What is added to delta for aliasing and for overflow, over all coordinates and rounds (see the module's
@@ -149,8 +149,7 @@ class Terms:
             else whole("rounds", rounds, 1, "write rounds=1, or leave it out for all of them")
         )
 
-    # -- what a client does
-    # ----------------------------------------------------------------------------------------------------------
+    # -- what a client does ----------------------------------------------------------------------------------
 
     def on_lattice(self, update: Any) -> NDArray[np.int64]:
         """An update clipped and rounded towards zero to whole numbers of steps, whose norm is at most `clip`: checked
@@ -196,8 +195,7 @@ class Terms:
             )
         return self.share.add_for(paid, steps, payment, self.step, entropy=entropy)
 
-    # -- what the server does
-    # --------------------------------------------------------------------------------------------------------
+    # -- what the server does --------------------------------------------------------------------------------
 
     def mean_update(self, messages: list[NDArray[np.int64]]) -> NDArray[np.float64]:
         """The sum of messages, modulo 2^64 as secure aggregation gives it, as a mean update. Fewer than planned for

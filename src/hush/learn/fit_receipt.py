@@ -46,16 +46,16 @@ def guarantee(plan: Plan) -> Guarantee:
     return Guarantee(request.epsilon, request.delta, neighbours=RELATION)
 
 
-def of_chain(last: Guarantee, entries: Sequence[Entry], *, planned: bool) -> Guarantee:
+def of_chain(last: Guarantee, entries: Sequence[Entry], *, nonadaptive: bool) -> Guarantee:
     """What a fit and all fits that it started from promise together, from their ledger entries, the fit's own last.
 
     delta is the sum of theirs. epsilon is that of all releases composed exactly where they were fixed in advance
-    (`planned`), and never more than the sum, which holds in any case.
+    (`nonadaptive`), and never more than the sum, which holds in any case.
     """
     if len(entries) < 2 or not last.holds:
         return last
     epsilon, delta = _total(entry.epsilon for entry in entries), _total(entry.delta for entry in entries)
-    if planned:
+    if nonadaptive:
         with contextlib.suppress(HushError):  # the sum stands
             epsilon = min(epsilon, _composed(entries, delta))
     before = ", ".join(str(entry.number) for entry in entries[:-1])
@@ -68,9 +68,7 @@ def _composed(entries: Sequence[Entry], delta: float) -> float:
     made = compose([charge for entry in entries for charge in entry.charges])
     if delta == 0.0:
         return float(made.pure_epsilon)
-    return float(
-        np.asarray(made.epsilon_upper(down(delta - _total(entry.extra_delta for entry in entries), CLOSED_FORM)))
-    )
+    return float(np.asarray(made.epsilon(down(delta - _total(entry.extra_delta for entry in entries), CLOSED_FORM))))
 
 
 def _total(values: Iterable[float | None]) -> float:

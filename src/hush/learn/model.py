@@ -230,7 +230,7 @@ class LinearModel(BaseEstimator, ABC):
         width, promise = fit.coefficients.size, guarantee(fit.plan)
         if started_from and ledger is not None and entry is not None:
             chain = [known for known in ledger.entries if known.number in started_from]
-            promise = of_chain(promise, [*chain, entry], planned=ledger.mode == "planned")
+            promise = of_chain(promise, [*chain, entry], nonadaptive=ledger.mode == "nonadaptive")
         self.coef_: Any = fit.coefficients
         self.intercept_: Any = fit.intercept
         self.n_iter_ = len(fit.trace.weights)

@@ -164,7 +164,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             announce("PrivateSearchCV: finished")
         return self
 
-    # -- what will be done ---------------------------------------------------------------------------------------------------------
+    # -- what will be done -----------------------------------------------------------------------------------
 
     def _candidates(self) -> list[dict[str, Any]]:
         model = self.estimator
@@ -279,7 +279,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         budget = Budget(self.epsilon, self.delta)
         return pay(ledger, [pair], label=name, extra_delta=self.delta, budget=budget).entry
 
-    # -- what may be known ---------------------------------------------------------------------------------------------------------
+    # -- what may be known -----------------------------------------------------------------------------------
 
     def _write(self, made: _Scheme, winner: LinearModel, best: float, entry: Entry | None, begun: str) -> None:
         """Only the winner, and what was public before. Its own receipt would reveal one run, so it gets the

@@ -1,8 +1,8 @@
 """The rules of composition: what everything spent so far costs, and whether it is within the cap.
 
     cap                      rule        what is added up
-    delta > 0, planned       `Planned`   loss distributions, by hush.compose: tight, for mechanisms fixed in advance
-    delta > 0, interactive   `Filter`    Renyi divergences of one order: valid for mechanisms chosen along the way (filter.py)
+    delta > 0, nonadaptive       `Nonadaptive`   loss distributions, by hush.compose: tight, for mechanisms fixed in advance
+    delta > 0, adaptive   `Filter`    Renyi divergences of one order: valid for mechanisms chosen along the way (filter.py)
     delta = 0, either mode   `Pure`      pure epsilons: basic composition, valid for both
 
 An account never changes: `plus(entries)` is a new one, and `settled()` is the account itself where its cap covers it,
@@ -31,7 +31,7 @@ from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
 from hush.privacy.theorem import GAUSSIAN, pure_epsilon
 
-__all__ = ["Account", "Planned", "Pure", "within"]
+__all__ = ["Account", "Nonadaptive", "Pure", "within"]
 
 _FORGIVEN = 1 + Fraction(1, 2**51)
 
@@ -117,7 +117,7 @@ def _check_relation(one: Charge, other: Charge) -> None:
         )
 
 
-# -- pure epsilons --------------------------------------------------------------------------------------------------------------------
+# -- pure epsilons -------------------------------------------------------------------------------------------
 
 
 def _pure_sum(totals: Mapping[Charge, int]) -> Fraction | None:
@@ -151,7 +151,7 @@ class Pure(Account):
         return Budget(min(round_up(self.total), self.cap.epsilon) if self.covered() else round_up(self.total), 0.0)
 
 
-# -- planned --------------------------------------------------------------------------------------------------------------------------
+# -- nonadaptive ---------------------------------------------------------------------------------------------
 
 #: From so many different mechanisms on, a curve for the new one alone is cheaper than composing all of them anew.
 _MANY = 8
@@ -162,7 +162,7 @@ _EPSILON_MARGIN, _DELTA_MARGIN = 0.99, 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Planned(Account):
+class Nonadaptive(Account):
     """Loss distributions composed: delta at the cap's epsilon, plus the failure probabilities, must be at most the
     cap's delta.
 
@@ -192,14 +192,14 @@ class Planned(Account):
         """delta at the cap's epsilon, failure probabilities included."""
         if not self.totals:
             return self.extra
-        value = float(self.curve.delta_upper(self.cap.epsilon))
+        value = float(self.curve.delta(self.cap.epsilon))
         room = round_down(Fraction(self.cap.delta) - self.extra)
         if value > room:
             # far beyond all losses a composition may see only its own round-off; delta falls, so that of a smaller
             # epsilon bounds it
-            near = float(self.curve.epsilon_upper(room))
+            near = float(self.curve.epsilon(room))
             smaller = (near, 0.5 * (near + self.cap.epsilon)) if near < self.cap.epsilon else ()
-            value = min([value, *(float(self.curve.delta_upper(e)) for e in smaller)])
+            value = min([value, *(float(self.curve.delta(e)) for e in smaller)])
         return Fraction(value) + self.extra
 
     def covered(self) -> bool:
@@ -229,7 +229,7 @@ class Planned(Account):
         if room < 0:
             return False
         if self.proved is not None:
-            delta += Fraction(float(self.proved.delta_upper(round_down(room))))
+            delta += Fraction(float(self.proved.delta(round_down(room))))
         return delta <= Fraction(self.cap.delta * _DELTA_MARGIN)
 
     @cached_property
@@ -237,7 +237,7 @@ class Planned(Account):
         if not self.totals:
             return Budget(0.0, 0.0)
         try:
-            epsilon = float(self.curve.epsilon_upper(round_down(Fraction(self.cap.delta) - self.extra)))
+            epsilon = float(self.curve.epsilon(round_down(Fraction(self.cap.delta) - self.extra)))
             delta = min(round_up(self._delta), 1.0)
         except Unsupported:  # no grid holds these losses together; basic composition may
             total = _pure_sum(self.totals)
@@ -260,5 +260,5 @@ def _pair(one: Charge, delta: float, many: bool) -> tuple[Fraction, Fraction] | 
     pure = pure_epsilon(one)
     if pure is not None:
         return pure, Fraction(0)
-    epsilon = float(compose([one]).epsilon_upper(delta / 64.0)) if many and delta / 64.0 > 0.0 else math.inf
+    epsilon = float(compose([one]).epsilon(delta / 64.0)) if many and delta / 64.0 > 0.0 else math.inf
     return (Fraction(epsilon), Fraction(delta / 64.0)) if math.isfinite(epsilon) else None

@@ -23,7 +23,7 @@ LONGEST_TEXT = 1000
 
 @dataclass(frozen=True)
 class Cap(Budget):
-    """What a ledger may spend in all, and by which rule; order, divergence and reserve belong to interactive ledgers
+    """What a ledger may spend in all, and by which rule; order, divergence and reserve belong to adaptive ledgers
     with a delta.
     """
 
@@ -78,8 +78,7 @@ def printable(text: str, longest: int | None = None) -> str:
     return plain if longest is None or len(plain) <= longest else plain[: longest - 3] + "..."
 
 
-# -- how entries are asked for and written
-# ---------------------------------------------------------------------------------------
+# -- how entries are asked for and written -------------------------------------------------------------------
 
 
 def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: Any) -> Entry:
@@ -99,7 +98,7 @@ def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: A
     return Entry(0, "", text_of("label", label), rows, extra, *pair)
 
 
-# -- lines ----------------------------------------------------------------------------------------------------------------------------
+# -- lines ---------------------------------------------------------------------------------------------------
 
 
 def _json(value: Any) -> str:

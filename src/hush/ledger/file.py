@@ -120,7 +120,7 @@ class LedgerFile:
             with contextlib.suppress(sqlite3.Error), self._connected() as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    # -- making one ----------------------------------------------------------------------------------------------------------------
+    # -- making one ------------------------------------------------------------------------------------------
 
     def create(self, moment: str, content: str) -> bool:
         """A new file with its cap, complete from the first moment it can be seen; False if there is one already."""
@@ -178,7 +178,7 @@ class LedgerFile:
             raise LedgerError(f"{self} cannot be created: {failure.strerror or failure}.") from failure
         return True
 
-    # -- transactions --------------------------------------------------------------------------------------------------------------
+    # -- transactions ----------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -315,7 +315,7 @@ class LedgerFile:
                 return LedgerError(f"{self} {meaning.format(patience=PATIENCE)}; {outcome}.")
         return LedgerError(f"{self} does not work ({text}); {outcome}.")
 
-    # -- a whole check -------------------------------------------------------------------------------------------------------------
+    # -- a whole check ---------------------------------------------------------------------------------------
 
     def check_structure(self, connection: sqlite3.Connection) -> None:
         """SQLite's own integrity check, and tables and triggers as they were made."""

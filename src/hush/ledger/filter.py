@@ -1,4 +1,4 @@
-"""The interactive rule: a Renyi filter of one order, fixed when the ledger is made."""
+"""The rule for adaptive choice: a Renyi filter of one order, fixed when the ledger is made."""
 
 from __future__ import annotations
 
@@ -101,14 +101,13 @@ def _divergence(one: Charge, order: float) -> float:
         value = math.inf
     if not math.isfinite(value):
         raise Unsupported(
-            f"no finite Renyi divergence of order {order:g} is proved for {one.noise} at this sensitivity, so an interactive ledger cannot "
-            'take it; fix the mechanisms in advance and use a ledger with mode="planned".'
+            f"no finite Renyi divergence of order {order:g} is proved for {one.noise} at this sensitivity, so an adaptive ledger cannot "
+            'take it; fix the mechanisms in advance and use a ledger with mode="nonadaptive".'
         )
     return value
 
 
-# -- the budget at creation
-# -----------------------------------------------------------------------------------------------------------
+# -- the budget at creation ----------------------------------------------------------------------------------
 
 
 def _conversion(delta: float, reserve: float) -> float:
@@ -140,7 +139,7 @@ def _best_order(epsilon: float, delta: float) -> float:
 
 
 def filter_cap(epsilon: float, delta: float, order: float | None) -> Cap:
-    """The cap of an interactive ledger: order (the best for Gaussians unless given), budget and reserve.
+    """The cap of an adaptive ledger: order (the best for Gaussians unless given), budget and reserve.
 
     >>> cap = filter_cap(1.0, 1e-6, None)
     >>> round(cap.order, 2), round(cap.divergence, 4)
@@ -163,4 +162,4 @@ def filter_cap(epsilon: float, delta: float, order: float | None) -> Cap:
         raise InvalidParameter(
             f"order {chosen:g} leaves no budget for epsilon {epsilon:g} and delta {delta:g}; use a larger order, or leave it out."
         )
-    return Cap(epsilon, delta, "interactive", chosen, budget, reserve)
+    return Cap(epsilon, delta, "adaptive", chosen, budget, reserve)

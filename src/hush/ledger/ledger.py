@@ -27,7 +27,7 @@ from hush.errors import (
     reject,
 )
 from hush.ledger import fork_guard
-from hush.ledger.account import Account, Planned, Pure
+from hush.ledger.account import Account, Nonadaptive, Pure
 from hush.ledger.entry import Cap, Entry, as_entry, text_of
 from hush.ledger.filter import Filter, filter_cap
 from hush.ledger.payment import Payment
@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
 
 __all__ = ["Ledger"]
 
-MODES = ("planned", "interactive")
+MODES = ("nonadaptive", "adaptive")
 #: Bytes in the longest name of a file: 255 on every usual file system, less what SQLite hangs on ("-journal").
 _LONGEST_NAME = 247
 
@@ -54,7 +54,7 @@ class Ledger:
 
     Ledger(path, epsilon=, delta=) creates the file, or opens it if it is there with the same cap and mode;
     Ledger(path) opens it.
-    mode "planned" composes tightly and asks that the mechanisms are fixed in advance; "interactive" is a Renyi filter
+    mode "nonadaptive" composes tightly and asks that the mechanisms are fixed in advance; "adaptive" is a Renyi filter
     and lets the analyst choose the next mechanism after seeing answers (docs/sharp_edges.md). `source` is a text that
     says what data the ledger protects.
 
@@ -76,7 +76,7 @@ class Ledger:
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        mode: str = "planned",
+        mode: str = "nonadaptive",
         order: float | None = None,
         source: str | None = None,
     ) -> None:
@@ -116,14 +116,16 @@ class Ledger:
         """A ledger that was there already has to be the one that was asked for."""
         cap = self.cap
         same = wanted is None or (wanted.epsilon, wanted.delta, wanted.mode) == (cap.epsilon, cap.delta, cap.mode)
-        same = same and (wanted is not None or mode in ("planned", cap.mode)) and (order is None or order == cap.order)
+        same = (
+            same and (wanted is not None or mode in ("nonadaptive", cap.mode)) and (order is None or order == cap.order)
+        )
         if not same:
             raise InvalidParameter(
                 f"the ledger {self._path} exists with {cap}, which is not what was asked for; open it with Ledger({str(self._path)!r}), "
                 "or choose another file."
             )
 
-    # -- what it is ----------------------------------------------------------------------------------------------------------------
+    # -- what it is ------------------------------------------------------------------------------------------
 
     @property
     def path(self) -> Path | None:
@@ -138,7 +140,7 @@ class Ledger:
 
     @property
     def mode(self) -> str:
-        """How charges add up, "planned" or "interactive"."""
+        """How charges add up, "nonadaptive" or "adaptive"."""
         return self.cap.mode
 
     @property
@@ -174,15 +176,15 @@ class Ledger:
         return self._report().share
 
     def curve(self) -> Curve:
-        """The privacy curve of everything spent, with brackets; for planned ledgers only."""
+        """The privacy curve of everything spent, with brackets; for nonadaptive ledgers only."""
         account = self._report()
-        if not isinstance(account, Planned) or not account.totals:
+        if not isinstance(account, Nonadaptive) or not account.totals:
             raise Unsupported(
-                "only a planned ledger with a delta and an entry has a curve; spent and left speak for every ledger."
+                "only a nonadaptive ledger with a delta and an entry has a curve; spent and left speak for every ledger."
             )
         return account.curve
 
-    # -- what it does --------------------------------------------------------------------------------------------------------------
+    # -- what it does ----------------------------------------------------------------------------------------
 
     def spend(
         self,
@@ -296,7 +298,7 @@ class Ledger:
             raise LedgerError("a ledger in memory cannot follow into another process; give it a path.")
         return Ledger, (self._path,)
 
-    # -- how it does it ------------------------------------------------------------------------------------------------------------
+    # -- how it does it --------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -326,7 +328,7 @@ class Ledger:
         with self._exclusive():
             return self._read()[1]
 
-    # -- how it looks --------------------------------------------------------------------------------------------------------------
+    # -- how it looks ----------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         place = "in memory" if self._path is None else str(self._path)
@@ -376,10 +378,10 @@ def _cap(epsilon: Any, delta: Any, mode: str, order: Any) -> Cap | None:
         )
     budget = float(budgets("epsilon", as_float("epsilon", epsilon, "a number greater than 0")))
     share = float(deltas("delta", as_float("delta", delta, "in [0, 1)"), zero=True))
-    if mode == "interactive" and share > 0.0:
+    if mode == "adaptive" and share > 0.0:
         return filter_cap(budget, share, order)
     if order is not None:
-        raise reject("order", order, "left out here", "only an interactive ledger with a delta has an order")
+        raise reject("order", order, "left out here", "only an adaptive ledger with a delta has an order")
     return Cap(budget, share, mode)
 
 
@@ -387,7 +389,7 @@ def _account(cap: Cap) -> Account:
     """An empty account under the cap's rule."""
     if cap.delta == 0.0:
         return Pure(cap)
-    return Filter(cap) if cap.mode == "interactive" else Planned(cap)
+    return Filter(cap) if cap.mode == "adaptive" else Nonadaptive(cap)
 
 
 @lru_cache(maxsize=64)
@@ -395,7 +397,7 @@ def _keeps(releases: tuple[Charge, ...], epsilon: float | None, delta: float | N
     """Do the releases keep the pair that they are said to be calibrated for?"""
     if epsilon is None or delta is None:
         return True
-    return _account(Cap(epsilon, delta, "planned")).plus([Entry(0, "", "", releases)]).covered()
+    return _account(Cap(epsilon, delta, "nonadaptive")).plus([Entry(0, "", "", releases)]).covered()
 
 
 def _now() -> str:

@@ -14,6 +14,10 @@ from hush.ledger.file import SCHEMA, LedgerFile
 __all__ = ["Log", "append", "bind", "cap_text", "read"]
 
 
+#: The names that ledgers of the first version have for the modes of today.
+_FORMER_MODES = {"planned": "nonadaptive", "interactive": "adaptive"}
+
+
 @dataclass(frozen=True)
 class Log:
     """What was read of a file so far: its cap, its source, its entries, and the hash of the last line."""
@@ -61,7 +65,8 @@ def _cap(file: LedgerFile, connection: Connection) -> tuple[str, Cap]:
     row = connection.execute("SELECT time, content, hash FROM cap").fetchone()
     if row is None or chained("", SCHEMA, row[0], row[1]) != row[2]:
         raise LedgerError(f"{file} is damaged: its cap was changed or lost.")
-    return row[2], Cap(**json.loads(row[1]))
+    cap = json.loads(row[1])
+    return row[2], Cap(**{**cap, "mode": _FORMER_MODES.get(cap["mode"], cap["mode"])})
 
 
 def _still_there(connection: Connection, known: Log) -> bool:

@@ -82,7 +82,7 @@ def _in_epsilon(entry: Entry, factor: float) -> str:
     try:
         curve = compose([charge.widened(factor) for charge in entry.charges])
         share = entry.delta - entry.extra_delta
-        epsilon = float(curve.epsilon_upper(share)) if share > 0.0 else curve.pure_epsilon
+        epsilon = float(curve.epsilon(share)) if share > 0.0 else curve.pure_epsilon
     except HushError:
         return ""
     if not 0.0 < epsilon < entry.epsilon:

@@ -54,7 +54,7 @@ class Discrete(Lattice):
                 f"a lattice of step {self.step:g} is too fine for {self.noise}; use a step of at least {rounded_up(least, 3)}."
             )
 
-    # -- the table: points 0, 1, 2, ... of the half line ---------------------------------------------------------------
+    # -- the table: points 0, 1, 2, ... of the half line -----------------------------------------------------
 
     def log_weights(self, k: Array) -> Twofold:
         """log of the unnormalised probability of point k >= 0, relative to point 0, twofold."""

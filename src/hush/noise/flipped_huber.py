@@ -49,7 +49,7 @@ class FlippedHuber(LogConcave):
         object.__setattr__(self, "alpha", non_negative("alpha", self.alpha, "write FlippedHuber(alpha=3.0, gamma=1.0)"))
         object.__setattr__(self, "gamma", positive("gamma", self.gamma, "write FlippedHuber(alpha=3.0, gamma=1.0)"))
 
-    # -- in units of gamma: b = alpha/gamma, rho(y) = b y for y <= b and (y^2 + b^2)/2 beyond ---------------------
+    # -- in units of gamma: b = alpha/gamma, rho(y) = b y for y <= b and (y^2 + b^2)/2 beyond ----------------
 
     @property
     def unit(self) -> float:
@@ -131,7 +131,7 @@ class FlippedHuber(LogConcave):
                 y.put(across, ((epsilon[across] + b * d) * 2.0).sqrt() - d - b)
         return Twofold(y.hi.reshape(shape), y.lo.reshape(shape))
 
-    # -- moments -------------------------------------------------------------------------------------------------
+    # -- moments ---------------------------------------------------------------------------------------------
 
     @property
     def variance(self) -> float:

@@ -75,7 +75,7 @@ class GammaDifference(Law):
         object.__setattr__(self, "shape", positive("shape", self.shape, "write GammaDifference(0.01, 2.0)"))
         object.__setattr__(self, "scale", positive("scale", self.scale, "write GammaDifference(0.01, 2.0)"))
 
-    # -- density and tail, in scales -----------------------------------------------------------------------------------
+    # -- density and tail, in scales -------------------------------------------------------------------------
 
     def _window(self, y: Array) -> tuple[Array, Array]:
         """Where the integrand in w is, to e^-60 of its peak: from the normal factor on the left, from e^(-e^w) on the
@@ -187,7 +187,7 @@ class GammaDifference(Law):
             y = y * np.exp(np.clip((tail - target) / np.maximum(slope, 1e-300), -1.0, 1.0))
         return np.where(inside, y, 0.0).reshape(v.shape) * self.scale
 
-    # -- moments -------------------------------------------------------------------------------------------------------
+    # -- moments ---------------------------------------------------------------------------------------------
 
     @property
     def variance(self) -> float:
@@ -211,7 +211,7 @@ class GammaDifference(Law):
     def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
         return GammaDifference(shape_of(Fraction(self.shape) * ratio, upwards=upwards), self.scale).plain()
 
-    # -- privacy -------------------------------------------------------------------------------------------------------
+    # -- privacy ---------------------------------------------------------------------------------------------
 
     def max_loss(self, shift: float) -> float:
         """shift/scale for r >= 1; log f(0)/f(shift) for 1/2 < r < 1, rounded up; infinite for r <= 1/2."""

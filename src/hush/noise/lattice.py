@@ -68,7 +68,7 @@ class Lattice(Law):
         near = np.round(k)
         return np.where(np.abs(k - near) <= 1e-9 * np.maximum(np.abs(near), 1.0), near, k)
 
-    # -- distribution --------------------------------------------------------------------------------------------------
+    # -- distribution ----------------------------------------------------------------------------------------
 
     def log_density(self, x: Array) -> Array:
         k = self._index(np.abs(x))
@@ -114,7 +114,7 @@ class Lattice(Law):
         end = self.support
         return unwrap(np.where(u <= 0.0, end, np.where(u >= 1.0, -end, k * self.step + 0.0)))
 
-    # -- moments -------------------------------------------------------------------------------------------------------
+    # -- moments ---------------------------------------------------------------------------------------------
 
     def _moment(self, power: int) -> float:
         k = np.arange(self.points, dtype=np.float64)
@@ -133,7 +133,7 @@ class Lattice(Law):
         """Infinite: a lattice law moved by less than a step shares no point with itself."""
         return math.inf
 
-    # -- privacy -------------------------------------------------------------------------------------------------------
+    # -- privacy ---------------------------------------------------------------------------------------------
 
     def steps_in(self, shift: float) -> int:
         shift = positive("shift", shift)

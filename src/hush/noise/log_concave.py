@@ -59,7 +59,7 @@ class LogConcave(Law):
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
         raise NotCertified("a log-concave family has to give its crossing.")
 
-    # -- the contract's hooks ----------------------------------------------------------------------------------
+    # -- the contract's hooks --------------------------------------------------------------------------------
 
     def in_units(self, x: Array) -> Twofold:
         # by an exact power of two first, so that units near the ends of the float range pass through twofold products

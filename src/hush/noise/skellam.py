@@ -187,7 +187,7 @@ def _noise(request: Request) -> Law:
     return request.least(lambda x: Skellam(math.exp(x), step), math.log(first), tolerance=tolerance)
 
 
-# -- the two counts ------------------------------------------------------------------------------------------------------
+# -- the two counts ------------------------------------------------------------------------------------------
 
 
 def _counts(noise: Skellam) -> Counts:

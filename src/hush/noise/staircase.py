@@ -69,7 +69,7 @@ class Staircase(Steps):
         )
         object.__setattr__(self, "gamma", gamma)
 
-    # -- in units of the sensitivity: level(u) = floor(u), plus 1 from the fraction gamma on --------------------------
+    # -- in units of the sensitivity: level(u) = floor(u), plus 1 from the fraction gamma on -----------------
 
     @property
     def fraction(self) -> float:
@@ -127,7 +127,7 @@ class Staircase(Steps):
         flat = np.minimum(share, g) + np.maximum(share - g, 0.0) / b
         return (whole + np.minimum(flat, 1.0)) * self.sensitivity
 
-    # -- privacy -----------------------------------------------------------------------------------------------------
+    # -- privacy ---------------------------------------------------------------------------------------------
 
     @property
     def recurrence(self) -> float:
@@ -155,7 +155,7 @@ class Staircase(Steps):
     def atoms(self, shift: float) -> tuple[float, ...]:
         return (self.epsilon,)
 
-    # -- moments: sums of b^k k^n -----------------------------------------------------------------------------------
+    # -- moments: sums of b^k k^n ----------------------------------------------------------------------------
 
     @property
     def variance(self) -> float:

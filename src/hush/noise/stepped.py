@@ -144,7 +144,7 @@ class Stepped(Steps):
         x = (cell + 1.0 - np.clip(part, 0.0, 1.0) + past * self.period) * self.width
         return np.where(asked >= 0.5, 0.0, x)  # the median, whatever rounding made of one half
 
-    # -- privacy -----------------------------------------------------------------------------------------------------
+    # -- privacy ---------------------------------------------------------------------------------------------
 
     @property
     def recurrence(self) -> float:
@@ -166,7 +166,7 @@ class Stepped(Steps):
             )
         return (*(k * self.width for k in range(1, cells + 1) if k * self.width < shift), shift)
 
-    # -- moments -----------------------------------------------------------------------------------------------------
+    # -- moments ---------------------------------------------------------------------------------------------
 
     def _moment(self, power: int) -> float:
         """2 sum over cells of height times the integral of x^power, recurring cells summed in closed form."""
@@ -259,8 +259,7 @@ def _pieces(noise: Stepped, shift: float) -> Pieces:
     return Pieces(*(c[keep] for c in columns))
 
 
-# -- calibration: a staircase cut off where delta allows
-# -----------------------------------------------------------------
+# -- calibration: a staircase cut off where delta allows -----------------------------------------------------
 
 
 def _noise(request: Request) -> Law:

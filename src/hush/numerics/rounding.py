@@ -86,7 +86,7 @@ class Claim:
         object.__setattr__(self, "below", 1.0 - self.share)
 
 
-# -- the claims, from the smallest to the largest -------------------------------------------------------------------
+# -- the claims, from the smallest to the largest ------------------------------------------------------------
 
 TWO_ROUNDINGS = Claim(4e-16, "two operations rounded correctly, 2^-53 each, and the multiplication by the factor")
 FEW_ROUNDINGS = Claim(1e-15, "at most seven roundings on positive numbers, 2^-53 each, and the factor's own")
@@ -120,7 +120,7 @@ FLAT_MINIMUM = Claim(3e-4, "no bound: a search for a shape ends where its neighb
 WORTHLESS = Claim(5e-4, "no bound: a gain that is smaller than this is not worth a search")
 
 
-# -- floats ---------------------------------------------------------------------------------------------------------
+# -- floats --------------------------------------------------------------------------------------------------
 
 
 @overload
@@ -171,7 +171,7 @@ def next_down(x: Any) -> Any:
     return math.nextafter(x, -math.inf) if type(x) is float else np.nextafter(x, -np.inf)
 
 
-# -- fractions ------------------------------------------------------------------------------------------------------
+# -- fractions -----------------------------------------------------------------------------------------------
 
 
 def round_up(value: Fraction) -> float:
@@ -189,7 +189,7 @@ def round_down(value: Fraction) -> float:
     return -round_up(-value) if value > 0 else 0.0
 
 
-# -- decimal text ---------------------------------------------------------------------------------------------------
+# -- decimal text --------------------------------------------------------------------------------------------
 
 
 def _decimal(value: float, digits: int, way: str) -> Decimal:

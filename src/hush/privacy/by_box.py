@@ -138,4 +138,4 @@ def _pure_of_one(law: Law, shift: float) -> Fraction | None:
     stated = next_down(
         most
     )  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
-    return Fraction(stated if float(curve.delta_upper(stated)) == 0.0 else most)
+    return Fraction(stated if float(curve.delta(stated)) == 0.0 else most)

@@ -77,7 +77,7 @@ class Budget:
         """Is everything on the curve within this budget?"""
         if self.delta == 0.0:
             return curve.pure_epsilon <= self.epsilon
-        return float(np.asarray(curve.delta_upper(self.epsilon))) <= self.delta
+        return float(np.asarray(curve.delta(self.epsilon))) <= self.delta
 
 
 @dataclass(frozen=True)
@@ -153,14 +153,11 @@ class Charge:
             object.__setattr__(self, "rate", sampling_rate(self.rate))
             self.subsampled  # noqa: B018 - what no theorem covers is refused here
 
-    # -- how callers write it
-    # ----------------------------------------------------------------------------------------------------------
+    # -- how callers write it --------------------------------------------------------------------------------
 
     @classmethod
     def of(cls, value: Any) -> Charge:
-        """A charge as it is, a noise, a ready-made curve, (noise, sensitivity, times), or (subsampled or curve,
-        times).
-        """
+        """A charge from a charge, a noise, an imported curve, (noise, sensitivity, times) or (curve, times)."""
         if isinstance(value, Charge):
             return value
         if isinstance(getattr(value, "charge", None), Charge):  # a mechanism
@@ -168,22 +165,17 @@ class Charge:
             return own
         items = tuple(value) if isinstance(value, tuple | list) else (value,)
         first = items[0] if items else None
-        if isinstance(first, Subsampled | Imported):
+        if isinstance(first, Imported):
             if len(items) > 2:
-                raise InvalidParameter(
-                    "a ready-made curve is released as (curve, times): its sensitivity is already inside."
-                )
-            times = items[1] if len(items) == 2 else 1
-            if isinstance(first, Imported):
-                return cls(first, Sensitivity.of(1.0), times)
-            return cls(first.whole.noise, Sensitivity.of(first.whole.shift), times, first.rate)
+                raise InvalidParameter("write an imported curve as (curve, times): it contains its sensitivity.")
+            return cls(first, Sensitivity.of(1.0), items[1] if len(items) == 2 else 1)
         if not isinstance(first, Noise):
             raise reject("noise", first, "a noise family", "write for example Gaussian(1.0)")
         if len(items) > 3:
             raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; {_HINT}.")
         return cls(first, Sensitivity.of(items[1] if len(items) > 1 else 1.0), items[2] if len(items) > 2 else 1)
 
-    # -- what follows ------------------------------------------------------------------------------------------------------------------
+    # -- what follows ----------------------------------------------------------------------------------------
 
     @property
     def neighbours(self) -> str:
@@ -222,13 +214,13 @@ class Charge:
         what = str(self.noise) if self.rate is None else str(self.subsampled)
         return what + (f" x {self.times}" if self.times > 1 else "")
 
-    # -- plain values ------------------------------------------------------------------------------------------------------------------
+    # -- plain values ----------------------------------------------------------------------------------------
 
     def to_plain(self) -> dict[str, Any]:
         """The charge as JSON holds it, with every digit."""
         if not isinstance(self.noise, Noise):
             raise Unsupported(
-                "an imported loss distribution cannot be written down; spend the noise itself, or a Subsampled one."
+                "an imported loss distribution cannot be written down; spend the noise itself, or hush.subsample(noise, rate)."
             )
         sampled = {} if self.rate is None else {"rate": self.rate}
         return {
@@ -250,8 +242,8 @@ class Charge:
 
 def charges(value: Any) -> tuple[Charge, ...]:
     """One release or a list of releases, checked."""
-    starts = isinstance(value, tuple) and value and isinstance(value[0], Noise | Subsampled | Imported)
-    if starts or isinstance(value, Charge | Noise | Subsampled | Imported):
+    starts = isinstance(value, tuple) and value and isinstance(value[0], Noise | Imported)
+    if starts or isinstance(value, Charge | Noise | Imported):
         return (Charge.of(value),)
     if isinstance(getattr(value, "charge", None), Charge):
         return (Charge.of(value),)

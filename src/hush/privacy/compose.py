@@ -19,9 +19,11 @@ from hush.privacy.charge import Charge, charges
 from hush.privacy.composed_curve import compose_parts
 from hush.privacy.conversion import check_order
 from hush.privacy.curve import Curve, PureBound
+from hush.privacy.sensitivity import Sensitivity
+from hush.privacy.subsampling import sampling_rate
 from hush.privacy.theorem import GAUSSIAN, Pairs, merged_gaussians, renyi_divergence, theorems_for
 
-__all__ = ["compose", "curve", "delta", "epsilon", "renyi"]
+__all__ = ["compose", "curve", "delta", "epsilon", "renyi", "subsample"]
 
 Array = NDArray[np.float64]
 #: More combinations of theorems than this are not tried: each costs a composition.
@@ -63,7 +65,7 @@ def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
     Requests that no theorem covers raise `Unsupported` with the nearest call that is covered.
 
     >>> from hush import Laplace, Sensitivity
-    >>> round(curve(Laplace(20.0), Sensitivity(linf=1.0, l0=20)).epsilon(1e-8).upper, 3)
+    >>> round(curve(Laplace(20.0), Sensitivity(linf=1.0, l0=20)).epsilon(1e-8), 3)
     0.99
     """
     if not isinstance(noise, Noise):
@@ -72,15 +74,14 @@ def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
 
 
 def compose(releases: Iterable[Any]) -> Curve:
-    """The curve of several releases together, fixed in advance: charges, or (noise, sensitivity, times) or
-    (subsampled, times) each.
+    """The curve of several releases together, fixed in advance: each a charge or (noise, sensitivity, times).
 
     Guarantees: tight composition by loss distributions, as a bracket; Gaussians are merged into one first, exactly
     (Zhao, Lemma 15). Where several theorems cover a release, the best way to combine them counts at every epsilon.
 
     >>> from hush import Gaussian, Laplace
     >>> c = compose([(Gaussian(10.0), 1.0, 5), (Laplace(20.0), 1.0, 3)])
-    >>> round(c.epsilon(1e-6).upper, 3)
+    >>> round(c.epsilon(1e-6), 3)
     1.005
     """
     rows = [_simplest(charge) for charge in charges(releases)]
@@ -95,6 +96,19 @@ def compose(releases: Iterable[Any]) -> Curve:
     combinations = itertools.islice(itertools.product(*options), _MOST_WAYS)
     curves = tuple(_together([*itertools.chain.from_iterable(ways), *fixed]) for ways in combinations)
     return curves[0] if len(curves) == 1 else BestOf(curves)
+
+
+def subsample(noise: Noise, rate: float, sensitivity: Any = 1.0, *, times: int = 1) -> Charge:
+    """The charge of noise released on a Poisson sample of the people, each kept with probability `rate`.
+
+    Guarantees: the two-sided bound of Balle, Barthe and Gaboardi (2018), Theorems 8 and 13, for one person more or
+    less. `hush.compose` and `Ledger.spend` take the charge.
+
+    >>> from hush import Gaussian
+    >>> round(compose([subsample(Gaussian(2.0), 0.05, times=50)]).epsilon(1e-5), 3)
+    0.79
+    """
+    return Charge(noise, Sensitivity.of(sensitivity), times, sampling_rate(rate))
 
 
 def _simplest(charge: Charge) -> Charge:
@@ -127,7 +141,7 @@ def delta(noise: Noise, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1)
     >>> round(delta(Laplace(1.0), 0.5), 12)
     0.221199216929
     """
-    return curve(noise, sensitivity, times=times).delta_upper(epsilon)
+    return curve(noise, sensitivity, times=times).delta(epsilon)
 
 
 @called_like("epsilon(hush.Gaussian(4.0), 1e-6)")
@@ -139,7 +153,7 @@ def epsilon(noise: Noise, delta: Any, sensitivity: Any = 1.0, *, times: int = 1)
     >>> round(epsilon(Laplace(2.0), 0.0), 12)
     0.5
     """
-    return curve(noise, sensitivity, times=times).epsilon_upper(delta)
+    return curve(noise, sensitivity, times=times).epsilon(delta)
 
 
 def renyi(noise: Noise, order: float, sensitivity: Any = 1.0, *, times: int = 1) -> float:

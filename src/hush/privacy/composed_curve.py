@@ -19,7 +19,7 @@ from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, SEARCH_AIM, SPECIAL_FUNCTION, down, up
 from hush.numerics.search import nudged, safe_end
-from hush.privacy.composed_law import Law
+from hush.privacy.composed_law import ComposedLaw
 from hush.privacy.convolution import TiltedSum
 from hush.privacy.curve import Curve
 from hush.privacy.discretise import Reversed, discretise, discretise_below
@@ -110,7 +110,9 @@ class Composed(Curve):
 
     def _one(self, epsilon: float, *, lower: bool) -> float:
         if lower:
-            values = [self._law_at(total, epsilon).delta(epsilon).lower for total in self._below if total is not None]
+            values = [
+                self._law_at(total, epsilon).delta_bracket(epsilon).lower for total in self._below if total is not None
+            ]
             return max((float(value) for value in values), default=0.0) / self._inflation
         if epsilon >= self._pure:
             return 0.0
@@ -136,7 +138,7 @@ class Composed(Curve):
     def _alone(self, pair: Any, times: int, epsilon: float) -> float:
         """The delta of one part, from its own curve where it is released once."""
         if times == 1 and isinstance(pair, Curve):
-            return float(pair.delta_upper(epsilon))
+            return float(pair.delta(epsilon))
         alone: Composed = self._cache.setdefault((pair, times), Composed(((pair, times),), self.relative))
         return alone._one(epsilon, lower=False)
 
@@ -146,13 +148,13 @@ class Composed(Curve):
         """
         tilt = total.tilt_for(epsilon)
         for _ in range(6):
-            found = float(self._law(total, tilt).delta(epsilon).upper)
+            found = float(self._law(total, tilt).delta_bracket(epsilon).upper)
             if found < 1.0 or tilt <= 0.0:
                 break
             tilt *= math.exp(-0.5)
         return found
 
-    def _law(self, total: TiltedSum, tilt: float) -> Law:
+    def _law(self, total: TiltedSum, tilt: float) -> ComposedLaw:
         """The composed law under a tilt from a ladder, so that nearby questions share it and the same question always
         gets the same.
         """
@@ -162,7 +164,7 @@ class Composed(Curve):
             made[rung] = total.composed(rung)
         return made[rung]
 
-    def _law_at(self, total: TiltedSum, epsilon: float) -> Law:
+    def _law_at(self, total: TiltedSum, epsilon: float) -> ComposedLaw:
         """The law that decides delta at epsilon."""
         return self._law(total, total.tilt_for(epsilon))
 
@@ -205,9 +207,9 @@ class Composed(Curve):
             law = deciding
         return self._bisected(total, delta, lower=lower)
 
-    def _settles(self, law: Law, delta: float, epsilon: float, *, lower: bool) -> bool:
+    def _settles(self, law: ComposedLaw, delta: float, epsilon: float, *, lower: bool) -> bool:
         """Is the law's delta at epsilon certified to be at most `delta` (or at least, for a lower end)?"""
-        value = law.delta(epsilon)
+        value = law.delta_bracket(epsilon)
         if lower:
             return float(value.lower) / self._inflation >= delta
         return float(value.upper) * self._inflation <= delta

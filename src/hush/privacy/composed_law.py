@@ -14,7 +14,7 @@ from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, down, up
 
-__all__ = ["Dense", "Law", "Spectral"]
+__all__ = ["Dense", "ComposedLaw", "Spectral"]
 
 Array = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
@@ -23,7 +23,7 @@ _NEGLIGIBLE = 45.0  # e^-45 of the tilted mass is left out of sums, and added to
 
 
 @dataclass(frozen=True)
-class Law:
+class ComposedLaw:
     """A composed tilted law on the lattice points first .. first + length - 1 (times step), and what is not known
     about it.
     """
@@ -45,7 +45,7 @@ class Law:
         """
         raise Unsupported("a law has to give its sums.")
 
-    def delta(self, epsilon: float) -> Bracket:
+    def delta_bracket(self, epsilon: float) -> Bracket:
         """delta at epsilon, errors added at both ends."""
         if (
             epsilon < self.first * self.step
@@ -89,7 +89,7 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Dense(Law):
+class Dense(ComposedLaw):
     """The law point by point."""
 
     masses: Array = field(default_factory=lambda: np.zeros(0))
@@ -108,7 +108,7 @@ class Dense(Law):
 
 
 @dataclass(frozen=True)
-class Spectral(Law):
+class Spectral(ComposedLaw):
     """The law by the frequencies that matter: numbers, values (turned so that point 0 is loss 0), and the sum of the
     faint ones.
     """

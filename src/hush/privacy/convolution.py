@@ -20,7 +20,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from hush.errors import Unsupported
 from hush.numerics.rounding import NEAR_ENOUGH, UNIT, down, next_down
 from hush.numerics.search import guarded_newton
-from hush.privacy.composed_law import Dense, Law, Spectral
+from hush.privacy.composed_law import ComposedLaw, Dense, Spectral
 from hush.privacy.discretise import LossDistribution
 
 __all__ = ["TiltedSum"]
@@ -97,7 +97,7 @@ class TiltedSum:
 
         return guarded_newton(probe, math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf, _between)
 
-    def composed(self, tilt: float) -> Law:
+    def composed(self, tilt: float) -> ComposedLaw:
         """The tilted law of the sum, in a window around its mean that all but a known share of it stays in."""
         log_m, mean, variance = self.moments(tilt)
         lowest = sum(times * part.first for part, times in self.parts)

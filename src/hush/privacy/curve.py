@@ -53,15 +53,16 @@ def _hockey_stick(noise: Law, epsilon: Array, shift: float) -> Bracket:
 
 
 class Curve:
-    """A privacy curve, both ways, as certified brackets.
+    """A privacy curve: delta at an epsilon, epsilon at a delta.
 
-    Guarantees: `delta(e).upper` and `epsilon(d).upper` bound what an attacker can learn from the release, for every
-    neighbouring pair.
+    Guarantees: `delta(e)` and `epsilon(d)` are proved upper bounds on what an attacker can learn from the release, for
+    every neighbouring pair. `delta_bracket(e)` and `epsilon_bracket(d)` also give a lower end: the truth is between.
+
     A curve is given by `_forward`, delta for epsilon >= 0 of a pair of laws that mirrors itself when reversed.
 
     >>> import hush
     >>> c = hush.curve(hush.Gaussian(1.0))
-    >>> round(c.delta(1.0).upper, 12)
+    >>> round(c.delta(1.0), 12)
     0.126936737507
     """
 
@@ -77,16 +78,17 @@ class Curve:
         """The epsilon of pure differential privacy, rounded up; infinite where there is none."""
         return math.inf
 
-    def delta(self, epsilon: Any) -> Bracket:
-        """delta at epsilon, any real number: below zero by delta(-e) = 1 - e^-e + e^-e delta(e), the symmetry of the
-        pair.
+    def delta_bracket(self, epsilon: Any) -> Bracket:
+        """The least and the largest delta that the true one can have, at any real epsilon.
+
+        Below zero by the symmetry of the pair: delta(-e) = 1 - e^-e + e^-e delta(e).
         """
         epsilon = epsilons("epsilon", epsilon)
         forward = self._forward(np.abs(epsilon))
         return Bracket(_mirrored(epsilon, forward.lower, next_down), _mirrored(epsilon, forward.upper, next_up))
 
-    def delta_upper(self, epsilon: Any) -> Any:
-        """The upper end of `delta(epsilon)` alone, often at half the work."""
+    def delta(self, epsilon: Any) -> Any:
+        """delta at epsilon, a proved upper bound: the upper end of `delta_bracket`, often at half the work."""
         epsilon = epsilons("epsilon", epsilon)
         return unwrap(_mirrored(epsilon, self._end(np.abs(epsilon), "upper"), next_up))
 
@@ -110,11 +112,9 @@ class Curve:
             unsafe[live], safe[live] = safe_root(lambda e: self._gap(e, delta[live], end), above[live], below[live])
         return unsafe, safe
 
-    def epsilon(self, delta: Any) -> Bracket:
-        """epsilon at delta; delta = 0 asks for the pure epsilon. Never below 0, and infinite where no epsilon reaches
-        delta.
-        """
-        upper = np.asarray(self.epsilon_upper(delta))
+    def epsilon_bracket(self, delta: Any) -> Bracket:
+        """The least and the largest epsilon that the true one can have at delta; both infinite where none reaches it."""
+        upper = np.asarray(self.epsilon(delta))
         delta = deltas("delta", delta, zero=True)
         pure = delta == 0.0
         lower, _ = self._epsilon_end(np.where(pure, 0.5, delta), "lower")
@@ -122,8 +122,11 @@ class Curve:
         floor = down(ceiling, PURE_EPSILON) if math.isfinite(ceiling) else ceiling
         return Bracket(np.where(pure, floor, np.minimum(lower, upper)), upper)
 
-    def epsilon_upper(self, delta: Any) -> Any:
-        """The upper end of `epsilon(delta)` alone, at half the work."""
+    def epsilon(self, delta: Any) -> Any:
+        """epsilon at delta, a proved upper bound. Never below 0; infinite where no epsilon reaches delta.
+
+        delta = 0 asks for the pure epsilon.
+        """
         delta = deltas("delta", delta, zero=True)
         pure = delta == 0.0
         ceiling = self.pure_epsilon
@@ -154,7 +157,7 @@ class Curve:
     @property
     def least_error_sum(self) -> float:
         """The least false positive plus false negative rate of any attacker: 1 - delta(0), rounded down."""
-        return max(1.0 - float(self.delta_upper(0.0)), 0.0)
+        return max(1.0 - float(self.delta(0.0)), 0.0)
 
 
 def _mirrored(epsilon: Array, forward: Any, rounded: Callable[[Array], Array]) -> Array:

@@ -53,7 +53,7 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     >>> import hush
     >>> ours = hush.curve(hush.OSGT(3.0, 6.3))
     >>> try:
-    ...     ratio = to_dp_accounting(ours).get_delta_for_epsilon(0.5) / ours.delta(0.5).upper
+    ...     ratio = to_dp_accounting(ours).get_delta_for_epsilon(0.5) / ours.delta(0.5)
     ... except hush.MissingExtra:
     ...     ratio = 1.0
     >>> round(float(ratio), 4)

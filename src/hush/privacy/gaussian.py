@@ -60,7 +60,7 @@ def methods() -> tuple[str, ...]:
     return ("optimal", "dwork2006", "dwork2014", *[name for name in Y if name != "optimal"])
 
 
-# -- the amounts ------------------------------------------------------------------------------------------------------------------
+# -- the amounts ---------------------------------------------------------------------------------------------
 
 
 @called_like("sigma(epsilon=1.0, delta=1e-5)")
@@ -182,8 +182,7 @@ def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:
     return Bracket(down(lower, GAUSSIAN_AMOUNT) * reach, upper * reach)
 
 
-# -- where the classical amounts fail
-# ---------------------------------------------------------------------------------------------
+# -- where the classical amounts fail ------------------------------------------------------------------------
 
 
 def fails_beyond(delta: Any, method: str, notion: str = "dp") -> Any:
@@ -242,7 +241,7 @@ def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) 
         _one(deltas("delta", delta, zero=False), "delta"),
     )
     amount, reach = _one(positives("sigma", sigma), "sigma"), _one(positives("sensitivity", sensitivity), "sensitivity")
-    true = float(OneNumber(Gaussian(amount), reach).delta(budget).upper)
+    true = float(OneNumber(Gaussian(amount), reach).delta(budget))
     needed = float(_needed(budget, target, reach))
     private = true <= target
     if private:
@@ -266,8 +265,7 @@ def _needed(epsilon: float, delta: float, sensitivity: float) -> float:
     return float(np.asarray(sigma(epsilon, delta, sensitivity)))
 
 
-# -- probabilistic privacy and composition
-# ----------------------------------------------------------------------------------------
+# -- probabilistic privacy and composition -------------------------------------------------------------------
 
 
 def pdp_delta(epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:

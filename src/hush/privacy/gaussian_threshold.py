@@ -85,8 +85,7 @@ def _solve(log_value: Any, slope: Any, epsilon: Array, log_target: Array, low: A
     return newton_roots(probe, low, high, lambda y, at: np.hypot(y, np.sqrt(2.0 * epsilon[at]))).reshape(shape)
 
 
-# -- one y for each method
-# --------------------------------------------------------------------------------------------------------
+# -- one y for each method -----------------------------------------------------------------------------------
 
 
 def _y_optimal(epsilon: Array, delta: Array) -> Array:

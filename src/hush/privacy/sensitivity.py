@@ -101,7 +101,7 @@ class Sensitivity:
             dimension=1,
         )
 
-    # -- what follows from the facts -----------------------------------------------------------------------------------
+    # -- what follows from the facts -------------------------------------------------------------------------
 
     @property
     def moving(self) -> int | None:
@@ -164,7 +164,7 @@ class Sensitivity:
             known.append(up(math.sqrt(most) * math.sqrt(self.l1), FEW_ROUNDINGS))
         return min(bound for bound in known if bound is not None)
 
-    # -- plain values --------------------------------------------------------------------------------------------------
+    # -- plain values ----------------------------------------------------------------------------------------
 
     def to_plain(self) -> dict[str, Any]:
         """The facts as JSON holds them; `Sensitivity.from_plain` reads them back, bit for bit."""

@@ -42,7 +42,7 @@ class Subsampled(Curve):
 
     >>> from hush import Gaussian
     >>> s = Subsampled(Gaussian(1.0), 0.01)
-    >>> s.delta(0.1).upper < 0.01 * 0.4
+    >>> s.delta(0.1) < 0.01 * 0.4
     True
     """
 
@@ -53,7 +53,7 @@ class Subsampled(Curve):
         shift = bound.one_number
         if shift is None or bound.neighbours != "add-remove":
             raise Unsupported(
-                "subsampling is proved here for one number and neighbours 'add-remove'; write Subsampled(noise, rate, 1.0)."
+                "subsampling is proved here for one number and neighbours 'add-remove'; write hush.subsample(noise, rate, 1.0)."
             )
         self.whole = OneNumber(noise, shift)
         self.rate = sampling_rate(rate)

@@ -88,7 +88,7 @@ class Theorem:
     alone: bool = False
 
 
-# -- Gaussian noise -------------------------------------------------------------------------------------------------------------------
+# -- Gaussian noise ------------------------------------------------------------------------------------------
 
 #: In standard deviations. From the first on, delta is 1 at every epsilon that a float can hold; below the second,
 #: floats lose their digits
@@ -137,8 +137,7 @@ GAUSSIAN = Theorem(
 )
 
 
-# -- independent copies, and norms
-# -----------------------------------------------------------------------------------------------------
+# -- independent copies, and norms ---------------------------------------------------------------------------
 
 INDEPENDENT = Theorem(
     "independent",
@@ -189,8 +188,7 @@ HUBER_VECTOR = Theorem(
 )
 
 
-# -- curves that come with the charge
-# -------------------------------------------------------------------------------------------------
+# -- curves that come with the charge ------------------------------------------------------------------------
 
 
 def _finite(value: float) -> Fraction | None:
@@ -276,7 +274,7 @@ def words(charge: Charge) -> str:
     return "; or, where that is better, ".join(texts)
 
 
-# -- one release ----------------------------------------------------------------------------------------------------------------------
+# -- one release ---------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1024)

@@ -90,7 +90,7 @@ class Receipt(dict[str, Any]):
             | dict(about or {})
         )
 
-    # -- what every receipt says ---------------------------------------------------------------------------------------
+    # -- what every receipt says -----------------------------------------------------------------------------
 
     @property
     def kind(self) -> str:
@@ -118,7 +118,7 @@ class Receipt(dict[str, Any]):
         found: Mapping[str, Any] | None = self["ledger"]
         return found
 
-    # -- plain values --------------------------------------------------------------------------------------------------
+    # -- plain values ----------------------------------------------------------------------------------------
 
     def _fixed(self, *_: Any, **__: Any) -> Any:
         raise InvalidParameter("a receipt does not change; write receipt | {...} for another one.")
@@ -176,7 +176,7 @@ def _guarantee(values: Mapping[str, Any]) -> Guarantee:
     )
 
 
-# -- the first form -------------------------------------------------------------------------------------------------------------------
+# -- the first form ------------------------------------------------------------------------------------------
 
 
 def _first_form(old: dict[str, Any]) -> dict[str, Any]:

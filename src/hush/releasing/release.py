@@ -70,7 +70,7 @@ class Release:
                 low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
         return _as_given(low), _as_given(high)
 
-    # -- post-processing -----------------------------------------------------------------------------------------------
+    # -- post-processing -------------------------------------------------------------------------------------
 
     def _processed(self, value: Any, what: str) -> Release:
         receipt = self.receipt | {"post_processing": [*self.receipt["post_processing"], what]}
@@ -108,7 +108,7 @@ class Release:
         cut = float(np.asarray(self.error.noise.isf(0.5 / max(value.size, 2)))) if threshold is None else threshold
         return self._processed(soft_threshold(value, cut), f"soft-threshold {cut:.6g}")
 
-    # -- JSON ----------------------------------------------------------------------------------------------------------
+    # -- JSON ------------------------------------------------------------------------------------------------
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Value and receipt as JSON; `Release.from_json` reads it back."""
@@ -133,7 +133,7 @@ class Release:
             ) from failure
         return made
 
-    # -- on screen -----------------------------------------------------------------------------------------------------
+    # -- on screen -------------------------------------------------------------------------------------------
 
     def _lines(self) -> list[tuple[str, str]]:
         guarantee, made = self.receipt["guarantee"], self.receipt["mechanism"]
@@ -309,7 +309,7 @@ def _guarantee(mechanism: Mechanism) -> Guarantee:
         return mechanism.guarantee
     made = mechanism.curve()
     pure = made.pure_epsilon
-    epsilon, delta = (pure, 0.0) if math.isfinite(pure) else (float(made.epsilon_upper(1e-6)), 1e-6)
+    epsilon, delta = (pure, 0.0) if math.isfinite(pure) else (float(made.epsilon(1e-6)), 1e-6)
     return Guarantee(epsilon, delta, neighbours=mechanism.sensitivity.neighbours)
 
 

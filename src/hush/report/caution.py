@@ -11,11 +11,11 @@ _NEIGHBOURS = {
 
 #: How a ledger adds up, by its rule.
 COMPOSED = {
-    "planned": (
+    "nonadaptive": (
         "All mechanisms are composed by their privacy loss distributions, as certified upper bounds; the failure probabilities of "
         "thresholds are added to delta."
     ),
-    "interactive": (
+    "adaptive": (
         "The Renyi divergences of one order, fixed when the ledger was made, add up to at most a budget from which the promise follows "
         "(Feldman and Zrnic 2021; Lecuyer 2021). The promise is the whole budget's, however much of it is spent: how much that is may "
         "itself depend on answers."
@@ -23,11 +23,11 @@ COMPOSED = {
     "pure": "Pure epsilons add up (Dwork, McSherry, Nissim and Smith 2006; adaptively, Rogers, Roth, Ullman and Vadhan 2016).",
 }
 ADAPTIVE = {
-    "planned": (
+    "nonadaptive": (
         "Adaptivity: noise, sensitivity and number of releases were fixed before the first answer was seen. Which questions went through "
         "them may have depended on earlier answers (Zhu, Dong and Wang 2022). The ledger cannot see whether this was kept."
     ),
-    "interactive": "Adaptivity: every mechanism may have been chosen after seeing all earlier answers.",
+    "adaptive": "Adaptivity: every mechanism may have been chosen after seeing all earlier answers.",
     "pure": "Adaptivity: every mechanism may have been chosen after seeing all earlier answers.",
     "one": "Adaptivity: the noise follows from the question, its bounds and the budget, not from the data.",
 }

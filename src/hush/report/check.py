@@ -49,7 +49,7 @@ def _listed(charges: Sequence[Charge]) -> list[str]:
 def composed(charges: Sequence[Charge], delta: float) -> str:
     """Lines that print the epsilon of all charges together at delta."""
     return "\n".join(
-        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).epsilon_upper({delta!r}))", ""]
+        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).epsilon({delta!r}))", ""]
     )
 
 
@@ -76,9 +76,9 @@ def delta_of(charges: Sequence[Charge], epsilon: float) -> tuple[str, float | No
     it.
     """
     lines = "\n".join(
-        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).delta_upper({epsilon!r}))", ""]
+        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).delta({epsilon!r}))", ""]
     )
     try:
-        return lines, float(compose(charges).delta_upper(epsilon))
+        return lines, float(compose(charges).delta(epsilon))
     except HushError:
         return lines, None

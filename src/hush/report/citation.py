@@ -14,8 +14,7 @@ from hush.errors import InvalidParameter
 from hush.noise.catalogue import family, family_of
 from hush.noise.contract import Law, Noise
 from hush.privacy.charge import Charge
-from hush.privacy.subsampling import Subsampled
-from hush.privacy.theorem import SAMPLED, theorems_for
+from hush.privacy.theorem import theorems_for
 from hush.sampling.mechanism import Mechanism
 
 __all__ = ["Citation", "cite", "entries"]
@@ -75,10 +74,6 @@ def _keys(what: Any) -> tuple[str, ...]:
         return (*(_keys(what.noise) if isinstance(what.noise, Noise) else ()), *proofs)
     if isinstance(what, str):
         return family(what).cites
-    if isinstance(what, Subsampled):
-        return (*SAMPLED.cites, *_keys(what.whole.noise))
-    if what is Subsampled:
-        return SAMPLED.cites
     if isinstance(what, Law) and what.continuous is not what:
         row = family_of(what.continuous)
         return (*(() if row is None else row.lattice_cites), *_keys(what.continuous))

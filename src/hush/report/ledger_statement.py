@@ -11,7 +11,7 @@ from typing import Any
 
 from hush.errors import HushError
 from hush.ledger import Cap, Entry, Ledger
-from hush.ledger.account import Account, Planned, Pure
+from hush.ledger.account import Account, Nonadaptive, Pure
 from hush.ledger.filter import Filter
 from hush.numerics.rounding import round_down, round_up, rounded_down, rounded_up
 from hush.privacy.charge import Budget, Charge
@@ -26,8 +26,8 @@ __all__ = ["mechanisms", "of_ledger", "remaining"]
 _MOST = 200
 #: Why the page takes this point of the curve; a pure ledger has no other.
 _POINT = {
-    "planned": "at the ledger's delta, whatever pair each answer was asked for at",
-    "interactive": "the ledger's whole budget, however little of it is spent",
+    "nonadaptive": "at the ledger's delta, whatever pair each answer was asked for at",
+    "adaptive": "the ledger's whole budget, however little of it is spent",
 }
 
 
@@ -75,7 +75,7 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
 
 
 def _rule(account: Account) -> str:
-    return "pure" if isinstance(account, Pure) else "interactive" if isinstance(account, Filter) else "planned"
+    return "pure" if isinstance(account, Pure) else "adaptive" if isinstance(account, Filter) else "nonadaptive"
 
 
 def _relation(account: Account) -> str:
@@ -90,7 +90,7 @@ def _promise(account: Account) -> Promise | None:
     if isinstance(account, Filter):
         return Promise(cap.epsilon, cap.delta, _relation(account))
     curve = None
-    if isinstance(account, Planned):
+    if isinstance(account, Nonadaptive):
         try:
             curve = account.curve
             _ = curve.least_error_sum
@@ -105,17 +105,17 @@ def _lines(account: Account) -> str:
     """
     if not account.totals:
         return ""
-    if isinstance(account, Planned):
+    if isinstance(account, Nonadaptive):
         room = round_down(Fraction(account.cap.delta) - account.extra)
         try:
-            if float(account.curve.epsilon_upper(room)) == account.spent.epsilon:
+            if float(account.curve.epsilon(room)) == account.spent.epsilon:
                 return check.composed(account.releases, room)
         except HushError:
             pass
     return check.replayed(account.releases, account.cap, round_up(account.extra))
 
 
-# -- sections -------------------------------------------------------------------------------------------------------------------------
+# -- sections ------------------------------------------------------------------------------------------------
 
 
 def _short(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
@@ -255,7 +255,7 @@ def _checks(command: str, digest: str, lines: str, account: Account) -> tuple[Bl
     return tuple(blocks)
 
 
-# -- plain values ---------------------------------------------------------------------------------------------------------------------
+# -- plain values --------------------------------------------------------------------------------------------
 
 
 def _plain(amount: Budget) -> dict[str, float]:

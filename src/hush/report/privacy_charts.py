@@ -30,7 +30,7 @@ def curve_chart(
 
     >>> import hush
     >>> try:
-    ...     chart = curve([hush.Gaussian(4.0), hush.Laplace(1.0)])
+    ...     chart = curve_chart([hush.Gaussian(4.0), hush.Laplace(1.0)])
     ... except hush.MissingExtra:
     ...     chart = None
     """
@@ -77,7 +77,7 @@ def curve_chart(
 
 def _reach(found: dict[str, Curve], floor: float) -> float:
     """The largest epsilon to draw: where the last curve meets the floor."""
-    ends = [float(one.epsilon_upper(floor)) for one in found.values()]
+    ends = [float(one.epsilon(floor)) for one in found.values()]
     return max(max((end for end in ends if math.isfinite(end)), default=10.0), 1e-6)
 
 
@@ -87,7 +87,7 @@ def _points(name: str, one: Curve, asked: Any, reach: float, floor: float) -> li
     pure = one.pure_epsilon
     if asked is None and pure - reach <= _UNSEEN * reach:
         grid = np.unique(np.append(grid[grid < pure], pure * (1.0 - np.geomspace(1e-12, 0.05, 60))))
-    heights = np.atleast_1d(np.asarray(one.delta_upper(grid)))
+    heights = np.atleast_1d(np.asarray(one.delta(grid)))
     least = floor if asked is None else 0.0
     return [
         {"name": name, "epsilon": float(e), "delta": float(d)}
@@ -182,9 +182,9 @@ def _misses(one: Curve, alarms: Any) -> Any:
     """
     if isinstance(one, OneNumber) and one.noise.log_concave:
         return np.atleast_1d(np.asarray(one.tradeoff(alarms)))
-    reach = min(one.pure_epsilon, max(float(one.epsilon_upper(1e-6)), 1e-6))
+    reach = min(one.pure_epsilon, max(float(one.epsilon(1e-6)), 1e-6))
     grid = np.linspace(0.0, reach, 513)
-    free = 1.0 - np.atleast_1d(np.asarray(one.delta_upper(grid)))
+    free = 1.0 - np.atleast_1d(np.asarray(one.delta(grid)))
     steep = free[:, None] - np.exp(grid)[:, None] * alarms[None, :]
     flat = np.exp(-grid)[:, None] * (free[:, None] - alarms[None, :])
     return np.maximum(np.maximum(steep, flat).max(axis=0), 0.0)

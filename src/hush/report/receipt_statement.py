@@ -89,8 +89,7 @@ def of_receipt(given: Mapping[str, Any], ledger: Ledger | None) -> Statement:
     return Statement(f"Privacy statement: {case.title}", tuple(sections), facts, lines)
 
 
-# -- the kinds of receipts
-# -------------------------------------------------------------------------------------------------------------
+# -- the kinds of receipts -----------------------------------------------------------------------------------
 
 
 def _case(receipt: Receipt) -> _Case:
@@ -207,7 +206,7 @@ def _fit(receipt: Receipt) -> _Case:
     return _Case(receipt, f"{receipt.kind} of {receipt['model']}", rows, notes, "the fitted model", chain)
 
 
-# -- what they share ---------------------------------------------------------------------------------------------------------------------
+# -- what they share -----------------------------------------------------------------------------------------
 
 
 def _entry(case: _Case, ledger: Ledger | None) -> Entry | None:
@@ -300,7 +299,7 @@ def _lines(case: _Case, charges: tuple[Charge, ...], extra: float) -> tuple[str,
         return "", ""
     epsilon, delta = case.guarantee.epsilon, case.guarantee.delta
     if delta == 0.0:
-        account = Pure(Cap(epsilon, 0.0, "planned")).plus([Entry(0, "", "", charges)])
+        account = Pure(Cap(epsilon, 0.0, "nonadaptive")).plus([Entry(0, "", "", charges)])
         if not account.covered():
             raise InvalidParameter(_FALSE)
         return check.replayed(

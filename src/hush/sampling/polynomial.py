@@ -80,7 +80,7 @@ class Panels:
         padded[1:-1][usable] = coefficients[usable] * 2.0 ** (-_BITS_BELOW * np.arange(_DEGREE + 1)) / law.step
         self._coefficients = [np.ascontiguousarray(column) for column in padded.T]
 
-    # -- building and checking ---------------------------------------------------------------------------------------
+    # -- building and checking -------------------------------------------------------------------------------
 
     def _without_kinks(self, low: Array, width: Array) -> NDArray[np.bool_]:
         noise = self._law.noise
@@ -127,7 +127,7 @@ class Panels:
             raise NotCertified(f"the quantile of {noise} is off by {seen:.2g}, more than round-off; nothing was drawn.")
         return seen
 
-    # -- drawing -----------------------------------------------------------------------------------------------------
+    # -- drawing ---------------------------------------------------------------------------------------------
 
     def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: Array) -> Pending:
         """The next draws into `out`; what is left to `settle`."""

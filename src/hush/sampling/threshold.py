@@ -54,8 +54,7 @@ class Tails:
         self._ball: Tail = DiscreteTail(noise) if noise.continuous is not noise else tail(noise)
         self.slack = self._validated_slack()
 
-    # -- float64: |T_k - truth| <= slack (T_k + 2 x f(x)), x = (k + 1/2) h
-    # -----------------------------------------------
+    # -- float64: |T_k - truth| <= slack (T_k + 2 x f(x)), x = (k + 1/2) h -----------------------------------
     # The second term is what a relative error of x makes of T: near the end of a bounded law it is all there is.
 
     def at(self, k: Array) -> Array:
@@ -143,7 +142,7 @@ class Tails:
         """
         return (down(low, FEW_ROUNDINGS) >= here) & (up(low + 2.0**-63, FEW_ROUNDINGS) <= before)
 
-    # -- balls -------------------------------------------------------------------------------------------------------
+    # -- balls -----------------------------------------------------------------------------------------------
 
     def ball(self, k: int) -> Any:
         """T_k at the ambient precision."""

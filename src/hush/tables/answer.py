@@ -103,7 +103,7 @@ class Answer:
         found: Mapping[str, Any] | None = self.receipt.get("left_out")
         return found
 
-    # -- on screen -----------------------------------------------------------------------------------------------------
+    # -- on screen -------------------------------------------------------------------------------------------
 
     def _rows(self, most: int) -> list[list[str]]:
         shown = self.table.slice(0, most)

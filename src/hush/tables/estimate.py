@@ -62,7 +62,7 @@ def half_width(made: Mechanism, level: float) -> float:
     return ErrorBars(made.noise.marginal, made.step, rounded=False).half_width(level)
 
 
-# -- one column ----------------------------------------------------------------------------------------------------------
+# -- one column ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class _Around:
         return moved(-self.width), moved(self.width)
 
 
-# -- means ---------------------------------------------------------------------------------------------------------------
+# -- means ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ class Request:
                 os.replace(part, path)
         return receipt
 
-    # -- steps ---------------------------------------------------------------------------------------------------------
+    # -- steps -----------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
         """Everything that can fail without the data does so here."""
