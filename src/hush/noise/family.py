@@ -182,7 +182,7 @@ class Family:
 
     name, type       the family's name in ledgers and on the command line, and its class, a frozen dataclass
     parameters       those of the constructor, in order; all of the dataclass's fields by default
-    paper, cites     the source in short words; keys of cite.bib, or whole BibTeX entries
+    paper, cites     the source in short words; keys of references.bib, or whole BibTeX entries
     version          of the parameters' meaning; written to ledgers where it is not 1, and checked when they are read
     ranked           does `calibrate` rank the family (on a lattice only, where the law is `discrete`)?
     notions          the notions of privacy it is calibrated for

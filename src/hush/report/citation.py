@@ -1,4 +1,4 @@
-"""What to cite: BibTeX for the papers that a noise rests on, and for hush itself; the papers are in cite.bib, beside
+"""What to cite: BibTeX for the papers that a noise rests on, and for hush itself; the papers are in noise/references.bib, beside
 this file.
 """
 
@@ -29,7 +29,7 @@ class Citation(str):
 
 @cache
 def entries() -> dict[str, str]:
-    """Every entry of cite.bib by its key, after hush's own."""
+    """Every entry of noise/references.bib by its key, after hush's own."""
     title = "hush: Differentially Private Answers with the Least Noise that Provable Privacy Allows"
     fields = {
         "author": "{The hush authors}",
@@ -40,7 +40,7 @@ def entries() -> dict[str, str]:
     found = {
         "hush": "\n".join(["@misc{hush,", *(f"  {name.ljust(6)} = {{{text}}}," for name, text in fields.items()), "}"])
     }
-    for entry in files("hush").joinpath("cite.bib").read_text(encoding="utf-8").strip().split("\n\n"):
+    for entry in files("hush.noise").joinpath("references.bib").read_text(encoding="utf-8").strip().split("\n\n"):
         found[entry[entry.index("{") + 1 : entry.index(",")]] = entry
     return found
 
@@ -64,7 +64,7 @@ def cite(what: Any = None) -> Citation:
 
 
 def _keys(what: Any) -> tuple[str, ...]:
-    """Keys of cite.bib, or BibTeX entries as text, of a family that brings its own."""
+    """Keys of noise/references.bib, or BibTeX entries as text, of a family that brings its own."""
     if isinstance(what, Plan):
         what = Charge(what.noise, what.sensitivity)
     elif isinstance(what, Mechanism):

@@ -19,12 +19,13 @@ from hush.noise.catalogue import from_plain_values
 from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import compose
+from hush.releasing.left_out import left_out_lines
 from hush.releasing.receipt import Receipt
 from hush.report import caution, check
 from hush.report.ledger_statement import mechanisms, plain_entry, remaining
 from hush.report.page import Block, Code, Points, Section, Statement, Table, Text
 from hush.report.snapshot import from_here
-from hush.report.wording import Promise, left_out_lines
+from hush.report.wording import Promise
 
 __all__ = ["of_receipt"]
 

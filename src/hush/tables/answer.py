@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
 from hush.numerics.rounding import rounded_down, rounded_up
+from hush.releasing.left_out import left_out_lines
 from hush.releasing.receipt import Receipt
-from hush.report.wording import left_out_lines
 from hush.tables.arrow import arrow
 from hush.tables.chart import LEGEND, bars, fact_lines, text_table
 
