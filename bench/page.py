@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 from marker import table
@@ -71,13 +72,17 @@ def cells(lines: Sequence[Line | Note], rows: str) -> str:
     return table([rows, *heads], [[name, *(found.get((name, head), "") for head in heads)] for name in names])
 
 
+def wrapped(text: str) -> str:
+    """A paragraph of at most 110 characters a line."""
+    return textwrap.fill(text, 110, break_long_words=False, break_on_hyphens=False)
+
+
 def section(benchmark: Benchmark, lines: Sequence[Line | Note]) -> str:
     """The section of one benchmark: what it measures, why it is fair, and its table."""
-    notes = "".join(f"\n{note.text}\n" for note in lines if isinstance(note, Note))
+    notes = "".join(f"\n{wrapped(note.text)}\n" for note in lines if isinstance(note, Note))
     made = cells(lines, benchmark.rows)
-    return f"## {benchmark.title}\n\nMeasures: {benchmark.measures}\n\nFair because: {benchmark.fair}\n{notes}" + (
-        f"\n{made}\n" if made else ""
-    )
+    texts = f"{wrapped(f'Measures: {benchmark.measures}')}\n\n{wrapped(f'Fair because: {benchmark.fair}')}\n"
+    return f"## {benchmark.title}\n\n{texts}{notes}" + (f"\n{made}\n" if made else "")
 
 
 def page(benchmarks: Sequence[Benchmark], results: Results, facts: Mapping[str, str], *, quick: bool = False) -> str:
@@ -113,12 +118,12 @@ def utility(lines: Sequence[Line | Note], budget: str) -> str:
         [what.rpartition(", ")[2].split()[0], *(figure(row[head]) if head in row else "" for head in heads)]
         for what, row in found.items()
     ]
-    text = (
-        f"Variance of the noise on one count of a group, at {budget}. The first column of numbers is the\nvariance"
-        " with hush; the others are multiples of it for the same guarantee (a smaller number means\nless noise):\n\n"
+    text = wrapped(
+        f"Variance of the noise on one count of a group, at {budget}. The first column of numbers is the variance with"
+        " hush. The others are multiples of it for the same guarantee; a smaller number means less noise:"
     )
     named = {"hush": "hush: variance", "limit": "proved minimum"}
-    return text + table(["groups per person", *(named.get(head, head) for head in heads)], rows)
+    return text + "\n\n" + table(["groups per person", *(named.get(head, head) for head in heads)], rows)
 
 
 def _speed(ratio: float, direction: str) -> str:
