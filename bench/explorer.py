@@ -75,9 +75,14 @@ BENCHMARKS = (
     Benchmark(
         key="explorer",
         title="The explorer's answer to a slider",
-        measures="Milliseconds from a slider's input to the painted page: the least noise of every family proved, pictures, table drawn.",
-        fair="Measured by the page itself in headless Chromium, on random positions, so that hardly any state is met twice and what the "
-        "server keeps does not help; server and browser share the machine.",
+        measures=(
+            "Milliseconds from the input of a slider to the painted page: calibrating and proving the least noise "
+            "of every family, drawing pictures and table."
+        ),
+        fair=(
+            "The page measures itself in headless Chromium, at random positions, so that hardly any state occurs "
+            "twice and the server's cache does not help. Server and browser share the machine."
+        ),
         rows="what moves",
         minutes=0.7,
         measure=measure,

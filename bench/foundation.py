@@ -160,9 +160,14 @@ BENCHMARKS = (
     Benchmark(
         key="curves",
         title="Privacy curves",
-        measures="delta at 100,000 epsilons, as a multiple of the time that one bare special function takes on the same array.",
-        fair="Same array, same process, alternated, the least of many rounds. hush's number carries its certificate (an upper bound, to "
-        "about 1e-14); the special function only evaluates a normal tail, so that it is a floor and not a rival.",
+        measures=(
+            "Time of delta at 100,000 epsilons, as a multiple of the time of one special function on the same array."
+        ),
+        fair=(
+            "Same array, same process, alternated, the least of many rounds. The result of hush is certified (an "
+            "upper bound, accurate to about 1e-14). The special function only evaluates a normal tail, so it is a "
+            "lower limit and not a competitor."
+        ),
         rows="noise",
         minutes=0.1,
         measure=curves,
@@ -170,10 +175,14 @@ BENCHMARKS = (
     Benchmark(
         key="amounts",
         title="Gaussian amounts",
-        measures="The least sigma for 10,000 pairs of epsilon and delta in one call, against what one would write by hand: a loop "
-        "of scipy's root finder.",
-        fair="The loop runs over a tenth of the pairs and is counted ten times; it solves the plain formula, which loses its digits at "
-        "small delta, while hush's amount is on the private side at every pair.",
+        measures=(
+            "The least sigma for 10,000 pairs of epsilon and delta in one call, compared with hand-written code: "
+            "a loop over scipy's root finder."
+        ),
+        fair=(
+            "The loop runs over a tenth of the pairs, and its time is multiplied by ten. It solves the textbook "
+            "formula, which is inaccurate at small delta; the amount of hush is large enough at every pair."
+        ),
         rows="call",
         minutes=0.1,
         measure=amounts,
@@ -181,10 +190,16 @@ BENCHMARKS = (
     Benchmark(
         key="composition",
         title="Composition",
-        measures="epsilon at delta = 1e-6 of many releases together: time, and how far dp_accounting's answer is above hush's.",
-        fair="Both answers are upper bounds on the same number, so the smaller is the tighter; below zero, dp_accounting's is. "
-        "dp_accounting runs at its default grid, hush at the precision it always gives. A thousand Gaussians have a closed form, "
-        "which hush uses; the row `by transforms` forbids it.",
+        measures=(
+            "epsilon at delta = 1e-6 of many releases together: the time, and how far the result of dp_accounting "
+            "is above that of hush."
+        ),
+        fair=(
+            "Both results are upper bounds on the same number, so the smaller one is tighter; a negative number "
+            "means that dp_accounting is tighter. dp_accounting runs at its default grid, hush at its fixed "
+            "precision. A thousand Gaussians have a closed form, which hush uses; in the row `by transforms` it "
+            "is switched off."
+        ),
         rows="releases",
         minutes=0.5,
         measure=composition,
@@ -192,9 +207,14 @@ BENCHMARKS = (
     Benchmark(
         key="calibration",
         title="Calibration",
-        measures="What ranking every family buys in variance and costs in time, cold, for epsilon = 1.",
-        fair="Both calibrations are certified by the same curves. The median of three budgets a hair apart, because a finished calibration "
-        "is remembered.",
+        measures=(
+            "How much variance is saved by ranking every family, and how much time it takes without a cache, for "
+            "epsilon = 1."
+        ),
+        fair=(
+            "Both calibrations are certified by the same curves. The median of three budgets that differ "
+            "slightly, because a finished calibration is cached."
+        ),
         rows="sensitivity",
         minutes=1.0,
         measure=calibration,

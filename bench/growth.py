@@ -131,14 +131,19 @@ def sampling_scale(quick: bool) -> Iterator[Line]:
         yield from growth(column, "steps in a scale", sizes, timed)
 
 
-_EXPLAINED = "No rival: every column is its own yardstick. Cells are times as multiples of the first row of the column, all from one process; "
+_EXPLAINED = (
+    "There is no competitor: every column is compared with itself. Cells are times as multiples of the "
+    "first row of the column, all from one process; "
+)
 
 BENCHMARKS = (
     Benchmark(
         key="growth-calibration-groups",
         title="Growth: calibration with groups per person",
-        measures="Time of a cold calibration at epsilon = 1 and delta = 1e-6 when a person is in 1 to 1000 groups.",
-        fair=_EXPLAINED + "shared tables are made before, and no budget is asked twice.",
+        measures=(
+            "Time of a calibration without a cache at epsilon = 1 and delta = 1e-6, if a person is in 1 to 1000 groups."
+        ),
+        fair=_EXPLAINED + ("shared tables were built before, and no budget is repeated."),
         rows="groups per person",
         minutes=1.5,
         measure=calibration_groups,
@@ -146,8 +151,11 @@ BENCHMARKS = (
     Benchmark(
         key="growth-calibration-times",
         title="Growth: calibration with repetitions",
-        measures="Time of a cold calibration at epsilon = 1 and delta = 1e-6 for one number that is released 1 to a million times.",
-        fair=_EXPLAINED + "shared tables are made before, and no budget is asked twice.",
+        measures=(
+            "Time of a calibration without a cache at epsilon = 1 and delta = 1e-6, for one number that is "
+            "released 1 to a million times."
+        ),
+        fair=_EXPLAINED + ("shared tables were built before, and no budget is repeated."),
         rows="repetitions",
         minutes=2.5,
         measure=calibration_times,
@@ -157,7 +165,10 @@ BENCHMARKS = (
         title="Growth: composition with repetitions",
         measures="Time of a certified epsilon for 1 to a million repetitions of one release.",
         fair=_EXPLAINED
-        + "the scale grows with the root of the repetitions, so that epsilon stays near 1, and no law is asked twice.",
+        + (
+            "the scale grows with the square root of the repetitions, so that epsilon stays near 1, and no noise "
+            "is repeated."
+        ),
         rows="repetitions",
         minutes=0.5,
         measure=composition,
@@ -165,9 +176,11 @@ BENCHMARKS = (
     Benchmark(
         key="growth-composition-parts",
         title="Growth: composition with groups, repetitions and different releases",
-        measures="Time of a certified epsilon of Laplace noise in 1 to 1000 groups, repeated 1 to 1000 times, or as 1 to 1000 releases of "
-        "different scales.",
-        fair=_EXPLAINED + "no law is asked twice; different releases cost one discretisation each.",
+        measures=(
+            "Time of a certified epsilon of Laplace noise in 1 to 1000 groups, repeated 1 to 1000 times, or as 1 "
+            "to 1000 releases of different scales."
+        ),
+        fair=_EXPLAINED + ("no noise is repeated; each different release needs one discretisation."),
         rows="parts",
         minutes=0.5,
         measure=composition_parts,
@@ -176,7 +189,7 @@ BENCHMARKS = (
         key="growth-sampling-size",
         title="Growth: sampling with the number of draws",
         measures="Time of 100 to 10 million exact draws of three noises.",
-        fair=_EXPLAINED + "the least of several rounds, tables made before.",
+        fair=_EXPLAINED + ("the least of several rounds; tables were built before."),
         rows="draws",
         minutes=0.2,
         measure=sampling_size,
@@ -184,8 +197,8 @@ BENCHMARKS = (
     Benchmark(
         key="growth-sampling-scale",
         title="Growth: sampling with the scale",
-        measures="Time of a million exact draws when the scale is 1 to 1e9 lattice steps.",
-        fair=_EXPLAINED + "the least of several rounds, tables made before.",
+        measures=("Time of a million exact draws if the scale is 1 to 1e9 lattice steps."),
+        fair=_EXPLAINED + ("the least of several rounds; tables were built before."),
         rows="steps in a scale",
         minutes=0.5,
         measure=sampling_scale,

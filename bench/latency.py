@@ -63,8 +63,11 @@ BENCHMARKS = (
     Benchmark(
         key="latency-import",
         title="Import",
-        measures="The first `import hush` of a process, less the start of Python, against importing the two libraries it stands on.",
-        fair="Fresh processes, alternated, medians, files in the system's cache. hush cannot be below 1.",
+        measures=(
+            "Time of the first `import hush` of a process, minus the start of Python, compared with importing the "
+            "two libraries that it needs."
+        ),
+        fair=("New processes, alternated, medians, files in the system's cache. hush cannot be below 1."),
         rows="import",
         minutes=0.3,
         measure=imports,
@@ -72,10 +75,14 @@ BENCHMARKS = (
     Benchmark(
         key="latency-calls",
         title="First and later calls",
-        measures="The first call in a process after the import, as a multiple of later calls of the same kind with numbers not "
-        "asked before.",
-        fair="Each call has processes of its own; medians of five processes. Later calls change a parameter every time, so nothing is "
-        "remembered.",
+        measures=(
+            "Time of the first call in a process after the import, as a multiple of later calls of the same kind "
+            "with new numbers."
+        ),
+        fair=(
+            "Each call has its own processes; medians of five processes. Later calls change a parameter every "
+            "time, so nothing is cached."
+        ),
         rows="call",
         minutes=1.0,
         measure=calls,

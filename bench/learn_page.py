@@ -118,14 +118,13 @@ def chosen() -> str:
         cells = []
         for key in ("fresh_squared_error", "squared_error"):
             ratios = [kinds_of[first][key] / kinds_of[second][key] for kinds_of in sets.values()]
-            cells.append(
-                f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}, {sum(r < 1.0 for r in ratios)} of {len(ratios)}"
-            )
+            typical = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            cells.append(f"{typical:.3f}, {sum(r < 1.0 for r in ratios)} of {len(ratios)}")
         rows.append([f"{first} / {second}", *cells])
     head = ["squared error ratio: geometric mean, and on how many sets below 1", "fresh trials", "best of the grid"]
     return (
-        f"At the chosen points the zCDP route's flipped Huber noise was the Gaussian itself on {gaussian} of {len(kinds)} sets.\n\n"
-        + table(head, rows)
+        "At the chosen points the zCDP route's flipped Huber noise was the Gaussian itself"
+        f" on {gaussian} of {len(kinds)} sets.\n\n" + table(head, rows)
     )
 
 
@@ -158,7 +157,8 @@ def peers() -> str:
                 row = mean.get((name, epsilon, method))
                 cells.append("failed" if row is None else f"{row['median']:.3g}")
             rows.append([TITLES[name], f"{epsilon:g}", *cells])
-    steps = f"Step lengths that were best in hindsight: {best['noisy GD'].split()[-1]} (GD), {best['noisy SGD'].split()[-1]} (SGD).\n\n"
+    gd, sgd = (best[name].split()[-1] for name in ("noisy GD", "noisy SGD"))
+    steps = f"Step lengths that were best in hindsight: {gd} (GD), {sgd} (SGD).\n\n"
     return steps + table(["set", "epsilon", *columns.values()], rows)
 
 

@@ -9,7 +9,9 @@ Neighbours are data sets with one row exchanged, but for noisy SGD, whose accoun
 or removed: a weaker promise, which halves its noise. Errors are misclassified shares, or residual over total sum of
 squares around the mean.
 
-    python bench/learn_peers.py --data FOLDER --out FILE.jsonl [--peer PYTHON]        PYTHON: an interpreter that has diffprivlib
+    python bench/learn_peers.py --data FOLDER --out FILE.jsonl [--peer PYTHON]
+
+PYTHON is an interpreter that has diffprivlib.
 """
 
 from __future__ import annotations

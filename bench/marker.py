@@ -1,5 +1,6 @@
-"""Markdown tables, and the one way measured text goes into a page: between `<!-- name -->` and `<!-- /name -->` or
-`<!-- end -->`.
+"""Markdown tables, and how measured text is written into a page.
+
+The text replaces whatever is between the markers `<!-- name -->` and `<!-- /name -->` (or `<!-- end -->`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def insert(page: str, name: str, made: str) -> str:
-    """The page with `made` between the markers of that name, in place of what stood there.
+    """Return the page with `made` between the markers of that name; the earlier text there is replaced.
 
     >>> insert("<!-- x -->\\nold\\n<!-- /x -->", "x", "new")
     '<!-- x -->\\nnew\\n<!-- /x -->'

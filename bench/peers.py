@@ -127,12 +127,17 @@ BENCHMARKS = (
     Benchmark(
         key="peers",
         title="Private group-by against peers",
-        measures="300 thousand rows in memory, 30 thousand people, 1000 groups, at most 5 groups a person and 3 rows in each: the "
-        "peer's time as a multiple of hush's, for the whole private answer.",
-        fair="Same rows, same budget, alternated, medians. PipelineDP runs on its local backend, which is written for trying out and not "
-        "for speed, and is asked the same two counts and sum. OpenDP's Polars queries are asked one count and one sum, and bound a "
-        "person by 15 rows in all: less work than hush's. hush calibrates over all families the first time and remembers it: both are "
-        "shown; its first time also loads DuckDB and Ibis. The peers answer a small table before they are timed.",
+        measures=(
+            "300 thousand rows in memory, 30 thousand people, 1000 groups, at most 5 groups per person and 3 rows "
+            "in each: the peer's time as a multiple of the time of hush, for the whole private answer."
+        ),
+        fair=(
+            "Same rows, same budget, alternated, medians. PipelineDP runs on its local backend, which is made for "
+            "experiments and not for speed, and computes the same two counts and sum. OpenDP's Polars queries "
+            "compute one count and one sum, and limit a person to 15 rows in total: less work than that of hush. "
+            "hush calibrates over all families the first time and caches the result; both times are shown. The "
+            "first time also loads DuckDB and Ibis. The peers answer a small table before they are timed."
+        ),
         rows="peer",
         minutes=1.5,
         measure=measure,

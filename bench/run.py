@@ -1,11 +1,12 @@
-"""Run every benchmark in one go and write what was measured.
+"""Run every benchmark and write the results.
 
-    python bench/run.py                       all, full size: docs/results/bench.json, docs/benchmarks.md, the README's two tables
-    python bench/run.py --quick               small sizes, a smoke test: nothing in the repository is written
+    python bench/run.py                       all, full size: writes docs/results/bench.json, docs/benchmarks.md and
+                                              the two tables of the README
+    python bench/run.py --quick               small sizes, a smoke test: writes nothing in the repository
     python bench/run.py --only utility tables
 
-Each benchmark runs in a process of its own, one after the other; one that fails is reported and does not stop the
-rest. With --only, the other benchmarks keep the numbers that docs/results/bench.json has of them.
+Each benchmark runs in its own process, one after the other; one that fails is reported and does not stop the others.
+With --only, the numbers of all other benchmarks in docs/results/bench.json are kept.
 """
 
 from __future__ import annotations

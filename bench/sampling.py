@@ -94,10 +94,15 @@ BENCHMARKS = (
     Benchmark(
         key="sampling",
         title="Exact draws",
-        measures="A million draws of every family, on lattices where the scale is 10 and a million steps: speed as a multiple of "
-        "numpy's normal generator.",
-        fair="Same process, alternated, the least of several rounds after one that builds tables. Numpy's draws are floats from a generator"
-        " that is neither secure nor exact; hush's are exact and from AES-256. So numpy is a floor, not a rival.",
+        measures=(
+            "A million draws of every family, on lattices where the scale is 10 and a million steps: speed as a "
+            "multiple of numpy's normal generator."
+        ),
+        fair=(
+            "Same process, alternated, the least of several rounds after one that builds tables. numpy draws "
+            "floats from a generator that is neither secure nor exact; hush draws exactly, from AES-256. So numpy "
+            "is a reference and not a competitor."
+        ),
         rows="noise",
         minutes=0.7,
         measure=draws,
@@ -105,8 +110,14 @@ BENCHMARKS = (
     Benchmark(
         key="release",
         title="A whole release",
-        measures="A million counts released: rounding, ledger, exact noise and receipt, against adding numpy's normals.",
-        fair="Same array, same process, alternated; the left side does everything a private release needs, the right side nothing of it.",
+        measures=(
+            "Release of a million counts: rounding, ledger, exact noise and receipt, compared with adding numpy's "
+            "normal draws."
+        ),
+        fair=(
+            "Same array, same process, alternated. hush does everything that a private release needs; the other "
+            "side does nothing of it."
+        ),
         rows="job",
         minutes=0.1,
         measure=releases,
@@ -114,9 +125,14 @@ BENCHMARKS = (
     Benchmark(
         key="sampling-opendp",
         title="Exact draws against OpenDP",
-        measures="Draws a second of the same discrete laws, as a multiple of OpenDP's vector measurements.",
-        fair="Both samplers are exact and secure. OpenDP gets vectors of 20,000 zeros, hush a million draws at once, and each is counted "
-        "per draw; OpenDP's time includes passing a Python list in and out, for it takes nothing else.",
+        measures=(
+            "Draws per second of the same discrete distributions, as a multiple of OpenDP's vector measurements."
+        ),
+        fair=(
+            "Both samplers are exact and secure. OpenDP gets vectors of 20,000 zeros, hush draws a million at "
+            "once, and times are divided by the number of draws. OpenDP's time includes passing a Python list in "
+            "and out, because it accepts nothing else."
+        ),
         rows="law",
         minutes=0.3,
         measure=against_opendp,

@@ -29,9 +29,11 @@ def make(path: Path, rows: int, *, units: int, groups: int = GROUPS) -> None:
 def by_hand(path: Path) -> str:
     """What one would write without hush: DuckDB's own hash, the fast form of the rank, float sums."""
     return f"""
-        WITH ranked AS (SELECT unit, grp, value, dense_rank() OVER (PARTITION BY unit ORDER BY hash(unit, grp, 4711), grp) - 1 AS place
+        WITH ranked AS (SELECT unit, grp, value,
+                               dense_rank() OVER (PARTITION BY unit ORDER BY hash(unit, grp, 4711), grp) - 1 AS place
                         FROM '{path}' WHERE unit IS NOT NULL),
-             pairs AS (SELECT unit, grp, least(count(*), {ROWS_PER_UNIT}) AS n, greatest(least(sum(value), {HIGH}), {LOW}) AS s
+             pairs AS (SELECT unit, grp, least(count(*), {ROWS_PER_UNIT}) AS n,
+                              greatest(least(sum(value), {HIGH}), {LOW}) AS s
                        FROM ranked WHERE place < {PER_UNIT} GROUP BY unit, grp)
         SELECT grp, count(*) AS units, sum(n) AS n, sum(s) AS s FROM pairs GROUP BY grp ORDER BY grp"""
 
@@ -71,7 +73,8 @@ def against_sql(quick: bool) -> Iterator[Line]:
     hand = times.pop("SQL by hand")
     for name, taken in times.items():
         ratios = [mine / theirs for mine, theirs in zip(taken, hand, strict=True)]  # of the same round
-        extra = f"{min(ratios):.2f} to {max(ratios):.2f}; {duration(statistics.median(taken))} and {duration(statistics.median(hand))}"
+        mine, theirs = duration(statistics.median(taken)), duration(statistics.median(hand))
+        extra = f"{min(ratios):.2f} to {max(ratios):.2f}; {mine} and {theirs}"
         yield Line(name, "times SQL by hand", statistics.median(ratios), "times", "lower", extra=extra)
 
 
@@ -115,19 +118,24 @@ def growth_groups(quick: bool) -> Iterator[Line]:
 
 
 _GROWTH = (
-    "Both columns alternate in one process over the same file; cells are medians as multiples of the first row. The noise was "
-    "calibrated before."
+    "Both columns alternate in one process over the same file. Cells are medians as multiples of the "
+    "first row. The noise was calibrated before."
 )
 
 BENCHMARKS = (
     Benchmark(
         key="tables",
         title="Private group-by on DuckDB",
-        measures="10 million rows, 1 million people, 1000 groups, at most 5 groups a person: two counts and a sum, as multiples of"
-        " bounded SQL by hand.",
-        fair="The SQL is what one would write without hush, with the fast forms of everything, and it too bounds what a person adds. Same "
-        "file, same process, alternated; ratios are of the same round, and their median and range are shown. hush's side adds "
-        "integers, and the whole answer pays for ledger and exact noise.",
+        measures=(
+            "10 million rows, 1 million people, 1000 groups, at most 5 groups per person: two counts and a sum, "
+            "as multiples of the time of hand-written SQL with the same bounds."
+        ),
+        fair=(
+            "The SQL is what one would write without hush, in its fastest form, and it also limits the "
+            "contribution of a person. Same file, same process, alternated; ratios are of the same round, and "
+            "their median and range are shown. hush sums integers, and the whole answer includes ledger and exact "
+            "noise."
+        ),
         rows="form",
         minutes=2.0,
         measure=against_sql,
@@ -135,7 +143,7 @@ BENCHMARKS = (
     Benchmark(
         key="growth-tables-rows",
         title="Growth: tables with rows",
-        measures="The whole private answer over 10 thousand to 10 million rows, ten a person, 100 groups.",
+        measures=("Time of the whole private answer over 10 thousand to 10 million rows, ten per person, 100 groups."),
         fair=_GROWTH,
         rows="rows",
         minutes=0.7,
@@ -143,8 +151,10 @@ BENCHMARKS = (
     ),
     Benchmark(
         key="growth-tables-units",
-        title="Growth: tables with units",
-        measures="The whole private answer over a million rows of a thousand to a million people, 100 groups.",
+        title="Growth: tables with people",
+        measures=(
+            "Time of the whole private answer over a million rows of a thousand to a million people, 100 groups."
+        ),
         fair=_GROWTH,
         rows="people",
         minutes=0.3,
@@ -153,7 +163,7 @@ BENCHMARKS = (
     Benchmark(
         key="growth-tables-groups",
         title="Growth: tables with groups",
-        measures="The whole private answer over a million rows of 100,000 people in 10 to 100,000 groups.",
+        measures=("Time of the whole private answer over a million rows of 100,000 people in 10 to 100,000 groups."),
         fair=_GROWTH,
         rows="groups",
         minutes=0.5,

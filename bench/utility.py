@@ -137,13 +137,19 @@ BENCHMARKS = (
     Benchmark(
         key="utility",
         title="Noise of a grouped count",
-        measures="The variance of the noise on every count of a table in which a person is in at most so many groups and moves "
-        "each count by at most 1: hush's own, and that of the others as multiples of it. Nothing is timed.",
-        fair="Every column keeps at least the same (epsilon, delta) for the same bound; below 1, hush adds more. Scales are "
-        "the peers' own: PipelineDP states its noise, OpenDP finds its least scale with its own privacy map, diffprivlib "
-        "states the variance of its mechanism. Their Laplace and geometric noises keep the stronger delta = 0. hush's "
-        "number includes what its lattice adds. The limit is a proved lower bound on the variance of any integer noise, "
-        "known for one group. The last column is the least sigma of Balle and Wang (2018).",
+        measures=(
+            "The variance of the noise on every count of a table in which a person is in at most the stated "
+            "number of groups and moves each count by at most 1: that of hush, and that of the others as "
+            "multiples of it. Nothing is timed."
+        ),
+        fair=(
+            "Every column has at least the same (epsilon, delta) for the same bound; below 1, hush adds more "
+            "noise. The scales come from the peers: PipelineDP states its noise, OpenDP finds its least scale "
+            "with its own privacy map, diffprivlib states the variance of its mechanism. Their Laplace and "
+            "geometric noises give the stronger delta = 0. The number of hush includes what its lattice adds. The "
+            "limit is a proved lower bound on the variance of any integer noise, known for one group. The last "
+            "column is the least sigma of Balle and Wang (2018)."
+        ),
         rows="budget and groups per person",
         minutes=1.5,
         measure=measure,

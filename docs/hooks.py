@@ -1,4 +1,4 @@
-"""What the site needs beyond mkdocs.yml: pages from outside docs/, links to them, and doctests shown as code."""
+"""Hooks of the documentation site: pages from outside docs/, links to them, and doctests shown as code."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import griffe
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
-#: files at the top of the repository that are pages of the site too, the last ones of its navigation
+#: files at the top of the repository that become the last pages of the site's navigation
 TOP = {"CONTRIBUTING.md": "project/contributing.md", "CHANGELOG.md": "project/changelog.md"}
 PAGES = {name: place for name, place in TOP.items() if (ROOT / name).exists()}
-#: the repository's front page is the site's
+#: where a link to a file at the top leads on the site; links to the README lead to the front page
 SITE = {**PAGES, "README.md": "index.md"}
 _LINK = re.compile(r"\[([^\]\n]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 _DOCTEST = re.compile(r"((?:^>>> .*\n?)(?:^(?!>>>)(?!\s*$).*\n?|^>>> .*\n?)*)", re.MULTILINE)
 
 
 def _moved(text: str, where: str) -> str:
-    """Links that leave docs/ go to the page that stands for the file; files that are no page stay as text."""
+    """Rewrite links that leave docs/: to the page made from the file, or to text if no page is made from it."""
 
     def link(found: re.Match[str]) -> str:
         words, target, anchor = found[1], found[2], found[3] or ""
@@ -38,17 +38,18 @@ def _moved(text: str, where: str) -> str:
 
 
 def on_config(config: Any) -> Any:
-    """They end the navigation's last section."""
+    """Append the pages from the top of the repository to the last section of the navigation."""
     (pages,) = config.nav[-1].values()
     pages.extend(PAGES.values())
     return config
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """The pages from the top of the repository, with their links as if they had always been here."""
+    """Add the pages from the top of the repository, with their links rewritten for the site."""
     for name, place in PAGES.items():
         depth = "../" * place.count("/")
-        text = _LINK.sub(lambda m, d=depth: m[0] if "://" in m[2] else _from_top(m, d), (ROOT / name).read_text(encoding="utf-8"))
+        source = (ROOT / name).read_text(encoding="utf-8")
+        text = _LINK.sub(lambda m, d=depth: m[0] if "://" in m[2] else _from_top(m, d), source)
         files.append(File.generated(config, place, content=text))
     return files
 
@@ -61,17 +62,17 @@ def _from_top(found: re.Match[str], depth: str) -> str:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links out of docs/ resolve on the site as they do in the repository."""
+    """Rewrite the links of a page that lead out of docs/."""
     return markdown if page.file.src_uri in PAGES.values() else _moved(markdown, page.file.src_uri)
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """A header cell says what it heads, for those who hear the table."""
+    """Mark header cells of tables as column headers, for screen readers."""
     return re.sub(r"<th(?=[ >])(?![^>]*scope=)", '<th scope="col"', html)
 
 
 class Doctests(griffe.Extension):
-    """Doctests of a docstring become code blocks; without this Markdown takes >>> for a quotation."""
+    """Show the doctests of a docstring as code blocks; Markdown would read >>> as a quotation."""
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:

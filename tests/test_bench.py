@@ -122,7 +122,8 @@ def test_the_readme_tables_pick_the_rows_and_the_better_noise_of_a_peer(frame):
     assert "| 3 | 17.83 | 2.000 |" in text and "99" not in text
     assert "Nothing was measured" in frame.page.utility(lines, "epsilon = 2, delta = 1e-6")
     fast = {"learn": [Line("Lasso, coordinate descent", "times scikit-learn", 3.94, "times", "lower")]}
-    assert "3.9 times the time of scikit-learn" in frame.page.speed(fast)
+    shown = frame.page.speed(fast)
+    assert "| task | compared with | speed" in shown and "| scikit-learn | takes 3.9 times as long |" in shown
 
 
 def test_both_sides_take_turns(frame):
@@ -145,7 +146,8 @@ import json, sys
 sys.path.insert(0, "bench")
 import page, run
 whole = run.all_benchmarks()
-listed = [[file, each.key, each.title, each.measures, each.fair, each.rows, each.minutes] for file, each in whole.values()]
+fields = "key title measures fair rows minutes".split()
+listed = [[file, *(getattr(each, name) for name in fields)] for file, each in whole.values()]
 file, one = whole["amounts"]
 found, failed = run.run([("no_such_file", one), (file, one)], quick=True)
 print(json.dumps([run.FILES, page.SPEED, listed, failed, [type(made).__name__ for made in found["amounts"]]]))
@@ -177,7 +179,8 @@ def test_run_writes_results_page_and_readme(tmp_path):
     """
     readme = tmp_path / "README.md"
     readme.write_text(
-        "before\n<!-- bench:utility -->\nold\n<!-- /bench:utility -->\nafter\n<!-- bench:speed -->\n<!-- /bench:speed -->\n"
+        "before\n<!-- bench:utility -->\nold\n<!-- /bench:utility -->\nafter\n"
+        "<!-- bench:speed -->\n<!-- /bench:speed -->\n"
     )
     done = _run("bench/run.py", "--quick", "--only", "utility", "--root", str(tmp_path))
     assert done.returncode == 0, done.stderr + done.stdout

@@ -1,4 +1,4 @@
-"""What the README says is what the code does."""
+"""The README and the pages are right: their code runs, their numbers, links and paths are true."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hush.cli import main
 from hush.noise.catalogue import families, restored
 
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
-#: shares of Laplace noise are told of in docs/maths/federated.md; every other noise has a page of its own
+#: docs/maths/federated.md describes these shares of Laplace noise; every other noise has its own page
 SHARES = ("gamma_difference", "polya_difference")
 FAMILY_PAGES = tuple(ROOT / "docs" / "maths" / f"{row.name}.md" for row in families() if row.name not in SHARES)
 
@@ -34,7 +34,7 @@ def _blocks(page: Path) -> list[str]:
 
 
 def _printed(line: str) -> str | None:
-    """The number that a comment promises: at its start, or behind a colon at its end ("# pure epsilon: 0.5704")."""
+    """The number stated in a comment: at its start, or after a colon at its end ("# pure epsilon: 0.5704")."""
     _, mark, comment = line.rpartition("  # ")
     number = r"(-?\d+(?:\.\d+)?(?:e-?\d+)?)"
     found = re.match(number + r"(?![.,]?\d|e)", comment) or re.search(f": {number}$", comment)
@@ -42,12 +42,13 @@ def _printed(line: str) -> str | None:
 
 
 def _run(block: str, page: Path, scope: dict[str, object]) -> int:
-    """Run a block, statement by statement; how many expressions have a comment that says their number (each must be
-    right).
+    """Run a block, statement by statement, and compare each expression with the number in its comment.
+
+    Returns how many numbers were compared.
     """
     lines, compared = block.splitlines(), 0
     for statement in ast.parse(block).body:
-        if isinstance(statement, ast.Try):  # a page shows one for the refusal: without it the page is wrong
+        if isinstance(statement, ast.Try):  # a page shows `try` because of an error: it must happen
             statement.body += ast.parse(
                 f"raise AssertionError('{page.name} shows a refusal that does not happen')"
             ).body
@@ -66,7 +67,7 @@ def _run(block: str, page: Path, scope: dict[str, object]) -> int:
 def test_python_blocks_run_and_say_what_the_comments_say(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every block runs; a comment after an expression states the number it gives, to the digits printed."""
+    """Every block runs, and each number in a comment after an expression is right to the digits printed."""
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
     with restored():  # a page may register a family
@@ -85,7 +86,10 @@ def test_a_wrong_number_in_a_comment_is_found() -> None:
 
 
 def test_a_refusal_that_does_not_happen_is_found() -> None:
-    shown = "import hush\ntry:\n    hush.calibrate({}, 0.0, family='laplace')\nexcept hush.InvalidParameter as refused:\n    print(refused)\n"
+    shown = (
+        "import hush\ntry:\n    hush.calibrate({}, 0.0, family='laplace')\n"
+        "except hush.InvalidParameter as refused:\n    print(refused)\n"
+    )
     assert _run(shown.format(-1.0), ROOT / "README.md", {}) == 0
     with pytest.raises(AssertionError, match=r"README\.md shows a refusal that does not happen"):
         _run(shown.format(1.0), ROOT / "README.md", {})
@@ -98,7 +102,31 @@ def test_links_resolve(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_every_room_of_the_source_is_on_the_map() -> None:
+#: a file of this repository, or of a package under src/hush; `docs/add_a_family.md` also names the files to create
+PATH = re.compile(
+    r"(?<![\w/.-])((?:src|tests|docs|bench|papers|examples)/[\w./-]*\w|[a-z_]+/[a-z_0-9]+\.(?:py|json|bib))"
+)
+TO_CREATE = {"src/hush/noise/logistic.py", "docs/maths/logistic.md"}
+
+
+def _missing(text: str) -> set[str]:
+    """The paths in a text that do not exist."""
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    named = {path for code in re.findall(r"`([^`]+)`", prose) for path in PATH.findall(code)} - TO_CREATE
+    return {path for path in named if not (ROOT / path).exists() and not (ROOT / "src" / "hush" / path).exists()}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=_name)
+def test_every_path_named_in_a_page_exists(page: Path) -> None:
+    assert not _missing(page.read_text()), f"{page.name} names files that do not exist: {_missing(page.read_text())}"
+
+
+def test_a_path_that_does_not_exist_is_found() -> None:
+    text = "see `tests/test_docs.py`, `noise/laplace.py`, `python tests/no_such.py` and `sampling/no_such.py`"
+    assert _missing(text) == {"tests/no_such.py", "sampling/no_such.py"}
+
+
+def test_every_source_file_is_on_the_map() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     for source in (ROOT / "src" / "hush").rglob("*.py"):
         if source.stem not in ("__init__", "__main__"):
@@ -106,7 +134,7 @@ def test_every_room_of_the_source_is_on_the_map() -> None:
 
 
 def test_the_map_of_theorems_names_what_exists() -> None:
-    """Every hush name and every test file in docs/theorems.md is there."""
+    """Every hush name and every test file in docs/theorems.md exists."""
     text = (ROOT / "docs" / "theorems.md").read_text()
     names = {name.rstrip(".") for name in re.findall(r"`(hush\.[A-Za-z_.0-9]+)", text)}
     assert len(names) > 40
@@ -188,7 +216,7 @@ def test_the_table_of_the_limit_is_what_hush_gives() -> None:
 
 
 def _commands(page: Path) -> list[list[str]]:
-    """What a page has typed."""
+    """The commands in the `console` blocks of a page, as lists of words."""
     text = "".join(re.findall(r"```console\n(.*?)```", page.read_text(), flags=re.DOTALL)).replace("\\\n", " ")
     return [shlex.split(line[2:], comments=True) for line in text.splitlines() if line.startswith("$ ")]
 
@@ -210,7 +238,7 @@ def test_the_first_commands_run_and_leave_the_readmes_files_alone(
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_private_bounds_are_asked_for_in_pairs(page: Path) -> None:
-    """One end alone is refused."""
+    """hush refuses one end alone."""
     for code in re.findall(r"`([^`]*high=\"private\"[^`]*)`", page.read_text()):
         assert 'low="private"' in code, f"{page.name} shows {code}"
 
@@ -247,7 +275,7 @@ def test_the_optimum_is_not_called_by_the_name_of_the_family_it_beats() -> None:
     assert "next comes the family stepped at" in plan.why
 
 
-_STRANGERS = {  # what the page leaves out: where a library's own data comes from
+_STRANGERS = {  # the page leaves out the imports and data of the other libraries
     "opendp": "import opendp.prelude as dp\ndp.enable_features('contrib')\nages = [31.0, 47.0] * 1500\n",
     "diffprivlib": "import diffprivlib, numpy\nages = numpy.array([31.0, 47.0] * 1500)\n"
     "X = numpy.random.default_rng().normal(size=(500, 3))\ny = (X[:, 0] > 0).astype(int)\n",
@@ -261,8 +289,8 @@ _STRANGERS = {  # what the page leaves out: where a library's own data comes fro
     ("module", "name"), [("opendp", "OpenDP"), ("diffprivlib", "diffprivlib"), ("pipeline_dp", "PipelineDP")]
 )
 def test_the_other_side_of_migrating_runs_where_it_is_installed(module: str, name: str) -> None:
-    """Each line under a library's name is its own code and runs; OpenDP's budget is for all queries here, its words
-    for the histogram.
+    """Run the lines under a library's name. For OpenDP one budget is used for all queries, and the histogram gets its
+    own table of words.
     """
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed")

@@ -1,4 +1,4 @@
-"""What the prose of docs/maths says in numbers is what hush gives; what a page rests on is said."""
+"""Numbers in the prose of docs/maths equal what hush computes, and pages state their assumptions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ def _prose(page: str) -> str:
 
 
 def test_the_page_of_the_limit_says_how_wide_its_brackets_are() -> None:
-    """Over every stop of the explorer; the staircase of delta = 0 is measured against the lower end, which is
-    proved.
-    """
+    """Checked at every slider position of the explorer. The staircase at delta = 0 is compared with the lower end."""
     text = _prose("limit.md")
     width, epsilon_to, delta_to = map(
         float, re.findall(r"([\d.]+) % or less for eps up to (\d+) and delta up to ([\d.e-]+\d)", text)[0]
@@ -43,7 +41,7 @@ def test_the_page_of_the_limit_says_how_wide_its_brackets_are() -> None:
         assert bracket.upper <= (1.0 + width / 100.0) * bracket.lower, (epsilon, delta)
         if delta == 1e-6 and epsilon >= epsilon_from:
             assert hush.Staircase(epsilon).variance <= (1.0 + above / 100.0) * bracket.lower
-        if delta == 1e-6 and epsilon >= 0.3:  # what the page of step noise says
+        if delta == 1e-6 and epsilon >= 0.3:  # stated on the page of stepped noise
             assert hush.Staircase(epsilon).variance <= 1.0005 * bracket.upper
     assert "epsilon 0.3 or more the [staircase](staircase.md) is as good to 0.05 %" in _prose("stepped.md")
 
@@ -83,7 +81,7 @@ def _after(noise: hush.Noise, delta: float) -> list[float]:
     return [curve.epsilon(delta) if delta else curve.pure_epsilon for curve in left]
 
 
-_CLAIMS = {  # page, words on it, and the numbers in these words as hush gives them
+_CLAIMS = {  # page, words on it, and the numbers in these words as hush computes them
     "asinh ten": (
         "asinh",
         "158.8 against 178.5 (Gaussian) and 199.6 (Laplace)",
@@ -160,8 +158,8 @@ def test_the_numbers_in_the_prose_of_the_maths_are_what_hush_gives(claim: str) -
 
 
 def test_which_noise_wins_for_how_many_numbers() -> None:
-    """At (1, 1e-6): staircase to five, exponential power from six to nine, asinh from ten, the Gaussian close at a
-    hundred.
+    """At (1, 1e-6): staircase up to five numbers, exponential power for six to nine, asinh from ten on; at a hundred
+    the Gaussian is close.
     """
     for best, count, other in (
         ("staircase", 5, "flipped_huber"),
@@ -183,7 +181,7 @@ def test_which_noise_wins_for_how_many_numbers() -> None:
 
 
 def test_rounded_noise_is_not_called_exact() -> None:
-    """Rounding is post-processing: the continuous curve bounds it, and at a coarse step the bound is not reached."""
+    """Rounding is post-processing: the continuous curve is an upper bound, and at a coarse step it is not attained."""
     row = next(row for row in rows("maths/discrete.md", "| | rounded | discrete") if row[0] == "privacy")
     assert "upper bound" in row[1] and "exactly" not in row[1]
     noise = hush.Laplace(1.0)
@@ -208,7 +206,7 @@ def test_the_security_model_names_what_it_rests_on() -> None:
 
 @functools.cache
 def _target(name: str) -> hush.Noise:
-    """The noises of the page's table, each for central epsilon 1."""
+    """A noise of the page's table, calibrated for central epsilon 1."""
     if name == "Laplace":
         return hush.Laplace(1.0)
     if name == "discrete Laplace, step 1":

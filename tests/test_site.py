@@ -1,4 +1,4 @@
-"""The documentation site: it builds without a warning, its links resolve, and it asks nobody else for anything."""
+"""The documentation site: it builds without a warning, its links resolve, and it fetches nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONFIG = ROOT / "mkdocs.yml"
 
 
 class _Page(HTMLParser):
-    """What a built page names: anchors, links a reader may follow, and what a browser fetches by itself."""
+    """A built page: its anchors, its links, and the addresses that a browser fetches when it opens the page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class _Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site; a warning fails the build, and whatever it says beyond that fails here."""
+    """The built site. The build must print nothing, neither warnings nor other output."""
     for needed in ("mkdocs", "material", "mkdocstrings_handlers.python"):
         pytest.importorskip(needed)
     out = tmp_path_factory.mktemp("site")
@@ -63,7 +63,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--site-dir",
         str(out),
     ]
-    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}  # an advertisement for a successor, not a warning about this site
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}  # suppress an advertisement that is not about this site
     built = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT, env=quiet)
     assert built.returncode == 0 and not built.stdout + built.stderr, built.stdout + built.stderr
     return out
@@ -124,17 +124,17 @@ def test_tables_are_tables_and_their_headers_say_what_they_head(pages: dict[Path
 
 
 def test_the_reference_has_every_public_name(pages: dict[Path, _Page]) -> None:
-    """Every public name has its own heading, under the name a user writes or the place where it is defined."""
-    from hush import errors, federated, learn, show, tables
+    """Every public name has a heading: the name that a user writes, or the place where it is defined."""
+    from hush import errors, federated, learn, report, tables
     from hush.privacy import conversion, gaussian
 
     reference = {path: page for path, page in pages.items() if path.parent.name == "api"}
     modules = [
         path.stem for path in reference for _ in re.findall("doc-object doc-module", path.read_text(encoding="utf-8"))
     ]
-    assert modules == ["errors"], "a name stands for a module where a function of that name is meant"
+    assert modules == ["errors"], "the reference shows a module instead of the function of that name"
     anchors = {anchor for page in reference.values() for anchor in page.anchors}
-    for module in (hush, errors, federated, learn, show, tables, gaussian, conversion):
+    for module in (hush, errors, federated, learn, report, tables, gaussian, conversion):
         for name in module.__all__:
             if name not in ("__version__", "gaussian", "sum"):  # a number, a module, and another name of `sum_`
                 own = getattr(module, name).__module__
