@@ -8,8 +8,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import hush
-from hush.calibration.ranking import Plan
-from hush.privacy.sensitivity import Sensitivity
 from hush_papers.item import Context, Figure, Grid, HeatMap, Item, Paper, Regions, claim, line
 
 __all__ = ["PAPER", "gain", "plan", "to_limit"]
@@ -29,9 +27,9 @@ _FIRST = ("staircase", "stepped", "laplace", "gaussian", "asinh", "flipped_huber
 
 
 @lru_cache(maxsize=256)
-def plan(epsilon: float, delta: float, k: int) -> Plan:
+def plan(epsilon: float, delta: float, k: int) -> hush.Plan:
     """Every family, calibrated for k coordinates that move by at most 1 each."""
-    return hush.calibrate(epsilon, delta, Sensitivity(linf=1.0, l0=k))
+    return hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=k))
 
 
 def _variance(epsilon: float, delta: float, k: int, family: str) -> float:

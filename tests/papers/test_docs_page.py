@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hush_papers.catalogue import PAPERS, paper
 from hush_papers.item import VERDICTS, Item
-from hush_papers.page import counts
+from hush_papers.overview import counts
 
 from papers import pins
 

@@ -13,11 +13,11 @@ import pytest
 from hush_papers.crossing import crossing
 from hush_papers.item import CONFIRMED, CORRECTED
 from hush_papers.osgt.paper import PAPER
+from hush_papers.osgt.rejection import osgt_by_rejection
 from hush_papers.osgt.setting import FIRST, calibrated
 
 import hush
 from hush.sampling.entropy import DeterministicTestEntropy
-from hush.sampling.rejection import osgt_by_rejection
 from papers import pins
 
 EXPECTED = Path(__file__).with_name("expected_osgt.csv")

@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
+from hush import FlippedHuber, Gaussian, Laplace
 from hush_papers.flipped_huber import printed
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.laplace import Laplace
-from hush.privacy.compose import delta
+from hush import FlippedHuber, Laplace, delta
 from hush_papers.crossing import crossing
 from hush_papers.flipped_huber.optimum import at_variance, best, box, by_theorem8, decibels, least_delta, sufficient
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line

@@ -7,11 +7,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hush import FlippedHuber, Gaussian, Laplace, renyi
 from hush.learn import zcdp
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.privacy.compose import renyi
 from hush.privacy.conversion import zcdp_to_epsilon
 from hush.privacy.paper_bounds import flipped_huber_theorem9
 from hush_papers.flipped_huber.optimum import best

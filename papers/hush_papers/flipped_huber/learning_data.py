@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush import InvalidParameter
 
 __all__ = ["NAMES", "LearningSet", "learning_set"]
 

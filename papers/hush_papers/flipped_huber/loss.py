@@ -9,12 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.calibration.ranking import calibrate
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
-from hush.privacy.compose import delta
+from hush import OSGT, FlippedHuber, Gaussian, Laplace, calibrate, delta
 from hush_papers.crossing import crossing
 from hush_papers.flipped_huber import printed
 from hush_papers.flipped_huber.optimum import best, box

@@ -10,14 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.calibration.limit import limit
-from hush.calibration.ranking import calibrate
-from hush.noise.contract import Law
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.osgt import OSGT
-from hush.numerics.bracket import Bracket
-from hush.privacy.compose import delta
-from hush.privacy.sensitivity import Sensitivity
+from hush import OSGT, Bracket, FlippedHuber, Law, Sensitivity, calibrate, delta, limit
 from hush_papers.crossing import crossing
 from hush_papers.flipped_huber.printed import theorem8
 from hush_papers.osgt.setting import in_box

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.noise.osgt import OSGT
+from hush import OSGT, FlippedHuber, Gaussian
 
 __all__ = [
     "cdf",

@@ -8,9 +8,7 @@ import math
 
 import numpy as np
 
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.privacy.compose import delta
+from hush import FlippedHuber, Gaussian, delta
 from hush_papers.crossing import crossing
 from hush_papers.flipped_huber import printed
 from hush_papers.flipped_huber.optimum import best, box, sufficient

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hush.calibration.ranking import calibrate
-from hush.noise.laplace import Laplace
+from hush import Laplace, calibrate
 from hush_papers.flipped_huber.optimum import best, least_delta, sufficient
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
 

@@ -8,9 +8,7 @@ import math
 
 import numpy as np
 
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.osgt import OSGT
-from hush.privacy.compose import delta
+from hush import OSGT, FlippedHuber, delta
 from hush_papers.flipped_huber.optimum import best, decibels, floor, osgt_in_box
 from hush_papers.item import Comparison, Context, Figure, Grid, HeatMap, Item, claim, compare, line
 

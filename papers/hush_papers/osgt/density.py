@@ -7,9 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
+from hush import OSGT, Gaussian, Laplace
 from hush_papers.crossing import crossing
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
 from hush_papers.osgt.setting import FIRST, SECOND, twin

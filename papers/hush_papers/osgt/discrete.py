@@ -9,17 +9,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.noise.contract import Law
-from hush.noise.discrete import Discrete
-from hush.noise.gaussian import Gaussian
-from hush.noise.osgt import OSGT
-from hush.privacy.compose import delta, renyi
-from hush.privacy.sensitivity import Sensitivity
+from hush import OSGT, Discrete, Gaussian, Law, Sensitivity, delta, draw, renyi
 from hush.sampling.entropy import DeterministicTestEntropy
-from hush.sampling.exact import draw
-from hush.sampling.rejection import osgt_by_rejection
 from hush_papers.crossing import crossing
 from hush_papers.item import Context, Figure, Grid, Item, claim, line
+from hush_papers.osgt.rejection import osgt_by_rejection
 from hush_papers.osgt.setting import EIGHT, FIRST, SECOND, calibrated, named, twin
 
 __all__ = ["discrete_draws", "discrete_law", "discrete_privacy"]
@@ -243,7 +237,7 @@ def discrete_draws(context: Context) -> Item:
             '"sample exactly a discrete OSGT distribution"',
             scores["rejection"],
             holds=scores["rejection"] < wanted,
-            function="hush.sampling.rejection.osgt_by_rejection",
+            function="hush_papers.osgt.rejection.osgt_by_rejection",
             why="Right for whole m only; for other m the two tails land beside the lattice. hush.draw needs no such condition.",
         ),
         claim(

@@ -7,10 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
-from hush.privacy.compose import delta, epsilon, renyi
+from hush import OSGT, Gaussian, Laplace, delta, epsilon, renyi
 from hush.privacy.paper_bounds import osgt_appendix_e, osgt_theorem2
 from hush_papers.crossing import crossing
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line

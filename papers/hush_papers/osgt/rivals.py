@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.calibration.ranking import calibrate
-from hush.noise.gaussian import Gaussian
-from hush.privacy.compose import delta
+from hush import Gaussian, calibrate, delta
 from hush_papers.item import Context, Figure, Grid, Item, line
 from hush_papers.osgt.setting import calibrated, in_box
 

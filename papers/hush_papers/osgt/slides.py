@@ -8,15 +8,8 @@ import math
 
 import numpy as np
 
-from hush.calibration.limit import limit
-from hush.calibration.ranking import calibrate
-from hush.noise.contract import Law
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
-from hush.privacy.compose import delta, epsilon, renyi
+from hush import OSGT, Gaussian, Laplace, Law, Sensitivity, calibrate, delta, epsilon, limit, renyi
 from hush.privacy.paper_bounds import osgt_appendix_e
-from hush.privacy.sensitivity import Sensitivity
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
 from hush_papers.osgt.privacy import better_beyond
 from hush_papers.osgt.setting import EIGHT, FIRST, SECOND, calibrated, named, twin

@@ -8,12 +8,9 @@ import math
 
 import numpy as np
 
-from hush.noise.gaussian import Gaussian
-from hush.noise.osgt import OSGT
-from hush.privacy.compose import curve, delta, renyi
+from hush import OSGT, Gaussian, Sensitivity, curve, delta, renyi
 from hush.privacy.conversion import best_delta, rdp_to_delta
 from hush.privacy.paper_bounds import osgt_appendix_e, osgt_theorem2
-from hush.privacy.sensitivity import Sensitivity
 from hush_papers.crossing import crossing
 from hush_papers.item import Comparison, Context, Figure, Grid, HeatMap, Item, claim, compare, line
 from hush_papers.osgt.setting import EIGHT, FIRST, named, twin

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from hush.noise.laplace import Laplace
-from hush.noise.stable import Stable
+from hush import Laplace, Stable
+from hush.federated import share
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, line
 from hush_papers.sas.error import plan
@@ -32,8 +32,6 @@ def _convolved(alpha: float, x: float) -> float:
 
 def shared_sample(parties: int, draws: int) -> np.ndarray:
     """Sums of shares of Stable(1.7, 10), drawn exactly from fixed bits."""
-    from hush.federated import share
-
     drawn = share(Stable(1.7, 10.0), parties).draw((parties, draws), _STEP, entropy=DeterministicTestEntropy(17))
     return np.sort(drawn.sum(axis=0) * _STEP)
 
@@ -47,8 +45,6 @@ def distance(sample: np.ndarray, noise: Stable) -> float:
 
 def _formulas() -> list[Comparison]:
     """The sum of two by convolution, and the scale of one share."""
-    from hush.federated import share
-
     rows: list[Comparison] = []
     for alpha in (1.25, 1.5, 1.9):
         found, stated = _convolved(alpha, 1.0), float(Stable(alpha, 2.0 ** (1.0 / alpha)).pdf(1.0))
@@ -78,8 +74,6 @@ def _formulas() -> list[Comparison]:
 
 def closure(context: Context) -> Item:
     """Definition 9 and Lemma V.1, in formulas, by convolution and by draws."""
-    from hush.federated import share
-
     draws = 4000
     sample = shared_sample(10, draws)
     score = distance(sample, Stable(1.7, 10.0))
@@ -131,8 +125,6 @@ def _within(x: np.ndarray, y: np.ndarray, reach: float) -> tuple[np.ndarray, np.
 
 def _uses(message: float, ratio: float) -> tuple[Comparison, ...]:
     """What Section VI says of shares, and of local reports."""
-    from hush.federated import share
-
     last = PARTIES[-1]
     central = float(share(plan(1.0, 1.7), 100).central().pure_epsilon)
     split = share(Laplace(1.0), 100).local().pure_epsilon
@@ -165,8 +157,6 @@ def _uses(message: float, ratio: float) -> tuple[Comparison, ...]:
 
 def local_use(context: Context) -> Item:
     """Section VI: closure for local and federated use."""
-    from hush.federated import share
-
     shapes = (1.0, 1.4, 1.7, 1.9)
     local = {a: [float(share(plan(1.0, a), n).local().pure_epsilon) for n in PARTIES] for a in shapes}
     messages = Figure(

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.noise.gaussian import Gaussian
-from hush.noise.stable import Stable
+from hush import Gaussian, Stable
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, line
 
 __all__ = ["densities", "series", "slips", "tail_series"]

@@ -8,9 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 import hush
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.stable import Stable
+from hush import Gaussian, Laplace, Stable
+from hush.federated import calibrate_stable
 from hush_papers.item import NOT_REPRODUCIBLE, Comparison, Context, Figure, Grid, Item, claim, compare, line
 
 __all__ = ["distortion", "equal_epsilon", "plan"]
@@ -109,8 +108,6 @@ def _formulas() -> tuple[Comparison, ...]:
 @lru_cache(maxsize=64)
 def plan(epsilon: float, alpha: float | None = None) -> Stable:
     """Stable noise of that pure epsilon for sensitivity 1; of least error if no alpha is given."""
-    from hush.federated import calibrate_stable
-
     return calibrate_stable(epsilon, alpha=alpha).noise
 
 

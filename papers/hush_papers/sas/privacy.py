@@ -10,9 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 import hush
-from hush.noise.gaussian import Gaussian
-from hush.noise.stable import Stable
-from hush.privacy.sensitivity import Sensitivity
+from hush import Gaussian, Sensitivity, Stable
 from hush_papers.item import Comparison, Context, Figure, Grid, HeatMap, Item, claim, line
 
 __all__ = ["dimensions", "epsilons", "proof", "renyi_orders"]

@@ -9,11 +9,8 @@ import math
 import numpy as np
 
 import hush
-from hush.noise.contract import Law
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.stable import Stable
-from hush.noise.staircase import Staircase
+from hush import Gaussian, Laplace, Law, Stable, Staircase
+from hush.federated import calibrate_stable
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, line
 
 __all__ = ["approximate", "testing"]
@@ -27,8 +24,6 @@ _AT_ONE = 1.5  # the alpha of the trade-off curve
 
 def testing(context: Context) -> Item:
     """(12) and (13): what an attacker must get wrong."""
-    from hush.federated import calibrate_stable
-
     stable = calibrate_stable(1.0, alpha=_AT_ONE).noise
     noises: tuple[tuple[str, Law], ...] = (
         (f"stable, alpha = {_AT_ONE:g}", stable),

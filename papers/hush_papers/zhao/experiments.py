@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hush
-from hush.errors import InvalidParameter
+from hush import InvalidParameter
 from hush_papers.item import NOT_REPRODUCIBLE, Comparison, Context, Figure, Grid, Item, Series, claim, compare
 from hush_papers.zhao.amounts import EIGHT, LABELS, amount
 
