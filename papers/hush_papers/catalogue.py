@@ -88,7 +88,8 @@ def _check(papers: Sequence[Paper], context: Context) -> None:
         for name in each.files:
             if not (context.data / name).is_file():
                 raise InvalidParameter(
-                    f"data must contain {name}, which the {each.key} report reads; {str(context.data)!r} has no such file."
+                    f"data must contain {name}, which the {each.key} report reads; {str(context.data)!r} has no such "
+                    "file."
                 )
 
 

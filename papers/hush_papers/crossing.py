@@ -24,6 +24,7 @@ def crossing(difference: Callable[[Array], Any], positive: float, negative: floa
     """
 
     def at(point: float) -> float:
-        return float(np.asarray(difference(np.array([point])), dtype=np.float64)[0])
+        value = float(np.asarray(difference(np.array([point])), dtype=np.float64)[0])
+        return value or -5e-324  # both curves may be 0 far out: that is no crossing
 
     return float(brentq(at, positive, negative, xtol=1e-14, rtol=1e-13))

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from hush_papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE
 from hush_papers.sas.closure import distance, shared_sample
-from hush_papers.sas.density import series
 from hush_papers.sas.paper import PAPER
+from hush_papers.sas.tail import series
 
 import hush
 from papers import pins

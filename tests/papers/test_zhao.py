@@ -12,7 +12,7 @@ import pytest
 from hush_papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Comparison, Context, Item
 from hush_papers.zhao import experiments
 from hush_papers.zhao.amounts import EIGHT, amount
-from hush_papers.zhao.asymptotics import theorem7_1
+from hush_papers.zhao.pdp_limits import theorem7_1
 from scipy import special
 
 EXPECTED = Path(__file__).with_name("expected_zhao.csv")

@@ -12,12 +12,16 @@ from scipy.optimize import brentq
 from hush import OSGT, Discrete, Gaussian, Law, Sensitivity, delta
 from hush_papers.crossing import crossing
 
-__all__ = ["EIGHT", "FIRST", "SECOND", "calibrated", "in_box", "named", "twin"]
+__all__ = ["BOX", "EDGE", "EIGHT", "FIRST", "SECOND", "calibrated", "delta_ratio", "in_box", "named", "twin"]
 
 Array = NDArray[np.float64]
 
 #: (m, sigma^2) of Fig. 3, 4a and 5; of Fig. 4b; of Fig. 6 (eight coordinates)
 FIRST, SECOND, EIGHT = OSGT(3.0, math.sqrt(40.0)), OSGT(2.0, math.sqrt(20.0)), OSGT(15.0, math.sqrt(630.0))
+#: the move of Fig. 6: eight coordinates, each by at most 1
+BOX = Sensitivity(linf=1.0, l0=8)
+#: the largest m/sigma that Proposition 2 allows, 0.6745
+EDGE = float(Gaussian(1.0).isf(0.25))
 
 
 def named(noise: OSGT) -> str:
@@ -28,6 +32,11 @@ def named(noise: OSGT) -> str:
 def twin(noise: Law) -> Gaussian:
     """The Gaussian of the same variance."""
     return Gaussian(math.sqrt(noise.variance))
+
+
+def delta_ratio(noise: OSGT, epsilon: float, moved: Sensitivity) -> float:
+    """Exact delta of OSGT over that of the Gaussian of the same variance."""
+    return float(delta(noise, epsilon, moved)) / float(delta(twin(noise), epsilon, moved))
 
 
 def calibrated(ratio: float, epsilon: float, share: float, *, k: int = 1, step: float | None = None) -> Law:

@@ -80,17 +80,28 @@ def closure(context: Context) -> Item:
     rows = _formulas()
     rows.append(
         claim(
-            f"Lemma V.1: sums of 10 drawn shares against Stable(1.7, 10), {draws} sums: sqrt(n) times the largest gap of the cdf",
+            f"Lemma V.1: sums of 10 drawn shares against Stable(1.7, 10), {draws} sums: sqrt(n) times the largest "
+            "gap of the cdf",
             '"strictly stable"',
             score,
             holds=score < 2.7,
             function="hush.federated.Share.draw",
         )
     )
+    figure = _closure_figure(sample, draws)
+    text = (
+        "The sum of n noises of scale gamma has scale n^(1/alpha) gamma: seen in the formula, by convolution, and in "
+        "exact draws. Gaussian noise is the case alpha = 2. Laplace noise can be shared too, in parts that are not "
+        "Laplace."
+    )
+    return Item("sas-closure", "Definition 9, Lemma V.1", "Closure under convolution", text, tuple(rows), (figure,))
+
+
+def _closure_figure(sample: np.ndarray, draws: int) -> Figure:
     every = max(1, draws // 200)
     levels = (np.arange(1, draws + 1) - 0.5) / draws
     kept = slice(every // 2, None, every)
-    figure = Figure(
+    return Figure(
         "sas-closure",
         "Sums of 10 drawn shares beside the law they should have",
         "noise x, from -100 to 100",
@@ -109,13 +120,9 @@ def closure(context: Context) -> Item:
                 dashed=True,
             ),
         ),
-        "The points of the drawn sums lie on the curve of the stable law they should have; the curve of one share is much steeper.",
+        "The points of the drawn sums lie on the curve of the stable law they should have; the curve of one share is "
+        "much steeper.",
     )
-    text = (
-        "The sum of n noises of scale gamma has scale n^(1/alpha) gamma: seen in the formula, by convolution, and in exact "
-        "draws. Gaussian noise is the case alpha = 2. Laplace noise can be shared too, in parts that are not Laplace."
-    )
-    return Item("sas-closure", "Definition 9, Lemma V.1", "Closure under convolution", text, tuple(rows), (figure,))
 
 
 def _within(x: np.ndarray, y: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
@@ -149,8 +156,10 @@ def _uses(message: float, ratio: float) -> tuple[Comparison, ...]:
             ratio,
             holds=ratio < 1.0,
             function="hush.federated.share",
-            why="At equal local epsilon the sum of stable noises has the larger error, the more so the more reports; closure pays where "
-            "shares of one central noise are added up.",
+            why=(
+                "At equal local epsilon the sum of stable noises has the larger error, the more so the more reports; "
+                "closure pays where shares of one central noise are added up."
+            ),
         ),
     )
 
@@ -165,8 +174,8 @@ def local_use(context: Context) -> Item:
         "number of parties",
         "pure epsilon of one message",
         tuple(line(f"alpha = {a:g}", PARTIES, local[a]) for a in shapes),
-        "All curves start at 1 and rise with the number of parties, steeply at first and then like a logarithm; at a thousand parties they "
-        "are near 10.",
+        "All curves start at 1 and rise with the number of parties, steeply at first and then like a logarithm; at a "
+        "thousand parties they are near 10.",
         log_x=True,
     )
     reports, laplace = plan(1.0), Laplace(1.0)
@@ -174,7 +183,26 @@ def local_use(context: Context) -> Item:
         "stable, best alpha": [share(reports, n, honest=1).total.mean_abs for n in PARTIES],
         "Laplace": [share(laplace, n, honest=1).total.mean_abs for n in PARTIES],
     }
-    errors = Figure(
+    errors = _errors_figure(sums)
+    rows = _uses(local[1.7][PARTIES.index(100)], sums["stable, best alpha"][-1] / sums["Laplace"][-1])
+    grid = Grid(
+        "Shares of a sum with epsilon = 1: pure epsilon of one message",
+        ("parties", *(f"alpha = {a:g}" for a in shapes)),
+        tuple((n, *(local[a][i] for a in shapes)) for i, n in enumerate(PARTIES)),
+    )
+    text = (
+        "A share of stable noise still has a pure epsilon by itself, weaker than that of the sum; a share of Laplace "
+        "noise has none, and a Gaussian share none either. That is what the family is for. As noise for local "
+        "reports, each with its own epsilon, it is worse than Laplace noise: its sum grows like n^(1/alpha), not "
+        "like sqrt n."
+    )
+    return Item(
+        "sas-local", "Section VI, Definition 8", "Local and federated use", text, rows, (messages, errors), (grid,)
+    )
+
+
+def _errors_figure(sums: dict[str, list[float]]) -> Figure:
+    return Figure(
         "sas-local-error",
         "Every party adds noise of local epsilon = 1: error of the sum",
         "number of parties",
@@ -184,18 +212,4 @@ def local_use(context: Context) -> Item:
         "1/alpha = 0.59, from a higher start.",
         log_x=True,
         log_y=True,
-    )
-    rows = _uses(local[1.7][PARTIES.index(100)], sums["stable, best alpha"][-1] / sums["Laplace"][-1])
-    grid = Grid(
-        "Shares of a sum with epsilon = 1: pure epsilon of one message",
-        ("parties", *(f"alpha = {a:g}" for a in shapes)),
-        tuple((n, *(local[a][i] for a in shapes)) for i, n in enumerate(PARTIES)),
-    )
-    text = (
-        "A share of stable noise still has a pure epsilon by itself, weaker than that of the sum; a share of Laplace noise has none, and a "
-        "Gaussian share none either. That is what the family is for. As noise for local reports, each with its own epsilon, it is "
-        "worse than Laplace noise: its sum grows like n^(1/alpha), not like sqrt n."
-    )
-    return Item(
-        "sas-local", "Section VI, Definition 8", "Local and federated use", text, rows, (messages, errors), (grid,)
     )

@@ -43,7 +43,8 @@ def distortion(context: Context) -> Item:
             ),
             line("Gaussian, sigma = gamma sqrt 2", (1.05, 2.0), [Gaussian(math.sqrt(2.0)).mean_abs] * 2, dashed=True),
         ),
-        "The distortion falls from infinity at alpha = 1 to the Gaussian's 1.128 at alpha = 2; points from quadrature lie on the curve.",
+        "The distortion falls from infinity at alpha = 1 to the Gaussian's 1.128 at alpha = 2; points from "
+        "quadrature lie on the curve.",
         log_y=True,
     )
     text = "The mean absolute distortion is right as printed, for 1 < alpha <= 2. At alpha = 1 it is infinite."
@@ -64,9 +65,15 @@ def _formulas() -> tuple[Comparison, ...]:
                 function="hush.Stable.sf",
             )
         )
-    three, doubled = Stable(2.0, 3.0 / math.sqrt(2.0)).mean_abs, Stable(1.5, 2.0).mean_abs / Stable(1.5, 1.0).mean_abs
     return (
         *rows,
+        *_ends(),
+    )
+
+
+def _ends() -> tuple[Comparison, ...]:
+    three, doubled = Stable(2.0, 3.0 / math.sqrt(2.0)).mean_abs, Stable(1.5, 2.0).mean_abs / Stable(1.5, 1.0).mean_abs
+    return (
         claim(
             "(35): as alpha -> 1; E|Y| at 1.001",
             "alpha in (1, 2)",
@@ -132,7 +139,42 @@ def _by_alpha(*, quick: bool) -> Figure:
 def equal_epsilon(context: Context) -> Item:
     """Theorem V.2 beside its rivals at equal epsilon, which the paper does not do."""
     chosen = FEW if context.quick else MANY
-    rows = []
+    rows = _error_rows(chosen)
+    head = (
+        "epsilon",
+        "best alpha",
+        "gamma",
+        "stable error",
+        "Laplace",
+        "staircase",
+        "Gaussian, delta = 1e-6",
+        "stable/Laplace",
+        "stable/staircase",
+    )
+    grid = Grid(
+        "Mean absolute error at equal epsilon, sensitivity 1; stable noise with its best alpha", head, tuple(rows)
+    )
+    figure = _rivals(rows, quick=context.quick)
+    seen = {row[0]: row for row in rows}
+    text = (
+        "(35) to (37) compare scale with scale, which ranks no noise: the scales that give one epsilon differ. At "
+        f"equal epsilon the best stable noise (alpha = {seen[0.1][1]:.2f} at epsilon = 0.1) has {seen[0.1][7]:.3f} "
+        f"times the error of Laplace noise at 0.1, {seen[1.0][7]:.3f} at 1 and {seen[5.0][7]:.3f} at 5, where it has "
+        f"{seen[5.0][8]:.3f} times that of the staircase; its variance is infinite. Its use is sums of shares."
+    )
+    return Item(
+        "sas-equal-epsilon",
+        "Section V",
+        "Distortion at equal epsilon",
+        text,
+        _ranking(),
+        (figure, _by_alpha(quick=context.quick)),
+        (grid,),
+    )
+
+
+def _error_rows(chosen: tuple[float, ...]) -> list[tuple[float, ...]]:
+    rows: list[tuple[float, ...]] = []
     for e in chosen:
         best, laplace, stair = plan(e), _error("laplace", e, 0.0), _error("staircase", e, 0.0)
         rows.append(
@@ -148,21 +190,11 @@ def equal_epsilon(context: Context) -> Item:
                 best.mean_abs / stair,
             )
         )
-    head = (
-        "epsilon",
-        "best alpha",
-        "gamma",
-        "stable error",
-        "Laplace",
-        "staircase",
-        "Gaussian, delta = 1e-6",
-        "stable/Laplace",
-        "stable/staircase",
-    )
-    grid = Grid(
-        "Mean absolute error at equal epsilon, sensitivity 1; stable noise with its best alpha", head, tuple(rows)
-    )
-    fine = np.geomspace(0.05, 10.0, 7 if context.quick else 25)
+    return rows
+
+
+def _rivals(rows: list[tuple[float, ...]], *, quick: bool) -> Figure:
+    fine = np.geomspace(0.05, 10.0, 7 if quick else 25)
     rivals = (
         line("stable, alpha = 1.7", fine, [plan(float(e), 1.7).mean_abs for e in fine]),
         line(
@@ -175,32 +207,17 @@ def equal_epsilon(context: Context) -> Item:
         line("Gaussian, delta = 1e-6", fine, [_error("gaussian", float(e), 1e-6) for e in fine], dashed=True),
         line("Gaussian, delta = 1e-3", fine, [_error("gaussian", float(e), 1e-3) for e in fine], dashed=True),
     )
-    figure = Figure(
+    return Figure(
         "sas-equal-epsilon",
         "Mean absolute error at equal epsilon, sensitivity 1",
         "epsilon",
         "mean absolute error",
         rivals,
-        "The staircase is lowest; Laplace follows, and stable noise lies about one and a half times above it up to epsilon = 3 and "
-        "crosses below it beyond 5. The Gaussian with delta = 1e-6 lies above stable noise, with delta = 1e-3 only beyond epsilon = 0.2.",
+        "The staircase is lowest; Laplace follows, and stable noise lies about one and a half times above it up to "
+        "epsilon = 3 and crosses below it beyond 5. The Gaussian with delta = 1e-6 lies above stable noise, with "
+        "delta = 1e-3 only beyond epsilon = 0.2.",
         log_x=True,
         log_y=True,
-    )
-    seen = {row[0]: row for row in rows}
-    text = (
-        "(35) to (37) compare scale with scale, which ranks no noise: the scales that give one epsilon differ. At equal epsilon the best "
-        f"stable noise (alpha = {seen[0.1][1]:.2f} at epsilon = 0.1) has {seen[0.1][7]:.3f} times the error of Laplace noise at 0.1, "
-        f"{seen[1.0][7]:.3f} at 1 and {seen[5.0][7]:.3f} at 5, where it has {seen[5.0][8]:.3f} times that of the staircase; its variance "
-        "is infinite. Its use is sums of shares."
-    )
-    return Item(
-        "sas-equal-epsilon",
-        "Section V",
-        "Distortion at equal epsilon",
-        text,
-        _ranking(),
-        (figure, _by_alpha(quick=context.quick)),
-        (grid,),
     )
 
 

@@ -37,10 +37,10 @@ def testing(context: Context) -> Item:
     grids = {name: rates if isinstance(noise, Stable) else fine for name, noise in noises}
     missed = {name: (grids[name], np.asarray(hush.curve(noise).tradeoff(grids[name]))) for name, noise in noises}
     text = (
-        "An attacker who must tell two neighbouring data sets apart errs with rates p and q. (12) and (13) hold for every noise of "
-        "that epsilon; hush gives the exact trade-off. Stable noise reaches its largest loss at one output only, so the best attacker "
-        "meets the bound at rates near 0 and errs more than it says elsewhere, also more than with Laplace noise of the same epsilon: "
-        "privacy that is paid for in accuracy."
+        "An attacker who must tell two neighbouring data sets apart errs with rates p and q. (12) and (13) hold for "
+        "every noise of that epsilon; hush gives the exact trade-off. Stable noise reaches its largest loss at one "
+        "output only, so the best attacker meets the bound at rates near 0 and errs more than it says elsewhere, "
+        "also more than with Laplace noise of the same epsilon: privacy that is paid for in accuracy."
     )
     figures = (_curves(missed), _sums())
     rows = (*_bounds(), *_exact(missed, stable))
@@ -61,8 +61,9 @@ def _curves(missed: Rates) -> Figure:
         "false positive rate p",
         "least false negative rate q",
         tuple(lines),
-        "Two straight lines of (12) meet at p = q = 0.27. The staircase and Laplace curves lie on them at both ends and a little above in "
-        "the middle; the stable curve touches them at the ends only and lies well above in between.",
+        "Two straight lines of (12) meet at p = q = 0.27. The staircase and Laplace curves lie on them at both ends "
+        "and a little above in the middle; the stable curve touches them at the ends only and lies well above in "
+        "between.",
     )
 
 
@@ -84,8 +85,8 @@ def _sums() -> Figure:
         "pure epsilon",
         "least p + q",
         tuple(lines),
-        "All curves fall from 1. The bound (13) is lowest and Laplace lies above it; stable noise lies above both, most for alpha = 1.9, "
-        "until alpha = 1.5 comes down to Laplace near epsilon = 4.",
+        "All curves fall from 1. The bound (13) is lowest and Laplace lies above it; stable noise lies above both, "
+        "most for alpha = 1.9, until alpha = 1.5 comes down to Laplace near epsilon = 4.",
     )
 
 
@@ -131,7 +132,6 @@ def _exact(missed: Rates, stable: Stable) -> tuple[Comparison, ...]:
     rates, beta = next(iter(missed.values()))
     p, q = np.concatenate([rates, beta]), np.concatenate([beta, rates])  # the curve is its own mirror image
     first, second = float(np.min(p + math.e * q)), float(np.min(math.e * p + q))
-    curve, cauchy = hush.curve(stable), hush.curve(Stable(1.0, 1.0))
     tight = float(missed["staircase"][1][0])
     return (
         claim(
@@ -155,6 +155,13 @@ def _exact(missed: Rates, stable: Stable) -> tuple[Comparison, ...]:
             holds=math.isclose(tight, 1.0 - 0.002 * math.e, rel_tol=1e-9),
             function="hush.Curve.tradeoff",
         ),
+        *_error_sums(stable),
+    )
+
+
+def _error_sums(stable: Stable) -> tuple[Comparison, ...]:
+    curve, cauchy = hush.curve(stable), hush.curve(Stable(1.0, 1.0))
+    return (
         claim(
             f"(13) for stable noise, alpha = {_AT_ONE:g}, epsilon = 1: exact least p + q",
             ">= 0.5379",
@@ -182,6 +189,20 @@ def _budget() -> Grid:
 
 def approximate(context: Context) -> Item:
     """Definitions 5 and 7: the stable curves meet delta = 0, the Gaussian's does not."""
+    figure = _delta_figure()
+    rows = _delta_rows()
+    table = tuple(
+        (e, *(float(hush.delta(Stable(a, 1.0), e)) for a in SHAPES)) for e in (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+    )
+    grid_of = Grid("delta at epsilon, Delta = gamma", ("epsilon", *(f"alpha = {a:g}" for a in SHAPES)), table)
+    text = (
+        "Below its pure epsilon stable noise has a delta like any other noise. The paper does not use it; hush "
+        "computes it."
+    )
+    return Item("sas-delta", "Definitions 5 and 7", "Pure and approximate", text, tuple(rows), (figure,), (grid_of,))
+
+
+def _delta_figure() -> Figure:
     lines = []
     for alpha in (1.0, 1.5, 1.75, 1.9):
         top = hush.epsilon(Stable(alpha, 1.0), 0.0)
@@ -189,15 +210,19 @@ def approximate(context: Context) -> Item:
         lines.append(line(f"alpha = {alpha:g}, pure epsilon {top:.3f}", grid, hush.delta(Stable(alpha, 1.0), grid)))
     grid = np.linspace(0.0, 3.0, 80)
     lines.append(line("alpha = 2 (Gaussian), no pure epsilon", grid, hush.delta(Gaussian(math.sqrt(2.0)), grid)))
-    figure = Figure(
+    return Figure(
         "sas-delta",
         "delta against epsilon, Delta = gamma",
         "epsilon",
         "delta",
         tuple(lines),
-        "Each stable curve drops to 0 at its own pure epsilon, later for larger alpha; the Gaussian curve goes on for ever.",
+        "Each stable curve drops to 0 at its own pure epsilon, later for larger alpha; the Gaussian curve goes on "
+        "for ever.",
         log_y=True,
     )
+
+
+def _delta_rows() -> tuple[Comparison, ...]:
     gaussian = hush.epsilon(Stable(2.0, 1.0), 0.0)
     at = float(hush.delta(Stable(2.0, 1.0), 1.0))
     rows = [
@@ -231,9 +256,4 @@ def approximate(context: Context) -> Item:
                 function="hush.Curve.delta",
             )
         )
-    table = tuple(
-        (e, *(float(hush.delta(Stable(a, 1.0), e)) for a in SHAPES)) for e in (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-    )
-    grid_of = Grid("delta at epsilon, Delta = gamma", ("epsilon", *(f"alpha = {a:g}" for a in SHAPES)), table)
-    text = "Below its pure epsilon stable noise has a delta like any other noise. The paper does not use it; hush computes it."
-    return Item("sas-delta", "Definitions 5 and 7", "Pure and approximate", text, tuple(rows), (figure,), (grid_of,))
+    return tuple(rows)

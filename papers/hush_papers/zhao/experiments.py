@@ -22,6 +22,8 @@ from hush_papers.zhao.amounts import EIGHT, LABELS, amount
 __all__ = ["FILES", "adult_histogram", "figure4", "figure5", "mean_errors"]
 
 Array = NDArray[np.float64]
+#: by amount: its error at every point of a figure
+Errors = dict[str, list[float]]
 
 ROWS = 1000
 #: not stated in the paper for (a) and (b); the one that fills the printed axes
@@ -62,17 +64,16 @@ def _mean(dimension: int, number: int) -> Array:
     return _MEANS[dimension, number]
 
 
-def _errors(points: Sequence[tuple[float, float, int]], trials: int) -> dict[str, list[float]]:
+def _errors(points: Sequence[tuple[float, float, int]], trials: int) -> Errors:
     return {m: [mean_errors(m, e, d, k, trials) for e, d, k in points] for m in EIGHT}
 
 
-def _picture(
-    key: str, title: str, x: str, y: str, across: Sequence[float], found: dict[str, list[float]], **how: Any
-) -> Figure:
+def _picture(key: str, title: str, x: str, y: str, across: Sequence[float], found: Errors, **how: Any) -> Figure:
     low, high = min(v[-1] for v in found.values()), max(v[-1] for v in found.values())
     seen = (
-        f"Eight lines. Up to the noise of the simulation the two Dwork amounts are highest throughout, DP-OPT is lowest, Mechanism 1 next, "
-        f"and Mechanism 2 and the pDP amounts lie between. At the right end they run from {low:.3g} to {high:.3g}."
+        "Eight lines. Up to the noise of the simulation the two Dwork amounts are highest throughout, DP-OPT is "
+        "lowest, Mechanism 1 next, and Mechanism 2 and the pDP amounts lie between. At the right end they run from "
+        f"{low:.3g} to {high:.3g}."
     )
     return Figure(key, title, x, y, tuple(Series(LABELS[m], list(across), found[m]) for m in EIGHT), seen, **how)
 
@@ -120,7 +121,35 @@ def figure4(context: Context) -> Item:
     a = _errors([(e, 1e-4, DIMENSION) for e in EPSILONS], trials)
     b = _errors([(0.1, d, DIMENSION) for d in deltas], trials)
     c = _errors([(0.1, 1e-4, k) for k in sizes], trials)
-    figures = (
+    figures = _fig4_pictures(a, b, c, deltas, sizes)
+    compared = (
+        *_setting(),
+        *_orders("Fig. 4 (a), (b)", [(e, 1e-4) for e in EPSILONS] + [(0.1, d) for d in deltas]),
+    )
+    text = (
+        f"Private means of 1000 vectors, synthetic as described, {trials} repetitions. The amounts are the paper's, "
+        "so the noise is drawn by hush.draw with each given sigma rather than calibrated by hush.release; the law is "
+        "the same. The error is that of the noise alone and does not depend on the data. Neighbouring sets must "
+        "share the centre, or the sensitivity has no bound. The paper gives no numbers. Only (c) states its "
+        "dimension; for (a) and (b) the dimension was taken from their axes."
+    )
+    rows = tuple((e, *(a[m][i] for m in EIGHT)) for i, e in enumerate(EPSILONS))
+    grid = Grid("Fig. 4 (a): mean l2 error", ("epsilon", *LABELS.values()), rows)
+    axes = _axes(
+        (
+            ("(a): Dwork-2006 at epsilon = 0.1, top", 4.0, a["dwork2006"][0]),
+            ("(b): Dwork-2006 at delta = 1e-8, top", 6.0, b["dwork2006"][0]),
+            ("(b): DP-OPT at delta = 1e-4, bottom", 2.0, b["optimal"][-1]),
+            ("(c): Dwork-2006 at d = 100, top", 4.0, c["dwork2006"][-1]),
+        )
+    )
+    return Item("zhao-fig4", "Fig. 4", "Mean estimation", text, compared, figures, (grid, axes))
+
+
+def _fig4_pictures(
+    a: Errors, b: Errors, c: Errors, deltas: Sequence[float], sizes: Sequence[int]
+) -> tuple[Figure, ...]:
+    return (
         _picture(
             "zhao-fig4a", "Fig. 4 (a): private mean, delta = 1e-4, d = 100", "epsilon", "mean l2 error", EPSILONS, a
         ),
@@ -142,6 +171,9 @@ def figure4(context: Context) -> Item:
             c,
         ),
     )
+
+
+def _setting() -> tuple[Comparison, ...]:
     unstated = (
         "the dimension of (a) and (b) and the number of repetitions are not given; 100 is what the printed axes fit"
     )
@@ -151,7 +183,7 @@ def figure4(context: Context) -> Item:
         * ROWS
         / math.sqrt(DIMENSION)
     )
-    compared = (
+    return (
         compare(
             "dimension in (a) and (b)", "-", DIMENSION, function="hush.draw", why=unstated, verdict=NOT_REPRODUCIBLE
         ),
@@ -161,27 +193,12 @@ def figure4(context: Context) -> Item:
             radius,
             holds=abs(radius - 1.0) < 1e-9,
             function="hush.Sensitivity",
-            why="records lie within 1/2 of the centre; a ball of radius 1 would double the sensitivity, which is printed rightly",
+            why=(
+                "records lie within 1/2 of the centre; a ball of radius 1 would double the sensitivity, which is "
+                "printed rightly"
+            ),
         ),
-        *_orders("Fig. 4 (a), (b)", [(e, 1e-4) for e in EPSILONS] + [(0.1, d) for d in deltas]),
     )
-    text = (
-        f"Private means of 1000 vectors, synthetic as described, {trials} repetitions. The amounts are the paper's, so the noise is drawn "
-        "by hush.draw with each given sigma rather than calibrated by hush.release; the law is the same. The error is that of the noise "
-        "alone and does not depend on the data. Neighbouring sets must share the centre, or the sensitivity has no bound. The paper "
-        "gives no numbers. Only (c) states its dimension; for (a) and (b) the dimension was taken from their axes."
-    )
-    rows = tuple((e, *(a[m][i] for m in EIGHT)) for i, e in enumerate(EPSILONS))
-    grid = Grid("Fig. 4 (a): mean l2 error", ("epsilon", *LABELS.values()), rows)
-    axes = _axes(
-        (
-            ("(a): Dwork-2006 at epsilon = 0.1, top", 4.0, a["dwork2006"][0]),
-            ("(b): Dwork-2006 at delta = 1e-8, top", 6.0, b["dwork2006"][0]),
-            ("(b): DP-OPT at delta = 1e-4, bottom", 2.0, b["optimal"][-1]),
-            ("(c): Dwork-2006 at d = 100, top", 4.0, c["dwork2006"][-1]),
-        )
-    )
-    return Item("zhao-fig4", "Fig. 4", "Mean estimation", text, compared, figures, (grid, axes))
 
 
 # -- Fig. 5 --------------------------------------------------------------------------------------------------
@@ -247,11 +264,11 @@ def figure5(context: Context) -> Item:
         *_orders("Fig. 5", [(e, 1e-6) for e in EPSILONS] + [(0.1, d) for d in deltas]),
     )
     text = (
-        f"Counts over the combination of the eight categorical attributes, with a record more or less as neighbours, so sensitivity 1; the "
-        f"income label, of which the paper does not say whether it counts, is left out, which does not change the error. Of "
-        f"{domain:,} cells {counts.size:,} are occupied. The error of a count is sigma squared in every cell; it is measured on the "
-        "occupied ones, released by hush.release. A real release must noise every cell, empty ones too: which cells are occupied is "
-        "itself private. The paper gives no numbers."
+        "Counts over the combination of the eight categorical attributes, with a record more or less as neighbours, "
+        "so sensitivity 1; the income label, of which the paper does not say whether it counts, is left out, which "
+        f"does not change the error. Of {domain:,} cells {counts.size:,} are occupied. The error of a count is sigma "
+        "squared in every cell; it is measured on the occupied ones, released by hush.release. A real release must "
+        "noise every cell, empty ones too: which cells are occupied is itself private. The paper gives no numbers."
     )
     cells = tuple((e, *(a[m][i] for m in EIGHT)) for i, e in enumerate(epsilons))
     axes = _axes(

@@ -48,8 +48,9 @@ def _region(key: str, method: str, notion: str, *, quick: bool) -> HeatMap:
         across.tolist(),
         up.tolist(),
         values,
-        f"Plane of epsilon from 0 to 20 and claimed delta from 0 to 1. White on the left: {LABELS[method]} keeps its claim. Shaded to the "
-        "right of a line: the true delta exceeds the claim, most where epsilon is large and delta small.",
+        f"Plane of epsilon from 0 to 20 and claimed delta from 0 to 1. White on the left: {LABELS[method]} keeps its "
+        "claim. Shaded to the right of a line: the true delta exceeds the claim, most where epsilon is large and "
+        "delta small.",
     )
 
 
@@ -72,8 +73,8 @@ def _lines(key: str, notion: str) -> Figure:
         "epsilon",
         "delta",
         tuple(lines),
-        "Two lines, Dwork-2014 left of Dwork-2006. Both move right as delta falls from 0.1 to 1e-7, and bend right again near delta = 1. "
-        "Printed points, where there are some, lie on the lines to the eye.",
+        "Two lines, Dwork-2014 left of Dwork-2006. Both move right as delta falls from 0.1 to 1e-7, and bend right "
+        "again near delta = 1. Printed points, where there are some, lie on the lines to the eye.",
         log_y=True,
     )
 
@@ -101,7 +102,10 @@ def _printed_thresholds() -> list[Comparison]:
                     function="hush.gaussian.fails_beyond",
                     why=""
                     if abs(ours - float(text)) <= 0.005
-                    else f"the print is {float(text) - ours:.4f} too high: it fails beyond the printed value, but already before it",
+                    else (
+                        f"the print is {float(text) - ours:.4f} too high: it fails beyond the printed value, but "
+                        "already before it"
+                    ),
                 )
             )
     return made
@@ -166,9 +170,10 @@ def figure1(context: Context) -> Item:
     printed = _printed_thresholds()
     high = [float(c.published) - c.ours for c in printed if c.verdict == CORRECTED]
     text = (
-        "The amounts of Dwork et al. (2006) and Dwork and Roth (2014) are proved for epsilon up to 1. Beyond a threshold G(delta) they are "
-        "not (epsilon, delta)-private. The claim holds, and is sharp: each amount fails on one half line. The four printed thresholds of "
-        f"Dwork-2014 are {min(high):.4f} to {max(high):.4f} too high."
+        "The amounts of Dwork et al. (2006) and Dwork and Roth (2014) are proved for epsilon up to 1. Beyond a "
+        "threshold G(delta) they are not (epsilon, delta)-private. The claim holds, and is sharp: each amount fails "
+        f"on one half line. The four printed thresholds of Dwork-2014 are {min(high):.4f} to {max(high):.4f} too "
+        "high."
     )
     return _item("zhao-fig1", "Fig. 1", "dp", text, context, printed)
 
@@ -176,7 +181,7 @@ def figure1(context: Context) -> Item:
 def figure3(context: Context) -> Item:
     """Fig. 3."""
     text = (
-        "The same for probabilistic privacy, where the loss must stay within epsilon on both sides with probability 1 - delta. The paper "
-        "prints no thresholds; ours are in the table, beside the ends of its insets."
+        "The same for probabilistic privacy, where the loss must stay within epsilon on both sides with probability "
+        "1 - delta. The paper prints no thresholds; ours are in the table, beside the ends of its insets."
     )
     return _item("zhao-fig3", "Fig. 3", "pdp", text, context, [])
