@@ -131,7 +131,7 @@ def _sum(file: Path) -> str:
 
 
 def _earlier(folder: Path) -> dict[str, str]:
-    """Files that an earlier report wrote here: name -> sum. Lines that are not a sum and a bare file name are ignored."""
+    """Files of an earlier report here: name -> sum. Lines that are not a sum and a bare file name are ignored."""
     if not (folder / WRITTEN).is_file():
         return {}
     pairs = (

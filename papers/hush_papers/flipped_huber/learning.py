@@ -140,7 +140,7 @@ def _wins(sets: list[str], found: dict[tuple[str, str], dict[str, Any]]) -> list
 
 
 def less(name: str, column: int) -> tuple[float, float]:
-    """How far flipped Huber is below the Gaussian in the printed Table III: in per cent, and the difference times 100."""
+    """How far flipped Huber is below the Gaussian in the printed table: in per cent, and the difference times 100."""
     gaussian, huber = (pair[column] for pair in PUBLISHED[name])
     return 100.0 * (1.0 - huber / gaussian), 100.0 * (gaussian - huber)
 

@@ -107,7 +107,7 @@ def _profiles() -> Figure:
 
 
 def better_than_gaussian(context: Context) -> Item:
-    """Sec. IV-A: with the Gaussian's scale and a suitable alpha, flipped Huber noise is private and has less variance."""
+    """Sec. IV-A: with the Gaussian's scale and a suitable alpha, flipped Huber noise is private and smaller."""
     rows = [row for e, share in ((0.3, 1e-6), (1.0, 1e-6), (3.0, 1e-6)) for row in _choice(e, share)]
     sigma = best("gaussian", 0.05, 0.3).variance ** 0.5
     rows.append(

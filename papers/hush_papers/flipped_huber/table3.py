@@ -1,7 +1,8 @@
 """Table III of the flipped Huber paper: private coordinate descent on eight data sets, as published, recomputed, and
 with exact accounting.
 
-The paper does not state these settings; they are chosen here (docs/learn.md gives the reasons): epsilon = 1, delta = 1/N^2 for
+The paper does not state these settings; they are chosen here (docs/learn.md gives the reasons):
+epsilon = 1, delta = 1/N^2 for
 N training rows; X and y standardised by that part; no intercept; loss r^2/2 or logistic, penalty (weight/2) |w|^2 or
 weight |w|_1; Houses labelled as in OpenML 823, wine by colour, California by its raw columns; the grids below. As in
 the paper, the best point of the grid by mean error over five trials is reported. The result of fresh trials at that
@@ -84,7 +85,7 @@ class _Split:
 
 
 def _split(data: LearningSet, number: int) -> _Split:
-    """80 % of the rows to learn from and 20 % to test on, standardised by the first part, with the non-private optimum."""
+    """80 % of the rows to learn from, 20 % to test on, standardised by the first part, with the non-private optimum."""
     order = np.random.default_rng(number).permutation(len(data.y))  # not private: the same splits for every noise
     train, test = np.split(order, [int(0.8 * len(order))])
     centre, spread = data.X[train].mean(axis=0), data.X[train].std(axis=0)

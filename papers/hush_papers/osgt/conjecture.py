@@ -19,7 +19,7 @@ def _split(k: int) -> Sensitivity:
 
 
 def conjecture(context: Context) -> Item:
-    """At the same covariance, is delta smaller for k > 1?"""
+    """Whether delta is smaller for k > 1 at the same covariance."""
     three = Sensitivity(linf=1.0, l0=3)
     cases = (
         ("(3, 40), k = 3, Delta = 1 each", FIRST, three, (0.3, 1.0)),
@@ -36,17 +36,17 @@ def conjecture(context: Context) -> Item:
         holds=ratio < 1.0,
         function="hush.delta",
         why=(
-            f"It may: in {sum(row[2] < 1.0 for row in found)} of these settings, those of small delta and few "
-            "coordinates. It does not in the others, where delta is moderate or the coordinates are many; the "
+            f"True in {sum(row[2] < 1.0 for row in found)} of these settings, those of small delta and few "
+            "coordinates. OSGT does not in the others, where delta is moderate or the coordinates are many; the "
             f"largest ratio is {max(row[2] for row in found):.4g}."
         ),
     )
     grid = Grid("Exact delta of OSGT over that of the Gaussian of its variance", ("setting", "epsilon", "ratio"), found)
     text = (
         "The conjecture (same covariance, k > 1, OSGT may achieve the smaller delta) holds for small delta and few "
-        "coordinates and not otherwise. With Delta_2 fixed and more and more coordinates the loss of OSGT tends to "
-        f"that of a Gaussian whose variance is 1/Fisher information, {1.0 / FIRST.fisher_information:.4f} instead of "
-        f"V = {FIRST.variance:.4f} for (3, 40)."
+        "coordinates and not otherwise. With Delta_2 fixed and a growing number of coordinates the loss of OSGT "
+        f"tends to that of a Gaussian whose variance is 1/Fisher information, {1.0 / FIRST.fisher_information:.4f} "
+        f"instead of V = {FIRST.variance:.4f} for (3, 40)."
     )
     figures = (_against_k(context), _map(context), _least_delta(context))
     return Item("osgt-conjecture", "Sec. IV-A, conjecture", "More than one coordinate", text, (row,), figures, (grid,))

@@ -16,7 +16,7 @@ __all__ = ["figure_1", "figure_2", "figure_3", "slips"]
 
 
 def figure_1(context: Context) -> Item:
-    """The sketch: two Gaussian tails, moved together."""
+    """The sketch: two Gaussian tails, moved until they meet."""
     y = np.linspace(-25.0, 25.0, 401)
     m, left, right = FIRST.m, np.linspace(-25.0, 0.0, 201), np.linspace(0.0, 25.0, 201)
     gaussian, kept = Gaussian(FIRST.sigma), 2.0 * float(Gaussian(FIRST.sigma).sf(FIRST.m))
@@ -38,7 +38,7 @@ def figure_1(context: Context) -> Item:
         "osgt-fig1",
         "Fig. 1, Definition 1",
         "The density",
-        "The tails beyond +-m of a Gaussian, moved to meet at 0.",
+        "The tails of a Gaussian beyond -m and m, moved until they meet at 0.",
         rows,
         (sketch,),
     )
@@ -54,8 +54,8 @@ def _density_rows(m: float, gaussian: Gaussian, kept: float) -> tuple[Comparison
             holds=math.isclose(mass, 2.0 * math.sqrt(2.0 * math.pi) * FIRST.sigma**2 * 0.5 * kept, rel_tol=1e-9),
             function="hush.OSGT.pdf",
             why=(
-                "S is a length, 2 sqrt(2 pi sigma^2) Q(m/sigma), as the slides print it; perhaps only a brace lost "
-                "in the text we read."
+                "S is a length, 2 sqrt(2 pi sigma^2) Q(m/sigma), as the slides print it; perhaps the text extraction "
+                "lost a brace."
             ),
         ),
         claim(
@@ -188,8 +188,8 @@ def _tails(over_gaussian: float, under_laplace: float) -> tuple[Comparison, ...]
             holds=max(_worst_tail(r) for r in (1e-3, 0.4743, 0.6745)) <= 1.0,
             function="hush.OSGT.logsf",
             why=(
-                f"True, and more widely: the bound holds with a factor {far:.2g} for every m, so the condition is "
-                "unnecessary."
+                f"True, and also without the condition: for every m the largest ratio is {far:.2g}, so the condition "
+                "is unnecessary."
             ),
         ),
         claim(
@@ -229,7 +229,7 @@ def _sub_gaussian() -> Grid:
 
 
 def slips(context: Context) -> Item:
-    """What is misprinted in the proofs and changes nothing."""
+    """Misprints in the proofs that change no result."""
     rows = (
         ("Contribution list", "rho = Delta_2^2/sigma^2", "Delta_2^2/(2 sigma^2), as in (17)"),
         ("Sec. II", "threshold Delta_2/(2 sigma_g^2)", "Delta_2^2/(2 sigma_g^2)"),
@@ -253,5 +253,5 @@ def slips(context: Context) -> Item:
         ),
     )
     grid = Grid("Slips of the print", ("place", "printed", "right"), rows)
-    text = "None of these changes a result. Some may be noise of the text we read."
+    text = "None of these changes a result. Some may be errors of the text extraction."
     return Item("osgt-slips", "Proofs", "Slips that change nothing", text, grids=(grid,))

@@ -1,4 +1,4 @@
-"""OSGT paper, Appendix E: which direction of a move is the worst."""
+"""OSGT paper, Appendix E: the worst direction of a move."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _towards(degrees: float) -> Sensitivity:
 
 
 def directions(context: Context) -> Item:
-    """Which direction of a move of given l2 norm is the worst."""
+    """The worst direction of a move of given l2 norm."""
     angles = tuple(np.linspace(0.0, 45.0, 10 if context.quick else 19))
     lines = []
     for e in (0.0175, 0.0875, 0.105, 0.15, 0.525):
@@ -41,8 +41,9 @@ def directions(context: Context) -> Item:
     rows = _direction_rows()
     text = (
         "Under a pure l2 bound, equal shares are not always the worst direction for delta: for small epsilon it is a "
-        "single coordinate, in between an angle inside. An exact delta for an l2 ball must be maximised over "
-        "directions; hush therefore offers exact curves for bounded coordinates, and Theorem 2 for l2 balls."
+        "single coordinate, and in between an angle other than 45 degrees. An exact delta for an l2 ball must be "
+        "maximised over directions. hush therefore has exact curves for bounded coordinates, and uses Theorem 2 for "
+        "l2 balls."
     )
     return Item("osgt-directions", "App. E", "The worst direction", text, rows, (figure,))
 
@@ -63,7 +64,7 @@ def _direction_rows() -> tuple[Comparison, ...]:
             worst,
             holds=worst <= 1.0 + 1e-12,
             function="hush.privacy.paper_bounds.osgt_appendix_e",
-            why="Seen in every test, not proved; proved when each coordinate is bounded by Delta.",
+            why="Observed in every test, but not proved; it is proved if each coordinate is bounded by Delta.",
         ),
         claim(
             "Theorem 1 at Delta = Delta_2 in place of eight coordinates: exact delta over it, (15, 630), epsilon = 0.9",
@@ -71,6 +72,9 @@ def _direction_rows() -> tuple[Comparison, ...]:
             under,
             holds=under > 1.0,
             function="hush.delta",
-            why="The one-dimensional formula with Delta_2 would promise too much, about (2Q(m/sigma))^-(k-1) fold.",
+            why=(
+                "The one-dimensional formula with Delta_2 would give too small a delta, by a factor of about "
+                "(2Q(m/sigma))^(k-1)."
+            ),
         ),
     )

@@ -1,6 +1,4 @@
-"""Discrete OSGT, which the paper leaves as future work: law, exact delta, Renyi divergence, draws, and what rounding
-changes.
-"""
+"""Discrete OSGT, future work of the paper: law, exact delta, Renyi divergence, and the effect of rounding."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ _SMALL, _NARROW = OSGT(1.0, math.sqrt(2.0)), OSGT(5.0, math.sqrt(2.5))
 
 
 def _rounded(noise: Law, k: Array) -> Array:
-    """Probabilities of the noise rounded to the integers, as hush.draw(noise, step=1) gives it."""
+    """Probabilities of the noise rounded to the integers, which is what hush.draw(noise, step=1) draws."""
     size = np.abs(k)
     return np.where(
         size == 0.0,
@@ -55,10 +53,10 @@ def discrete_law(context: Context) -> Item:
         function="hush.Discrete.logpdf",
     )
     text = (
-        "P(k) = exp(-(|k| + m)^2/(2 sigma^2)) divided by its sum. The sum is no integral: for a kinked density and "
-        "small sigma, discrete normalisation, variance and delta are not the continuous ones. Rounding the "
-        "continuous noise adds about 1/12 to the variance; the discrete law has less variance than the continuous "
-        "one instead."
+        "P(k) = exp(-(|k| + m)^2/(2 sigma^2)) divided by its sum. The sum is not the integral: for a density with a "
+        "kink and small sigma, normalisation, variance and delta of the discrete law differ from those of the "
+        "continuous one. Rounding the continuous noise adds about 1/12 to the variance; the discrete law has less "
+        "variance than the continuous one."
     )
     return Item(
         "osgt-discrete-law",
@@ -126,7 +124,7 @@ def _moments_table() -> Grid:
 
 
 def discrete_privacy(context: Context) -> Item:
-    """Exact delta and Renyi divergence of the discrete law; continuous formulas do not certify it."""
+    """Exact delta and Renyi divergence of the discrete law; the continuous formulas are no proof for it."""
     tables = _exact_tables(context)
     lattice = Discrete(FIRST)
     other = Discrete(twin(lattice))
@@ -139,16 +137,15 @@ def discrete_privacy(context: Context) -> Item:
         for e in (0.1, 0.5, 1.0)
     )
     carried = (
-        "Carried over to the integers, the discrete OSGT(3, 40) is better than the discrete Gaussian of its variance "
-        f"from epsilon = {meet:.4f}, and at 0.9 with eight coordinates, as in Fig. 6, the exact ratio of the two is "
-        f"{vector:.4g}. "
+        "On the integers, the discrete OSGT(3, 40) is better than the discrete Gaussian of its variance from epsilon "
+        f"= {meet:.4f}, and at 0.9 with eight coordinates, as in Fig. 6, the exact ratio of the two is {vector:.4g}. "
     )
     text = carried + (
-        f"The continuous formula is no certificate: in the table the discrete delta is at least {worse:.4f} times "
-        "the continuous one (at other epsilon it can be smaller, see the figure). Exact delta is a sum over a half "
-        "line of integers, as the loss falls with k. Rounding is post-processing when the answer is an integer, so "
-        "the rounded noise has at most the continuous delta, and exactly it where y* of Theorem 1 is half an odd "
-        "integer (as at 0.5 and 1 for (3, 40)), at the price of 1/12 more variance."
+        "The continuous formula is no bound for the discrete law: in the table the discrete delta is at least "
+        f"{worse:.4f} times the continuous one (at other epsilon it can be smaller, see the figure). The exact delta "
+        "is a sum over a half line of integers, because the loss falls with k. Rounding is post-processing when the "
+        "answer is an integer, so the rounded noise has at most the continuous delta, and exactly that delta where "
+        "y* of Theorem 1 is half an odd integer (as at 0.5 and 1 for (3, 40)). It costs 1/12 more variance."
     )
     return Item(
         "osgt-discrete-privacy",
@@ -204,7 +201,7 @@ def _privacy_figures(context: Context) -> tuple[Figure, ...]:
             "discrete / continuous",
             tuple(ratio),
             "For (5, 2.5) the ratio rises from 1.2 to 1.35; for (1, 2) it swings between 0.85 and 1.13; for (3, 40) "
-            "and (2, 20) it swings ever faster around 1, by up to 9 percent.",
+            "and (2, 20) it swings faster and faster around 1, by up to 9 percent.",
         ),
         Figure(
             "osgt-discrete-cost",

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def discrete_draws(context: Context) -> Item:
-    """Exact draws, two ways."""
+    """Exact draws in two ways."""
     size = 100_000
     k = np.arange(-15.0, 16.0)
     share = np.asarray(Discrete(FIRST).pdf(k))
@@ -36,10 +36,10 @@ def discrete_draws(context: Context) -> Item:
     rows, figure = _draw_rows(size, scores["rejection"], expected), _frequencies(size, k, share, counts)
     text = (
         f"Both routes draw from the same law: the largest deviation of 31 frequencies is {scores['draw']:.2f} "
-        "standard deviations for hush.draw. Draws here use fixed bits so that the report repeats. On the integers "
-        f"{expected:.6f} of the discrete Gaussian draws are kept, in the continuum "
-        f"{2.0 * float(Gaussian(FIRST.sigma).sf(3.0)):.6f}. A non-integer m is refused by the rejection route and "
-        "drawn exactly by hush.draw, which inverts the exact distribution function in ball arithmetic."
+        "standard deviations for hush.draw. Draws here use fixed bits, so that each report has the same numbers. On "
+        f"the integers {expected:.6f} of the discrete Gaussian draws are kept, in the continuum "
+        f"{2.0 * float(Gaussian(FIRST.sigma).sf(3.0)):.6f}. The rejection method rejects an m that is not an "
+        "integer; hush.draw draws it exactly, because it inverts the exact distribution function in ball arithmetic."
     )
     return Item("osgt-discrete-draws", "Sec. V and slides", "Discrete OSGT: draws", text, rows, (figure,))
 
@@ -56,7 +56,7 @@ def _draw_rows(size: int, score: float, expected: float) -> tuple[Comparison, ..
             holds=score < wanted,
             function="hush_papers.osgt.rejection.osgt_by_rejection",
             why=(
-                "Right for whole m only; for other m the two tails land beside the lattice. hush.draw needs no such "
+                "Correct for whole m only; for other m the two tails miss the lattice. hush.draw needs no such "
                 "condition."
             ),
         ),

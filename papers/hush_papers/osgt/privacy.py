@@ -1,4 +1,4 @@
-"""OSGT in one dimension: delta against epsilon (Fig. 4) and Renyi divergence against its order (Fig. 5)."""
+"""OSGT in one dimension: delta against epsilon (Fig. 4)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ __all__ = ["better_beyond", "figure_4a", "figure_4b"]
 
 
 def better_beyond(noise: OSGT, shift: float = 1.0) -> float:
-    """The epsilon beyond which OSGT has a smaller delta than the Gaussian of its variance, for one number; 0 if it
-    always has.
+    """The epsilon beyond which OSGT has a smaller delta than the Gaussian of its variance, for one number.
+
+    0 if OSGT always has the smaller delta.
     """
     other = twin(noise)
     scale = shift / noise.sigma
@@ -39,8 +40,8 @@ def _curves(key: str, noise: OSGT, reach: float) -> Figure:
             line("Gaussian", grid, delta(twin(noise), grid)),
             line("they cross", [meet], [float(delta(noise, meet))], points=True),
         ),
-        f"Both curves fall; the Gaussian's is the lower one up to epsilon = {meet:.4f}, from there OSGT's is, by "
-        "ever more.",
+        f"Both curves fall; the Gaussian's is the lower one up to epsilon = {meet:.4f}, from there OSGT's is, by a "
+        "growing factor.",
         log_y=True,
     )
 
@@ -75,8 +76,8 @@ def figure_4a(context: Context) -> Item:
         _grows_with_the_shift(),
     )
     text = (
-        "Theorem 1 is exact; hush computes it as a difference of Mills ratios, which keeps its digits for delta as "
-        "small as floats go."
+        "Theorem 1 is exact. hush computes it as a difference of Mills ratios, which is accurate for every delta "
+        "that a float can hold."
     )
     return Item(
         "osgt-fig4a",

@@ -20,8 +20,9 @@ _SUPERIOR = (
 
 
 def better_order(noise: OSGT, shift: float = 1.0) -> float:
-    """The order beyond which the exact Renyi divergence of OSGT is below that of the Gaussian of its variance; 1 if
-    always.
+    """The order beyond which the exact Renyi divergence of OSGT is below that of the Gaussian of its variance.
+
+    1 if it is below at every order.
     """
     other = twin(noise)
     difference = np.vectorize(lambda a: osgt_appendix_e(noise, a, shift) - renyi(other, a, shift))
@@ -49,10 +50,10 @@ def figure_5(context: Context) -> Item:
         log_y=True,
     )
     text = (
-        "Theorem 2 is a correct Renyi bound for every direction, but no (zeta, rho)-zCDP statement: its zeta depends "
-        "on alpha and has no bound as alpha falls to 1. As the order falls to 1 and the shift to 0 the divergence is "
-        "Fisher information times Delta^2/2, and by Cramer and Rao no noise has less than the Gaussian of its "
-        "variance. So OSGT must be worse at small orders."
+        "Theorem 2 is a correct Renyi bound for every direction, but not a (zeta, rho)-zCDP statement: its zeta "
+        "depends on alpha and is unbounded as alpha falls to 1. As the order falls to 1 and the shift to 0 the "
+        "divergence is Fisher information times Delta^2/2, and by Cramer and Rao no noise has less than the Gaussian "
+        "of its variance. So OSGT must be worse at small orders."
     )
     return Item(
         "osgt-fig5", "Fig. 5, Theorem 2", "Renyi divergence", text, (*_theorem_2(), *_zcdp()), (figure,), (_by_order(),)
@@ -93,7 +94,7 @@ def _theorem_2() -> tuple[Comparison, ...]:
             holds=osgt_theorem2(FIRST, 1e4) < renyi(other, 1e4),
             function=name,
             why=(
-                "The exact divergence gets there much earlier; for alpha < 10 the bound's shape is an artefact of "
+                "The exact divergence is below it much earlier; for alpha < 10 the bound's shape is an artefact of "
                 "the proof, as the paper says."
             ),
         ),
@@ -103,7 +104,7 @@ def _theorem_2() -> tuple[Comparison, ...]:
             rho,
             holds=math.isclose(rho, 1.0 / FIRST.sigma**2, rel_tol=1e-9),
             function=name,
-            why="Delta_2^2/(2 sigma^2), as in (17); the list forgets the 2.",
+            why="It is Delta_2^2/(2 sigma^2), as in (17); the list omits the 2.",
         ),
     )
 
@@ -121,8 +122,10 @@ def _theorem_2_limits() -> tuple[Comparison, ...]:
             zeta,
             holds=nearer < 2.0 * zeta,
             function=name,
-            why="Definition 3 wants one zeta for all alpha > 1; this one grows like 1/(alpha - 1) and is "
-            f"{nearer:.3g} at 1.00001. It is a Renyi bound, order by order.",
+            why=(
+                "Definition 3 needs one zeta for all alpha > 1; this one grows like 1/(alpha - 1) and is "
+                f"{nearer:.3g} at 1.00001. It is a Renyi bound for each order separately."
+            ),
         ),
         claim("zeta/(alpha rho) at alpha = 10^6", "zeta -> 0", late, holds=late < 1e-8, function=name),
         claim(
@@ -211,8 +214,9 @@ def renyi_ranges(context: Context) -> Item:
         tuple((named(noise), order) for noise, order in found.items()),
     )
     text = (
-        "Small orders matter when many releases are composed: the more releases, the smaller the order that decides. "
-        "For shifts as large as sigma OSGT is better at every order; the paper's settings have far smaller shifts."
+        "Small orders matter when many releases are composed: the more releases, the smaller the order that gives "
+        "the best bound. For shifts as large as sigma OSGT is better at every order; the paper's settings have far "
+        "smaller shifts."
     )
     return Item(
         "osgt-renyi-ranges",

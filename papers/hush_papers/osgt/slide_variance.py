@@ -41,8 +41,9 @@ def slide_variance(context: Context) -> Item:
     rows = _variance_rows()
     text = (
         "At equal privacy OSGT needs less variance than the Gaussian in one dimension, as the slides say. But "
-        "nothing bounds m/sigma: the variance falls all the way to that of Laplace noise, so an unconstrained search "
-        "for the best OSGT ends at Laplace. The slides' parameters are not in the text; delta = 1e-6 is drawn."
+        "m/sigma has no bound, and the variance falls towards that of Laplace noise as m/sigma grows: an "
+        "unconstrained search for the best OSGT ends at Laplace noise. The slides' parameters are not in the text; "
+        "delta = 1e-6 is drawn."
     )
     return Item("osgt-slide-variance", "Slides, variance", "Variance at equal privacy", text, tuple(rows), (figure,))
 
@@ -64,9 +65,7 @@ def _variance_rows() -> tuple[Comparison, ...]:
 
 
 def _best(k: int, *, quick: bool) -> Law:
-    """The OSGT noise of least variance for (1, 1e-6) and k coordinates: the calibration's, or the best of a few
-    shapes.
-    """
+    """The least-variance OSGT noise for (1, 1e-6) and k coordinates: that of hush.calibrate, or one of four shapes."""
     found = calibrate(1.0, 1e-6, Sensitivity(linf=1.0, l0=k), family="osgt").noise
     others = () if quick or k > 12 else (2.0, 4.0, 6.0, 12.0)
     return min([found, *(calibrated(r, 1.0, 1e-6, k=k) for r in others)], key=lambda noise: noise.variance)
@@ -101,8 +100,8 @@ def slide_dimensions(context: Context) -> Item:
         tuple((k, gaussian[k], fixed[EDGE][k] * gaussian[k], best[k] * gaussian[k], _shape(shapes[k])) for k in ks),
     )
     text = (
-        "The slides' parameters are not in the text; their delta is numerical there, exact here (k-fold "
-        "composition). Large m/sigma is Laplace noise."
+        "The slides' parameters are not in the text. Their delta is numerical; here it is exact (k-fold "
+        "composition). For large m/sigma OSGT is nearly Laplace noise."
     )
     return Item(
         "osgt-slide-dimensions", "Slides, k dimensions", "Variance for k coordinates", text, rows, (figure,), (table,)
@@ -111,8 +110,8 @@ def slide_dimensions(context: Context) -> Item:
 
 def _dimension_rows(edge: dict[int, float], best: dict[int, float]) -> tuple[Comparison, ...]:
     why = (
-        "With the best shape. At a fixed one the gain is lost: the privacy loss tends to that of variance 1/Fisher "
-        "information < V."
+        "True with the best m/sigma. At a fixed m/sigma the gain is lost: the privacy loss tends to that of a "
+        "Gaussian of variance 1/Fisher information, which is less than V."
     )
     return (
         claim(

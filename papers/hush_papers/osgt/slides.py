@@ -1,6 +1,4 @@
-"""The slides of the OSGT talk: densities, critical values, variance at equal privacy, many coordinates, parts of the
-Renyi bound.
-"""
+"""The slides of the OSGT talk: densities, critical values, delta at equal variance, parts of the Renyi divergence."""
 
 from __future__ import annotations
 
@@ -18,12 +16,12 @@ __all__ = ["slide_components", "slide_curves", "slide_densities"]
 
 
 def _critical(noise: Law, budget: float) -> float:
-    """y*: all values below it contribute to delta."""
+    """y*: the values below it contribute to delta."""
     return float(noise.exceeds(np.array(budget), 1.0).upper[0])
 
 
 def slide_densities(context: Context) -> Item:
-    """Shifted densities, and the part of them that makes delta."""
+    """Shifted densities, and the part of them that contributes to delta."""
     y = np.linspace(-24.0, -6.0, 181)
     figures = []
     for key, name, noise in (("gaussian", "Gaussian", twin(FIRST)), ("osgt", "OSGT(3, 40)", FIRST)):
@@ -99,7 +97,7 @@ def slide_curves(context: Context) -> Item:
     """(epsilon, delta) at equal variance, several settings."""
     figure = _curves_figure()
     range_figure = _meeting_figure(context)
-    why = "Only beyond this epsilon; below it the Gaussian of the same variance has the smaller delta."
+    why = "True only beyond this epsilon; below it the Gaussian of the same variance has the smaller delta."
     rows = (
         compare(
             "slide: OSGT reaches delta = 1e-10 at epsilon",
@@ -220,7 +218,7 @@ def _components_rows(rho: float) -> tuple[Comparison, ...]:
             holds=share[2.0] < 0.2,
             function="hush.renyi",
             why=(
-                "The orders of the figure are not in the text. At small ones zeta is a large part; there OSGT is "
+                "The orders of the figure are not in the text. At small orders zeta is a large part; there OSGT is "
                 "worse than the Gaussian."
             ),
         ),

@@ -42,7 +42,7 @@ def _order_of_bound(epsilon: float) -> float:
 
 
 def figure_6(context: Context) -> Item:
-    """Bounds (21) and (22), and beside them the exact curves."""
+    """Bounds (21) and (22), and the exact curves."""
     grid = np.linspace(0.05, 1.1, 22 if context.quick else 64)
     other = twin(EIGHT)
     theorem = [best_delta(lambda a: osgt_theorem2(EIGHT, a, math.sqrt(8.0), k=8), e) for e in grid]
@@ -59,15 +59,15 @@ def figure_6(context: Context) -> Item:
             line("OSGT, Theorem 2 converted", grid, theorem, dashed=True),
         ),
         "The two OSGT curves (bound and exact) fall below the two Gaussian ones beyond epsilon near 0.39; each exact "
-        "curve lies below its bound by a factor of 2 to 8. Theorem 2, converted, says nothing up to 0.3 and beats "
-        "the Gaussian from about 0.8.",
+        "curve lies below its bound by a factor of 2 to 8. Theorem 2, converted, gives no bound up to 0.3 and is "
+        "below the Gaussian from about 0.8.",
         log_y=True,
     )
     text = (
         "The paper bounds delta through Renyi divergences for both noises. For eight coordinates that each move by "
         "at most 1 the exact delta is an eightfold composition, which hush computes as a bracket; the Gaussian's is "
-        "known in closed form. The order on the exact curves is the paper's at 0.9 and the reverse below epsilon = "
-        f"{_meet():.4f}. The best order in (21) at 0.9 is {_order_of_bound(0.9):.2f}."
+        "known in closed form. At 0.9 the exact curves have the same order as the paper's bounds; below epsilon = "
+        f"{_meet():.4f} the order is reversed. The best order in (21) at 0.9 is {_order_of_bound(0.9):.2f}."
     )
     return Item(
         "osgt-fig6", "Fig. 6, Sec. IV-C", "Eight coordinates", text, (*_printed(), *_exact()), (figure,), (_table(),)
@@ -124,8 +124,8 @@ def _exact() -> tuple[Comparison, ...]:
             holds=ratio[0.9] < 1.0,
             function="hush.delta",
             why=(
-                f"It can: beyond this epsilon, that is below delta = {float(delta(EIGHT, meet, BOX)):.3g}. At 0.3 "
-                f"the exact ratio is {ratio[0.3]:.4g}, and that of the paper's own bounds {bounds:.4g}."
+                f"True beyond this epsilon, that is below delta = {float(delta(EIGHT, meet, BOX)):.3g}. At 0.3 the "
+                f"exact ratio is {ratio[0.3]:.4g}, and the ratio of the paper's bounds is {bounds:.4g}."
             ),
         ),
     )
@@ -149,7 +149,7 @@ def _upper_bounds() -> tuple[Comparison, ...]:
             known,
             holds=known < _gaussian_bound(0.9),
             function="hush.delta",
-            why=f"Known in closed form; (22) is {_gaussian_bound(0.9) / known:.2g} times as large.",
+            why=f"It has a closed form; (22) is {_gaussian_bound(0.9) / known:.2g} times as large.",
         ),
     )
 

@@ -1,5 +1,5 @@
-"""SaS paper, Definition 9, Lemma V.1 and Section VI: sums of stable noises are stable, and what that is worth without
-a trusted centre.
+"""SaS paper, Definition 9, Lemma V.1 and Section VI: sums of stable noises are stable, and the use of this without a
+trusted centre.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from hush_papers.sas.error import plan
 __all__ = ["closure", "local_use", "shared_sample"]
 
 PARTIES = (1, 2, 5, 10, 30, 100, 300, 1000)
-_STEP = 0.01  # lattice of the drawn shares, far below their scale
+_STEP = 0.01  # step of the lattice of the drawn shares, far below their scale
 
 
 def _convolved(alpha: float, x: float) -> float:
-    """The density at x of the sum of two independent noises of scale 1: the trapezoidal rule, exact to the tail for
-    analytic densities.
+    """The density at x of the sum of two independent noises of scale 1.
+
+    By the trapezoidal rule, whose only error for analytic densities is the cut tail.
     """
     step = 0.05
     y = np.arange(-4000.0, 4000.0, step)
@@ -37,7 +38,7 @@ def shared_sample(parties: int, draws: int) -> np.ndarray:
 
 
 def distance(sample: np.ndarray, noise: Stable) -> float:
-    """Kolmogorov's distance times sqrt n: above 2.7 once in a million for the right law."""
+    """Kolmogorov's distance times sqrt n: above 2.7 with probability 1e-6 if the law is right."""
     n = sample.size
     cdf = np.asarray(noise.cdf(sample))
     return float(math.sqrt(n) * max(np.max(np.arange(1, n + 1) / n - cdf), np.max(cdf - np.arange(n) / n)))
@@ -90,9 +91,9 @@ def closure(context: Context) -> Item:
     )
     figure = _closure_figure(sample, draws)
     text = (
-        "The sum of n noises of scale gamma has scale n^(1/alpha) gamma: seen in the formula, by convolution, and in "
-        "exact draws. Gaussian noise is the case alpha = 2. Laplace noise can be shared too, in parts that are not "
-        "Laplace."
+        "The sum of n noises of scale gamma has scale n^(1/alpha) gamma: checked by the formula, by convolution, and "
+        "by exact draws. Gaussian noise is the case alpha = 2. Laplace noise can be divided too, into parts that are "
+        "not Laplace noise."
     )
     return Item("sas-closure", "Definition 9, Lemma V.1", "Closure under convolution", text, tuple(rows), (figure,))
 
@@ -131,7 +132,7 @@ def _within(x: np.ndarray, y: np.ndarray, reach: float) -> tuple[np.ndarray, np.
 
 
 def _uses(message: float, ratio: float) -> tuple[Comparison, ...]:
-    """What Section VI says of shares, and of local reports."""
+    """The statements of Section VI on shares and on local reports."""
     last = PARTIES[-1]
     central = float(share(plan(1.0, 1.7), 100).central().pure_epsilon)
     split = share(Laplace(1.0), 100).local().pure_epsilon
@@ -158,7 +159,7 @@ def _uses(message: float, ratio: float) -> tuple[Comparison, ...]:
             function="hush.federated.share",
             why=(
                 "At equal local epsilon the sum of stable noises has the larger error, the more so the more reports; "
-                "closure pays where shares of one central noise are added up."
+                "closure helps where shares of one central noise are added."
             ),
         ),
     )
@@ -191,10 +192,9 @@ def local_use(context: Context) -> Item:
         tuple((n, *(local[a][i] for a in shapes)) for i, n in enumerate(PARTIES)),
     )
     text = (
-        "A share of stable noise still has a pure epsilon by itself, weaker than that of the sum; a share of Laplace "
-        "noise has none, and a Gaussian share none either. That is what the family is for. As noise for local "
-        "reports, each with its own epsilon, it is worse than Laplace noise: its sum grows like n^(1/alpha), not "
-        "like sqrt n."
+        "A single share of stable noise still has a pure epsilon, larger than that of the sum; a share of Laplace "
+        "noise and a share of Gaussian noise have none. This is the use of the family. As noise for local reports, "
+        "each with a given epsilon, it is worse than Laplace noise: its sum grows like n^(1/alpha), not like sqrt n."
     )
     return Item(
         "sas-local", "Section VI, Definition 8", "Local and federated use", text, rows, (messages, errors), (grid,)

@@ -15,14 +15,14 @@ __all__ = ["dimensions"]
 
 
 def dimensions(context: Context) -> Item:
-    """(24) in m dimensions, and what it costs under l1 and l2."""
+    """(24) in m dimensions, and epsilon under l1 and l2 bounds."""
     alpha = 1.5
     one = pure_epsilon(alpha, 1.0)
     figure = _dimensions_figure(alpha, one)
     text = (
         "(24) is exact if every coordinate may move by the full sensitivity. Under an l1 or l2 bound the change "
-        "cannot be that large in all coordinates: epsilon is concave, so the worst change is spread evenly. Taking "
-        "epsilon(Delta_1/gamma) of one coordinate for an l1 bound would promise too much."
+        "cannot be that large in all coordinates: epsilon is concave, so the worst change is spread evenly. The "
+        "epsilon of one coordinate at Delta_1/gamma would be too small for an l1 bound."
     )
     table = tuple(
         (a, k, *(_vector(a, k, n) for n in ("linf", "l2", "l1")), pure_epsilon(a, 1.0))

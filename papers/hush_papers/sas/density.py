@@ -1,4 +1,4 @@
-"""SaS paper, Fig. 2 and Lemma IV.2: densities and the tail series; slips of the print."""
+"""SaS paper, Fig. 2: densities; misprints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DRAWN = (1.0, 1.5, 2.0)
 
 
 def densities(context: Context) -> Item:
-    """Fig. 2, and what Section III says of the family."""
+    """Fig. 2, and the statements of Section III on the family."""
     x = np.linspace(-6.0, 6.0, 241)
     bell = Figure(
         "sas-fig2",
@@ -37,9 +37,9 @@ def densities(context: Context) -> Item:
     )
     grid = Grid("Fig. 2 in numbers: density at x", ("x", *(_name(a) for a in DRAWN)), rows)
     text = (
-        "The figure prints no numbers; it is drawn again, with its tails. What is compared is the section around it. "
-        "Only alpha = 1 and 2 have a closed form; the others are integrals, which hush takes along a path without "
-        "oscillation."
+        "The figure prints no numbers; it is drawn again, with its tails. The comparisons are with the text of the "
+        "section. Only alpha = 1 and 2 have a closed form; the others are integrals, which hush takes along a path "
+        "without oscillation."
     )
     return Item(
         "sas-fig2",
@@ -134,7 +134,7 @@ def _integrals(middle: Stable) -> tuple[Comparison, ...]:
 
 
 def _misprint() -> Comparison:
-    """(15) for a skewed law: what the lost parentheses do."""
+    """(15) for a skewed law: the effect of the missing parentheses."""
     start = math.cos(0.5 * math.tan(0.75 * math.pi))
     return claim(
         "(15): real part of phi(t) as t -> 0, alpha = 1.5, beta = 0.5, as printed",
@@ -144,7 +144,7 @@ def _misprint() -> Comparison:
         function="hush.Stable",
         why=(
             "A characteristic function tends to 1 at 0: the parentheses of |gamma t|^alpha (1 - i beta sgn(t) "
-            "Phi(t)) are lost. Nothing changes for beta = 0, all that is used."
+            "Phi(t)) are missing. Nothing changes for beta = 0, the only case that the paper uses."
         ),
     )
 
@@ -206,7 +206,7 @@ def _decay() -> tuple[Comparison, ...]:
 
 
 def slips(context: Context) -> Item:
-    """What is misprinted or too narrow and changes no result."""
+    """Misprints and too narrow conditions that change no result."""
     rows = (
         (
             "after Definition 2",
@@ -244,5 +244,5 @@ def slips(context: Context) -> Item:
         ),
     )
     grid = Grid("Slips of the print", ("place", "printed", "right"), rows)
-    text = "None of these changes a theorem. Some may be noise of the text we read."
+    text = "None of these changes a theorem. Some may be errors of the text extraction."
     return Item("sas-slips", "Throughout", "Slips that change nothing", text, grids=(grid,))

@@ -1,4 +1,4 @@
-"""SaS paper, Section V: the expected distortion, its formula, and its price at equal epsilon."""
+"""SaS paper, Section V: the expected distortion, its formula, and its size at equal epsilon."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _ends() -> tuple[Comparison, ...]:
 
 @lru_cache(maxsize=64)
 def plan(epsilon: float, alpha: float | None = None) -> Stable:
-    """Stable noise of that pure epsilon for sensitivity 1; of least error if no alpha is given."""
+    """Stable noise with this pure epsilon for sensitivity 1; with the best alpha if none is given."""
     return calibrate_stable(epsilon, alpha=alpha).noise
 
 
@@ -137,7 +137,7 @@ def _by_alpha(*, quick: bool) -> Figure:
 
 
 def equal_epsilon(context: Context) -> Item:
-    """Theorem V.2 beside its rivals at equal epsilon, which the paper does not do."""
+    """Theorem V.2 compared with other noises at equal epsilon, which the paper does not do."""
     chosen = FEW if context.quick else MANY
     rows = _error_rows(chosen)
     head = (
@@ -157,10 +157,11 @@ def equal_epsilon(context: Context) -> Item:
     figure = _rivals(rows, quick=context.quick)
     seen = {row[0]: row for row in rows}
     text = (
-        "(35) to (37) compare scale with scale, which ranks no noise: the scales that give one epsilon differ. At "
-        f"equal epsilon the best stable noise (alpha = {seen[0.1][1]:.2f} at epsilon = 0.1) has {seen[0.1][7]:.3f} "
-        f"times the error of Laplace noise at 0.1, {seen[1.0][7]:.3f} at 1 and {seen[5.0][7]:.3f} at 5, where it has "
-        f"{seen[5.0][8]:.3f} times that of the staircase; its variance is infinite. Its use is sums of shares."
+        "(35) to (37) compare noises by scale, which does not rank them: the scales that give the same epsilon "
+        f"differ. At equal epsilon the best stable noise (alpha = {seen[0.1][1]:.2f} at epsilon = 0.1) has "
+        f"{seen[0.1][7]:.3f} times the error of Laplace noise at 0.1, {seen[1.0][7]:.3f} at 1 and {seen[5.0][7]:.3f} "
+        f"at 5, where it has {seen[5.0][8]:.3f} times that of the staircase; its variance is infinite. It is useful "
+        "for sums of shares."
     )
     return Item(
         "sas-equal-epsilon",
@@ -222,15 +223,15 @@ def _rivals(rows: list[tuple[float, ...]], *, quick: bool) -> Figure:
 
 
 def _ranking() -> tuple[Comparison, ...]:
-    """The paper's second contribution, a comparison of distortions, has no epsilon to compare at."""
-    why = "Epsilon is never computed, so the formulas cannot be set beside each other at equal privacy; "
+    """The paper's second contribution compares distortions without an epsilon."""
+    why = "The paper never computes epsilon, so the formulas cannot be compared at equal privacy; "
     rivals = (
-        ("Laplace", "laplace", 0.0, "there stable noise has the larger error."),
+        ("Laplace", "laplace", 0.0, "at equal epsilon stable noise has the larger error."),
         (
             "Gaussian of (1, 1e-6)",
             "gaussian",
             1e-6,
-            "nor is a delta named: at 1e-6 stable noise has the smaller mean absolute error.",
+            "it states no delta either: at 1e-6 stable noise has the smaller mean absolute error.",
         ),
     )
     return tuple(

@@ -1,6 +1,4 @@
-"""SaS paper, Section IV: the epsilon that Theorem IV.4 proves finite and does not compute, step by step and in many
-dimensions.
-"""
+"""SaS paper, Section IV: the epsilon that Theorem IV.4 proves finite and does not compute; Renyi divergences."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ def pure_epsilon(alpha: float, shift: float, gamma: float = 1.0) -> float:
 
 
 def epsilons(context: Context) -> Item:
-    """Theorem IV.4 with its number: epsilon against alpha and scale."""
+    """Theorem IV.4 with numbers: epsilon against alpha and scale."""
     count = 13 if context.quick else 60
     by_alpha, by_scale = _lines(count)
     few = 8 if context.quick else 30
@@ -38,9 +36,9 @@ def epsilons(context: Context) -> Item:
     )
     text = (
         "Theorem IV.4 proves that epsilon is finite and gives no value. It is the largest value of log p(x)/p(x + "
-        "s), s = Delta/gamma: 2 asinh(s/2) for alpha = 1, one maximisation for the others. It is concave in s with "
-        "slope sup |p'/p| at 0, so that s sup |p'/p| is a simple bound; it grows only like (1 + alpha) log s for "
-        "narrow noise, and without bound as alpha goes to 2."
+        "s), s = Delta/gamma: 2 asinh(s/2) for alpha = 1, by a numerical maximisation for the others. It is concave "
+        "in s with slope sup |p'/p| at 0, so that s sup |p'/p| is a simple bound; it grows only like (1 + alpha) log "
+        "s for narrow noise, and without bound as alpha goes to 2."
     )
     return Item(
         "sas-epsilon", "Theorem IV.4, (9)", "The epsilon", text, _theorem(), (by_alpha, by_scale, plane), (grid,)
@@ -122,9 +120,9 @@ def _theorem() -> tuple[Comparison, ...]:
             "after Definition 2: epsilon of a count, an unbounded query",
             '"if and only if a query f is bounded, the sensitivity of f is also bounded"',
             pure_epsilon(1.5, 1.0),
-            holds=math.isinf(pure_epsilon(1.5, 1.0)),  # a query without a bound would have to have none
+            holds=math.isinf(pure_epsilon(1.5, 1.0)),  # if the statement held, an unbounded query would have no epsilon
             function="hush.epsilon",
-            why="A count has sensitivity 1 and no bound; the theorem needs the sensitivity alone.",
+            why="A count has sensitivity 1 and no bound; the theorem needs only the sensitivity.",
         ),
     )
 
@@ -159,7 +157,7 @@ def _range_of_alpha() -> tuple[Comparison, ...]:
 
 
 def renyi_orders(context: Context) -> Item:
-    """Section VI leaves Renyi and concentrated privacy to the future; here they are."""
+    """Renyi and concentrated privacy, which Section VI leaves to future work."""
     orders = np.geomspace(1.05, 300.0, 8 if context.quick else 30)
     lines = [
         line(f"alpha = {a:g}", orders, [float(hush.renyi(Stable(a, 1.0), o)) for o in orders]) for a in (1.0, 1.5, 1.9)
@@ -184,8 +182,8 @@ def renyi_orders(context: Context) -> Item:
     )
     grid = _orders_table()
     text = (
-        "A pure epsilon bounds every Renyi divergence, so stable noise has both: hush computes the divergence itself. "
-        "It is about as large as that of a Gaussian for small orders and at most the pure epsilon for all."
+        "A pure epsilon bounds every Renyi divergence, so stable noise has both kinds of privacy. hush computes the "
+        "divergence: it is about that of a Gaussian for small orders, and at most the pure epsilon for all orders."
     )
     return Item("sas-renyi", "Section VI", "Renyi and concentrated privacy", text, figures=(figure,), grids=(grid,))
 

@@ -14,13 +14,13 @@ __all__ = ["proof"]
 
 
 def _loss(alpha: float, x: float | np.ndarray, gamma: float = 1.0) -> np.ndarray:
-    """log p(x)/p(x + 1): the loss of the output x where the answers are 0 and -1."""
+    """log p(x)/p(x + 1): the loss of the output x if the two answers are 0 and -1."""
     noise = Stable(alpha, gamma)
     return np.asarray(noise.logpdf(x)) - np.asarray(noise.logpdf(np.asarray(x) + 1.0))
 
 
 def proof(context: Context) -> Item:
-    """The steps of the proof: the loss along x, the bound on the density, the limits."""
+    """The steps of the proof: the loss as a function of x, the bound on the density, the limits."""
     x = np.linspace(-12.0, 12.0, 241)
     lines = [line(f"alpha = {a:g}", x, _loss(a, x)) for a in (1.0, 1.5, 1.9)]
     inner = x[np.abs(x + 0.5) <= 6.0]
@@ -32,13 +32,13 @@ def proof(context: Context) -> Item:
         "output x",
         "privacy loss",
         tuple(lines),
-        "The stable losses rise to one peak on each side and return to 0 far out, the later the nearer alpha is to "
-        "2; the Gaussian loss is a straight line.",
+        "The stable losses rise to one peak on each side and return to 0 far out, the further out the nearer alpha "
+        "is to 2; the Gaussian loss is a straight line.",
     )
     text = (
-        "The density is largest at 0 and positive everywhere, so the loss is bounded on an interval; far out the "
-        "first term of (20) takes it to 0. In more than one dimension the loss does not go to 0 as the output goes "
-        "to infinity, only as all its coordinates do."
+        "The density is largest at 0 and positive everywhere, so the loss is bounded on an interval; far out it "
+        "tends to 0, by the first term of (20). In several dimensions the loss does not tend to 0 as the norm of the "
+        "output grows, but only as all coordinates grow."
     )
     return Item(
         "sas-proof",
@@ -125,8 +125,8 @@ def _far_out(far: float) -> tuple[Comparison, ...]:
             holds=abs(stuck) < 1e-3,
             function="hush.Stable.logpdf",
             why=(
-                "Only one coordinate goes to infinity and the other keeps its loss; that each loss is bounded is "
-                "enough for the theorem."
+                "Only one coordinate tends to infinity, and the other keeps its loss. The theorem needs only that "
+                "each loss is bounded."
             ),
         ),
     )

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def series(alpha: float, x: Array, terms: int, *, printed: bool) -> Array:
-    """The first terms of (20), as printed or with the factor 1/k! that it lacks."""
+    """The first terms of (20), as printed or with the missing factor 1/k!."""
     total = np.zeros_like(x)
     for k in range(1, terms + 1):
         size = math.gamma(alpha * k + 1.0) / (1.0 if printed else math.factorial(k))
@@ -25,7 +25,7 @@ def series(alpha: float, x: Array, terms: int, *, printed: bool) -> Array:
 
 
 def tail_series(context: Context) -> Item:
-    """Lemma IV.2: the series as printed is not that of the density beyond its first term."""
+    """Lemma IV.2: only the first term of the printed series is right."""
     x = np.geomspace(4.0, 100.0, 60)
     exact = np.asarray(Stable(1.5, 1.0).pdf(x))
     lines = [
@@ -49,9 +49,9 @@ def tail_series(context: Context) -> Item:
         log_y=True,
     )
     text = (
-        "Bergstrom's expansion has a factor 1/k!, lost in the print, and |x| for x. At alpha = 1 the right series is "
-        "the geometric one of 1/(1 + x^2), and the printed one diverges for every x. The proof of Theorem IV.4 uses "
-        "one term only, which is right."
+        "Bergstrom's expansion has a factor 1/k!, which is missing in the print, and |x| in place of x. At alpha = 1 "
+        "the right series is the geometric series of 1/(1 + x^2), and the printed one diverges for every x. The "
+        "proof of Theorem IV.4 uses only the first term, which is right."
     )
     return Item(
         "sas-series", "Lemma IV.2, (20)", "The tail series", text, _series_rows(), (figure,), (_series_errors(),)
@@ -80,7 +80,7 @@ def _series_rows() -> tuple[Comparison, ...]:
 
 
 def _series_errors() -> Grid:
-    """The same at one place, for up to three terms."""
+    """The errors at x = 10, for up to three terms."""
     ten, rows = np.array([10.0]), []
     for alpha in (1.0, 1.25, 1.5):
         exact = float(Stable(alpha, 1.0).pdf(10.0))

@@ -1,4 +1,4 @@
-"""Zhao, Fig. 2 and Tables II and III: eight amounts side by side, their properties and their cost."""
+"""Zhao, Fig. 2: eight amounts of Gaussian noise side by side."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ LABELS = {
     "mechanism4": "Mechanism 4",
 }
 EIGHT = tuple(LABELS)
-#: the errata's grid, shorter: epsilon and delta that every ordering is tried on
+#: the epsilons and deltas on which every ordering is checked: a part of the grid of the errata
 GRID = np.meshgrid(
     np.geomspace(1e-4, 100.0, 13),
     np.array([1e-300, 1e-100, 1e-30, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.49]),
 )
-#: "slightly greater" and "close" are no numbers; they are read as: by at most a fifth
+#: "slightly greater" and "close" are taken to mean: by at most a fifth
 SLIGHTLY = 1.2
 _SIGMA = "hush.gaussian.sigma"
 #: Fig. 2: epsilon and the least and largest tick of the axis
@@ -58,7 +58,7 @@ _SEEN = {
 
 
 def amount(method: str, epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Any:
-    """The paper's amount, also where the classical ones are not proved."""
+    """The paper's amount of noise; the classical ones also outside the range of their proof."""
     return hush.gaussian.sigma(epsilon, delta, sensitivity, method=method, allow_invalid=True)
 
 
@@ -113,9 +113,9 @@ def figure2(context: Context) -> Item:
         tuple(ends),
     )
     text = (
-        "The paper prints no numbers for these curves; the ticks of its axes stand beside the ends of ours. Its "
-        "legend says SDP-OPT where the caption says pDP-OPT; the caption is right. 'Close' is read here as: at most "
-        "a fifth more."
+        "The paper prints no numbers for these curves; a table gives the ticks of its axes and the ends of our "
+        "curves. Its legend says SDP-OPT where the caption says pDP-OPT; the caption is right. 'Close' is taken to "
+        "mean: at most a fifth more."
     )
     return Item(
         "zhao-fig2", "Fig. 2", "Eight amounts for six epsilons", text, tuple(compared), tuple(figures), (grid, axes)

@@ -34,9 +34,7 @@ def _signs() -> list[Comparison]:
             equal,
             holds=equal > 1.0 + 1e-9,
             function=_SIGMA,
-            why=(
-                "a = b = 0 there, so only 'at most' holds, which is all that the proof shows and all that privacy needs"
-            ),
+            why=("a = b = 0 there, so only 'at most' holds; the proof shows no more, and privacy needs no more"),
         ),
         compare(
             "App. E: (A^2+1)(A^2+2) - (2A^2+3)(0.5A^2+0.75), at A = 3",
@@ -77,7 +75,7 @@ def _lower_bound() -> list[Comparison]:
             "0",
             last,
             function=_SIGMA,
-            why="d tends to inverfc(2 delta); the limit of sigma sqrt(2 epsilon) is 1 all the same",
+            why="d tends to inverfc(2 delta); the limit of sigma sqrt(2 epsilon) is still 1",
         ),
     ]
 
@@ -126,10 +124,10 @@ def _composition() -> list[Comparison]:
 def appendix(context: Context) -> Item:
     """Numbers and steps of the appendices."""
     text = (
-        "Steps of the proofs that can be computed. Three do not hold as printed: the strict inequality of Lemma 1, "
-        "the explicit lower bound (47) with the steps that lead to it, and a limit in Appendix L. No theorem falls "
-        "with them. Slips without a number (Proposition 2, Lemma 12, the variance in the proof of Lemma 15) are "
-        "listed in docs/theorems.md."
+        "The steps of the proofs that can be computed. Three do not hold as printed: the strict inequality of Lemma "
+        "1, the explicit lower bound (47) with the steps that lead to it, and a limit in Appendix L. All theorems "
+        "hold in spite of this. Misprints without a number (Proposition 2, Lemma 12, the variance in the proof of "
+        "Lemma 15) are listed in docs/theorems.md."
     )
     return Item(
         "zhao-appendix",

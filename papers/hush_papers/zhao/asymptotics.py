@@ -24,7 +24,7 @@ __all__ = [
 _SIGMA = "hush.gaussian.sigma"
 _DELTAS = (1e-2, 1e-4, 1e-6, 1e-9)
 _EPSILONS = (0.1, 1.0, 10.0)
-#: as small as float64 has room for with a margin
+#: near the smallest float64, with a margin
 _TINY = 1e-300
 
 
@@ -38,8 +38,9 @@ def half_sum(sigma: Any, epsilon: Any, *, sign: int) -> Any:
 def limit_of_one(
     what: str, near: float, nearer: float, allowed: float, earlier: str, *, else_why: str = "it tends to another limit"
 ) -> Comparison:
-    """A limit of 1, tried at two places on the way there; `earlier` is the first, `else_why` the reason where it is
-    another.
+    """Check that a quantity tends to 1, at two points: `near`, at `earlier`, and `nearer`.
+
+    `else_why` is the reason to state if it tends to another limit.
     """
     holds = abs(nearer - 1.0) < min(allowed, abs(near - 1.0)) or abs(nearer - 1.0) < 1e-9
     return claim(
@@ -206,9 +207,10 @@ def theorem3(context: Context) -> Item:
     points = 49 if context.quick else 145
     figures = (figure_epsilon("optimal", points=points), figure_ratio("optimal", points=points))
     text = (
-        "The optimum is bounded as epsilon falls, unlike every classical amount, and follows 1/sqrt(2 epsilon) as it "
-        "grows. All four results hold, though a step in the printed proof of the last one does not (see the appendix "
-        f"below). The limit in delta is slow: at delta = 1e-300 and epsilon = 1 it is {compared[-2].ours:.4f}, not 1."
+        "The optimum stays bounded as epsilon falls, unlike every classical amount, and tends to 1/sqrt(2 epsilon) "
+        "as epsilon grows. All four results hold, though a step in the printed proof of the last one does not (see "
+        "the appendix below). The limit in delta is reached slowly: at delta = 1e-300 and epsilon = 1 the ratio is "
+        f"{compared[-2].ours:.4f}, not 1."
     )
     return Item(
         "zhao-theorem3", "Theorems 2 and 3", "Bounds and limits of the optimum for DP", text, tuple(compared), figures

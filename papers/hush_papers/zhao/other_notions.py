@@ -30,10 +30,10 @@ def section7(context: Context) -> Item:
     rows = tuple((e, *(float(amount(m, e, 1e-5)) for m in ("optimal", *names))) for e in (0.1, 1.0, 5.0, 10.0))
     grid = Grid("Amounts at delta = 1e-5, sensitivity 1", ("epsilon", "DP-OPT", *names.values()), rows)
     text = (
-        "Going through zCDP, RDP with Mironov's conversion or tCDP gives one and the same amount, above the weakest "
-        "of the paper's own: confirmed. The route through mCDP does not return the pDP optimum as stated but more "
-        "noise. RDP with a conversion published later beats Mechanism 1 for small epsilon. None beats the optimum, "
-        "which is exact."
+        "Going through zCDP, RDP with Mironov's conversion or tCDP gives the same amount, larger than the largest of "
+        "the paper's mechanisms: confirmed. mCDP does not give the pDP optimum, as stated, but more noise. RDP with "
+        "a conversion published later needs less than Mechanism 1 for small epsilon. None needs less than the "
+        "optimum, which is exact."
     )
     return Item(
         "zhao-section7",
@@ -73,8 +73,8 @@ def _section7_rows() -> list[Comparison]:
     points = [(e, 1e-5) for e in (0.1, 1.0, 5.0)]
     sharper = ", ".join(f"{float(amount('cks', *at) / amount('mechanism1', *at)):.3f} at {at[0]:g}" for at in points)
     later = (
-        "The authors say that the comparison may be different if the conversion can be improved. With that of "
-        f"Canonne, Kamath and Steinke (2020) the ratio is {sharper}."
+        "The authors say that the comparison may be different if the conversion can be improved. With the conversion "
+        f"of Canonne, Kamath and Steinke (2020) the ratio is {sharper}."
     )
     for method, name, why in (("mcdp", "mCDP", ""), ("zcdp", "RDP (Mironov's conversion)", later)):
         worse = min(float(amount(method, *at) / amount("mechanism1", *at)) for at in points)
@@ -105,7 +105,7 @@ def _section7_figure(names: dict[str, str], *, quick: bool) -> Figure:
 
 
 def _round_trips() -> list[Comparison]:
-    """Each printed amount put back into the conversion it came from, at (1, 1e-5)."""
+    """Each printed amount put into the conversion from which it was derived, at (1, 1e-5)."""
     epsilon, delta = 1.0, 1e-5
     rho = 1.0 / (2.0 * float(amount("zcdp", epsilon, delta)) ** 2)
     order = 1.0 + math.sqrt(-math.log(delta) / rho)

@@ -26,7 +26,7 @@ _TWICE = (
 
 
 def theorem7_1(epsilon: float, delta: float) -> float:
-    """pDP-OPT over what Theorem 7 (1) prints for its limit, inverfc(delta)/(epsilon sqrt 2); inverfc by (14a)."""
+    """pDP-OPT over the limit that Theorem 7 (1) prints, inverfc(delta)/(epsilon sqrt 2); inverfc by (14a)."""
     inverse = float(half_sum(amount("mechanism3", 1.0, delta), 1.0, sign=-1))
     return float(amount("pdp_optimal", epsilon, delta)) * epsilon * math.sqrt(2.0) / inverse
 
@@ -77,7 +77,7 @@ def _lemmas() -> list[Comparison]:
             worst3 = max(worst3, delta / float(hush.gaussian.pdp_delta(epsilon, sigma)))
             for larger in (1.05, 1.5, 3.0):
                 bound = hush.gaussian.pdp_from_dp(epsilon, delta, larger * epsilon)[1]
-                if bound < 1.0:  # beyond, the lemma says nothing
+                if bound < 1.0:  # a bound of 1 or more states nothing
                     worst4 = max(worst4, float(hush.gaussian.pdp_delta(larger * epsilon, sigma)) / bound)
     return [
         claim(
@@ -86,7 +86,7 @@ def _lemmas() -> list[Comparison]:
             worst3,
             holds=worst3 <= 1.0,
             function="hush.gaussian.pdp_delta",
-            why="Both from the noise itself, the DP delta by hush.delta.",
+            why="Both are computed from the noise, the DP delta by hush.delta.",
         ),
         claim(
             "Lemma 4: true pDP delta over its bound, largest of up to 75 Gaussian cases",
@@ -99,17 +99,16 @@ def _lemmas() -> list[Comparison]:
 
 
 def theorem7(context: Context) -> Item:
-    """Theorem 7 and the relations of DP and pDP."""
+    """Theorem 7 and the relations between DP and pDP."""
     points = 49 if context.quick else 145
     figures = (figure_epsilon("pdp_optimal", points=points), figure_ratio("pdp_optimal", points=points))
     text = (
-        "Probabilistic privacy asks for the loss itself to be bounded, and its least Gaussian amount grows like "
-        "1/epsilon as epsilon falls, while the one for DP stays bounded. Results (2) and (3) hold; the proof of (2) "
-        "has a slip (see the appendix below). The order 1/epsilon of (1) holds, but its constant is half the true "
-        "one. It is printed twice, in the theorem and in Appendix L, with epsilon sqrt 2 below the bar as in (5), "
-        "(7b), (9), (13b), (14b) and (15b); this holds for the version as extracted. The independent errata do not "
-        "list it; it follows from the printed (13a) and the printed limit of d, and the amounts here confirm it to "
-        "twelve digits."
+        "Probabilistic privacy bounds the loss itself, and its least Gaussian amount grows like 1/epsilon as epsilon "
+        "falls, while the amount for DP stays bounded. Results (2) and (3) hold; the proof of (2) has an error (see "
+        "the appendix below). The order 1/epsilon of (1) holds, but its constant is half the true one. It is printed "
+        "twice, in the theorem and in Appendix L, with epsilon sqrt 2 below the bar as in (5), (7b), (9), (13b), "
+        "(14b) and (15b); this holds for the version as extracted. The independent errata do not list it; it follows "
+        "from the printed (13a) and the printed limit of d, and the amounts here confirm it to twelve digits."
     )
     return Item(
         "zhao-theorem7", "Theorem 7, Lemmas 3 and 4", "Limits of the optimum for pDP", text, tuple(_pdp()), figures

@@ -40,7 +40,7 @@ def _ratio(above: str, below: str, epsilon: float, delta: float) -> float:
 
 
 def _steps() -> list[Comparison]:
-    """One statement of the tables each, at the point of six where it is farthest from true."""
+    """Each statement of the tables, at the one of six points where it is farthest from true."""
     made = []
     for table, above, below, reason in _STEPS:
         epsilon, delta = max(_AT, key=lambda at: _ratio(above, below, *at))
@@ -59,11 +59,11 @@ def _at_six() -> Grid:
 
 
 def _common() -> list[Comparison]:
-    """Table II, common properties, on all of the grid with epsilon <= 1; and the orders, on all of it."""
+    """Common properties of Table II on the grid with epsilon <= 1, and the orders on the whole grid."""
     epsilon, delta = GRID
     small = epsilon <= 1.0
     made = []
-    for method in ("optimal", "mechanism1"):  # Mechanism 2 stands under (10), Section V
+    for method in ("optimal", "mechanism1"):  # Mechanism 2 is compared under (10), Section V
         worst = float(np.max((amount(method, epsilon, delta) / amount("dwork2014", epsilon, delta))[small]))
         what = f"Table II and (10): {LABELS[method]} over Dwork-2014, largest for epsilon from 1e-4 to 1"
         made.append(claim(what, "< 1", worst, holds=worst < 1.0, function=_SIGMA))
@@ -84,7 +84,7 @@ def _common() -> list[Comparison]:
 
 
 def _fastest(work: Callable[[], Any], times: int) -> float:
-    """Seconds of the fastest of several runs: what the work costs when nothing disturbs it."""
+    """Seconds of the fastest of several runs, the one that other processes disturbed least."""
     best = np.inf
     for _ in range(times):
         start = time.perf_counter()
@@ -94,7 +94,7 @@ def _fastest(work: Callable[[], Any], times: int) -> float:
 
 
 def _costs(*, quick: bool) -> dict[str, tuple[float, float]]:
-    """Seconds for one pair, and for a pair among many in one array; measured in one run, used as ratios only."""
+    """Seconds for one pair, and for a pair among many in one array; only their ratios are used."""
     size = 2000 if quick else 20000
     epsilon, delta = np.geomspace(0.05, 20.0, size), np.geomspace(1e-9, 1e-3, size)
     found = {}
@@ -138,12 +138,12 @@ def tables2_3(context: Context) -> Item:
         for e, d in _AT
     )
     text = (
-        "The properties in the two tables are tried on a grid and at six points from large to small epsilon; "
-        "'slightly greater' is read as: by at most a fifth. That is true for moderate epsilon and false for small "
-        "epsilon, where Mechanisms 1 and 2 diverge. Taking the smaller of Mechanism 1 and the epsilon-free bound of "
-        "Theorem 3 (capped=True) keeps it bounded, but does not make it close: the last table still has a ratio of "
-        f"{max(row[2] for row in capped):.2f}.\n\nThe closed forms are indeed cheaper, but in absolute terms every "
-        "amount takes microseconds to milliseconds, and DP-OPT as timed here also certifies its result."
+        "The properties in the two tables are checked on a grid and at six points from large to small epsilon; "
+        "'slightly greater' is taken to mean: by at most a fifth. That is true for moderate epsilon and false for "
+        "small epsilon, where Mechanisms 1 and 2 diverge. Taking the smaller of Mechanism 1 and the epsilon-free "
+        "bound of Theorem 3 (capped=True) keeps it bounded, but not close to the optimum: the last table still has a "
+        f"ratio of {max(row[2] for row in capped):.2f}.\n\nThe closed forms take less time, as stated, but every "
+        "amount takes only microseconds to milliseconds, and DP-OPT as timed here also certifies its result."
     )
     grids = (
         _at_six(),

@@ -1,4 +1,4 @@
-"""Zhao, Table I: twelve papers, the amount they used, the amount they needed, and the delta they really gave."""
+"""Zhao, Table I: twelve papers, the amount of noise they used, the amount they needed, and their true delta."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ROWS", "Row", "table1"]
 
 @dataclass(frozen=True)
 class Row:
-    """One setting, its numbers as printed; `slips` says why a printed amount does not hold."""
+    """One setting with its numbers as printed; the two slips say why a printed amount does not hold."""
 
     paper: str
     method: str
@@ -121,10 +121,10 @@ def table1(context: Context) -> Item:
     head = ("paper", "amount", "epsilon", "claimed delta", "sigma used", "sigma needed", "true delta", "true pDP delta")
     picture = _claimed_and_given(found)
     text = (
-        "Twelve papers used a Dwork amount at an epsilon where it is too small, sensitivity 1. The table's point "
-        "holds in every row: the delta really given is larger than the claimed one. Two rows have their least "
-        "amounts swapped, one of them also wrong, and two amounts used are misprinted. The last column is ours: the "
-        "delta in the probabilistic sense."
+        "Twelve papers used a Dwork amount at an epsilon where it is too small, sensitivity 1. The statement of the "
+        "table holds in every row: the true delta is larger than the claimed one. Two rows have their least amounts "
+        "swapped, one of which is also wrong, and two amounts used are misprinted. The last column is ours: the "
+        "delta for probabilistic privacy."
     )
     return Item(
         "zhao-table1",
@@ -133,7 +133,7 @@ def table1(context: Context) -> Item:
         text,
         tuple(compared),
         (picture,),
-        (Grid(head=head, caption="Table I, redone", rows=cells),),
+        (Grid(head=head, caption="Table I, recomputed", rows=cells),),
     )
 
 
