@@ -267,7 +267,7 @@ def _along_figure(counts: tuple[int, ...], epsilon: float, delta: float) -> Figu
 
 PAPER = Paper(
     "beyond",
-    "Beyond: which noise when",
+    "Beyond: which noise to choose",
     "Not a paper: results of hush.calibrate, over all families, and of hush.limit.",
     (one_number, ten, fifty, along),
 )

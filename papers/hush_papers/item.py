@@ -98,13 +98,13 @@ def compare(
     return Comparison(what, published, float(ours), verdict, why, function)
 
 
-def claim(what: str, said: str, ours: float, *, holds: bool, function: str, why: str = "") -> Comparison:
+def claim(what: str, published: str, ours: float, *, holds: bool, function: str, why: str = "") -> Comparison:
     """A statement in words, or a formula, beside the number that decides it; `holds` is always computed.
 
     >>> claim("delta of Laplace noise of scale 1 at epsilon = 1", "0", 0.0, holds=True, function="hush.delta").verdict
     'confirmed'
     """
-    return compare(what, said, ours, function=function, why=why, verdict=CONFIRMED if holds else CORRECTED)
+    return compare(what, published, ours, function=function, why=why, verdict=CONFIRMED if holds else CORRECTED)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ table { border-collapse: collapse; margin: 1rem 0; width: 100%; font-size: 0.88r
 caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
 th, td { border-bottom: 1px solid #8886; padding: 0.25rem 0.5rem; text-align: left; vertical-align: top; }
 th.number, td.number, th.said, td.said { text-align: right; }
-td.number { font-variant-numeric: tabular-nums; }
+td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 tbody th { min-width: 15rem; } td.why { min-width: 16rem; } td.said { min-width: 8rem; max-width: 16rem; }
 .confirmed { color: #007a55; } .corrected { color: #b34700; } .not { color: #a1006b; }
 @media (prefers-color-scheme: dark) {

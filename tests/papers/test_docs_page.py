@@ -116,14 +116,14 @@ def written(page: str, items: Items) -> str:
     return page
 
 
-def test_the_page_says_what_the_report_says(built):
+def test_the_page_agrees_with_the_report(built):
     page = PAGE.read_text()
     assert written(page, built.items) == page, (
         "PYTHONPATH=src:tests python tests/papers/test_docs_page.py writes the tables"
     )
 
 
-def test_a_changed_number_would_be_seen(built):
+def test_a_changed_number_would_be_noticed(built):
     page = PAGE.read_text()
     assert written(page.replace("| 555.5 |", "| 555.6 |"), built.items) == page
 

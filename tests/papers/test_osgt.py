@@ -173,7 +173,7 @@ def test_figures_can_be_read(items):
     pins.assert_readable(items, 27)
 
 
-def test_the_draws_tell_a_wrong_scale():
+def test_the_draws_reveal_a_wrong_scale():
     """The score of the report is below 6 for the right law and above it for 2/3 and 3/2 of the scale."""
     sample = osgt_by_rejection(FIRST, 100_000, entropy=DeterministicTestEntropy(9))
     k = np.arange(-15.0, 16.0)

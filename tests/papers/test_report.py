@@ -124,8 +124,8 @@ def test_the_page_says_what_run_it_is(tmp_path, context, said):
     assert said in text.split("<nav")[0] and "stored run" in text.split("<nav")[0] and "can be recomputed" not in text
 
 
-def test_a_title_stands_once_on_the_page(tmp_path):
-    """Under the picture; the PNG, which may stand alone, has it inside."""
+def test_a_title_is_once_on_the_page(tmp_path):
+    """It is below the picture. The PNG, which may be used alone, contains it."""
     text = write(make([_paper()], Context()), tmp_path, Context()).read_text()
     pictures = [base64.b64decode(found).decode() for found in re.findall(r"svg\+xml;base64,([^\"]*)", text)]
     assert len(pictures) == 2 and text.count("<figcaption>Growth") == 1
@@ -183,7 +183,7 @@ def test_distinct_printed_numbers_are_counted_once():
 # -- verdicts ------------------------------------------------------------------------------------------------
 
 
-def test_no_verdict_is_typed():
+def test_no_verdict_is_a_literal():
     """`holds` is never a literal, and the only verdict given by name is that something cannot be reproduced."""
     source = Path(catalogue.__file__).parent
     calls = [
@@ -216,7 +216,7 @@ def test_no_verdict_is_typed():
         (["zhao", "--out", "taken/inside"], "out must be a folder that can be written, got"),
     ],
 )
-def test_a_request_that_cannot_be_met_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, words):
+def test_a_wrong_argument_gives_one_sentence(tmp_path, monkeypatch, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HUSH_DATA", raising=False)  # a relative one would be the first thing to be wrong here
     monkeypatch.setattr(catalogue, "make", lambda *_, **__: pytest.fail("something was made"))
@@ -247,7 +247,7 @@ sys.exit(main(["zhao", "--json", "--out", sys.argv[1]]))
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_ended_by_a_signal_leaves_nothing(tmp_path, number, code):
-    """Neither hidden folders nor the parents that were made for it; folders that were there stay."""
+    """Neither hidden folders nor new parent folders remain; folders that existed before stay."""
     (tmp_path / "there").mkdir()
     command = [sys.executable, "-c", _ENDED, str(tmp_path / "there" / "nest" / "a" / "b")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
@@ -271,7 +271,7 @@ def test_a_stopped_run_leaves_nothing_new(tmp_path, monkeypatch, capsys, before)
         out.mkdir()
         (out / "report.html").write_text("an older report")
     assert main(["zhao", "--out", str(out)]) == 130
-    assert "2 of 2: p: Stops." in capsys.readouterr().err  # said before it was made
+    assert "2 of 2: p: Stops." in capsys.readouterr().err  # printed before the item was made
     assert [path.name for path in tmp_path.rglob("*")] == (["out", "report.html"] if before else [])
     assert not before or (out / "report.html").read_text() == "an older report"
 

@@ -108,7 +108,8 @@ def figure2(context: Context) -> Item:
         rows.append((epsilon, *(float(amount(m, epsilon, 1e-5)) for m in EIGHT)))
     grid = Grid("The eight amounts at delta = 1e-5, sensitivity 1", ("epsilon", *LABELS.values()), tuple(rows))
     axes = Grid(
-        "Ticks of the axes beside the least and largest of the eight amounts, delta from 1e-7 to 1e-3: no comparison",
+        "Ticks of the axes beside the least and largest of the eight amounts, delta from 1e-7 to 1e-3, without a "
+        "verdict",
         ("epsilon", "first tick", "least", "last tick", "largest"),
         tuple(ends),
     )

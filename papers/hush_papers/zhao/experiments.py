@@ -78,7 +78,8 @@ def _picture(key: str, title: str, x: str, y: str, across: Sequence[float], foun
 
 def _axes(rows: Sequence[tuple[str, float, float]]) -> Grid:
     caption = (
-        "Ends of the printed axes beside the ends of our curves: a tick is no printed value, so this is no comparison"
+        "Ends of the printed axes beside the ends of our curves, without a verdict, because a tick is not a printed "
+        "value"
     )
     return Grid(caption, ("end", "tick", "ours"), tuple(rows))
 

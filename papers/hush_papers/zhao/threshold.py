@@ -119,7 +119,8 @@ def _ticks(notion: str) -> Grid:
         for delta, text in zip((1e-3, 1e-6), TICKS[method, notion], strict=True)
     )
     caption = (
-        "First and last tick of the insets beside our thresholds, without a verdict because a tick is no printed value"
+        "First and last tick of the insets beside our thresholds, without a verdict, because a tick is not a printed "
+        "value"
     )
     return Grid(caption, ("amount", "delta", "tick", "G(delta)"), rows)
 
