@@ -129,8 +129,8 @@ def figure_3c(context: Context) -> Item:
         ),
     )
     text = (
-        "As in the paper the staircase promises delta = 0 and flipped Huber noise does not. The second figure adds "
-        "the limit of any noise."
+        "As in the paper, the staircase has delta = 0 and flipped Huber noise has not. The second figure adds the "
+        "limit of any noise."
     )
     return Item("fh-fig3c", "Fig. 3c", "Against the staircase", text, rows, (figure, slices))
 

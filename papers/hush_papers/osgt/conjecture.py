@@ -37,7 +37,7 @@ def conjecture(context: Context) -> Item:
         function="hush.delta",
         why=(
             f"True in {sum(row[2] < 1.0 for row in found)} of these settings, those of small delta and few "
-            "coordinates. OSGT does not in the others, where delta is moderate or the coordinates are many; the "
+            "coordinates. It does not hold in the others, where delta is moderate or the coordinates are many; the "
             f"largest ratio is {max(row[2] for row in found):.4g}."
         ),
     )

@@ -1,6 +1,4 @@
-"""OSGT in several dimensions: Fig. 6, then the exact delta that the paper could not compute, and where the conjecture
-fails.
-"""
+"""OSGT in eight dimensions: Fig. 6, and the exact delta that the paper could not compute."""
 
 from __future__ import annotations
 
