@@ -55,7 +55,7 @@ docs: $(VENV)/ready ## the documentation as a site: build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "build/site/index.html is written."
 
-papers: $(VENV)/ready ## the four papers, published beside recomputed: build/papers/report.html
+papers: $(VENV)/ready ## recompute the tables and figures of the four papers: build/papers/report.html
 	@$(BIN)/hush-papers --out build/papers
 
 clean: ## remove the virtual environment and caches

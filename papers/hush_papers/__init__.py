@@ -1,1 +1,1 @@
-"""The four papers, redone: published beside recomputed."""
+"""Four papers on noise for differential privacy, recomputed: published beside recomputed numbers."""

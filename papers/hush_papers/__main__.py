@@ -1,4 +1,4 @@
-"""`hush-papers`: the papers' tables and figures, published beside recomputed."""
+"""The command `hush-papers`: tables and figures of the papers, published beside recomputed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hush_papers.item import Context
 __all__ = ["main"]
 
 _EXAMPLES = """examples:
-  hush-papers --data DATA --out report            every paper; report/report.html opens in any browser, offline
-  hush-papers zhao osgt --quick --out report      two of them, coarser figures
+  hush-papers --data DATA --out report            all papers; report/report.html opens in any browser, offline
+  hush-papers zhao osgt --quick --out report      two papers, coarser figures
 
-Items that need real data sets say so when no folder is given (--data, or HUSH_DATA)."""
+One item needs a data set. Without a folder of data sets (--data, or HUSH_DATA) the report says so there."""
 
 
 @contextmanager
 def _ended_cleanly() -> Iterator[None]:
-    """Turn SIGTERM into an exception, so that a request to stop cleans up as Ctrl-C does."""
+    """Turn SIGTERM into an exception, so that a run stopped by it cleans up as after Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():  # signal handlers can be set in the main thread only
         yield
         return
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     whole = argparse.ArgumentParser(
         prog="hush-papers",
-        description="Recompute the tables and figures of the four papers and compare them with what was printed.",
+        description="Recompute the tables and figures of the four papers and compare them with the printed numbers.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -60,9 +60,9 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument(
         "--data", default=os.environ.get("HUSH_DATA"), help="folder of the data sets (default: HUSH_DATA)"
     )
-    whole.add_argument("--out", type=Path, default=Path("papers"), help="folder to write into (default: papers)")
+    whole.add_argument("--out", type=Path, default=Path("report"), help="folder to write into (default: report)")
     whole.add_argument("--quick", action="store_true", help="coarser figures and fewer trials, under two minutes")
-    whole.add_argument("--json", action="store_true", help="print the written files as JSON")
+    whole.add_argument("--json", action="store_true", help="print the paths of the written files as JSON")
     return whole
 
 
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hush-papers: {failure}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("hush-papers: stopped.", file=sys.stderr)
+        print("hush-papers: stopped; nothing was written.", file=sys.stderr)
         return 130
     written = {"report": str(path), "comparisons": str(path.parent / "comparisons.csv")}
     print(json.dumps(written) if options.json else f"{path} is written.")

@@ -1,5 +1,5 @@
-"""Which noise when: the best family over epsilon, delta and the number of coordinates, its gain, and its distance to
-the limit.
+"""Which noise to choose: the best family for epsilon, delta and the number of coordinates, what it saves, and how far
+it is from the limit.
 """
 
 from __future__ import annotations
@@ -8,15 +8,13 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import hush
-from hush.calibration.ranking import Plan
-from hush.privacy.sensitivity import Sensitivity
 from hush_papers.item import Context, Figure, Grid, HeatMap, Item, Paper, Regions, claim, line
 
 __all__ = ["PAPER", "gain", "plan", "to_limit"]
 
 Pairs = tuple[tuple[float, ...], tuple[float, ...]]
 
-#: (epsilons, deltas) of the maps, by number of coordinates; the quick ones are part of the full ones
+#: (epsilons, deltas) of the maps, by number of coordinates; those of a quick run are a subset
 FULL: dict[int, Pairs] = {
     1: ((0.1, 0.5, 1.0, 2.0, 5.0), (1e-9, 1e-6, 1e-3, 0.05)),
     10: ((0.1, 0.5, 1.0, 2.0, 5.0), (1e-9, 1e-6, 1e-3)),
@@ -24,14 +22,14 @@ FULL: dict[int, Pairs] = {
 }
 QUICK: dict[int, Pairs] = {1: ((0.1, 1.0, 5.0), (1e-6, 1e-3)), 10: ((1.0, 5.0), (1e-6,))}
 
-#: families that win somewhere come first, so that each has a colour of its own in every map
+#: families that are best somewhere come first, so that each keeps one colour in all maps
 _FIRST = ("staircase", "stepped", "laplace", "gaussian", "asinh", "flipped_huber", "osgt", "exponential_power")
 
 
 @lru_cache(maxsize=256)
-def plan(epsilon: float, delta: float, k: int) -> Plan:
-    """Every family, calibrated for k coordinates that move by at most 1 each."""
-    return hush.calibrate(epsilon, delta, Sensitivity(linf=1.0, l0=k))
+def plan(epsilon: float, delta: float, k: int) -> hush.Plan:
+    """All families, calibrated for k coordinates that move by at most 1 each."""
+    return hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=k))
 
 
 def _variance(epsilon: float, delta: float, k: int, family: str) -> float:
@@ -39,7 +37,7 @@ def _variance(epsilon: float, delta: float, k: int, family: str) -> float:
 
 
 def gain(epsilon: float, delta: float, k: int) -> float:
-    """The lesser variance of Laplace and Gaussian over that of the best family."""
+    """The smaller variance of Laplace and Gaussian noise over that of the best family."""
     return min(_variance(epsilon, delta, k, name) for name in ("laplace", "gaussian")) / plan(epsilon, delta, k).value
 
 
@@ -94,7 +92,8 @@ def _map(k: int, epsilons: tuple[float, ...], deltas: tuple[float, ...], what: s
         else "Variance of the best family above the limit of any noise"
     )
     meaning = (
-        f"Variance saved, in percent, over epsilon from {epsilons[0]:g} to {epsilons[-1]:g} and delta from {deltas[0]:g} to {deltas[-1]:g}"
+        f"Variance saved, in percent, over epsilon from {epsilons[0]:g} to {epsilons[-1]:g} and delta from "
+        f"{deltas[0]:g} to {deltas[-1]:g}"
         if saved
         else "How far the best family lies above the proved lower bound for any noise, in percent, one number"
     )
@@ -107,18 +106,18 @@ def _map(k: int, epsilons: tuple[float, ...], deltas: tuple[float, ...], what: s
         epsilons,
         deltas,
         values,
-        f"{meaning}: between {min(flat):.2g} and {max(flat):.3g}. Each cell stands for one pair, at its place on the axes.",
+        f"{meaning}: between {min(flat):.2g} and {max(flat):.3g}. Each cell is one pair (epsilon, delta).",
         log_x=True,
         log_y=True,
     )
 
 
 def _regions(k: int, epsilons: tuple[float, ...], deltas: tuple[float, ...]) -> Regions:
-    """The winner of every pair, as a map; delta = 0, which a logarithmic axis has no place for, is in the table."""
+    """The best family for every pair, as a map; delta = 0, which a logarithmic axis cannot show, is in the table."""
     names = [[plan(e, d, k).family.replace("_", " ") for e in epsilons] for d in deltas]
     found = list(dict.fromkeys(name for row in names for name in row))
     others = sorted({c.family for c in plan(1.0, 1e-6, k).ranking} - set(_FIRST))
-    # where delta is large the numerical optimum over all noises, which is no family, may win
+    # where delta is large the numerical optimum over all noises, which is not a family, may be the best
     palette = list(dict.fromkeys(name.replace("_", " ") for name in (*_FIRST, "optimal", *others)))
     return Regions(
         f"beyond-winner-{k}",
@@ -129,8 +128,8 @@ def _regions(k: int, epsilons: tuple[float, ...], deltas: tuple[float, ...]) -> 
         deltas,
         names,
         palette,
-        f"One colour and letter a family over epsilon from {epsilons[0]:g} to {epsilons[-1]:g} and delta from {deltas[0]:g} to "
-        f"{deltas[-1]:g}; these win somewhere: {', '.join(found)}.",
+        f"Every family has a colour and a letter, over epsilon from {epsilons[0]:g} to {epsilons[-1]:g} and delta "
+        f"from {deltas[0]:g} to {deltas[-1]:g}; these are the best somewhere: {', '.join(found)}.",
         log_x=True,
         log_y=True,
     )
@@ -153,13 +152,13 @@ def one_number(context: Context) -> Item:
         ),
     )
     text = (
-        "For one number Gaussian noise is never the best. The staircase wins where delta is small against what it could buy, and a "
-        "stepped noise (the staircase cut off where delta allows it) where delta is worth something. What they gain over Laplace is small "
-        "for small epsilon and large where epsilon or delta is large. The distance to the limit is measured to its proved lower end, "
-        "so part of it is the width of the proof. Truncated Laplace noise at delta = 1e-6 is within "
-        f"{100.0 * (truncated[0.1] - 1.0):.1g} per cent of the limit at epsilon = 0.1 and at {truncated[5.0]:.3g} times it at 5: it is "
-        "optimal "
-        "as epsilon and delta go to 0 only."
+        "For one number Gaussian noise is never the best. The staircase is the best where delta is too small to "
+        "help, and a stepped noise (the staircase cut off where delta allows it) where delta helps. They save little "
+        "against Laplace noise for small epsilon, and much where epsilon or delta is large. The distance to the "
+        "limit is measured from its proved lower bound, so part of it is the gap between the bounds of the proof. "
+        f"Truncated Laplace noise at delta = 1e-6 is within {100.0 * (truncated[0.1] - 1.0):.1g} per cent of the "
+        f"limit at epsilon = 0.1 and at {truncated[5.0]:.3g} times it at 5: it is optimal only as epsilon and delta "
+        "tend to 0."
     )
     figures = (_regions(1, epsilons, deltas), _map(1, epsilons, deltas, "gain"), _map(1, epsilons, deltas, "limit"))
     grids = (_winners(1, epsilons, deltas), _ranking(1, 1.0, 1e-6))
@@ -167,7 +166,7 @@ def one_number(context: Context) -> Item:
 
 
 def _most(context: Context, k: int) -> float:
-    """The largest saving on the map, in percent, delta = 0 aside."""
+    """The largest saving on the map, in percent, without delta = 0."""
     epsilons, deltas = _pairs(context, k) or FULL[k]
     return max(100.0 * (1.0 - 1.0 / gain(e, d, k)) for e in epsilons for d in deltas)
 
@@ -194,9 +193,9 @@ def ten(context: Context) -> Item:
         context,
         10,
         lambda most: (
-            "Ten coordinates that each move by 1: where delta is very small the staircase and Laplace noise win, where it is large the "
-            f"Gaussian is nearly the best, and between them noises of another shape save up to {most:.2g} per cent. hush knows no limit of "
-            "any noise for more than one number."
+            "Ten coordinates that each move by 1: where delta is very small the staircase and Laplace noise are the "
+            "best, where it is large the Gaussian is nearly the best, and in between noises of other shapes save up "
+            f"to {most:.2g} per cent. The map has no limit, because hush.limit is used for one number only."
         ),
     )
 
@@ -207,9 +206,9 @@ def fifty(context: Context) -> Item:
         context,
         50,
         lambda most: (
-            "Fifty coordinates: sums of many small losses are nearly Gaussian, and so is the best noise; what is left to gain over "
-            f"the Gaussian is at most {most:.2g} per cent, and less where delta is large. With delta = 0 there is no Gaussian, and the "
-            "families of pure privacy remain."
+            "Fifty coordinates: sums of many small losses are nearly Gaussian, and so is the best noise. The saving "
+            f"against the Gaussian is at most {most:.2g} per cent, and less where delta is large. With delta = 0 the "
+            "Gaussian is not private, and only the families with a pure epsilon remain."
         ),
     )
 
@@ -218,26 +217,7 @@ def along(context: Context) -> Item:
     """From one coordinate to many, at one budget."""
     epsilon, delta = 1.0, 1e-6
     counts = (1, 10) if context.quick else (1, 2, 4, 10, 20, 50, 100)
-    names = ("laplace", "staircase", "osgt", "flipped_huber", "exponential_power", "asinh")
-    lines = [
-        line(
-            n.replace("_", " "),
-            counts,
-            [_variance(epsilon, delta, k, n) / _variance(epsilon, delta, k, "gaussian") for k in counts],
-        )
-        for n in names
-    ]
-    figure = Figure(
-        "beyond-along",
-        "Variance over that of the Gaussian, epsilon = 1, delta = 1e-6",
-        "number of coordinates K, each moved by at most 1",
-        "variance / Gaussian variance",
-        tuple(lines),
-        "At K = 1 all families lie near 0.1 of the Gaussian, asinh at 0.2, and rise in proportion to K. The staircase goes on so and "
-        "passes 1 near K = 10, with Laplace, which levels off near 2 (K = 100); the other families level off at 1, asinh lowest.",
-        log_x=True,
-        log_y=True,
-    )
+    figure = _along_figure(counts, epsilon, delta)
     best = [plan(epsilon, delta, k) for k in counts]
     table = tuple(
         (
@@ -253,15 +233,41 @@ def along(context: Context) -> Item:
         "The best family at epsilon = 1, delta = 1e-6", ("K", "family", "its variance", "Laplace", "Gaussian"), table
     )
     text = (
-        "A rule: one or a few coordinates, or delta = 0, staircase or Laplace; about ten, a noise between; many, Gaussian or asinh noise. "
-        "hush.calibrate ranks them for a budget in seconds."
+        "A rule of thumb: for one or a few coordinates, or delta = 0, take staircase or Laplace noise; for about "
+        "ten, a noise between Laplace and Gaussian; for many, Gaussian or asinh noise. hush.calibrate ranks all "
+        "families for a budget in seconds."
     )
     return Item("beyond-along", "K = 1 to 100", "From one coordinate to many", text, figures=(figure,), grids=(grid,))
 
 
+def _along_figure(counts: tuple[int, ...], epsilon: float, delta: float) -> Figure:
+    """The variance of every family over that of the Gaussian, against the number of coordinates."""
+    names = ("laplace", "staircase", "osgt", "flipped_huber", "exponential_power", "asinh")
+    lines = [
+        line(
+            n.replace("_", " "),
+            counts,
+            [_variance(epsilon, delta, k, n) / _variance(epsilon, delta, k, "gaussian") for k in counts],
+        )
+        for n in names
+    ]
+    return Figure(
+        "beyond-along",
+        "Variance over that of the Gaussian, epsilon = 1, delta = 1e-6",
+        "number of coordinates K, each moved by at most 1",
+        "variance / Gaussian variance",
+        tuple(lines),
+        "At K = 1 all families lie near 0.1 of the Gaussian, asinh at 0.2, and rise in proportion to K. The "
+        "staircase keeps rising and passes 1 near K = 10, as does Laplace noise, which levels off near 2 (K = 100); "
+        "the other families level off at 1, asinh lowest.",
+        log_x=True,
+        log_y=True,
+    )
+
+
 PAPER = Paper(
     "beyond",
-    "Beyond: which noise when",
-    "No paper: hush's own, from hush.calibrate over all its families and hush.limit.",
+    "Beyond: which noise to choose",
+    "Not a paper: results of hush.calibrate, over all families, and of hush.limit.",
     (one_number, ten, fifty, along),
 )

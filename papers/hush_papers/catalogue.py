@@ -1,4 +1,4 @@
-"""The papers there are reports for."""
+"""The papers that have a report, and the writing of the report into a folder."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from hush.errors import InvalidParameter
-from hush_papers.draw import ready
+from hush import InvalidParameter
 from hush_papers.item import Context, Item, Paper
 from hush_papers.page import REPORT, write
 
 __all__ = ["PAPERS", "make", "paper", "report"]
 
-#: key -> module that holds its PAPER; each is loaded when it is asked for
+#: key -> module that defines its PAPER; a module is imported when its paper is needed
 PAPERS = {
     "zhao": "hush_papers.zhao.paper",
     "osgt": "hush_papers.osgt.paper",
@@ -24,14 +23,14 @@ PAPERS = {
     "sas": "hush_papers.sas.paper",
     "beyond": "hush_papers.beyond",
 }
-#: the list of files of a report, with their sums, as sha256sum writes them
+#: the list of the files of a report with their SHA-256 sums, in the format of sha256sum
 WRITTEN = "report.sha256"
 Made = list[tuple[Paper, list[Item]]]
 Progress = Callable[[str], None]
 
 
 def paper(key: str) -> Paper:
-    """The paper of that name."""
+    """The paper with that key."""
     if key not in PAPERS:
         raise InvalidParameter(f"paper must be one of {', '.join(PAPERS)}, got {key!r}.")
     made = importlib.import_module(PAPERS[key]).PAPER
@@ -40,7 +39,7 @@ def paper(key: str) -> Paper:
 
 
 def make(papers: Sequence[Paper], context: Context, *, progress: Progress | None = None) -> Made:
-    """Every item of the papers, one after the other; `progress` is told of each before it is made."""
+    """Make every item of the papers, one after the other; `progress` gets a line before each item."""
     total, number, done = sum(len(each.items) for each in papers), 0, []
     for each in papers:
         items = []
@@ -54,16 +53,14 @@ def make(papers: Sequence[Paper], context: Context, *, progress: Progress | None
 
 
 def report(keys: Iterable[str], folder: Path, context: Context, *, progress: Progress | None = None) -> Path:
-    """Make every item of the papers and write the report. What is wrong with the request is said before anything is
-    made.
+    """Make every item of the papers and write the report. Wrong arguments are rejected before the first item is made.
 
-    Guarantees: the folder gets its files when all are written, the report last, and files of an earlier report that
-    this one has not are removed unless they were changed; a run that ends early leaves nothing behind, neither files
-    nor folders.
+    Guarantees: files are moved into the folder when all of them are written, the report last. Files of an earlier
+    report that this one does not contain are removed, unless somebody changed them. A run that ends early leaves no
+    new files and no new folders.
     """
     papers = [paper(key) for key in dict.fromkeys(keys or PAPERS)]
     _check(papers, context)
-    ready()
     new = [each for each in (folder, *folder.parents) if not each.exists()]
     parts: Path | None = None
     try:
@@ -74,41 +71,42 @@ def report(keys: Iterable[str], folder: Path, context: Context, *, progress: Pro
     finally:
         if parts is not None:
             shutil.rmtree(parts, ignore_errors=True)
-        for each in new:  # the innermost first; one that holds something stays, and so do those around it
+        for each in new:  # the innermost first; a folder that is not empty stays, and so do its parents
             if each.is_dir() and not any(each.iterdir()):
                 each.rmdir()
 
 
 def _check(papers: Sequence[Paper], context: Context) -> None:
-    """The folder of data sets, if one is given, holds what these papers read."""
+    """Check that the folder of data sets, if one is given, contains the files that these papers read."""
     if context.data is None:
         return
     if not context.data.is_dir():
         raise InvalidParameter(
-            f"data must be a folder of data sets, got {str(context.data)!r}; leave it out to do without them."
+            f"data must be a folder of data sets, got {str(context.data)!r}; leave it out to run without data sets."
         )
     for each in papers:
         for name in each.files:
             if not (context.data / name).is_file():
                 raise InvalidParameter(
-                    f"data must hold {name}, which the {each.key} report reads; there is none in {str(context.data)!r}."
+                    f"data must contain {name}, which the {each.key} report reads; {str(context.data)!r} has no such "
+                    "file."
                 )
 
 
 def _inside(folder: Path) -> Path:
-    """A hidden folder inside the wanted one, from where files are moved once all are there."""
+    """A hidden folder inside the given one. Files are written there first and moved when all are complete."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=".hush-papers-", dir=folder))
     except OSError as failure:
         reason = failure.strerror or "no reason given"
         raise InvalidParameter(
-            f"out must be a folder that can be written, got {str(folder)!r} ({reason}); name another."
+            f"out must be a folder that can be written, got {str(folder)!r} ({reason}); give another folder."
         ) from failure
 
 
 def _moved(parts: Path, folder: Path) -> Path:
-    """Put the files in place, the report last, so that it is there when all that it names is."""
+    """Move the files into the folder, the report last: when it is there, all files that it refers to are there."""
     sums = {file.name: _sum(file) for file in parts.iterdir()}
     (parts / WRITTEN).write_text(
         "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())), encoding="utf-8"
@@ -133,7 +131,7 @@ def _sum(file: Path) -> str:
 
 
 def _earlier(folder: Path) -> dict[str, str]:
-    """What an earlier report wrote here: name -> sum. Lines that are no plain file name with a sum are passed over."""
+    """Files of an earlier report here: name -> sum. Lines that are not a sum and a bare file name are ignored."""
     if not (folder / WRITTEN).is_file():
         return {}
     pairs = (

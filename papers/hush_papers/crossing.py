@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from hush.numerics.root import safe_root
+from scipy.optimize import brentq
 
 __all__ = ["crossing"]
 
@@ -16,14 +16,21 @@ Array = NDArray[np.float64]
 
 
 def crossing(difference: Callable[[Array], Any], positive: float, negative: float) -> float:
-    """Where a difference of two curves, a function of arrays, changes its sign: it is positive at one end and not at
-    the other.
+    """The point where the difference of two curves changes sign, by Brent's method.
+
+    `difference` takes an array. It is positive at the point `positive`, and it is not positive at the point `negative`
+    and at the point that is returned.
 
     >>> round(crossing(lambda x: 2.0 - x * x, 0.0, 4.0), 6)
     1.414214
     """
 
-    def each(points: Array) -> Array:
-        return np.asarray(difference(points.ravel()), dtype=np.float64).reshape(points.shape)
+    def at(point: float) -> float:
+        value = float(np.asarray(difference(np.array([point])), dtype=np.float64)[0])
+        return value or -5e-324  # both curves may be 0 far out: that is no crossing
 
-    return float(safe_root(each, positive, negative, relative=1e-10)[1])
+    root = float(brentq(at, positive, negative, xtol=1e-14, rtol=1e-13))
+    step = math.copysign(1e-14 + 1e-13 * abs(root), negative - positive)
+    while at(root) > 0.0:
+        root += step
+    return root

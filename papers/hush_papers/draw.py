@@ -1,5 +1,6 @@
-"""Figures as SVG and PNG: labelled axes, legends, colours that colour-blind readers can tell apart. The one place
-that meets matplotlib.
+"""Figures as SVG and PNG with labelled axes, legends, and colours that colour-blind readers can tell apart.
+
+No other module imports matplotlib.
 """
 
 from __future__ import annotations
@@ -12,12 +13,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hush.errors import needs
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure as Canvas
+from matplotlib.image import imsave
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
 from hush_papers.item import Figure, HeatMap, Picture, Regions
 
-__all__ = ["picture", "ready", "values"]
+__all__ = ["picture", "values"]
 
-#: Okabe and Ito's eight colours, and marks so that lines also differ without colour.
+#: Okabe and Ito's eight colours and grey; lines also have different marks, so that they differ without colour
 COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -28,33 +37,19 @@ COLOURS = (
     "#000000",
     "#7F7F7F",
     "#F0E442",
-)  # the last is for areas only
+)  # the last colour is too pale for lines: only areas use it
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-#: fewer points than this are drawn large; at most so many cells of a map have their own tick
-_FEW_POINTS, _FEW_CELLS = 20, 9
-
-
-def ready() -> None:
-    """Say at once if pictures cannot be drawn here."""
-    with needs("matplotlib", "a report with pictures", extra="papers"):
-        import matplotlib  # noqa: F401
+#: a series with fewer points than this has large marks
+_FEW_POINTS = 20
+#: an axis of a map with at most this many cells has a tick for each
+_FEW_CELLS = 9
 
 
 def picture(figure: Picture, folder: Path) -> str:
-    """Write <key>.png and <key>.csv into the folder and return the SVG's text, which leaves the title to the page
-    around it.
-    """
-    ready()
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Canvas
-    from matplotlib.image import imsave
-
+    """Write <key>.png and <key>.csv into the folder; return the SVG, without a title because the page has it."""
     canvas = Canvas(figsize=(7.2, 4.6), dpi=120)
-    canvas.subplots_adjust(
-        left=0.125, right=0.97, bottom=0.12, top=0.92
-    )  # a layout found by trial would double the time
+    # fixed margins: an automatic layout would double the time
+    canvas.subplots_adjust(left=0.125, right=0.97, bottom=0.12, top=0.92)
     surface = FigureCanvasAgg(canvas)
     axes = canvas.subplots()
     if isinstance(figure, HeatMap):
@@ -65,16 +60,14 @@ def picture(figure: Picture, folder: Path) -> str:
         _lines(axes, figure)
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
-    title = canvas.text(
-        0.5, 0.955, figure.title, ha="center", fontsize=11 if len(figure.title) <= 75 else 9.5
-    )  # the whole width, at a fixed place
-    surface.draw()  # one drawing a file: savefig would make two
+    title = canvas.text(0.5, 0.955, figure.title, ha="center", fontsize=11 if len(figure.title) <= 75 else 9.5)
+    surface.draw()  # savefig would draw the figure twice
     imsave(folder / f"{figure.key}.png", surface.buffer_rgba(), format="png", dpi=120, pil_kwargs={"compress_level": 2})
     (folder / f"{figure.key}.csv").write_text(values(figure), encoding="utf-8")
     title.remove()
     canvas.subplots_adjust(top=0.975)
     text = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": figure.key}):  # the same picture is the same file
+    with matplotlib.rc_context({"svg.hashsalt": figure.key}):  # equal figures give equal files
         FigureCanvasSVG(canvas).print_svg(text, metadata={"Date": None, "Creator": None})
     return text.getvalue()
 
@@ -94,7 +87,7 @@ def _draw(axes: Any, index: int, line: Any) -> None:
     colour, mark = COLOURS[index % len(COLOURS)], MARKS[index % len(MARKS)]
     every = max(1, len(line.x) // 8)
     style = {"linestyle": "none"} if line.points else {"linestyle": "--" if line.dashed else "-", "linewidth": 1.6}
-    size = 7 if line.points and len(line.x) < _FEW_POINTS else 4  # a few points must be seen where they lie on a line
+    size = 7 if line.points and len(line.x) < _FEW_POINTS else 4  # few points must be visible on top of a line
     how: dict[str, Any] = {
         "markersize": size,
         "markevery": 1 if line.points else every,
@@ -111,7 +104,7 @@ def _cells(canvas: Any, axes: Any, figure: HeatMap) -> None:
 
 
 def _centres(axes: Any, figure: HeatMap | Regions) -> None:
-    """Ticks where the cells' values lie."""
+    """Put a tick at the centre of every cell."""
     for axis, centres, log in ((axes.xaxis, figure.across, figure.log_x), (axes.yaxis, figure.up, figure.log_y)):
         if log:
             _log(axis)
@@ -120,10 +113,7 @@ def _centres(axes: Any, figure: HeatMap | Regions) -> None:
 
 
 def _regions(axes: Any, figure: Regions) -> None:
-    """One colour a name, its letter in every cell, and the legend that says which is which."""
-    from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
-
+    """Draw one colour for each name, its letters in every cell, and a legend."""
     names = [name for name in figure.palette if any(name in row for row in figure.names)]
     across, up = _edges(figure.across, log=figure.log_x), _edges(figure.up, log=figure.log_y)
     numbers = [[names.index(name) for name in row] for row in figure.names]
@@ -157,7 +147,7 @@ def _regions(axes: Any, figure: Regions) -> None:
 
 
 def _letters(names: Sequence[str]) -> dict[str, str]:
-    """The fewest first letters that tell the names apart."""
+    """The shortest prefix of each name that no other name has."""
     return {
         name: next(
             name[:n]
@@ -169,9 +159,7 @@ def _letters(names: Sequence[str]) -> dict[str, str]:
 
 
 def _log(axis: Any) -> None:
-    """A logarithmic axis: powers of ten where it spans at least three of them, else round numbers."""
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
+    """Make the axis logarithmic, with ticks at powers of ten if it spans at least three, else at round numbers."""
     set_scale, limits = (
         (axis.axes.set_xscale, axis.axes.get_xlim)
         if axis.axis_name == "x"
@@ -180,14 +168,14 @@ def _log(axis: Any) -> None:
     set_scale("log")
     low, high = limits()
     axis.set_minor_locator(NullLocator())
-    plain = low >= 1e-3 and high <= 2e4  # one way of writing on one axis
+    plain = low >= 1e-3 and high <= 2e4  # all ticks of an axis have the same format
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if plain else _power(value)))
     if math.log10(high / low) < 3.0:
         _ticks(axis, _round(low, high))
 
 
 def _power(value: float) -> str:
-    """A power of ten as text: mathematical type would take most of the time of drawing."""
+    """A power of ten as text; typesetting it as mathematics would take most of the drawing time."""
     exponent = round(math.log10(value))
     return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
@@ -200,7 +188,7 @@ def _round(low: float, high: float) -> list[float]:
         if len(found) >= 4:
             return found
     step = 10.0 ** math.floor(math.log10((high - low) / 3.0))
-    for factor in (1.0, 2.0, 5.0):  # less than an octave: as on a linear axis
+    for factor in (1.0, 2.0, 5.0):  # less than a factor of two: the same ticks as on a linear axis
         found = [
             n * factor * step for n in range(math.ceil(low / (factor * step)), math.floor(high / (factor * step)) + 1)
         ]
@@ -210,14 +198,12 @@ def _round(low: float, high: float) -> list[float]:
 
 
 def _ticks(axis: Any, places: Sequence[float], *, digits: int = 4) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter
-
     axis.set_major_locator(FixedLocator(list(places)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.{digits}g}"))
 
 
 def _edges(centres: Sequence[float], *, log: bool) -> list[float]:
-    """Where the cells around these centres meet: half way, on the axis's own scale."""
+    """The borders of the cells around these centres: half way between them, on the scale of the axis."""
     points = [math.log(c) for c in centres] if log else [float(c) for c in centres]
     inner = [0.5 * (a + b) for a, b in pairwise(points)]
     half = 0.5 * (points[1] - points[0]) if len(points) > 1 else 0.5
@@ -226,7 +212,7 @@ def _edges(centres: Sequence[float], *, log: bool) -> list[float]:
 
 
 def values(figure: Picture) -> str:
-    """The figure's numbers as CSV: series, x, y; or x, y, z, where z may be a name."""
+    """The numbers of a figure as CSV: series, x, y; or x, y, z, where z may be a name."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if isinstance(figure, HeatMap):

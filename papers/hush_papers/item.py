@@ -1,4 +1,4 @@
-"""What a report is made of: comparisons of published with recomputed numbers, figures, and the items that hold them."""
+"""The parts of a report: comparisons of published with recomputed numbers, figures, tables, items and papers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hush.errors import InvalidParameter, one_of
+from hush import InvalidParameter
 
 __all__ = [
     "CONFIRMED",
@@ -36,9 +36,9 @@ VERDICTS = (CONFIRMED, CORRECTED, NOT_REPRODUCIBLE)
 
 @dataclass(frozen=True)
 class Comparison:
-    """One published number or statement beside ours. `function` is the hush name that gives ours.
+    """One published number or statement beside ours. `function` is the dotted name of the function that computes ours.
 
-    `published` is a number as it was printed, a formula or condition, or the source's own words in double quotes;
+    `published` is a number as it was printed, a formula or condition, or a quotation of the source in double quotes;
     never our words.
     """
 
@@ -51,7 +51,7 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """Relative difference, ours against the print; NaN where the print is no single number, or 0."""
+        """Relative difference of our number from the printed one; NaN if a statement or 0 was printed."""
         printed = self.printed
         if printed is None or printed == 0.0 or not math.isfinite(self.ours):
             return math.nan
@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def printed(self) -> float | None:
-        """The printed number, None where a statement was printed."""
+        """The printed number; None if a statement was printed."""
         return _value(self.published)
 
 
@@ -71,7 +71,7 @@ def _value(printed: str) -> float | None:
 
 
 def _half_unit(printed: str) -> float:
-    """Half a unit in the last printed digit: 0.005 for 1.23, 5e-14 for 7.8e-12 (in its own units), 0.5 for 400."""
+    """Half a unit in the last printed digit: 0.005 for 1.23, 5e-14 for 7.8e-12, 0.5 for 400."""
     found = re.fullmatch(r"[-+]?(\d+)(?:\.(\d*))?(?:[eE]([-+]?\d+))?", printed.strip())
     if found is None:
         raise InvalidParameter(f"published must be a number as printed, such as '0.94' or '7.8e-12', got {printed!r}.")
@@ -81,8 +81,9 @@ def _half_unit(printed: str) -> float:
 def compare(
     what: str, published: str, ours: float, *, function: str, why: str = "", verdict: str | None = None
 ) -> Comparison:
-    """A comparison whose verdict follows from the printed digits: confirmed if ours rounds to them, else corrected,
-    which needs a reason.
+    """A comparison whose verdict follows from the printed digits: confirmed if ours rounds to them, else corrected.
+
+    A verdict other than confirmed needs a reason, `why`.
 
     >>> compare("epsilon at delta = 1e-10", "0.94", 0.936626, function="hush.epsilon").verdict
     'confirmed'
@@ -90,19 +91,20 @@ def compare(
     if verdict is None:
         half = _half_unit(published)
         verdict = CONFIRMED if abs(ours - float(published)) <= half * (1.0 + 1e-9) else CORRECTED
-    one_of("verdict", verdict, VERDICTS)
+    if verdict not in VERDICTS:
+        raise InvalidParameter(f"verdict must be one of {', '.join(VERDICTS)}, got {verdict!r}.")
     if verdict != CONFIRMED and not why:
-        raise InvalidParameter(f"{what}: {verdict} ({published} printed, {ours:.8g} ours) needs a sentence why.")
+        raise InvalidParameter(f"{what}: {verdict} ({published} printed, {ours:.8g} ours) needs a sentence `why`.")
     return Comparison(what, published, float(ours), verdict, why, function)
 
 
-def claim(what: str, said: str, ours: float, *, holds: bool, function: str, why: str = "") -> Comparison:
-    """A statement in words, or a formula, beside the number that decides it; `holds` is computed, never typed.
+def claim(what: str, published: str, ours: float, *, holds: bool, function: str, why: str = "") -> Comparison:
+    """A statement in words, or a formula, beside the number that decides it; `holds` is always computed.
 
     >>> claim("delta of Laplace noise of scale 1 at epsilon = 1", "0", 0.0, holds=True, function="hush.delta").verdict
     'confirmed'
     """
-    return compare(what, said, ours, function=function, why=why, verdict=CONFIRMED if holds else CORRECTED)
+    return compare(what, published, ours, function=function, why=why, verdict=CONFIRMED if holds else CORRECTED)
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,13 @@ class Series:
 
 
 def line(label: str, x: Any, y: Any, *, points: bool = False, dashed: bool = False) -> Series:
-    """A series from anything that is a list of numbers."""
+    """A series from any two sequences of numbers."""
     return Series(label, [float(v) for v in x], [float(v) for v in y], points=points, dashed=dashed)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture as data: drawn, written as CSV, and described in words for those who cannot see it."""
+    """A figure as data. It is drawn, written as CSV, and described in words for readers who cannot see it."""
 
     key: str
     title: str
@@ -154,9 +156,7 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class Regions:
-    """Which name rules where: names[row][column] at (x[column], y[row]). Names keep their colour by their place in
-    `palette`.
-    """
+    """A map of names: names[row][column] at (x[column], y[row]). A name's place in `palette` decides its colour."""
 
     key: str
     title: str
@@ -176,7 +176,7 @@ Picture = Figure | HeatMap | Regions
 
 @dataclass(frozen=True)
 class Grid:
-    """A table that is no list of comparisons."""
+    """A table without verdicts."""
 
     caption: str
     head: tuple[str, ...]
@@ -185,7 +185,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Item:
-    """One table, figure or claim of a paper, redone."""
+    """One table, figure or claim of a paper, recomputed."""
 
     key: str
     place: str
@@ -197,13 +197,13 @@ class Item:
 
     @property
     def verdict(self) -> str:
-        """The worst of its comparisons; empty where nothing is compared."""
+        """The worst verdict among its comparisons; empty if it has none."""
         return max((c.verdict for c in self.comparisons), key=VERDICTS.index, default="")
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a paper's items may depend on: the folder of data sets, if any, and whether to hurry."""
+    """The options of a run: the folder of data sets, if any, and whether to take coarser figures and fewer trials."""
 
     data: Path | None = None
     quick: bool = False
@@ -211,11 +211,11 @@ class Context:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its items are made one after the other, so that progress can be shown."""
+    """A paper and the functions that make its items."""
 
     key: str
     title: str
     citation: str
     items: tuple[Callable[[Context], Item], ...] = field(repr=False)
-    #: what it reads from the folder of data sets, where one is given
+    #: files that it reads from the folder of data sets, if one is given
     files: tuple[str, ...] = ()

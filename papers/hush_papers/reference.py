@@ -7,22 +7,18 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
-from hush.errors import InvalidParameter
+from hush import InvalidParameter
 
 __all__ = ["Reference", "reference"]
 
-#: room or module -> page of the reference, under docs/api; the longest prefix decides
+#: package or module -> page of the reference, under docs/api; the longest prefix decides
 PAGES = {
     "hush.noise": "noise",
     "hush.privacy.gaussian": "gaussian",
     "hush.privacy": "privacy",
-    "hush.sensitivity": "privacy",
-    "hush.calibrate": "privacy",
     "hush.calibration": "privacy",
-    "hush.limit": "privacy",
     "hush.sampling": "release",
-    "hush.mechanism": "release",
-    "hush.release": "release",
+    "hush.releasing": "release",
     "hush.federated": "federated",
     "hush.learn": "learn",
 }
@@ -30,8 +26,9 @@ PAGES = {
 
 @dataclass(frozen=True)
 class Reference:
-    """A function of the report: `line` is the first line of its docstring, `source` its file, `page` the reference's
-    file in docs.
+    """A function named in the report.
+
+    `line` is the first line of its docstring, `source` its file, and `page` its page of the documentation, in docs.
     """
 
     name: str
@@ -45,7 +42,7 @@ class Reference:
 
 
 def reference(name: str) -> Reference:
-    """What is known of a dotted name.
+    """The reference of a dotted name.
 
     >>> reference("hush.delta").source, reference("hush.delta").page
     ('hush/privacy/compose.py', 'api/privacy.md')
@@ -55,18 +52,20 @@ def reference(name: str) -> Reference:
     module = str(getattr(inner, "__module__", None) or "builtins")
     text = inspect.getdoc(found) or inspect.getdoc(inner) or ""
     line = text.strip().split("\n\n")[0].replace("\n", " ")
-    if module.split(".")[0] != "hush":
+    package = module.split(".")[0]
+    if package not in ("hush", "hush_papers"):
         return Reference(name, line, "Python's standard library", "")
-    if module.startswith("hush_papers"):
-        page = "papers.md"
-    else:
-        fits = [prefix for prefix in PAGES if module == prefix or module.startswith(f"{prefix}.")]
-        page = f"api/{PAGES[max(fits, key=len)]}.md" if fits else ""
-    return Reference(name, line, f"{module.replace('.', '/')}.py", page)
+    source = f"{module.replace('.', '/')}.py"
+    return Reference(name, line, source, "papers.md" if package == "hush_papers" else _page(module))
+
+
+def _page(module: str) -> str:
+    fits = [prefix for prefix in PAGES if module == prefix or module.startswith(f"{prefix}.")]
+    return f"api/{PAGES[max(fits, key=len)]}.md" if fits else ""
 
 
 def _found(name: str) -> Any:
-    """The object; a name of a room goes before a file of the same name."""
+    """The object. An attribute of a package is preferred to a module of the same name."""
     words = name.split(".")
     found: Any = importlib.import_module(words[0])
     for place, word in enumerate(words[1:], 2):
@@ -74,6 +73,6 @@ def _found(name: str) -> Any:
             found = getattr(found, word) if hasattr(found, word) else importlib.import_module(".".join(words[:place]))
         except ImportError as failure:
             raise InvalidParameter(
-                f"function must be the dotted name of something that exists, such as 'hush.delta', got {name!r}."
+                f"function must be the dotted name of an existing object, such as 'hush.delta', got {name!r}."
             ) from failure
     return found

@@ -1,6 +1,4 @@
-"""The learning experiment of the flipped Huber paper, in small: what docs/learn.md claims can be seen in two minutes'
-worth of fits.
-"""
+"""The learning experiment of the flipped Huber paper on a small grid: checks of the claims in docs/learn.md."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_data_sets_are_read_whole_and_lie_in_their_public_ranges(folder, name):
-    """Ranges were written from general knowledge; they hold at least 99 % of every column."""
+    """The ranges come from general knowledge; they contain at least 99 % of every column."""
     data = learning_set(name, folder)
     assert data.X.shape == SHAPES[name] and data.y.shape == (SHAPES[name][0],)
     low, high = np.array(data.bounds).T
@@ -53,8 +51,8 @@ def test_data_sets_are_read_whole_and_lie_in_their_public_ranges(folder, name):
 
 
 def test_metrics_by_hand(folder):
-    """The non-private optimum has squared error 0; the paper's residual metric is that of numpy's own least squares
-    when nothing is penalised much."""
+    """The non-private optimum has squared error 0; the paper's residual metric is that of numpy's least squares
+    when the penalty is small."""
     data = learning_set("airfoil", folder)
     split = table3._split(data, 0)
     off, test = table3._errors(data, split, split.optimum)
@@ -85,8 +83,8 @@ def test_a_row_of_the_table(folder):
     )
 
 
-def test_the_page_shows_the_kept_results():
-    """docs/learn.md holds the numbers of the stored run, for every set and kind."""
+def test_the_page_shows_the_stored_results():
+    """docs/learn.md contains the numbers of the stored run, for every data set and kind."""
     text = (ROOT / "docs" / "learn.md").read_text()
     rows = [json.loads(line) for line in table3.stored().read_text().splitlines()]
     assert {(row["name"], row["kind"]) for row in rows} == {(name, kind[0]) for name in NAMES for kind in table3.KINDS}

@@ -27,7 +27,7 @@ class Built:
 
 
 def data_folder() -> Path | None:
-    """HUSH_DATA, or shared/data beside the repository; None where the data sets are not there."""
+    """HUSH_DATA, or shared/data beside the repository; None if the data sets are not there."""
     named = os.environ.get("HUSH_DATA")
     found = Path(named) if named else ROOT.parent / "shared" / "data"
     return found if (found / "adult.data.gz").is_file() else None

@@ -1,4 +1,4 @@
-"""What the tests of all papers share: every number pinned, functions that exist, figures that can be read."""
+"""Shared by the tests of all papers: every number is pinned, and figures can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAD = ("item", "what", "published", "verdict", "ours")
 
 
 def quick_items(paper: Paper) -> dict[str, Item]:
-    """For writing pins; tests read theirs from the one report of the run."""
+    """The items of a quick run, for writing pins; tests use the report of the fixture `built`."""
     return {item.key: item for _, items in make([paper], Context(None, quick=True)) for item in items}
 
 
@@ -35,7 +35,9 @@ def numbers(items: Items) -> Iterator[tuple[str, str, str, str, float]]:
 def assert_pinned(
     items: Items, expected: Path, slack: Callable[[str], tuple[float, float]] = lambda what: (1e-6, 0.0)
 ) -> None:
-    """Nothing missing, nothing more, verdicts the same, numbers within the (relative, absolute) slack of their name."""
+    """Check that exactly the pinned numbers are there, with the same verdicts, each within its (relative, absolute)
+    slack.
+    """
     with expected.open(newline="") as file:
         pinned = {(r["item"], r["what"]): r for r in csv.DictReader(file)}
     made = {(key, what): rest for key, what, *rest in numbers(items)}
@@ -50,8 +52,8 @@ def assert_pinned(
 
 
 def assert_readable(items: Items, least: int) -> None:
-    """At least so many figures, each with labels, a description, few series and finite numbers that its axes can
-    show.
+    """Check that there are at least `least` figures, each with labels, a description, few series and finite numbers
+    that its axes can show.
     """
     figures = [figure for item in items.values() for figure in item.figures]
     assert len({f.key for f in figures}) == len(figures) >= least
@@ -73,7 +75,7 @@ def assert_readable(items: Items, least: int) -> None:
 
 
 def write(items: Items, expected: Path) -> None:
-    """Pin what a quick run gives; then compare with the errata by hand."""
+    """Pin the numbers of a quick run; compare them with the errata by hand before a commit."""
     with expected.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEAD)

@@ -20,7 +20,8 @@ _PAGE = """() => {
     unscoped: all("th").filter((h) => !["col", "row"].includes(h.scope)).length,
     boxes: all(".scroll").filter((b) => b.tabIndex !== 0 || !b.getAttribute("aria-label")).length,
     headings: all("h1, h2, h3, h4, h5, h6").map((h) => Number(h.tagName[1])),
-    lost: all("a").map((a) => a.getAttribute("href")).filter((h) => h[0] !== "#" || !document.getElementById(h.slice(1))).length,
+    lost: all("a").map((a) => a.getAttribute("href"))
+      .filter((h) => h[0] !== "#" || !document.getElementById(h.slice(1))).length,
     links: all("a").length,
     twice: all("[id]").length - new Set(all("[id]").map((e) => e.id)).size,
   };

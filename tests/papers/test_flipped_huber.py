@@ -169,7 +169,7 @@ def test_rivals_in_the_stated_box_against_the_independent_recomputation():
     assert osgt_in_box(3.0, 1e-6).variance == pytest.approx(0.2293, rel=2e-4)
 
 
-def test_one_row_says_a_correction(items):
+def test_each_correction_has_one_row(items):
     """No printed number of an item is corrected twice."""
     for item in items.values():
         wrong = [c.published for c in item.comparisons if c.verdict == CORRECTED]
@@ -200,7 +200,7 @@ def test_the_limit_is_under_every_noise(items):
 
 
 def test_table_3_is_what_was_stored_and_says_so(items):
-    """The stored run lies in the package, is whole, and the item says that it is one and how to make it anew."""
+    """The stored run is in the package and complete; the item says that it is stored and how to repeat it."""
     rows = {(row["name"], row["kind"]): row for row in stored_run()}
     assert rows.keys() == {(name, kind[0]) for name in PUBLISHED for kind in KINDS}
     assert stored().parent == Path(hush_papers.__file__).parent / "flipped_huber"
@@ -223,14 +223,14 @@ def test_table_3_is_what_was_stored_and_says_so(items):
 
 
 def test_functions_are_the_ones_that_give_the_number(items):
-    """t_1 is the paper's own (15), not hush.delta's; percentages are arithmetic on the printed table."""
+    """t_1 comes from (15) of the paper, not from hush.delta; percentages are arithmetic on the printed table."""
     inverse = {c.function for c in items["fh-table1"].comparisons if ": t_1 at" in c.what}
     assert inverse == {"hush_papers.flipped_huber.printed.inverse_loss"}
     assert {c.function for c in items["fh-percentages"].comparisons} == {"hush_papers.flipped_huber.learning.less"}
 
 
 def test_printed_formulas_fail_if_changed():
-    """The paper's sign slip of App. B would be seen: (11) with a plus is not the variance."""
+    """The wrong sign of App. B would be noticed: (11) with a plus is not the variance."""
     noise = hush.FlippedHuber(2.0, 1.0)
     omega, tail = printed.omega(2.0, 1.0), math.sqrt(2.0 * math.pi) * float(hush.Gaussian(1.0).sf(2.0))
     first = [2.0 / omega * (tail + 0.5 * math.sinh(2.0) + sign * math.exp(-2.0)) for sign in (1.0, -1.0)]

@@ -13,11 +13,11 @@ import pytest
 from hush_papers.crossing import crossing
 from hush_papers.item import CONFIRMED, CORRECTED
 from hush_papers.osgt.paper import PAPER
+from hush_papers.osgt.rejection import osgt_by_rejection
 from hush_papers.osgt.setting import FIRST, calibrated
 
 import hush
 from hush.sampling.entropy import DeterministicTestEntropy
-from hush.sampling.rejection import osgt_by_rejection
 from papers import pins
 
 EXPECTED = Path(__file__).with_name("expected_osgt.csv")
@@ -130,7 +130,7 @@ def test_hedges_are_respected(items):
     (can,) = [c for c in items["osgt-fig6"].comparisons if " can " in c.published]
     (enough,) = [c for c in items["osgt-fig3"].comparisons if c.what.startswith("Proposition 2: condition")]
     assert " may " in f" {may.published[1:-1]} " and {may.verdict, can.verdict, enough.verdict} == {CONFIRMED}
-    assert "does not in the others" in may.why and "unnecessary" in enough.why
+    assert "does not hold in the others" in may.why and "unnecessary" in enough.why
     (superior,) = [c for c in items["osgt-fig5"].comparisons if "superior" in c.published]
     assert superior.verdict == CORRECTED and "sufficiently large" in superior.why
 
@@ -173,7 +173,7 @@ def test_figures_can_be_read(items):
     pins.assert_readable(items, 27)
 
 
-def test_the_draws_tell_a_wrong_scale():
+def test_the_draws_reveal_a_wrong_scale():
     """The score of the report is below 6 for the right law and above it for 2/3 and 3/2 of the scale."""
     sample = osgt_by_rejection(FIRST, 100_000, entropy=DeterministicTestEntropy(9))
     k = np.arange(-15.0, 16.0)

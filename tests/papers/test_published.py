@@ -45,7 +45,7 @@ GREEK = (
 
 
 def plain(text: str) -> str:
-    """Without what an extraction changes: broken words, markup, spaces, capitals."""
+    """The text without broken words, markup, spaces and capitals, which an extraction may change."""
     text = re.sub(r"-\n", "", text)
     for pattern, name in GREEK:
         text = re.sub(pattern, name, text)
@@ -61,7 +61,7 @@ def published(built) -> list[tuple[str, str, str]]:
     ]
 
 
-def test_words_stand_in_quotation_marks(built):
+def test_words_are_in_quotation_marks(built):
     for key, what, text in published(built):
         assert text.count('"') % 2 == 0 and text.strip(), (key, what)
         prose = set(re.findall(r"[^\W\d_]{3,}", re.sub(r'"[^"]*"', "", text))) - FORMULA

@@ -1,4 +1,4 @@
-"""The frame of the report: verdicts follow from printed digits, pages are whole and accessible, files are written."""
+"""The report itself: verdicts follow from printed digits, the page is complete and accessible, files are written."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 from hush_papers import catalogue
+from hush_papers.__main__ import main
 from hush_papers.catalogue import PAPERS, make
 from hush_papers.item import CONFIRMED, CORRECTED, Context, Figure, Grid, HeatMap, Item, Paper, Series, compare
-from hush_papers.page import counts, write
+from hush_papers.overview import counts
+from hush_papers.page import write
 from hush_papers.reference import reference
 
-from hush.cli import main
-from hush.errors import InvalidParameter
+from hush import InvalidParameter
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_verdict_by_printed_digits(printed, ours, verdict):
 
 
 def test_a_correction_needs_a_reason_and_a_number_a_form():
-    with pytest.raises(InvalidParameter, match="needs a sentence why"):
+    with pytest.raises(InvalidParameter, match="needs a sentence `why`"):
         compare("x", "2.0", 3.0, function="hush.delta")
     with pytest.raises(InvalidParameter, match="as printed"):
         compare("x", "1.2.3e", 3.0, function="hush.delta", why="-")
@@ -74,7 +75,7 @@ def _paper() -> Paper:
     return Paper("p", "A paper", "Somebody (2020)", (lambda context: item,))
 
 
-def test_page_is_whole(tmp_path):
+def test_page_is_complete(tmp_path):
     paper = _paper()
     path = write(make([paper], Context()), tmp_path / "out", Context())
     text = path.read_text()
@@ -97,13 +98,13 @@ def test_page_is_whole(tmp_path):
         assert list(csv.reader(file))[-1] == ["2.0", "0.2", "4.0"]
 
 
-def test_difference_of_what_is_no_number_is_not_a_number():
+def test_a_statement_has_no_relative_difference():
     made = compare("order", "A < B", 1.0, function="hush.delta", verdict=CONFIRMED)
     assert math.isnan(made.difference)
 
 
-def test_difference_from_nothing_is_not_a_number(tmp_path):
-    """Against a printed 0 there is no relative difference; the page and the CSV leave it empty or say nan."""
+def test_a_printed_zero_has_no_relative_difference(tmp_path):
+    """The page leaves the cell empty, and the CSV has nan."""
     made = compare("limit", "0", 3.0, function="hush.delta", why="it is 3")
     assert math.isnan(made.difference) and made.printed == 0.0
     item = Item("item-a", "App.", "A limit", "", (made,))
@@ -123,8 +124,8 @@ def test_the_page_says_what_run_it_is(tmp_path, context, said):
     assert said in text.split("<nav")[0] and "stored run" in text.split("<nav")[0] and "can be recomputed" not in text
 
 
-def test_a_title_stands_once_on_the_page(tmp_path):
-    """Under the picture; the PNG, which may stand alone, has it inside."""
+def test_a_title_is_once_on_the_page(tmp_path):
+    """It is below the picture. The PNG, which may be used alone, contains it."""
     text = write(make([_paper()], Context()), tmp_path, Context()).read_text()
     pictures = [base64.b64decode(found).decode() for found in re.findall(r"svg\+xml;base64,([^\"]*)", text)]
     assert len(pictures) == 2 and text.count("<figcaption>Growth") == 1
@@ -134,11 +135,34 @@ def test_a_title_stands_once_on_the_page(tmp_path):
 def test_an_items_verdict_is_explained(tmp_path):
     good, bad = compare("a", "1", 1.0, function="hush.delta"), compare("b", "1", 2.0, function="hush.delta", why="no")
     for rows, said in (
-        ((good, bad), ", the gravest of its 2 comparisons (1 confirmed, 1 corrected)</p>"),
+        ((good, bad), ", the worst among its 2 comparisons (1 confirmed, 1 corrected)</p>"),
         ((bad, bad), "corrected</strong></p>"),
     ):
         item = Item("item-a", "Fig. 2", "A figure", "", rows)
         assert said in write([(Paper("p", "A paper", "-", ()), [item])], tmp_path, Context()).read_text()
+
+
+def test_the_top_lists_every_item_and_the_findings_first(tmp_path):
+    good, bad = compare("a", "1", 1.0, function="hush.delta"), compare("b", "1", 2.0, function="hush.delta", why="no")
+    items = [Item("item-a", "Fig. 1", "Good", "", (good,)), Item("item-b", "Fig. 2", "Bad", "", (good, bad))]
+    items.append(Item("item-c", "Fig. 3", "Not compared", ""))
+    text = write([(Paper("p", "A paper", "-", ()), items)], tmp_path, Context()).read_text()
+    top, contents = text.split("<nav")[0], text.split("<nav")[1].split("</nav>")[0]
+    strong = '<strong class="corrected">corrected</strong>'
+    assert f'<a href="#item-b">Fig. 2: Bad</a>: 1 {strong} of 2</li>' in top and "#item-a" not in top
+    assert re.findall(r'href="#([^"]*)"', contents) == ["p", "item-a", "item-b", "item-c", "functions"]
+    assert f'<a href="#item-b">Fig. 2: Bad</a>: {strong}</li>' in contents
+    assert '<a href="#item-c">Fig. 3: Not compared</a></li>' in contents
+
+
+def test_heads_are_aligned_with_their_columns(tmp_path):
+    grid = Grid("cells", ("name", "size", "mixed"), (("a", 1.0, 2), ("b", 2, "none")))
+    item = Item("item-a", "Fig. 1", "A figure", "", (compare("a", "1", 1.0, function="hush.delta"),), grids=(grid,))
+    text = write([(Paper("p", "A paper", "-", ()), [item])], tmp_path, Context()).read_text()
+    for head, kind in (("name", ""), ("size", "number"), ("mixed", ""), ("published", "said"), ("ours", "number")):
+        attribute = f' class="{kind}"' if kind else ""
+        assert f'<th scope="col"{attribute}>{head}</th>' in text
+    assert '<td>a</td><td class="number">1</td><td>2</td>' in text
 
 
 def test_distinct_printed_numbers_are_counted_once():
@@ -159,7 +183,7 @@ def test_distinct_printed_numbers_are_counted_once():
 # -- verdicts ------------------------------------------------------------------------------------------------
 
 
-def test_no_verdict_is_typed():
+def test_no_verdict_is_a_literal():
     """`holds` is never a literal, and the only verdict given by name is that something cannot be reproduced."""
     source = Path(catalogue.__file__).parent
     calls = [
@@ -187,32 +211,26 @@ def test_no_verdict_is_typed():
     [
         (["zaho"], "paper must be one of zhao, osgt, flipped_huber, sas, beyond, got 'zaho'"),
         (["zhao", "--data", "nowhere"], "data must be a folder of data sets, got"),
-        (["zhao", "--data", "."], "data must hold adult.data.gz, which the zhao report reads"),
+        (["zhao", "--data", "."], "data must contain adult.data.gz, which the zhao report reads"),
         (["zhao", "--out", "taken"], "out must be a folder that can be written, got"),
         (["zhao", "--out", "taken/inside"], "out must be a folder that can be written, got"),
     ],
 )
-def test_a_request_that_cannot_be_met_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, words):
+def test_a_wrong_argument_gives_one_sentence(tmp_path, monkeypatch, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HUSH_DATA", raising=False)  # a relative one would be the first thing to be wrong here
     monkeypatch.setattr(catalogue, "make", lambda *_, **__: pytest.fail("something was made"))
     Path("taken").write_text("")
-    assert main(["papers", "--quick", "--out", "new", *arguments]) == 2
+    assert main(["--quick", "--out", "new", *arguments]) == 2
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1 and said.endswith(".\n")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
-def test_without_matplotlib_the_install_command_is_said_first(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["papers", "zhao", "--quick", "--out", str(tmp_path / "new")]) == 2
-    assert "pip install 'hush[papers]'" in capsys.readouterr().err and not (tmp_path / "new").exists()
-
-
 _ENDED = """
 import sys
-from hush.cli import main
 from hush_papers import catalogue
+from hush_papers.__main__ import main
 from hush_papers.item import Item, Paper
 
 def wait(context):
@@ -223,13 +241,13 @@ def wait(context):
     return Item("item-a", "-", "-", "")
 
 catalogue.paper = lambda key: Paper("p", "A paper", "-", (wait,))
-sys.exit(main(["papers", "zhao", "--json", "--out", sys.argv[1]]))
+sys.exit(main(["zhao", "--json", "--out", sys.argv[1]]))
 """
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_ended_by_a_signal_leaves_nothing(tmp_path, number, code):
-    """Neither hidden folders nor the parents that were made for it; folders that were there stay."""
+    """Neither hidden folders nor new parent folders remain; folders that existed before stay."""
     (tmp_path / "there").mkdir()
     command = [sys.executable, "-c", _ENDED, str(tmp_path / "there" / "nest" / "a" / "b")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
@@ -252,8 +270,8 @@ def test_a_stopped_run_leaves_nothing_new(tmp_path, monkeypatch, capsys, before)
     if before:
         out.mkdir()
         (out / "report.html").write_text("an older report")
-    assert main(["papers", "zhao", "--out", str(out)]) == 130
-    assert "2 of 2: p: Stops." in capsys.readouterr().err  # said before it was made
+    assert main(["zhao", "--out", str(out)]) == 130
+    assert "2 of 2: p: Stops." in capsys.readouterr().err  # printed before the item was made
     assert [path.name for path in tmp_path.rglob("*")] == (["out", "report.html"] if before else [])
     assert not before or (out / "report.html").read_text() == "an older report"
 
@@ -261,7 +279,7 @@ def test_a_stopped_run_leaves_nothing_new(tmp_path, monkeypatch, capsys, before)
 def test_other_files_of_the_folder_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(catalogue, "paper", lambda key: _paper())
     (tmp_path / "mine.txt").write_text("kept")
-    assert main(["papers", "zhao", "--out", str(tmp_path), "--json"]) == 0
+    assert main(["zhao", "--out", str(tmp_path), "--json"]) == 0
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {
         "mine.txt",
@@ -282,7 +300,7 @@ def test_files_of_an_earlier_report_go_unless_they_were_changed(tmp_path, monkey
     first = _paper()
     monkeypatch.setattr(catalogue, "paper", lambda key: first)
     out = tmp_path / "out"
-    assert main(["papers", "zhao", "--out", str(out), "--json"]) == 0
+    assert main(["zhao", "--out", str(out), "--json"]) == 0
     (out / "fig-b.png").write_text("mine now")
     (tmp_path / "outside.txt").write_text("kept")
     with (out / "report.sha256").open("a") as file:
@@ -290,7 +308,7 @@ def test_files_of_an_earlier_report_go_unless_they_were_changed(tmp_path, monkey
     item = first.items[0](Context())
     fewer = Item("item-a", "Fig. 1", "A figure", "", item.comparisons)
     monkeypatch.setattr(catalogue, "paper", lambda key: Paper("p", "A paper", "-", (lambda context: fewer,)))
-    assert main(["papers", "zhao", "--out", str(out), "--json"]) == 0
+    assert main(["zhao", "--out", str(out), "--json"]) == 0
     assert {path.name for path in out.iterdir()} == {"report.html", "report.sha256", "comparisons.csv", "fig-b.png"}
     assert (tmp_path / "outside.txt").read_text() == "kept"
     listed = dict(reversed(line.split("  ")) for line in (out / "report.sha256").read_text().splitlines())
@@ -302,7 +320,7 @@ def test_files_of_an_earlier_report_go_unless_they_were_changed(tmp_path, monkey
 # -- the whole report ----------------------------------------------------------------------------------------
 
 
-def test_the_quick_report_is_whole(built):
+def test_the_quick_report_is_complete(built):
     """Every paper, at least 120 comparisons, every figure's files; progress counts over all papers, before each
     item.
     """
@@ -326,7 +344,8 @@ def test_functions_named_are_explained(built):
     assert len(names) > 50
     for name in names:
         found = reference(name)
-        assert found.line and (name.startswith("hush.") == bool(found.page)), name
+        ours = name.split(".")[0] in ("hush", "hush_papers")
+        assert found.line and ours == bool(found.page) == (found.source != "Python's standard library"), name
         assert not found.page or (docs / found.page).is_file(), name
     with pytest.raises(InvalidParameter, match="dotted name"):
         reference("hush.nothing_of_the_kind")

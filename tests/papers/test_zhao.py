@@ -12,7 +12,7 @@ import pytest
 from hush_papers.item import CONFIRMED, CORRECTED, NOT_REPRODUCIBLE, Comparison, Context, Item
 from hush_papers.zhao import experiments
 from hush_papers.zhao.amounts import EIGHT, amount
-from hush_papers.zhao.asymptotics import theorem7_1
+from hush_papers.zhao.pdp_limits import theorem7_1
 from scipy import special
 
 EXPECTED = Path(__file__).with_name("expected_zhao.csv")
@@ -104,7 +104,7 @@ def test_errata_are_corrected(found, item, part, ours):
     assert hits[0].ours == pytest.approx(ours, rel=5e-4)
 
 
-def test_tables_hold_the_rest_of_the_errata(items):
+def test_tables_contain_the_rest_of_the_errata(items):
     still = {row[0]: row[2] for row in items["zhao-section5"].grids[0].rows}
     assert still[1e-3] == pytest.approx(6.4682, rel=5e-5) and still[1e-6] == pytest.approx(6.9594, rel=5e-5)
     assert amount("mechanism1", 8.0, 1e-5) / amount("dwork2014", 8.0, 1e-5) == pytest.approx(
@@ -125,7 +125,7 @@ def test_tables_hold_the_rest_of_the_errata(items):
 
 
 def test_the_authors_caveat_on_renyi_is_respected(found):
-    """They say that a better conversion may change the comparison: it does, and that corrects nothing."""
+    """The authors say that a better conversion may change the comparison: it does, so they are confirmed."""
     (row,) = [c for (key, what), c in found.items() if key == "zhao-section7" and what.startswith("RDP")]
     assert row.verdict == CONFIRMED and "may be different" in row.why and "0.979 at 1" in row.why
 
@@ -144,18 +144,18 @@ def test_theorem_7_1_is_half_the_true_limit(found, delta):
 
 
 def test_ticks_are_no_comparisons(items):
-    """A tick of an axis is no printed value: it stands in a table, without a verdict."""
+    """A tick of an axis is not a printed value: it is in a table without verdicts."""
     for key, count in (("zhao-fig1", 4), ("zhao-fig2", 6), ("zhao-fig3", 4), ("zhao-fig4", 4)):
-        assert "no comparison" in items[key].grids[-1].caption and len(items[key].grids[-1].rows) == count
+        assert "without a verdict" in items[key].grids[-1].caption and len(items[key].grids[-1].rows) == count
         assert not any("tick" in c.what + c.published + c.why for c in items[key].comparisons)
 
 
-def test_lemma_3_names_what_gives_the_number(found):
+def test_lemma_3_names_the_function_of_its_number(found):
     (row,) = [c for (_, what), c in found.items() if what.startswith("Lemma 3")]
     assert row.function == "hush.gaussian.pdp_delta" and "hush.delta" in row.why
 
 
-def test_figures_are_whole(items):
+def test_figures_are_complete(items):
     figures = [figure for item in items.values() for figure in item.figures]
     assert len({figure.key for figure in figures}) == len(figures) >= 22
     for figure in figures:
@@ -184,7 +184,7 @@ def test_without_data_the_item_says_so():
     assert "--data" in item.text and not item.comparisons and not item.figures
 
 
-def test_adult_is_read_whole(built):
+def test_adult_is_read_completely(built):
     folder = built.data
     if folder is None:
         pytest.skip("no data sets: set HUSH_DATA, or put shared/data beside the repository")

@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
+from hush import FlippedHuber, Gaussian, Laplace
 from hush_papers.flipped_huber import printed
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
 
@@ -28,13 +26,14 @@ def figure_1(context: Context) -> Item:
         "noise t",
         "density",
         tuple(lines),
-        "Six bell-like densities. For alpha = 0 it is the Gaussian; the others have a kink at 0, sharper for larger alpha/gamma, and a "
-        "point on each side where the Laplace centre meets the Gaussian tail.",
+        "Six bell-like densities. For alpha = 0 it is the Gaussian; the others have a kink at 0, sharper for larger "
+        "alpha/gamma, and a point on each side where the Laplace centre meets the Gaussian tail.",
     )
     text = (
-        "The figure's parameters are not in the text; six pairs are drawn. Every closed form of Section III and Appendices A and B is "
-        "put beside hush's own number at alpha = 2, gamma = 1. In Appendix B the first form of the variance needs a minus before its "
-        "last term, and one display of the Fisher information divides by kappa twice; (11) and (12) are right."
+        "The figure's parameters are not in the text; six pairs are drawn. Every closed form of Section III and "
+        "Appendices A and B is compared with hush's number at alpha = 2, gamma = 1. In Appendix B the first form of "
+        "the variance needs a minus before its last term, and one display of the Fisher information divides by kappa "
+        "twice; (11) and (12) are right."
     )
     return Item("fh-fig1", "Fig. 1, (8)-(12), (23)", "The distribution", text, (*_forms(), *_ends()), (figure,))
 
@@ -42,7 +41,23 @@ def figure_1(context: Context) -> Item:
 def _forms() -> tuple[Comparison, ...]:
     """The printed formulas at (2, 1) beside hush."""
     a, g, noise = 2.0, 1.0, FlippedHuber(2.0, 1.0)
-    rows = (
+    rows = _formulas(a, g, noise)
+    return tuple(
+        claim(
+            f"{what}, alpha = 2, gamma = 1",
+            said,
+            ours,
+            holds=math.isclose(formula, ours, rel_tol=1e-12),
+            function=f"hush.FlippedHuber.{name}",
+            why="The printed formula gives the same number to twelve digits.",
+        )
+        for what, said, formula, ours, name in rows
+    )
+
+
+def _formulas(a: float, g: float, noise: FlippedHuber) -> tuple[tuple[str, str, float, float, str], ...]:
+    """(equation, how it is printed, its value, hush's value, the method of hush) at alpha = a, gamma = g."""
+    return (
         (
             "(8): kappa",
             "gamma omega e^(-alpha^2/(2 gamma^2))",
@@ -65,6 +80,12 @@ def _forms() -> tuple[Comparison, ...]:
             float(noise.cdf(-3.0)),
             "cdf",
         ),
+        *_moment_formulas(a, g, noise),
+    )
+
+
+def _moment_formulas(a: float, g: float, noise: FlippedHuber) -> tuple[tuple[str, str, float, float, str], ...]:
+    return (
         ("(11): variance", "gamma^2 [1 - ...]", printed.variance(a, g), noise.variance, "variance"),
         (
             "(12): Fisher information",
@@ -94,17 +115,6 @@ def _forms() -> tuple[Comparison, ...]:
             float(noise.ppf(0.999)),
             "ppf",
         ),
-    )
-    return tuple(
-        claim(
-            f"{what}, alpha = 2, gamma = 1",
-            said,
-            ours,
-            holds=math.isclose(formula, ours, rel_tol=1e-12),
-            function=f"hush.FlippedHuber.{name}",
-            why="The printed formula gives the same number to twelve digits.",
-        )
-        for what, said, formula, ours, name in rows
     )
 
 
@@ -154,7 +164,8 @@ def figure_2(context: Context) -> Item:
             line("Gaussian", [0.0, 6.0], [Gaussian(1.0).normalised_fisher_information] * 2, dashed=True),
             line("Laplace", [0.0, 6.0], [Laplace(1.0).normalised_fisher_information] * 2, dashed=True),
         ),
-        "An S-shaped curve from 1 at alpha = 0, the Gaussian's value, to 2, the Laplace value, which it reaches near alpha/gamma = 3.",
+        "An S-shaped curve from 1 at alpha = 0, the Gaussian's value, to 2, the Laplace value, which it reaches near "
+        "alpha/gamma = 3.",
     )
     points = (0.5, 1.0, 2.0, 3.0, 5.0)
     table = Grid(
@@ -166,7 +177,7 @@ def figure_2(context: Context) -> Item:
         "fh-fig2",
         "Fig. 2, Lemma 2",
         "Information and tails",
-        "Between the Gaussian and Laplace.",
+        "The normalised information lies between that of the Gaussian and that of Laplace noise.",
         _information(),
         (figure,),
         (table,),
@@ -177,8 +188,6 @@ def _information() -> tuple[Comparison, ...]:
     wide = np.geomspace(0.01, 5.0, 121)
     noises = [FlippedHuber(r, 1.0) for r in wide]
     information = [noise.normalised_fisher_information for noise in noises]
-    s = np.geomspace(1e-3, 20.0, 200)
-    proxy = max(float(np.max(np.asarray(noise.log_mgf(s)) / (0.5 * s * s))) for noise in noises)
     name = "hush.FlippedHuber.normalised_fisher_information"
     return (
         compare(
@@ -207,6 +216,14 @@ def _information() -> tuple[Comparison, ...]:
             holds=max(information) < 2.0,
             function=name,
         ),
+        *_bounds(noises),
+    )
+
+
+def _bounds(noises: list[FlippedHuber]) -> tuple[Comparison, ...]:
+    s = np.geomspace(1e-3, 20.0, 200)
+    proxy = max(float(np.max(np.asarray(noise.log_mgf(s)) / (0.5 * s * s))) for noise in noises)
+    return (
         claim(
             "largest variance/gamma^2",
             "<= 1",
@@ -227,13 +244,13 @@ def _information() -> tuple[Comparison, ...]:
             proxy,
             holds=proxy <= 1.0 + 1e-12,
             function="hush.FlippedHuber.log_mgf",
-            why="True, though the printed proof leaves a step to be verified: flipped Huber noise is more peaked than N(0, gamma^2).",
+            why=("True. The printed proof leaves out one step: flipped Huber noise is more peaked than N(0, gamma^2)."),
         ),
     )
 
 
 def slips(context: Context) -> Item:
-    """What is misprinted or not proved and changes nothing."""
+    """Misprints and gaps in proofs that change no result."""
     rows = (
         (
             "after (5)",
@@ -263,5 +280,5 @@ def slips(context: Context) -> Item:
         ("App. F, Lemma 11", "zeta(nu) = epsilon 'clearly'", "fails beyond the largest loss (Laplace); then delta = 0"),
     )
     grid = Grid("Slips of the print and gaps of proofs", ("place", "printed", "right"), rows)
-    text = "None of these changes a result. Some may be noise of the text we read."
+    text = "None of these changes a result. Some may be errors of the text extraction."
     return Item("fh-slips", "Proofs", "Slips that change nothing", text, grids=(grid,))

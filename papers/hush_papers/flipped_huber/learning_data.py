@@ -1,7 +1,6 @@
-"""The eight data sets of the flipped Huber paper's Table III, read from a folder, with public ranges from general
-knowledge.
+"""The eight data sets of the flipped Huber paper's Table III, with public ranges from general knowledge.
 
-Ranges are round numbers that someone who knows the subject, but not the data, could have written down (ages of
+Ranges are round numbers that somebody who knows the subject but not the data could have chosen (ages of
 adults, prices up to the census's top code, degrees of latitude of California); a few features of seeds and wine come
 from the data sets' published descriptions.
 """
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush import InvalidParameter
 
 __all__ = ["NAMES", "LearningSet", "learning_set"]
 
@@ -26,7 +25,7 @@ Pairs = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True)
 class LearningSet:
-    """Rows, targets and what is public about them. `penalty` is the paper's: (kind, weight)."""
+    """Rows, targets and their public ranges. `penalty` is that of the paper: (kind, weight)."""
 
     name: str
     X: Array
@@ -41,7 +40,8 @@ def _lines(folder: Path, name: str) -> list[str]:
     path = folder / name
     if not path.is_file():
         raise InvalidParameter(
-            f"there is no {name} in {folder}; give the folder of the data sets with --data or HUSH_DATA."
+            f"data must contain {name}, but {str(folder)!r} has no such file; give the folder of the data sets with "
+            "--data or HUSH_DATA."
         )
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         return file.read().split("\n")
@@ -156,7 +156,7 @@ NAMES = tuple(_READERS)
 
 
 def learning_set(name: str, folder: Path) -> LearningSet:
-    """One of NAMES, read from a folder."""
+    """Read one of NAMES from a folder."""
     if name not in _READERS:
         raise InvalidParameter(f"name must be one of {', '.join(NAMES)}, got {name!r}.")
     return _READERS[name](Path(folder))

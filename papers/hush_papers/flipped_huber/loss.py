@@ -1,20 +1,16 @@
-"""The flipped Huber paper's Fig. 5 to 7 and Appendix F: losses, profiles at equal variance, and the conditions of the
-rivals.
+"""The flipped Huber paper's Fig. 5 to 7 and Appendix F: losses, profiles at equal variance, and the privacy conditions
+of other noises.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.calibration.ranking import calibrate
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
-from hush.privacy.compose import delta
+from hush import OSGT, FlippedHuber, Gaussian, Laplace, calibrate, delta
 from hush_papers.crossing import crossing
 from hush_papers.flipped_huber import printed
 from hush_papers.flipped_huber.optimum import best, box
@@ -27,52 +23,52 @@ Array = NDArray[np.float64]
 
 def figure_5(context: Context) -> Item:
     """Centred losses and their bounds."""
-    noise = FlippedHuber(2.0, 1.0)
-    figures, rows = [], []
-    for d in (1.0, 3.0, 5.0):
-        t = np.linspace(-6.0, 6.0, 481)
-        exact = np.asarray(noise.logpdf(t - d / 2.0)) - np.asarray(noise.logpdf(t + d / 2.0))
-        bound = printed.loss_bound(t, d, 2.0, 1.0)
-        top = float(noise.logpdf(0.0) - noise.logpdf(d))
-        figures.append(
-            Figure(
-                f"fh-fig5-{d:.0f}",
-                f"Centred privacy loss, alpha = 2, gamma = 1, d = {d:g}",
-                "t",
-                "privacy loss",
-                (
-                    line("loss", t, exact),
-                    line("bound", t, bound, dashed=True),
-                    line("Gaussian of the same scale", t, t * d, dashed=True),
-                    line("ridge", [d / 2.0], [top], points=True),
-                ),
-                "A rising odd curve that follows the Gaussian's straight line in the tails and is crumpled in the middle; the bound is a "
-                "parallel line that touches it at the ridge d/2.",
-            )
-        )
-        off = float(np.max(np.abs(exact - printed.loss(t, d, 2.0, 1.0))))
-        over = float(np.max(exact - bound))
-        rows += [
-            claim(
-                f"loss at the ridge t = d/2, d = {d:g}",
-                "(alpha^2 + d^2 - [alpha - d]_+^2)/(2 gamma^2)",
-                top,
-                holds=math.isclose(top, 0.5 * (4.0 + d * d - max(2.0 - d, 0.0) ** 2), rel_tol=1e-12),
-                function="hush.FlippedHuber.logpdf",
-            ),
-            claim(
-                f"(25), d = {d:g}: largest error", "(25)", off, holds=off < 1e-12, function="hush.FlippedHuber.logpdf"
-            ),
-            claim(
-                f"App. C, d = {d:g}: largest loss above the bound",
-                "<= 0",
-                over,
-                holds=over <= 1e-12,
-                function="hush.FlippedHuber.logpdf",
-            ),
-        ]
+    figures, rows = zip(*(_centred(d) for d in (1.0, 3.0, 5.0)), strict=True)
     text = "The three cases: alpha >= d, d/2 <= alpha < d, and alpha < d/2."
-    return Item("fh-fig5", "Fig. 5, App. C", "Centred privacy loss", text, tuple(rows), tuple(figures))
+    return Item("fh-fig5", "Fig. 5, App. C", "Centred privacy loss", text, tuple(chain(*rows)), figures)
+
+
+def _centred(d: float) -> tuple[Figure, list[Comparison]]:
+    """The loss for a move of d, alpha = 2, gamma = 1."""
+    noise = FlippedHuber(2.0, 1.0)
+    t = np.linspace(-6.0, 6.0, 481)
+    exact = np.asarray(noise.logpdf(t - d / 2.0)) - np.asarray(noise.logpdf(t + d / 2.0))
+    bound = printed.loss_bound(t, d, 2.0, 1.0)
+    top = float(noise.logpdf(0.0) - noise.logpdf(d))
+    figure = Figure(
+        f"fh-fig5-{d:.0f}",
+        f"Centred privacy loss, alpha = 2, gamma = 1, d = {d:g}",
+        "t",
+        "privacy loss",
+        (
+            line("loss", t, exact),
+            line("bound", t, bound, dashed=True),
+            line("Gaussian of the same scale", t, t * d, dashed=True),
+            line("ridge", [d / 2.0], [top], points=True),
+        ),
+        "A rising odd curve that follows the Gaussian's straight line in the tails and bends in the middle; the "
+        "bound is a parallel line that touches it at the ridge d/2.",
+    )
+    off = float(np.max(np.abs(exact - printed.loss(t, d, 2.0, 1.0))))
+    over = float(np.max(exact - bound))
+    rows = [
+        claim(
+            f"loss at the ridge t = d/2, d = {d:g}",
+            "(alpha^2 + d^2 - [alpha - d]_+^2)/(2 gamma^2)",
+            top,
+            holds=math.isclose(top, 0.5 * (4.0 + d * d - max(2.0 - d, 0.0) ** 2), rel_tol=1e-12),
+            function="hush.FlippedHuber.logpdf",
+        ),
+        claim(f"(25), d = {d:g}: largest error", "(25)", off, holds=off < 1e-12, function="hush.FlippedHuber.logpdf"),
+        claim(
+            f"App. C, d = {d:g}: largest loss above the bound",
+            "<= 0",
+            over,
+            holds=over <= 1e-12,
+            function="hush.FlippedHuber.logpdf",
+        ),
+    ]
+    return figure, rows
 
 
 def _sixteen() -> tuple[FlippedHuber, OSGT]:
@@ -97,8 +93,8 @@ def figure_6(context: Context) -> Item:
         "epsilon",
         "delta",
         tuple(lines),
-        "Flipped Huber noise and Laplace noise have the largest delta up to epsilon near 0.3 and then fall steeply below the Gaussian and "
-        "OSGT, which decrease gently.",
+        "Flipped Huber noise and Laplace noise have the largest delta up to epsilon near 0.3 and then fall steeply "
+        "below the Gaussian and OSGT, which decrease gently.",
         log_y=True,
     )
     table = Grid(
@@ -142,8 +138,10 @@ def _sixteen_compared(huber: FlippedHuber, osgt: OSGT) -> tuple[Comparison, ...]
             max(_better_from(huber, osgt), _better_from(huber, gaussian)),
             holds=_always_better(huber, osgt) and _always_better(huber, gaussian),
             function="hush.delta",
-            why=f"Below {_better_from(huber, osgt):.4f} OSGT gives the smaller delta, as App. E-B says of very small epsilon, and below "
-            f"{_better_from(huber, gaussian):.4f} so does the Gaussian.",
+            why=(
+                f"Below {_better_from(huber, osgt):.4f} OSGT gives the smaller delta, as App. E-B says of very small "
+                f"epsilon, and below {_better_from(huber, gaussian):.4f} so does the Gaussian."
+            ),
         ),
         claim(
             "App. E-B: OSGT's delta over flipped Huber's at epsilon = 0.2",
@@ -171,12 +169,13 @@ def figure_7(context: Context) -> Item:
         "t",
         "privacy loss",
         tuple(line(name, t, values) for name, values in losses.items()),
-        "The Laplace loss is flat beyond 1/2; the Gaussian's is a straight line; flipped Huber's joins that line in the tails; OSGT's lies "
-        "above it by a constant.",
+        "The Laplace loss is flat beyond 1/2; the Gaussian's is a straight line; flipped Huber's joins that line in "
+        "the tails; OSGT's lies above it by a constant.",
     )
     text = (
-        "alpha and vartheta are not in the text; 1 is taken for both. At equal scale OSGT indeed loses more, but it then also has "
-        "less variance: the conclusion that flipped Huber noise beats OSGT in one dimension does not follow, see 'OSGT redone'."
+        "alpha and vartheta are not in the text; 1 is taken for both. At equal scale OSGT has the larger loss, as "
+        "stated, but it then also has less variance. So it does not follow that flipped Huber noise beats OSGT in "
+        "one dimension: see 'OSGT redone'."
     )
     return Item("fh-fig7", "Fig. 7, App. E-B", "Losses at equal scale", text, _equal_scale(t, scale, losses), (figure,))
 
@@ -221,12 +220,11 @@ def _equal_scale(t: Array, scale: float, losses: dict[str, Array]) -> tuple[Comp
 
 
 def conditions(context: Context) -> Item:
-    """Appendix F: the conditions of the rivals."""
+    """Appendix F: the privacy conditions of other noises."""
     e, share = 0.3, 1e-6
     sigma = math.sqrt(best("gaussian", e, share).variance)
     unit = Gaussian(1.0)
     gaussian = float(unit.sf(sigma * e - 0.5 / sigma) - math.exp(e) * unit.sf(sigma * e + 0.5 / sigma))
-    scale = math.sqrt(0.5 * best("laplace", e, share).variance)
     rows = [
         claim(
             "(29): delta at the least Gaussian for (0.3, 1e-6)",
@@ -235,6 +233,25 @@ def conditions(context: Context) -> Item:
             holds=math.isclose(gaussian, share, rel_tol=1e-8),
             function="hush.gaussian.sigma",
         ),
+        *_laplace_conditions(e, share),
+    ]
+    for m, s, x in ((20.0, 12.0, 0.1), (20.0, 12.0, 0.3)):
+        ours = float(delta(OSGT(m, s), x))
+        rows.append(
+            claim(
+                f"(c): delta of OSGT({m:g}, {s:g}) at epsilon = {x:g}",
+                "App. F (c)",
+                ours,
+                holds=math.isclose(ours, printed.osgt_profile(x, OSGT(m, s)), rel_tol=1e-10),
+                function="hush.delta",
+            )
+        )
+    return Item("fh-conditions", "App. F", "Conditions of the rivals", "All hold as printed.", tuple(rows))
+
+
+def _laplace_conditions(e: float, share: float) -> tuple[Comparison, ...]:
+    scale = math.sqrt(0.5 * best("laplace", e, share).variance)
+    return (
         claim(
             "(b): least Laplace scale for (0.3, 1e-6)",
             "Delta/(epsilon - 2 log(1 - delta))",
@@ -258,16 +275,4 @@ def conditions(context: Context) -> Item:
             ),
             function="hush.calibrate",
         ),
-    ]
-    for m, s, x in ((20.0, 12.0, 0.1), (20.0, 12.0, 0.3)):
-        ours = float(delta(OSGT(m, s), x))
-        rows.append(
-            claim(
-                f"(c): delta of OSGT({m:g}, {s:g}) at epsilon = {x:g}",
-                "App. F (c)",
-                ours,
-                holds=math.isclose(ours, printed.osgt_profile(x, OSGT(m, s)), rel_tol=1e-10),
-                function="hush.delta",
-            )
-        )
-    return Item("fh-conditions", "App. F", "Conditions of the rivals", "All hold as printed.", tuple(rows))
+    )

@@ -1,5 +1,5 @@
-"""What the parts of the flipped Huber report share: optima (cached), the least delta at a variance, Theorem 8's
-optimum.
+"""Shared by the parts of the flipped Huber report: optimal noises (cached), the least delta at a variance, and the
+optimum of Theorem 8.
 """
 
 from __future__ import annotations
@@ -10,14 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.calibration.limit import limit
-from hush.calibration.ranking import calibrate
-from hush.noise.contract import Law
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.osgt import OSGT
-from hush.numerics.bracket import Bracket
-from hush.privacy.compose import delta
-from hush.privacy.sensitivity import Sensitivity
+from hush import OSGT, Bracket, FlippedHuber, Law, Sensitivity, calibrate, delta, limit
 from hush_papers.crossing import crossing
 from hush_papers.flipped_huber.printed import theorem8
 from hush_papers.osgt.setting import in_box
@@ -56,8 +49,9 @@ def at_variance(ratio: float, variance: float) -> Law:
 
 @lru_cache(maxsize=256)
 def least_delta(variance: float, epsilon: float, k: int, *, width: float = 0.02) -> tuple[float, float]:
-    """(delta, ratio): the least delta that flipped Huber noise of this variance can give, to about width^2 of a
-    relative error.
+    """(delta, ratio): the least delta that flipped Huber noise of this variance can have, and its alpha/gamma.
+
+    The relative error of delta is about width^2.
     """
 
     def at(ratio: float) -> float:
@@ -78,7 +72,7 @@ def least_delta(variance: float, epsilon: float, k: int, *, width: float = 0.02)
     return found[ratio], ratio
 
 
-#: the Gaussian end, between, and far towards Laplace
+#: alpha/gamma from almost Gaussian to almost Laplace
 RATIOS = (1e-6, 1e-4, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5, 1e6)
 
 
@@ -90,9 +84,7 @@ def by_theorem8(ratio: float, epsilon: float, share: float, k: int) -> FlippedHu
 
 
 def sufficient(epsilon: float, share: float, k: int, *, most_alpha: float = math.inf) -> FlippedHuber:
-    """The least-variance noise by Theorem 8 on a grid of shapes, each at its least gamma; alpha may be limited, as in
-    a search box.
-    """
+    """The least-variance noise by Theorem 8 on a grid of shapes, each at its least gamma; alpha may be bounded."""
     ratios = RATIOS if math.isinf(most_alpha) else (*RATIOS, *map(float, np.geomspace(3.5, 28.0, 22)))
     found = (by_theorem8(ratio, epsilon, share, k) for ratio in ratios)
     return min((noise for noise in found if noise.alpha <= most_alpha), key=lambda noise: noise.variance)

@@ -1,6 +1,4 @@
-"""The flipped Huber paper's formulas as they are printed, to be put beside hush's numbers. Nothing else relies on
-them.
-"""
+"""The flipped Huber paper's formulas as printed, for comparison with hush's numbers only."""
 
 from __future__ import annotations
 
@@ -10,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.noise.flipped_huber import FlippedHuber
-from hush.noise.gaussian import Gaussian
-from hush.noise.osgt import OSGT
+from hush import OSGT, FlippedHuber, Gaussian
 
 __all__ = [
     "cdf",
@@ -82,7 +78,7 @@ def quantile(u: float, a: float, g: float) -> float:
 
 
 def profile(epsilon: float, a: float, g: float) -> tuple[int, float]:
-    """(13) for Delta = 1: which branch, read from the top with empty ranges skipped, and its value."""
+    """(13) for Delta = 1: the number of the branch, read from the top without empty ranges, and its value."""
     w, e, x = omega(a, g), math.exp(epsilon), a * a / (2.0 * g * g)
     tail, centre = math.sqrt(2.0 * math.pi) / w, g / (a * w) * math.exp(x)
     gaussian = tail * (_q(g * epsilon - 0.5 / g) - e * _q(g * epsilon + 0.5 / g))
@@ -140,8 +136,9 @@ def loss_bound(t: Array, d: float, a: float, g: float) -> Array:
 
 
 def theorem8(ratio: float, gammas: Array, epsilon: float, k: int) -> Array:
-    """Theorem 8 for k coordinates that move by 1 each: its delta at alpha = ratio gamma; 1 where its restriction on
-    alpha is broken.
+    """The delta of Theorem 8 for k coordinates that move by 1 each, at alpha = ratio gamma.
+
+    It is 1 where the restriction on alpha is violated.
     """
     g = np.asarray(gammas, dtype=np.float64)
     root, a = math.sqrt(k), ratio * g

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hush.calibration.ranking import calibrate
-from hush.noise.laplace import Laplace
+from hush import Laplace, calibrate
 from hush_papers.flipped_huber.optimum import best, least_delta, sufficient
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
 
@@ -43,7 +42,7 @@ def table_2(context: Context) -> Item:
         table.append((e, float(huber), held, ratio, looser, normal, ours, osgt, _variance("laplace", e, 20)))
     rows += _table_2_claims()
     grid = Grid(
-        "K = 20, each coordinate moves by 1: what the printed row holds at, and least variances",
+        "K = 20, each coordinate moves by 1: the least delta at the printed variance, and least variances",
         (
             "epsilon",
             "printed flipped Huber",
@@ -62,13 +61,12 @@ def table_2(context: Context) -> Item:
     other = [100.0 * (1.0 - row[7] / row[5]) for row in table if row[0] in rivals]
     text = (
         f"The flipped Huber row does not hold at delta = 1e-8: its noise gives {min(row[2] for row in table):.2g} to "
-        f"{max(row[2] for row in table):.2g}. Its values belong to delta near 1e-6, and to the Gaussian: 1971.36 is 44.4 squared, and "
-        f"{_deviation():.4f}, which a grid of step 0.1 rounds up to that, is the least Gaussian deviation there for 1e-6. At epsilon = "
-        "0.2 the "
-        f"printed variance is {_over_gaussian():.4f} of the Gaussian's for 1e-6. At 1e-8 the least flipped Huber noise is the Gaussian "
-        "up to "
-        f"{100.0 * gained:.2g} per cent, and OSGT is {min(other):.2g} to {max(other):.2g} per cent better. The Laplace and staircase rows "
-        "are right, for delta = 0."
+        f"{max(row[2] for row in table):.2g}. Its values belong to delta near 1e-6, and to the Gaussian: 1971.36 is "
+        f"44.4 squared, and {_deviation():.4f}, which a grid of step 0.1 rounds up to that, is the least Gaussian "
+        f"deviation there for 1e-6. At epsilon = 0.2 the printed variance is {_over_gaussian():.4f} of the "
+        "Gaussian's for 1e-6. At 1e-8 the least flipped Huber variance is that of the Gaussian to "
+        f"{100.0 * gained:.2g} per cent, and OSGT is {min(other):.2g} to {max(other):.2g} per cent better. The "
+        "Laplace and staircase rows are right, for delta = 0."
     )
     return Item("fh-table2", "Table II", "Twenty dimensions", text, tuple(rows), (figure,), (grid,))
 
@@ -78,7 +76,7 @@ def _deviation() -> float:
 
 
 def _over_gaussian() -> float:
-    """The printed 7237.09 over the Gaussian's variance for (0.2, 1e-6)."""
+    """The printed 7237.09 over the variance of the Gaussian for (0.2, 1e-6)."""
     return float(_TABLE_2[0][1]) / best("gaussian", 0.2, 1e-6, 20).variance
 
 
@@ -102,8 +100,8 @@ def _table_2_figure(rivals: tuple[float, ...]) -> Figure:
             ),
             line("Laplace for delta = 1e-8", grid, [_variance("laplace", e, 20) / normal[e] for e in grid]),
         ),
-        "The exact flipped Huber optimum lies on 1, the Gaussian; OSGT just below. The printed values lie on or just above the Gaussian "
-        "for delta = 1e-6, at 0.65 to 0.75. Laplace noise lies above, at 1.6 falling to 1.2.",
+        "The exact flipped Huber optimum lies on 1, the Gaussian; OSGT just below. The printed values lie on or just "
+        "above the Gaussian for delta = 1e-6, at 0.65 to 0.75. Laplace noise lies above, at 1.6 falling to 1.2.",
     )
 
 
@@ -117,7 +115,10 @@ def _table_2_rows(e: float, huber: str, laplace: str, stair: str) -> tuple[Compa
             huber,
             limit.variance,
             function="hush.FlippedHuber.variance",
-            why=f"{wrong} Theorem 8's optimum is the Gaussian (alpha/gamma -> 0); the exact one needs {_variance(_HUBER, e, 20):.7g}.",
+            why=(
+                f"{wrong} Theorem 8's optimum is the Gaussian (alpha/gamma -> 0); the exact one needs "
+                f"{_variance(_HUBER, e, 20):.7g}."
+            ),
         ),
         compare(f"Laplace, epsilon = {e:g}", laplace, Laplace(20.0 / e).variance, function="hush.Laplace.variance"),
         compare(

@@ -1,11 +1,12 @@
 """Table III of the flipped Huber paper: private coordinate descent on eight data sets, as published, recomputed, and
-improved.
+with exact accounting.
 
-What the paper leaves open, and the choice made here (docs/learn.md gives the reasons): epsilon = 1, delta = 1/N^2 for
+The paper does not state these settings; they are chosen here (docs/learn.md gives the reasons):
+epsilon = 1, delta = 1/N^2 for
 N training rows; X and y standardised by that part; no intercept; loss r^2/2 or logistic, penalty (weight/2) |w|^2 or
 weight |w|_1; Houses labelled as in OpenML 823, wine by colour, California by its raw columns; the grids below. As in
-the paper the best of the grid by mean error over five trials is reported; beside it stand fresh trials at that point,
-since the best of many noisy means looks better than it is.
+the paper, the best point of the grid by mean error over five trials is reported. The result of fresh trials at that
+point is reported too, because the best of many noisy means is better than its expectation.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _WIDE = 1e9  # standardised columns are not limited in the paper
 
 @dataclass(frozen=True)
 class Row:
-    """One data set, one noise and accounting: the best point of the grid and what it gives."""
+    """One data set, one noise and accounting: the best point of the grid and its errors."""
 
     name: str
     kind: str
@@ -84,8 +85,8 @@ class _Split:
 
 
 def _split(data: LearningSet, number: int) -> _Split:
-    """80 % to learn from, 20 % to test on, standardised by the first, with the non-private optimum."""
-    order = np.random.default_rng(number).permutation(len(data.y))  # splits are public; the same for every noise
+    """80 % of the rows to learn from, 20 % to test on, standardised by the first part, with the non-private optimum."""
+    order = np.random.default_rng(number).permutation(len(data.y))  # not private: the same splits for every noise
     train, test = np.split(order, [int(0.8 * len(order))])
     centre, spread = data.X[train].mean(axis=0), data.X[train].std(axis=0)
     X, X_test = (data.X[train] - centre) / spread, (data.X[test] - centre) / spread
@@ -133,7 +134,7 @@ def _trials(data: LearningSet, splits: list[_Split], count: int, **settings: Any
 
 
 def row(data: LearningSet, key: str, kind: tuple[str, str, str], splits: list[_Split], *, quick: bool = False) -> Row:
-    """The grid, its best point, and fresh trials there."""
+    """Try the grid, choose its best point, and run fresh trials there."""
     title, noise, accounting = kind
     best: tuple[float, float, tuple[int, float, float]] | None = None
     points = product(PASSES, CLIPS, STEPS) if not quick else product((5, 20), (0.2, 0.4), (0.3,))
@@ -164,13 +165,14 @@ def table3(folder: Path, *, names: tuple[str, ...] = NAMES, splits: int = 2, qui
 
 
 def stored() -> Path:
-    """The file of the stored run: it lies beside this module, in a wheel too."""
+    """The file of the stored run, in the folder of this module."""
     return Path(__file__).with_name("table3.jsonl")
 
 
 def stored_run() -> list[dict[str, Any]]:
-    """The rows of a stored run of `table3`, all sets and kinds; `python -m hush_papers.flipped_huber.table3` makes
-    such a run anew.
+    """The rows of a stored run of `table3`, for all data sets and kinds.
+
+    `python -m hush_papers.flipped_huber.table3 --data FOLDER --out FILE` repeats the run.
 
     >>> len(stored_run()) == len(PUBLISHED) * len(KINDS)
     True
@@ -179,7 +181,7 @@ def stored_run() -> list[dict[str, Any]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the rows as JSON lines, one after the other, so that a broken run loses nothing."""
+    """Write each row as a JSON line when it is done, so that a run that is stopped keeps the finished rows."""
     parser = argparse.ArgumentParser(
         prog="python -m hush_papers.flipped_huber.table3", description="Redo Table III of the flipped Huber paper."
     )
@@ -187,7 +189,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
     parser.add_argument("--sets", nargs="*", default=list(NAMES), choices=NAMES)
     parser.add_argument("--splits", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="a small grid, to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="a small grid, to check that the command works")
     options = parser.parse_args(arguments)
     if options.data is None:
         parser.error("give the folder of the data sets with --data, or set HUSH_DATA")

@@ -7,9 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
+from hush import OSGT, Gaussian, Laplace
 from hush_papers.crossing import crossing
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
 from hush_papers.osgt.setting import FIRST, SECOND, twin
@@ -18,7 +16,7 @@ __all__ = ["figure_1", "figure_2", "figure_3", "slips"]
 
 
 def figure_1(context: Context) -> Item:
-    """The sketch: two Gaussian tails, moved together."""
+    """The sketch: two Gaussian tails, moved until they meet."""
     y = np.linspace(-25.0, 25.0, 401)
     m, left, right = FIRST.m, np.linspace(-25.0, 0.0, 201), np.linspace(0.0, 25.0, 201)
     gaussian, kept = Gaussian(FIRST.sigma), 2.0 * float(Gaussian(FIRST.sigma).sf(FIRST.m))
@@ -32,17 +30,33 @@ def figure_1(context: Context) -> Item:
             line("tail of N(-m, sigma^2) above 0", right, gaussian.pdf(right + m), dashed=True),
             line("OSGT: both, divided by their area", y, FIRST.pdf(y)),
         ),
-        "Two Gaussian tails that meet at 0, and above them the OSGT density, the same tails divided by their area; it has a kink at 0.",
+        "Two Gaussian tails that meet at 0, and above them the OSGT density, the same tails divided by their area; "
+        "it has a kink at 0.",
     )
+    rows = _density_rows(m, gaussian, kept)
+    return Item(
+        "osgt-fig1",
+        "Fig. 1, Definition 1",
+        "The density",
+        "The tails of a Gaussian beyond -m and m, moved until they meet at 0.",
+        rows,
+        (sketch,),
+    )
+
+
+def _density_rows(m: float, gaussian: Gaussian, kept: float) -> tuple[Comparison, ...]:
     mass = math.exp(-0.5 * (m / FIRST.sigma) ** 2) / float(FIRST.pdf(0.0))
-    rows = (
+    return (
         claim(
             "S in (1), m = 3, sigma^2 = 40 (text as extracted)",
             "2 sqrt(2 pi) sigma^2 Q(m/sigma)",
             mass,
             holds=math.isclose(mass, 2.0 * math.sqrt(2.0 * math.pi) * FIRST.sigma**2 * 0.5 * kept, rel_tol=1e-9),
             function="hush.OSGT.pdf",
-            why="S is a length, 2 sqrt(2 pi sigma^2) Q(m/sigma), as the slides print it; perhaps only a brace lost in the text we read.",
+            why=(
+                "S is a length, 2 sqrt(2 pi sigma^2) Q(m/sigma), as the slides print it; perhaps the text extraction "
+                "lost a brace."
+            ),
         ),
         claim(
             "(2): F(0)",
@@ -58,14 +72,6 @@ def figure_1(context: Context) -> Item:
             holds=math.isclose(float(FIRST.cdf(-1.0)), float(gaussian.sf(m + 1.0)) / kept, rel_tol=1e-12),
             function="hush.OSGT.cdf",
         ),
-    )
-    return Item(
-        "osgt-fig1",
-        "Fig. 1, Definition 1",
-        "The density",
-        "The tails beyond +-m of a Gaussian, moved to meet at 0.",
-        rows,
-        (sketch,),
     )
 
 
@@ -85,10 +91,16 @@ def figure_2(context: Context) -> Item:
         log_x=True,
         log_y=True,
     )
+    rows = _variance_rows()
+    text = "The figure's two values of m are not in the text; 3 and 15, the paper's later settings, are drawn."
+    return Item("osgt-fig2", "Fig. 2, Proposition 1", "Variance", text, rows, (figure,))
+
+
+def _variance_rows() -> tuple[Comparison, ...]:
     ratios = np.geomspace(1e-4, 1e4, 81)
     sizes = [OSGT(r, 1.0).variance for r in ratios]
     largest, shrinks = max(sizes), all(b < a for a, b in pairwise(sizes))
-    rows = (
+    return (
         claim(
             "Proposition 1: V < sigma^2", "V/sigma^2 < 1", largest, holds=largest < 1.0, function="hush.OSGT.variance"
         ),
@@ -114,8 +126,6 @@ def figure_2(context: Context) -> Item:
             function="hush.OSGT.variance",
         ),
     )
-    text = "The figure's two values of m are not in the text; 3 and 15, the paper's later settings, are drawn."
-    return Item("osgt-fig2", "Fig. 2, Proposition 1", "Variance", text, rows, (figure,))
 
 
 def figure_3(context: Context) -> Item:
@@ -129,7 +139,8 @@ def figure_3(context: Context) -> Item:
         "noise y",
         "density",
         tuple(line(name, y, noise.pdf(y)) for name, noise in families),
-        "The Laplace density has the sharpest peak, the Gaussian none; OSGT has a small kink at 0 and lies between them there.",
+        "The Laplace density has the sharpest peak, the Gaussian none; OSGT has a small kink at 0 and lies between "
+        "them there.",
     )
     tail = Figure(
         "osgt-fig3b",
@@ -137,7 +148,8 @@ def figure_3(context: Context) -> Item:
         "y",
         "P(Y > y)",
         tuple(line(name, far, noise.sf(far)) for name, noise in families),
-        "On a logarithmic scale the Laplace tail is a straight line and the heaviest, the Gaussian falls fastest, OSGT lies between them.",
+        "On a logarithmic scale the Laplace tail is a straight line and the heaviest, the Gaussian falls fastest, "
+        "OSGT lies between them.",
         log_y=True,
     )
     over_gaussian = crossing(lambda x: gaussian.logsf(x) - FIRST.logsf(x), 5.0, 40.0)
@@ -146,8 +158,9 @@ def figure_3(context: Context) -> Item:
         "osgt-fig3",
         "Fig. 3, Propositions 2 to 4",
         "Densities and tails at equal variance",
-        "The tail of OSGT lies between those of the Gaussian and the Laplace noise. Its sub-Gaussian bound needs no condition on "
-        "m/sigma: the Mills ratio decreases, so P(Y >= y) <= 1/2 exp(-y^2/(2 sigma^2) - m y/sigma^2) for every m >= 0.",
+        "The tail of OSGT lies between those of the Gaussian and the Laplace noise. Its sub-Gaussian bound needs no "
+        "condition on m/sigma: the Mills ratio decreases, so P(Y >= y) <= 1/2 exp(-y^2/(2 sigma^2) - m y/sigma^2) "
+        "for every m >= 0.",
         (*_printed(), *_tails(over_gaussian, under_laplace)),
         (density, tail),
         (_sub_gaussian(),),
@@ -168,12 +181,16 @@ def _tails(over_gaussian: float, under_laplace: float) -> tuple[Comparison, ...]
     far = max(_worst_tail(r) for r in (1e-3, 0.4743, 0.6745, 1.0, 3.0, 10.0, 100.0))
     return (
         claim(
-            "Proposition 2: condition for P(Y >= y) <= exp(-y^2/(2 sigma^2)); largest ratio of the two, m/sigma up to 100",
+            "Proposition 2: condition for P(Y >= y) <= exp(-y^2/(2 sigma^2)); largest ratio of the two, m/sigma up "
+            "to 100",
             "m/sigma <= 0.6745",
             far,
             holds=max(_worst_tail(r) for r in (1e-3, 0.4743, 0.6745)) <= 1.0,
             function="hush.OSGT.logsf",
-            why=f"True, and more widely: the bound holds with a factor {far:.2g} for every m, so the condition is unnecessary.",
+            why=(
+                f"True, and also without the condition: for every m the largest ratio is {far:.2g}, so the condition "
+                "is unnecessary."
+            ),
         ),
         claim(
             "Proposition 3: heavier than the Gaussian beyond y =",
@@ -212,7 +229,7 @@ def _sub_gaussian() -> Grid:
 
 
 def slips(context: Context) -> Item:
-    """What is misprinted in the proofs and changes nothing."""
+    """Misprints in the proofs that change no result."""
     rows = (
         ("Contribution list", "rho = Delta_2^2/sigma^2", "Delta_2^2/(2 sigma^2), as in (17)"),
         ("Sec. II", "threshold Delta_2/(2 sigma_g^2)", "Delta_2^2/(2 sigma_g^2)"),
@@ -236,5 +253,5 @@ def slips(context: Context) -> Item:
         ),
     )
     grid = Grid("Slips of the print", ("place", "printed", "right"), rows)
-    text = "None of these changes a result. Some may be noise of the text we read."
+    text = "None of these changes a result. Some may be errors of the text extraction."
     return Item("osgt-slips", "Proofs", "Slips that change nothing", text, grids=(grid,))

@@ -1,6 +1,4 @@
-"""The slides of the OSGT talk: densities, critical values, variance at equal privacy, many coordinates, parts of the
-Renyi bound.
-"""
+"""The slides of the OSGT talk: densities, critical values, delta at equal variance, parts of the Renyi divergence."""
 
 from __future__ import annotations
 
@@ -8,31 +6,22 @@ import math
 
 import numpy as np
 
-from hush.calibration.limit import limit
-from hush.calibration.ranking import calibrate
-from hush.noise.contract import Law
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.osgt import OSGT
-from hush.privacy.compose import delta, epsilon, renyi
+from hush import OSGT, Laplace, Law, Sensitivity, calibrate, delta, epsilon, renyi
 from hush.privacy.paper_bounds import osgt_appendix_e
-from hush.privacy.sensitivity import Sensitivity
-from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, compare, line
+from hush_papers.item import Comparison, Context, Figure, Item, claim, compare, line
 from hush_papers.osgt.privacy import better_beyond
-from hush_papers.osgt.setting import EIGHT, FIRST, SECOND, calibrated, named, twin
+from hush_papers.osgt.setting import EIGHT, FIRST, SECOND, named, twin
 
-__all__ = ["slide_components", "slide_curves", "slide_densities", "slide_dimensions", "slide_variance"]
-
-_EDGE = float(Gaussian(1.0).isf(0.25))
+__all__ = ["slide_components", "slide_curves", "slide_densities"]
 
 
 def _critical(noise: Law, budget: float) -> float:
-    """y*: all values below it contribute to delta."""
+    """y*: the values below it contribute to delta."""
     return float(noise.exceeds(np.array(budget), 1.0).upper[0])
 
 
 def slide_densities(context: Context) -> Item:
-    """Shifted densities, and the part of them that makes delta."""
+    """Shifted densities, and the part of them that contributes to delta."""
     y = np.linspace(-24.0, -6.0, 181)
     figures = []
     for key, name, noise in (("gaussian", "Gaussian", twin(FIRST)), ("osgt", "OSGT(3, 40)", FIRST)):
@@ -48,26 +37,11 @@ def slide_densities(context: Context) -> Item:
                     line("e^0.5 f(y - 1)", y, math.exp(0.5) * np.asarray(noise.pdf(y - 1.0)), dashed=True),
                     line("y*", [edge], [float(noise.pdf(edge))], points=True),
                 ),
-                f"In the left tail the density crosses its shifted and scaled copy at y = {edge:.4g}; below, the area between the two is "
-                "delta.",
+                f"In the left tail the density crosses its shifted and scaled copy at y = {edge:.4g}; below, the "
+                "area between the two is delta.",
                 log_y=True,
             )
         )
-    laplace = Laplace(2.0)
-    figures.append(
-        Figure(
-            "osgt-slide-laplace",
-            "Laplace of scale 2: f(y) never exceeds e^0.5 f(y - 1)",
-            "y",
-            "density",
-            (
-                line("f(y)", (wide := np.linspace(-8.0, 8.0, 161)), laplace.pdf(wide)),
-                line("e^0.5 f(y - 1)", wide, math.exp(0.5) * np.asarray(laplace.pdf(wide - 1.0)), dashed=True),
-            ),
-            "The two curves are equal for y below 0; elsewhere the scaled copy is above.",
-            log_y=True,
-        )
-    )
     text = "The slides' (2) and their figures of densities, variance and tails are Fig. 2 and 3 of the paper, above."
     return Item(
         "osgt-slide-delta",
@@ -75,7 +49,23 @@ def slide_densities(context: Context) -> Item:
         "Which values make delta, epsilon = 0.5",
         text,
         _critical_rows(),
-        tuple(figures),
+        (*figures, _laplace_figure()),
+    )
+
+
+def _laplace_figure() -> Figure:
+    laplace, wide = Laplace(2.0), np.linspace(-8.0, 8.0, 161)
+    return Figure(
+        "osgt-slide-laplace",
+        "Laplace of scale 2: f(y) never exceeds e^0.5 f(y - 1)",
+        "y",
+        "density",
+        (
+            line("f(y)", wide, laplace.pdf(wide)),
+            line("e^0.5 f(y - 1)", wide, math.exp(0.5) * np.asarray(laplace.pdf(wide - 1.0)), dashed=True),
+        ),
+        "The two curves are equal for y below 0; elsewhere the scaled copy is above.",
+        log_y=True,
     )
 
 
@@ -105,40 +95,9 @@ def _critical_rows() -> tuple[Comparison, ...]:
 
 def slide_curves(context: Context) -> Item:
     """(epsilon, delta) at equal variance, several settings."""
-    lines = []
-    for noise in (FIRST, SECOND):
-        grid = np.linspace(0.02, 1.2, 80)
-        lines += [
-            line(f"OSGT {named(noise)}", grid, delta(noise, grid)),
-            line(f"Gaussian, V = {noise.variance:.4g}", grid, delta(twin(noise), grid), dashed=True),
-        ]
-    figure = Figure(
-        "osgt-slide-curves",
-        "delta against epsilon at equal variance, Delta = 1",
-        "epsilon",
-        "delta",
-        tuple(lines),
-        "For each variance the OSGT curve is slightly above the Gaussian one for small epsilon and far below for large epsilon.",
-        log_y=True,
-    )
-    ratios = np.geomspace(0.02, 5.0, 8 if context.quick else 20)
-    meeting = []
-    for share in (0.05, 0.2, 0.5, 1.0):
-        shifts = [(OSGT(r, 1.0), share * OSGT(r, 1.0).variance ** 0.5) for r in ratios]
-        meeting.append(
-            line(f"Delta/sd = {share:g}", ratios, [float(delta(n, better_beyond(n, s), s)) for n, s in shifts])
-        )
-    range_figure = Figure(
-        "osgt-slide-meeting",
-        "One number: largest delta at which OSGT beats the Gaussian of its variance",
-        "m/sigma",
-        "delta",
-        tuple(meeting),
-        "The lines lie between about 0.003 and 0.2 and fall with m/sigma; larger shifts let OSGT win at larger delta.",
-        log_x=True,
-        log_y=True,
-    )
-    why = "Only beyond this epsilon; below it the Gaussian of the same variance has the smaller delta."
+    figure = _curves_figure()
+    range_figure = _meeting_figure(context)
+    why = "True only beyond this epsilon; below it the Gaussian of the same variance has the smaller delta."
     rows = (
         compare(
             "slide: OSGT reaches delta = 1e-10 at epsilon",
@@ -170,129 +129,44 @@ def slide_curves(context: Context) -> Item:
     )
 
 
-def slide_variance(context: Context) -> Item:
-    """Variance that each noise needs for the same (epsilon, delta)."""
-    grid = np.geomspace(0.1, 5.0, 9 if context.quick else 17)
-    shapes = (
-        (0.0, "Gaussian"),
-        (FIRST.m / FIRST.sigma, "OSGT, m/sigma = 0.4743"),
-        (_EDGE, "OSGT, m/sigma = 0.6745"),
-        (3.0, "OSGT, m/sigma = 3"),
-        (20.0, "OSGT, m/sigma = 20"),
-    )
-    lines = [line(name, grid, [calibrated(r, e, 1e-6).variance for e in grid]) for r, name in shapes]
-    few = grid[2::4] if context.quick else grid[::2]
-    lines.append(
-        line("Laplace, delta = 0", grid, [calibrate(e, 0.0, 1.0, family="laplace").variance for e in grid], dashed=True)
-    )
-    lines.append(line("least possible for any noise", few, [float(limit(e, 1e-6).lower) for e in few], points=True))
-    figure = Figure(
-        "osgt-slide-variance",
-        "Variance needed for (epsilon, 1e-6), Delta = 1",
+def _curves_figure() -> Figure:
+    lines = []
+    for noise in (FIRST, SECOND):
+        grid = np.linspace(0.02, 1.2, 80)
+        lines += [
+            line(f"OSGT {named(noise)}", grid, delta(noise, grid)),
+            line(f"Gaussian, V = {noise.variance:.4g}", grid, delta(twin(noise), grid), dashed=True),
+        ]
+    return Figure(
+        "osgt-slide-curves",
+        "delta against epsilon at equal variance, Delta = 1",
         "epsilon",
-        "variance",
+        "delta",
         tuple(lines),
-        "Straight falling lines, ordered by m/sigma: the Gaussian needs the most, each larger m/sigma less, down to the Laplace line, "
-        "which is close to the least possible for small epsilon and above it for large epsilon.",
+        "For each variance the OSGT curve is slightly above the Gaussian one for small epsilon and far below for "
+        "large epsilon.",
+        log_y=True,
+    )
+
+
+def _meeting_figure(context: Context) -> Figure:
+    ratios = np.geomspace(0.02, 5.0, 8 if context.quick else 20)
+    meeting = []
+    for share in (0.05, 0.2, 0.5, 1.0):
+        shifts = [(OSGT(r, 1.0), share * OSGT(r, 1.0).variance ** 0.5) for r in ratios]
+        meeting.append(
+            line(f"Delta/sd = {share:g}", ratios, [float(delta(n, better_beyond(n, s), s)) for n, s in shifts])
+        )
+    return Figure(
+        "osgt-slide-meeting",
+        "One number: largest delta at which OSGT beats the Gaussian of its variance",
+        "m/sigma",
+        "delta",
+        tuple(meeting),
+        "The lines lie between about 0.003 and 0.2 and fall with m/sigma; larger shifts let OSGT win at larger delta.",
         log_x=True,
         log_y=True,
     )
-    rows = []
-    for e in (0.3, 1.0, 3.0):
-        share = calibrated(_EDGE, e, 1e-6).variance / calibrated(0.0, e, 1e-6).variance
-        rows.append(
-            claim(
-                f"less noise at (epsilon, 1e-6), epsilon = {e:g}: variance at m/sigma = 0.6745 over Gaussian",
-                '"needs smaller variance"',
-                share,
-                holds=share < 1.0,
-                function="hush_papers.osgt.setting.calibrated",
-            )
-        )
-    text = (
-        "At equal privacy OSGT needs less variance than the Gaussian in one dimension, as the slides say. But nothing bounds m/sigma: "
-        "the variance falls all the way to that of Laplace noise, so an unconstrained search for the best OSGT ends at Laplace. The "
-        "slides' parameters are not in the text; delta = 1e-6 is drawn."
-    )
-    return Item("osgt-slide-variance", "Slides, variance", "Variance at equal privacy", text, tuple(rows), (figure,))
-
-
-def _best(k: int, *, quick: bool) -> Law:
-    """The OSGT noise of least variance for (1, 1e-6) and k coordinates: the calibration's, or the best of a few
-    shapes.
-    """
-    found = calibrate(1.0, 1e-6, Sensitivity(linf=1.0, l0=k), family="osgt").noise
-    others = () if quick or k > 12 else (2.0, 4.0, 6.0, 12.0)
-    return min([found, *(calibrated(r, 1.0, 1e-6, k=k) for r in others)], key=lambda noise: noise.variance)
-
-
-def slide_dimensions(context: Context) -> Item:
-    """Variance at equal (epsilon, delta) against k."""
-    ks = (1, 2, 8, 20, 50) if context.quick else (1, 2, 3, 5, 8, 12, 20, 30, 50)
-    gaussian = {k: calibrated(0.0, 1.0, 1e-6, k=k).variance for k in ks}
-    fixed = {r: {k: calibrated(r, 1.0, 1e-6, k=k).variance / gaussian[k] for k in ks} for r in (0.3, _EDGE)}
-    shapes = {k: _best(k, quick=context.quick) for k in ks}
-    best = {k: shapes[k].variance / gaussian[k] for k in ks}
-    figure = Figure(
-        "osgt-slide-dimensions",
-        "Variance per coordinate for (1, 1e-6), Delta = 1 each, relative to the Gaussian's",
-        "number of coordinates k",
-        "variance / Gaussian variance",
-        (
-            line("OSGT, m/sigma = 0.3", ks, list(fixed[0.3].values())),
-            line("OSGT, m/sigma = 0.6745", ks, list(fixed[_EDGE].values())),
-            line("OSGT, best m/sigma", ks, list(best.values())),
-            line("Gaussian", ks, [1.0] * len(ks), dashed=True),
-        ),
-        "At a fixed m/sigma the gain shrinks with k and turns into a loss (0.6745: before 20 coordinates); with the best m/sigma for "
-        "each k the ratio rises from 0.11 towards 1 and stays below.",
-        log_x=True,
-    )
-    rows = _dimension_rows(fixed[_EDGE], best)
-    table = Grid(
-        "Variance per coordinate, epsilon = 1, delta = 1e-6",
-        ("k", "Gaussian", "OSGT, m/sigma = 0.6745", "best OSGT", "its m/sigma"),
-        tuple((k, gaussian[k], fixed[_EDGE][k] * gaussian[k], best[k] * gaussian[k], _shape(shapes[k])) for k in ks),
-    )
-    text = (
-        "The slides' parameters are not in the text; their delta is numerical there, exact here (k-fold composition). Large m/sigma is "
-        "Laplace noise."
-    )
-    return Item(
-        "osgt-slide-dimensions", "Slides, k dimensions", "Variance for k coordinates", text, rows, (figure,), (table,)
-    )
-
-
-def _dimension_rows(edge: dict[int, float], best: dict[int, float]) -> tuple[Comparison, ...]:
-    why = "With the best shape. At a fixed one the gain is lost: the privacy loss tends to that of variance 1/Fisher information < V."
-    return (
-        claim(
-            "less variance for k = 8, m/sigma = 0.6745, over Gaussian",
-            '"needs smaller variance"',
-            edge[8],
-            holds=edge[8] < 1.0,
-            function="hush_papers.osgt.setting.calibrated",
-        ),
-        claim(
-            "less variance for k = 20, best m/sigma, over Gaussian",
-            '"needs smaller variance"',
-            best[20],
-            holds=best[20] < 1.0,
-            function="hush.calibrate",
-            why=f"{why} With m/sigma = 0.6745 it needs {edge[50]:.4g} times the Gaussian's variance at k = 50.",
-        ),
-        claim(
-            "the improvement diminishes for large k: gain at k = 8 over gain at k = 1",
-            '"the improvement seems to diminish for large k"',
-            (1.0 - edge[8]) / (1.0 - edge[1]),
-            holds=list(edge.values()) == sorted(edge.values()),
-            function="hush_papers.osgt.setting.calibrated",
-        ),
-    )
-
-
-def _shape(noise: Law) -> float:
-    return noise.m / noise.sigma if isinstance(noise, OSGT) else 0.0
 
 
 def slide_components(context: Context) -> Item:
@@ -317,13 +191,19 @@ def slide_components(context: Context) -> Item:
                 dashed=True,
             ),
         ),
-        "alpha rho rises in proportion to the order; zeta is about 0.7 of it for small orders, is largest, 0.09, near order 35 and then "
-        "falls; the total is above the Gaussian's line up to order 20 and below it from there.",
+        "alpha rho rises in proportion to the order; zeta is about 0.7 of it for small orders, is largest, 0.09, "
+        "near order 35 and then falls; the total is above the Gaussian's line up to order 20 and below it from there.",
         log_x=True,
         log_y=True,
     )
+    rows = _components_rows(rho)
+    text = "The slide writes Delta_2^2 = k Delta; it is k Delta^2, the same at Delta = 1."
+    return Item("osgt-slide-components", "Slides, components", "zeta and alpha rho", text, rows, (figure,))
+
+
+def _components_rows(rho: float) -> tuple[Comparison, ...]:
     share = {a: 1.0 - a * rho / (8.0 * renyi(EIGHT, a)) for a in (2.0, 71.66)}
-    rows = (
+    return (
         claim(
             "effect of zeta: its share at alpha = 71.66, the best order of Fig. 6",
             '"is rather small"',
@@ -337,7 +217,10 @@ def slide_components(context: Context) -> Item:
             share[2.0],
             holds=share[2.0] < 0.2,
             function="hush.renyi",
-            why="The orders of the figure are not in the text. At small ones zeta is a large part; there OSGT is worse than the Gaussian.",
+            why=(
+                "The orders of the figure are not in the text. At small orders zeta is a large part; there OSGT is "
+                "worse than the Gaussian."
+            ),
         ),
         compare(
             "Delta_2^2 of eight unit moves",
@@ -346,5 +229,3 @@ def slide_components(context: Context) -> Item:
             function="hush.Sensitivity.l2_bound",
         ),
     )
-    text = "The slide writes Delta_2^2 = k Delta; it is k Delta^2, the same at Delta = 1."
-    return Item("osgt-slide-components", "Slides, components", "zeta and alpha rho", text, rows, (figure,))

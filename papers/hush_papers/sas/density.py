@@ -1,4 +1,4 @@
-"""SaS paper, Fig. 2 and Lemma IV.2: densities and the tail series; slips of the print."""
+"""SaS paper, Fig. 2: densities; misprints."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import quad
 
-from hush.noise.gaussian import Gaussian
-from hush.noise.stable import Stable
+from hush import Gaussian, Stable
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, line
 
-__all__ = ["densities", "series", "slips", "tail_series"]
+__all__ = ["densities", "slips"]
 
 Array = NDArray[np.float64]
 
@@ -20,39 +20,26 @@ DRAWN = (1.0, 1.5, 2.0)
 
 
 def densities(context: Context) -> Item:
-    """Fig. 2, and what Section III says of the family."""
-    x, far = np.linspace(-6.0, 6.0, 241), np.geomspace(1.0, 1e4, 121)
+    """Fig. 2, and the statements of Section III on the family."""
+    x = np.linspace(-6.0, 6.0, 241)
     bell = Figure(
         "sas-fig2",
         "Fig. 2: symmetric alpha-stable densities, location 0, scale 1",
         "x (in units of the scale gamma)",
         "density",
         tuple(line(_name(a), x, Stable(a, 1.0).pdf(x)) for a in DRAWN),
-        "Three bells: the Cauchy density has the highest peak and the widest foot, the Gaussian the lowest peak and the narrowest foot; "
-        "alpha = 1.5 lies between them.",
+        "Three bells: the Cauchy density has the highest peak and the widest foot, the Gaussian the lowest peak and "
+        "the narrowest foot; alpha = 1.5 lies between them.",
     )
-    near = far[far < 12.0]
-    tails = Figure(
-        "sas-fig2-tails",
-        "The tails of the same densities",
-        "x (in units of the scale gamma)",
-        "density",
-        (
-            *(line(_name(a), far, Stable(a, 1.0).pdf(far)) for a in (1.0, 1.5, 1.9)),
-            line(_name(2.0), near, Stable(2.0, 1.0).pdf(near)),
-        ),
-        "On logarithmic axes the stable tails become straight lines of slope -(1 + alpha); the Gaussian falls away from them at once.",
-        log_x=True,
-        log_y=True,
-    )
+    tails = _tails_figure()
     rows = tuple(
         (v, *(float(Stable(a, 1.0).pdf(v)) for a in DRAWN)) for v in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)
     )
     grid = Grid("Fig. 2 in numbers: density at x", ("x", *(_name(a) for a in DRAWN)), rows)
     text = (
-        "The figure prints no numbers; it is drawn again, with its tails. What is compared is the section around it. Only alpha = 1 and "
-        "2 have a closed form; the others are "
-        "integrals, which hush takes along a path without oscillation."
+        "The figure prints no numbers; it is drawn again, with its tails. The comparisons are with the text of the "
+        "section. Only alpha = 1 and 2 have a closed form; the others are integrals, which hush takes along a path "
+        "without oscillation."
     )
     return Item(
         "sas-fig2",
@@ -65,18 +52,33 @@ def densities(context: Context) -> Item:
     )
 
 
+def _tails_figure() -> Figure:
+    far = np.geomspace(1.0, 1e4, 121)
+    near = far[far < 12.0]
+    return Figure(
+        "sas-fig2-tails",
+        "The tails of the same densities",
+        "x (in units of the scale gamma)",
+        "density",
+        (
+            *(line(_name(a), far, Stable(a, 1.0).pdf(far)) for a in (1.0, 1.5, 1.9)),
+            line(_name(2.0), near, Stable(2.0, 1.0).pdf(near)),
+        ),
+        "On logarithmic axes the stable tails become straight lines of slope -(1 + alpha); the Gaussian falls away "
+        "from them at once.",
+        log_x=True,
+        log_y=True,
+    )
+
+
 def _name(alpha: float) -> str:
     return f"alpha = {alpha:g}" + {1.0: " (Cauchy)", 2.0: " (Gaussian)"}.get(alpha, "")
 
 
 def _forms() -> tuple[Comparison, ...]:
-    from scipy.integrate import quad
-
     x = np.linspace(-30.0, 30.0, 61)
     cauchy, middle, normal = (Stable(a, 1.0) for a in DRAWN)
     peaks = [float(noise.pdf(0.0)) for noise in (cauchy, middle, normal)]
-    integral = quad(lambda t: math.exp(-(t**1.5)), 0.0, np.inf, weight="cos", wvar=2.0)[0] / math.pi
-    wide = float(Stable(1.5, 3.0).pdf(6.0))
     return (
         claim(
             "Sec. III-A: alpha = 1 is the Cauchy density; p(0)",
@@ -92,20 +94,7 @@ def _forms() -> tuple[Comparison, ...]:
             holds=np.allclose(normal.pdf(x), Gaussian(math.sqrt(2.0)).pdf(x), rtol=1e-12, atol=0.0),
             function="hush.Stable.pdf",
         ),
-        claim(
-            "(18): p(2) for alpha = 1.5, against the integral itself",
-            "1/(2 pi) int e^(-|t|^alpha - i t x) dt",
-            float(middle.pdf(2.0)),
-            holds=math.isclose(float(middle.pdf(2.0)), integral, rel_tol=1e-7),
-            function="hush.Stable.pdf",
-        ),
-        claim(
-            "(18): scale; p(6) for alpha = 1.5, gamma = 3",
-            "p(x/gamma)/gamma",
-            wide,
-            holds=math.isclose(wide, float(middle.pdf(2.0)) / 3.0, rel_tol=1e-12),
-            function="hush.Stable.pdf",
-        ),
+        *_integrals(middle),
         claim(
             "Fig. 2: peak of alpha = 1.5, between the others",
             "p(0; 1) > p(0; 1.5) > p(0; 2)",
@@ -123,8 +112,29 @@ def _forms() -> tuple[Comparison, ...]:
     )
 
 
+def _integrals(middle: Stable) -> tuple[Comparison, ...]:
+    integral = quad(lambda t: math.exp(-(t**1.5)), 0.0, np.inf, weight="cos", wvar=2.0)[0] / math.pi
+    wide = float(Stable(1.5, 3.0).pdf(6.0))
+    return (
+        claim(
+            "(18): p(2) for alpha = 1.5, against the integral itself",
+            "1/(2 pi) int e^(-|t|^alpha - i t x) dt",
+            float(middle.pdf(2.0)),
+            holds=math.isclose(float(middle.pdf(2.0)), integral, rel_tol=1e-7),
+            function="hush.Stable.pdf",
+        ),
+        claim(
+            "(18): scale; p(6) for alpha = 1.5, gamma = 3",
+            "p(x/gamma)/gamma",
+            wide,
+            holds=math.isclose(wide, float(middle.pdf(2.0)) / 3.0, rel_tol=1e-12),
+            function="hush.Stable.pdf",
+        ),
+    )
+
+
 def _misprint() -> Comparison:
-    """(15) for a skewed law: what the lost parentheses do."""
+    """(15) for a skewed law: the effect of the missing parentheses."""
     start = math.cos(0.5 * math.tan(0.75 * math.pi))
     return claim(
         "(15): real part of phi(t) as t -> 0, alpha = 1.5, beta = 0.5, as printed",
@@ -132,15 +142,14 @@ def _misprint() -> Comparison:
         start,
         holds=math.isclose(start, 1.0, rel_tol=1e-12),
         function="hush.Stable",
-        why="A characteristic function tends to 1 at 0: the parentheses of |gamma t|^alpha (1 - i beta sgn(t) Phi(t)) are lost. "
-        "Nothing changes for beta = 0, all that is used.",
+        why=(
+            "A characteristic function tends to 1 at 0: the parentheses of |gamma t|^alpha (1 - i beta sgn(t) "
+            "Phi(t)) are missing. Nothing changes for beta = 0, the only case that the paper uses."
+        ),
     )
 
 
 def _moments() -> tuple[Comparison, ...]:
-    middle = Stable(1.5, 1.0)
-    slope = math.log10(float(middle.pdf(1e7)) / float(middle.pdf(1e6)))
-    weight = float(middle.sf(1e8)) * 1e12
     return (
         claim(
             "Sec. III-A: the mean is undefined at alpha = 1; E|Y|",
@@ -170,6 +179,15 @@ def _moments() -> tuple[Comparison, ...]:
             holds=math.isclose(Stable(2.0, 1.0).variance, 2.0, rel_tol=1e-14),
             function="hush.Stable.variance",
         ),
+        *_decay(),
+    )
+
+
+def _decay() -> tuple[Comparison, ...]:
+    middle = Stable(1.5, 1.0)
+    slope = math.log10(float(middle.pdf(1e7)) / float(middle.pdf(1e6)))
+    weight = float(middle.sf(1e8)) * 1e12
+    return (
         claim(
             "Sec. III-A: alpha sets the decay; slope of log p at x = 1e6, alpha = 1.5",
             "-(1 + alpha)",
@@ -187,85 +205,8 @@ def _moments() -> tuple[Comparison, ...]:
     )
 
 
-def series(alpha: float, x: Array, terms: int, *, printed: bool) -> Array:
-    """The first terms of (20), as printed or with the factor 1/k! that it lacks."""
-    total = np.zeros_like(x)
-    for k in range(1, terms + 1):
-        size = math.gamma(alpha * k + 1.0) / (1.0 if printed else math.factorial(k))
-        total -= (-1.0) ** k * size * math.sin(0.5 * k * alpha * math.pi) * np.abs(x) ** (-alpha * k - 1.0)
-    return total / math.pi
-
-
-def tail_series(context: Context) -> Item:
-    """Lemma IV.2: the series as printed is not that of the density beyond its first term."""
-    x = np.geomspace(4.0, 100.0, 60)
-    exact = np.asarray(Stable(1.5, 1.0).pdf(x))
-    lines = [
-        line(
-            f"n = {n}, {'as printed' if printed else 'with 1/k!'}",
-            x,
-            np.abs(series(1.5, x, n, printed=printed) / exact - 1.0),
-            dashed=printed,
-        )
-        for n, printed in ((1, False), (2, True), (3, True), (2, False), (3, False))
-    ]
-    figure = Figure(
-        "sas-series",
-        "Lemma IV.2: error of the tail series, alpha = 1.5",
-        "x (in units of the scale gamma)",
-        "relative error of n terms of (20)",
-        tuple(lines),
-        "With the factor 1/k! the error falls steeply with every term; as printed, two and three terms stay as far off as one term, "
-        "and fall at the same slow rate.",
-        log_x=True,
-        log_y=True,
-    )
-    text = (
-        "Bergstrom's expansion has a factor 1/k!, lost in the print, and |x| for x. At alpha = 1 the right series is the geometric "
-        "one of 1/(1 + x^2), and the printed one diverges for every x. The proof of Theorem IV.4 uses one term only, which is right."
-    )
-    return Item(
-        "sas-series", "Lemma IV.2, (20)", "The tail series", text, _series_rows(), (figure,), (_series_errors(),)
-    )
-
-
-def _series_rows() -> tuple[Comparison, ...]:
-    ends = np.array([50.0, 100.0])
-    rows = []
-    for n in (1, 2):
-        density = np.asarray(Stable(1.25, 1.0).pdf(ends))
-        slopes = [_slope(series(1.25, ends, n, printed=printed) - density) for printed in (True, False)]
-        rows.append(
-            claim(
-                f"(20), {n} term{'s' * (n > 1)}, alpha = 1.25: order of the remainder between x = 50 and 100",
-                f"O(x^-{1.25 * (n + 1) + 1:g})",
-                slopes[0],
-                holds=abs(slopes[0] + 1.25 * (n + 1) + 1.0) < 0.2,
-                function="hush.Stable.pdf",
-                why=""
-                if n == 1
-                else f"The factor 1/k! is missing in (20); with it the order is as stated: {slopes[1]:.2f}.",
-            )
-        )
-    return tuple(rows)
-
-
-def _series_errors() -> Grid:
-    """The same at one place, for up to three terms."""
-    ten, rows = np.array([10.0]), []
-    for alpha in (1.0, 1.25, 1.5):
-        exact = float(Stable(alpha, 1.0).pdf(10.0))
-        for n in (1, 2, 3):
-            rows.append((alpha, n, *(float(series(alpha, ten, n, printed=p)[0]) / exact - 1.0 for p in (True, False))))
-    return Grid("Relative error of (20) at x = 10", ("alpha", "terms", "as printed", "with 1/k!"), tuple(rows))
-
-
-def _slope(remainder: Array) -> float:
-    return float(np.log(abs(remainder[1] / remainder[0])) / np.log(2.0))
-
-
 def slips(context: Context) -> Item:
-    """What is misprinted or too narrow and changes no result."""
+    """Misprints and too narrow conditions that change no result."""
     rows = (
         (
             "after Definition 2",
@@ -303,5 +244,5 @@ def slips(context: Context) -> Item:
         ),
     )
     grid = Grid("Slips of the print", ("place", "printed", "right"), rows)
-    text = "None of these changes a theorem. Some may be noise of the text we read."
+    text = "None of these changes a theorem. Some may be errors of the text extraction."
     return Item("sas-slips", "Throughout", "Slips that change nothing", text, grids=(grid,))

@@ -1,4 +1,4 @@
-"""SaS paper, Section V: the expected distortion, its formula, and its price at equal epsilon."""
+"""SaS paper, Section V: the expected distortion, its formula, and its size at equal epsilon."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 import hush
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.stable import Stable
+from hush import Gaussian, Laplace, Stable
+from hush.federated import calibrate_stable
 from hush_papers.item import NOT_REPRODUCIBLE, Comparison, Context, Figure, Grid, Item, claim, compare, line
 
 __all__ = ["distortion", "equal_epsilon", "plan"]
@@ -44,7 +43,8 @@ def distortion(context: Context) -> Item:
             ),
             line("Gaussian, sigma = gamma sqrt 2", (1.05, 2.0), [Gaussian(math.sqrt(2.0)).mean_abs] * 2, dashed=True),
         ),
-        "The distortion falls from infinity at alpha = 1 to the Gaussian's 1.128 at alpha = 2; points from quadrature lie on the curve.",
+        "The distortion falls from infinity at alpha = 1 to the Gaussian's 1.128 at alpha = 2; points from "
+        "quadrature lie on the curve.",
         log_y=True,
     )
     text = "The mean absolute distortion is right as printed, for 1 < alpha <= 2. At alpha = 1 it is infinite."
@@ -65,9 +65,15 @@ def _formulas() -> tuple[Comparison, ...]:
                 function="hush.Stable.sf",
             )
         )
-    three, doubled = Stable(2.0, 3.0 / math.sqrt(2.0)).mean_abs, Stable(1.5, 2.0).mean_abs / Stable(1.5, 1.0).mean_abs
     return (
         *rows,
+        *_ends(),
+    )
+
+
+def _ends() -> tuple[Comparison, ...]:
+    three, doubled = Stable(2.0, 3.0 / math.sqrt(2.0)).mean_abs, Stable(1.5, 2.0).mean_abs / Stable(1.5, 1.0).mean_abs
+    return (
         claim(
             "(35): as alpha -> 1; E|Y| at 1.001",
             "alpha in (1, 2)",
@@ -108,9 +114,7 @@ def _formulas() -> tuple[Comparison, ...]:
 
 @lru_cache(maxsize=64)
 def plan(epsilon: float, alpha: float | None = None) -> Stable:
-    """Stable noise of that pure epsilon for sensitivity 1; of least error if no alpha is given."""
-    from hush.federated import calibrate_stable
-
+    """Stable noise with this pure epsilon for sensitivity 1; with the best alpha if none is given."""
     return calibrate_stable(epsilon, alpha=alpha).noise
 
 
@@ -133,9 +137,45 @@ def _by_alpha(*, quick: bool) -> Figure:
 
 
 def equal_epsilon(context: Context) -> Item:
-    """Theorem V.2 beside its rivals at equal epsilon, which the paper does not do."""
+    """Theorem V.2 compared with other noises at equal epsilon, which the paper does not do."""
     chosen = FEW if context.quick else MANY
-    rows = []
+    rows = _error_rows(chosen)
+    head = (
+        "epsilon",
+        "best alpha",
+        "gamma",
+        "stable error",
+        "Laplace",
+        "staircase",
+        "Gaussian, delta = 1e-6",
+        "stable/Laplace",
+        "stable/staircase",
+    )
+    grid = Grid(
+        "Mean absolute error at equal epsilon, sensitivity 1; stable noise with its best alpha", head, tuple(rows)
+    )
+    figure = _rivals(rows, quick=context.quick)
+    seen = {row[0]: row for row in rows}
+    text = (
+        "(35) to (37) compare noises by scale, which does not rank them: the scales that give the same epsilon "
+        f"differ. At equal epsilon the best stable noise (alpha = {seen[0.1][1]:.2f} at epsilon = 0.1) has "
+        f"{seen[0.1][7]:.3f} times the error of Laplace noise at 0.1, {seen[1.0][7]:.3f} at 1 and {seen[5.0][7]:.3f} "
+        f"at 5, where it has {seen[5.0][8]:.3f} times that of the staircase; its variance is infinite. It is useful "
+        "for sums of shares."
+    )
+    return Item(
+        "sas-equal-epsilon",
+        "Section V",
+        "Distortion at equal epsilon",
+        text,
+        _ranking(),
+        (figure, _by_alpha(quick=context.quick)),
+        (grid,),
+    )
+
+
+def _error_rows(chosen: tuple[float, ...]) -> list[tuple[float, ...]]:
+    rows: list[tuple[float, ...]] = []
     for e in chosen:
         best, laplace, stair = plan(e), _error("laplace", e, 0.0), _error("staircase", e, 0.0)
         rows.append(
@@ -151,21 +191,11 @@ def equal_epsilon(context: Context) -> Item:
                 best.mean_abs / stair,
             )
         )
-    head = (
-        "epsilon",
-        "best alpha",
-        "gamma",
-        "stable error",
-        "Laplace",
-        "staircase",
-        "Gaussian, delta = 1e-6",
-        "stable/Laplace",
-        "stable/staircase",
-    )
-    grid = Grid(
-        "Mean absolute error at equal epsilon, sensitivity 1; stable noise with its best alpha", head, tuple(rows)
-    )
-    fine = np.geomspace(0.05, 10.0, 7 if context.quick else 25)
+    return rows
+
+
+def _rivals(rows: list[tuple[float, ...]], *, quick: bool) -> Figure:
+    fine = np.geomspace(0.05, 10.0, 7 if quick else 25)
     rivals = (
         line("stable, alpha = 1.7", fine, [plan(float(e), 1.7).mean_abs for e in fine]),
         line(
@@ -178,45 +208,30 @@ def equal_epsilon(context: Context) -> Item:
         line("Gaussian, delta = 1e-6", fine, [_error("gaussian", float(e), 1e-6) for e in fine], dashed=True),
         line("Gaussian, delta = 1e-3", fine, [_error("gaussian", float(e), 1e-3) for e in fine], dashed=True),
     )
-    figure = Figure(
+    return Figure(
         "sas-equal-epsilon",
         "Mean absolute error at equal epsilon, sensitivity 1",
         "epsilon",
         "mean absolute error",
         rivals,
-        "The staircase is lowest; Laplace follows, and stable noise lies about one and a half times above it up to epsilon = 3 and "
-        "crosses below it beyond 5. The Gaussian with delta = 1e-6 lies above stable noise, with delta = 1e-3 only beyond epsilon = 0.2.",
+        "The staircase is lowest; Laplace follows, and stable noise lies about one and a half times above it up to "
+        "epsilon = 3 and crosses below it beyond 5. The Gaussian with delta = 1e-6 lies above stable noise, with "
+        "delta = 1e-3 only beyond epsilon = 0.2.",
         log_x=True,
         log_y=True,
-    )
-    seen = {row[0]: row for row in rows}
-    text = (
-        "(35) to (37) compare scale with scale, which ranks no noise: the scales that give one epsilon differ. At equal epsilon the best "
-        f"stable noise (alpha = {seen[0.1][1]:.2f} at epsilon = 0.1) has {seen[0.1][7]:.3f} times the error of Laplace noise at 0.1, "
-        f"{seen[1.0][7]:.3f} at 1 and {seen[5.0][7]:.3f} at 5, where it has {seen[5.0][8]:.3f} times that of the staircase; its variance "
-        "is infinite. Its use is sums of shares."
-    )
-    return Item(
-        "sas-equal-epsilon",
-        "Section V",
-        "Distortion at equal epsilon",
-        text,
-        _ranking(),
-        (figure, _by_alpha(quick=context.quick)),
-        (grid,),
     )
 
 
 def _ranking() -> tuple[Comparison, ...]:
-    """The paper's second contribution, a comparison of distortions, has no epsilon to compare at."""
-    why = "Epsilon is never computed, so the formulas cannot be set beside each other at equal privacy; "
+    """The paper's second contribution compares distortions without an epsilon."""
+    why = "The paper never computes epsilon, so the formulas cannot be compared at equal privacy; "
     rivals = (
-        ("Laplace", "laplace", 0.0, "there stable noise has the larger error."),
+        ("Laplace", "laplace", 0.0, "at equal epsilon stable noise has the larger error."),
         (
             "Gaussian of (1, 1e-6)",
             "gaussian",
             1e-6,
-            "nor is a delta named: at 1e-6 stable noise has the smaller mean absolute error.",
+            "it states no delta either: at 1e-6 stable noise has the smaller mean absolute error.",
         ),
     )
     return tuple(

@@ -1,5 +1,5 @@
-"""SaS paper, Section II: the attacker's errors that epsilon allows, and the (epsilon, delta) curve below the pure
-epsilon.
+"""SaS paper, Section II: the error rates of an attacker that epsilon allows, and the (epsilon, delta) curve below the
+pure epsilon.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ import math
 import numpy as np
 
 import hush
-from hush.noise.contract import Law
-from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
-from hush.noise.stable import Stable
-from hush.noise.staircase import Staircase
+from hush import Gaussian, Laplace, Law, Stable, Staircase
+from hush.federated import calibrate_stable
 from hush_papers.item import Comparison, Context, Figure, Grid, Item, claim, line
 
 __all__ = ["approximate", "testing"]
 
-#: by noise: false positive rates, and the least false negative rates that go with them
+#: by noise: false positive rates, and the least false negative rate at each
 Rates = dict[str, tuple[np.ndarray, np.ndarray]]
 
 SHAPES = (1.0, 1.25, 1.5, 1.75, 1.9)
@@ -26,9 +23,7 @@ _AT_ONE = 1.5  # the alpha of the trade-off curve
 
 
 def testing(context: Context) -> Item:
-    """(12) and (13): what an attacker must get wrong."""
-    from hush.federated import calibrate_stable
-
+    """(12) and (13): the least error rates of an attacker."""
     stable = calibrate_stable(1.0, alpha=_AT_ONE).noise
     noises: tuple[tuple[str, Law], ...] = (
         (f"stable, alpha = {_AT_ONE:g}", stable),
@@ -38,14 +33,14 @@ def testing(context: Context) -> Item:
     rates = np.array(
         [0.002, 0.05, 0.15, 0.25, 0.3] if context.quick else [0.002, 0.02, 0.05, 0.1, 0.15, 0.2, 0.24, 0.27, 0.3, 0.33]
     )
-    fine = np.linspace(0.002, 0.34, 40)  # cheap where the noise is log-concave or stepped
+    fine = np.linspace(0.002, 0.34, 40)  # quick to compute for log-concave and stepped noise
     grids = {name: rates if isinstance(noise, Stable) else fine for name, noise in noises}
     missed = {name: (grids[name], np.asarray(hush.curve(noise).tradeoff(grids[name]))) for name, noise in noises}
     text = (
-        "An attacker who must tell two neighbouring data sets apart errs with rates p and q. (12) and (13) hold for every noise of "
-        "that epsilon; hush gives the exact trade-off. Stable noise reaches its largest loss at one output only, so the best attacker "
-        "meets the bound at rates near 0 and errs more than it says elsewhere, also more than with Laplace noise of the same epsilon: "
-        "privacy that is paid for in accuracy."
+        "An attacker who must tell two neighbouring data sets apart has error rates p and q. (12) and (13) hold for "
+        "every noise of that epsilon; hush computes the exact trade-off. Stable noise reaches its largest loss at "
+        "one output only. So the best attacker reaches the bound only at rates near 0; elsewhere its error rates are "
+        "larger, also larger than with Laplace noise of the same epsilon. The price of this is accuracy."
     )
     figures = (_curves(missed), _sums())
     rows = (*_bounds(), *_exact(missed, stable))
@@ -57,7 +52,7 @@ def testing(context: Context) -> Item:
 def _curves(missed: Rates) -> Figure:
     corner = 1.0 / (1.0 + math.e)
     lines = [line("(12): the least that epsilon = 1 allows", [0.0, corner, 1.0], [1.0, corner, 0.0], dashed=True)]
-    for name, (rates, beta) in missed.items():  # the curve of a symmetric noise is its own mirror image
+    for name, (rates, beta) in missed.items():  # the curve of a symmetric noise is symmetric in p and q
         both = sorted({*zip(rates, beta, strict=True), *zip(beta, rates, strict=True)})
         lines.append(line(name, *zip(*both, strict=True)))
     return Figure(
@@ -66,8 +61,9 @@ def _curves(missed: Rates) -> Figure:
         "false positive rate p",
         "least false negative rate q",
         tuple(lines),
-        "Two straight lines of (12) meet at p = q = 0.27. The staircase and Laplace curves lie on them at both ends and a little above in "
-        "the middle; the stable curve touches them at the ends only and lies well above in between.",
+        "The two straight lines of (12) meet at p = q = 0.27. The staircase and Laplace curves lie on them at both "
+        "ends and a little above in the middle; the stable curve touches them at the ends only and lies well above "
+        "in between.",
     )
 
 
@@ -89,8 +85,8 @@ def _sums() -> Figure:
         "pure epsilon",
         "least p + q",
         tuple(lines),
-        "All curves fall from 1. The bound (13) is lowest and Laplace lies above it; stable noise lies above both, most for alpha = 1.9, "
-        "until alpha = 1.5 comes down to Laplace near epsilon = 4.",
+        "All curves fall from 1. The bound (13) is lowest and Laplace lies above it; stable noise lies above both, "
+        "most for alpha = 1.9, until alpha = 1.5 comes down to Laplace near epsilon = 4.",
     )
 
 
@@ -134,9 +130,8 @@ def _bounds() -> tuple[Comparison, ...]:
 
 def _exact(missed: Rates, stable: Stable) -> tuple[Comparison, ...]:
     rates, beta = next(iter(missed.values()))
-    p, q = np.concatenate([rates, beta]), np.concatenate([beta, rates])  # the curve is its own mirror image
+    p, q = np.concatenate([rates, beta]), np.concatenate([beta, rates])  # the curve is symmetric in p and q
     first, second = float(np.min(p + math.e * q)), float(np.min(math.e * p + q))
-    curve, cauchy = hush.curve(stable), hush.curve(Stable(1.0, 1.0))
     tight = float(missed["staircase"][1][0])
     return (
         claim(
@@ -160,6 +155,13 @@ def _exact(missed: Rates, stable: Stable) -> tuple[Comparison, ...]:
             holds=math.isclose(tight, 1.0 - 0.002 * math.e, rel_tol=1e-9),
             function="hush.Curve.tradeoff",
         ),
+        *_error_sums(stable),
+    )
+
+
+def _error_sums(stable: Stable) -> tuple[Comparison, ...]:
+    curve, cauchy = hush.curve(stable), hush.curve(Stable(1.0, 1.0))
+    return (
         claim(
             f"(13) for stable noise, alpha = {_AT_ONE:g}, epsilon = 1: exact least p + q",
             ">= 0.5379",
@@ -186,7 +188,21 @@ def _budget() -> Grid:
 
 
 def approximate(context: Context) -> Item:
-    """Definitions 5 and 7: the stable curves meet delta = 0, the Gaussian's does not."""
+    """Definitions 5 and 7: the stable curves reach delta = 0, the Gaussian's does not."""
+    figure = _delta_figure()
+    rows = _delta_rows()
+    table = tuple(
+        (e, *(float(hush.delta(Stable(a, 1.0), e)) for a in SHAPES)) for e in (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+    )
+    grid_of = Grid("delta at epsilon, Delta = gamma", ("epsilon", *(f"alpha = {a:g}" for a in SHAPES)), table)
+    text = (
+        "Below its pure epsilon stable noise has a positive delta, as every noise has. The paper does not use it; "
+        "hush computes it."
+    )
+    return Item("sas-delta", "Definitions 5 and 7", "Pure and approximate", text, tuple(rows), (figure,), (grid_of,))
+
+
+def _delta_figure() -> Figure:
     lines = []
     for alpha in (1.0, 1.5, 1.75, 1.9):
         top = hush.epsilon(Stable(alpha, 1.0), 0.0)
@@ -194,15 +210,19 @@ def approximate(context: Context) -> Item:
         lines.append(line(f"alpha = {alpha:g}, pure epsilon {top:.3f}", grid, hush.delta(Stable(alpha, 1.0), grid)))
     grid = np.linspace(0.0, 3.0, 80)
     lines.append(line("alpha = 2 (Gaussian), no pure epsilon", grid, hush.delta(Gaussian(math.sqrt(2.0)), grid)))
-    figure = Figure(
+    return Figure(
         "sas-delta",
         "delta against epsilon, Delta = gamma",
         "epsilon",
         "delta",
         tuple(lines),
-        "Each stable curve drops to 0 at its own pure epsilon, later for larger alpha; the Gaussian curve goes on for ever.",
+        "Each stable curve drops to 0 at its pure epsilon, which is larger for larger alpha; the Gaussian curve "
+        "never reaches 0.",
         log_y=True,
     )
+
+
+def _delta_rows() -> tuple[Comparison, ...]:
     gaussian = hush.epsilon(Stable(2.0, 1.0), 0.0)
     at = float(hush.delta(Stable(2.0, 1.0), 1.0))
     rows = [
@@ -236,9 +256,4 @@ def approximate(context: Context) -> Item:
                 function="hush.Curve.delta",
             )
         )
-    table = tuple(
-        (e, *(float(hush.delta(Stable(a, 1.0), e)) for a in SHAPES)) for e in (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-    )
-    grid_of = Grid("delta at epsilon, Delta = gamma", ("epsilon", *(f"alpha = {a:g}" for a in SHAPES)), table)
-    text = "Below its pure epsilon stable noise has a delta like any other noise. The paper does not use it; hush computes it."
-    return Item("sas-delta", "Definitions 5 and 7", "Pure and approximate", text, tuple(rows), (figure,), (grid_of,))
+    return tuple(rows)

@@ -1,4 +1,4 @@
-"""Zhao, Theorems 2, 3 and 7: what the optimal amounts tend to, as plots and at the far ends."""
+"""Zhao, Theorems 2 and 3: bounds and limits of the optimal amount, as figures and at extreme epsilon and delta."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ import hush
 from hush_papers.item import Comparison, Context, Figure, Item, Series, claim
 from hush_papers.zhao.amounts import GRID, amount
 
-__all__ = ["half_sum", "theorem3", "theorem7", "theorem7_1"]
+__all__ = [
+    "at_large_epsilon",
+    "at_small_delta",
+    "figure_epsilon",
+    "figure_ratio",
+    "half_sum",
+    "limit_of_one",
+    "theorem3",
+]
 
 _SIGMA = "hush.gaussian.sigma"
 _DELTAS = (1e-2, 1e-4, 1e-6, 1e-9)
 _EPSILONS = (0.1, 1.0, 10.0)
-#: as small as float64 has room for with a margin
+#: near the smallest float64, with a margin
 _TINY = 1e-300
-
-
-_TWICE = (
-    "d tends to inverfc(delta), as the proof says, so sigma = (d + sqrt(d^2 + epsilon))/(epsilon sqrt 2) tends to sqrt 2 "
-    "inverfc(delta)/epsilon, twice what is printed"
-)
 
 
 def half_sum(sigma: Any, epsilon: Any, *, sign: int) -> Any:
@@ -33,11 +35,12 @@ def half_sum(sigma: Any, epsilon: Any, *, sign: int) -> Any:
     return (epsilon * sigma + sign / (2.0 * sigma)) / math.sqrt(2.0)
 
 
-def _limit(
+def limit_of_one(
     what: str, near: float, nearer: float, allowed: float, earlier: str, *, else_why: str = "it tends to another limit"
 ) -> Comparison:
-    """A limit of 1, tried at two places on the way there; `earlier` is the first, `else_why` the reason where it is
-    another.
+    """Check that a quantity tends to 1, at two points: `near`, at `earlier`, and `nearer`.
+
+    `else_why` is the reason to state if it tends to another limit.
     """
     holds = abs(nearer - 1.0) < min(allowed, abs(near - 1.0)) or abs(nearer - 1.0) < 1e-9
     return claim(
@@ -45,14 +48,14 @@ def _limit(
     )
 
 
-def _at_large(method: str) -> list[Comparison]:
+def at_large_epsilon(method: str) -> list[Comparison]:
     """sigma sqrt(2 epsilon) -> 1."""
     name = "Theorem 3 (3)" if method == "optimal" else "Theorem 7 (2)"
     near, far = (float(amount(method, e, 1e-5)) * math.sqrt(2.0 * e) for e in (4.0, 1e6))
-    return [_limit(f"{name}: sigma sqrt(2 epsilon), delta = 1e-5, epsilon = 1e6", near, far, 0.01, "epsilon = 4")]
+    return [limit_of_one(f"{name}: sigma sqrt(2 epsilon), delta = 1e-5, epsilon = 1e6", near, far, 0.01, "epsilon = 4")]
 
 
-def _at_small_delta(method: str) -> list[Comparison]:
+def at_small_delta(method: str) -> list[Comparison]:
     """sigma epsilon/sqrt(2 ln(1/delta)) -> 1, slowly."""
     name = "Theorem 3 (4)" if method == "optimal" else "Theorem 7 (3)"
     made = []
@@ -61,7 +64,7 @@ def _at_small_delta(method: str) -> list[Comparison]:
             float(amount(method, epsilon, d)) * epsilon / math.sqrt(-2.0 * math.log(d)) for d in (_TINY, 1e-30)
         )
         made.append(
-            _limit(
+            limit_of_one(
                 f"{name}: sigma epsilon/sqrt(2 ln(1/delta)), epsilon = {epsilon:g}, delta = {_TINY:g}",
                 near,
                 far,
@@ -72,7 +75,7 @@ def _at_small_delta(method: str) -> list[Comparison]:
     return made
 
 
-def _figure_epsilon(method: str, *, points: int) -> Figure:
+def figure_epsilon(method: str, *, points: int) -> Figure:
     epsilon = np.geomspace(1e-6, 1e6, points)
     lines = []
     for delta in _DELTAS:
@@ -80,9 +83,15 @@ def _figure_epsilon(method: str, *, points: int) -> Figure:
         lines.append(Series(f"delta = {delta:g}", epsilon.tolist(), found.tolist()))
     lines.append(Series("1/sqrt(2 epsilon)", epsilon.tolist(), (1.0 / np.sqrt(2.0 * epsilon)).tolist(), dashed=True))
     if method == "optimal":
-        seen = "Each line is flat at its epsilon-free bound on the left and joins the dashed line 1/sqrt(2 epsilon) on the right."
+        seen = (
+            "Each line is flat at its epsilon-free bound on the left and joins the dashed line 1/sqrt(2 epsilon) on "
+            "the right."
+        )
     else:
-        seen = "Each line falls like 1/epsilon on the left, without bound as epsilon goes to 0, and joins the dashed line on the right."
+        seen = (
+            "Each line falls like 1/epsilon on the left, without bound as epsilon goes to 0, and joins the dashed "
+            "line on the right."
+        )
     name, short = ("Theorem 3", "DP-OPT") if method == "optimal" else ("Theorem 7", "pDP-OPT")
     key = "zhao-theorem3" if method == "optimal" else "zhao-theorem7"
     return Figure(
@@ -97,7 +106,7 @@ def _figure_epsilon(method: str, *, points: int) -> Figure:
     )
 
 
-def _figure_ratio(method: str, *, points: int) -> Figure:
+def figure_ratio(method: str, *, points: int) -> Figure:
     decades = np.geomspace(1.0, -math.log10(_TINY), points)
     delta = 10.0**-decades
     lines = [
@@ -112,7 +121,10 @@ def _figure_ratio(method: str, *, points: int) -> Figure:
     name, key = (
         ("Theorem 3 (4)", "zhao-theorem3-delta") if method == "optimal" else ("Theorem 7 (3)", "zhao-theorem7-delta")
     )
-    seen = "Three lines, epsilon = 10 from above, the others from below, that come within 2 percent of the dashed line at 1."
+    seen = (
+        "Three lines, epsilon = 10 from above, the others from below, that come within 2 percent of the dashed line "
+        "at 1."
+    )
     return Figure(
         key,
         f"{name}: the ratio as delta goes to 0",
@@ -131,11 +143,6 @@ def _bounds() -> list[Comparison]:
     low = float(np.min(found * np.sqrt(2.0 * epsilon)))
     high = float(np.max(found / (np.sqrt(-2.0 * np.log(2.0 * delta)) / epsilon + 1.0 / np.sqrt(2.0 * epsilon))))
     corner = float(half_sum(amount("optimal", 0.01, 0.05), 0.01, sign=-1))
-    everywhere, deltas = GRID
-    optimal = amount("optimal", everywhere, deltas)
-    bracket = hush.gaussian.sigma_bounds(everywhere, deltas)
-    free = float(np.max(optimal / hush.gaussian.epsilon_free_sigma(deltas)))
-    inside = float(np.max(np.maximum(bracket.lower / optimal, optimal / bracket.upper)))
     return [
         claim(
             "Theorem 2 (ii): least DP-OPT over 1/sqrt(2 epsilon), epsilon >= 0.01, delta <= 0.05",
@@ -158,6 +165,17 @@ def _bounds() -> list[Comparison]:
             holds=corner > 0.0,
             function=_SIGMA,
         ),
+        *_bounds_everywhere(),
+    ]
+
+
+def _bounds_everywhere() -> tuple[Comparison, ...]:
+    everywhere, deltas = GRID
+    optimal = amount("optimal", everywhere, deltas)
+    bracket = hush.gaussian.sigma_bounds(everywhere, deltas)
+    free = float(np.max(optimal / hush.gaussian.epsilon_free_sigma(deltas)))
+    inside = float(np.max(np.maximum(bracket.lower / optimal, optimal / bracket.upper)))
+    return (
         claim(
             "Lemma 10: largest of lower bound over DP-OPT and DP-OPT over upper bound, on the grid",
             "<= 1",
@@ -172,7 +190,7 @@ def _bounds() -> list[Comparison]:
             holds=free < 1.0,
             function="hush.gaussian.epsilon_free_sigma",
         ),
-    ]
+    )
 
 
 def theorem3(context: Context) -> Item:
@@ -184,105 +202,16 @@ def theorem3(context: Context) -> Item:
             for e in (delta / 10.0, delta * 1e-6)
         )
         what = f"Theorem 3 (2): DP-OPT over the epsilon-free bound, delta = {delta:g}, epsilon = {delta * 1e-6:g}"
-        compared.append(_limit(what, near, nearer, 0.01, f"epsilon = {delta / 10.0:g}"))
-    compared += [*_at_large("optimal"), *_at_small_delta("optimal")]
+        compared.append(limit_of_one(what, near, nearer, 0.01, f"epsilon = {delta / 10.0:g}"))
+    compared += [*at_large_epsilon("optimal"), *at_small_delta("optimal")]
     points = 49 if context.quick else 145
-    figures = (_figure_epsilon("optimal", points=points), _figure_ratio("optimal", points=points))
+    figures = (figure_epsilon("optimal", points=points), figure_ratio("optimal", points=points))
     text = (
-        "The optimum is bounded as epsilon falls, unlike every classical amount, and follows 1/sqrt(2 epsilon) as it grows. All four "
-        "results hold, though a step in the printed proof of the last one does not (see the appendix below). The limit in delta is slow: "
-        f"at delta = 1e-300 and epsilon = 1 it is {compared[-2].ours:.4f}, not 1."
+        "The optimum stays bounded as epsilon falls, unlike every classical amount, and tends to 1/sqrt(2 epsilon) "
+        "as epsilon grows. All four results hold, though a step in the printed proof of the last one does not (see "
+        "the appendix below). The limit in delta is reached slowly: at delta = 1e-300 and epsilon = 1 the ratio is "
+        f"{compared[-2].ours:.4f}, not 1."
     )
     return Item(
         "zhao-theorem3", "Theorems 2 and 3", "Bounds and limits of the optimum for DP", text, tuple(compared), figures
-    )
-
-
-def theorem7_1(epsilon: float, delta: float) -> float:
-    """pDP-OPT over what Theorem 7 (1) prints for its limit, inverfc(delta)/(epsilon sqrt 2); inverfc by (14a)."""
-    inverse = float(half_sum(amount("mechanism3", 1.0, delta), 1.0, sign=-1))
-    return float(amount("pdp_optimal", epsilon, delta)) * epsilon * math.sqrt(2.0) / inverse
-
-
-def _pdp() -> list[Comparison]:
-    """Lemmas 3 to 5, Theorem 7 (1), Remarks 7 and 8."""
-    near, nearer = (theorem7_1(e, 1e-2) for e in (1e-2, 1e-6))
-    what = "Theorem 7 (1): pDP-OPT over inverfc(delta)/(epsilon sqrt 2), delta = 0.01, epsilon = 1e-6"
-    made = [_limit(what, near, nearer, 0.01, "epsilon = 0.01", else_why=_TWICE)]
-    made += [*_at_large("pdp_optimal"), *_at_small_delta("pdp_optimal")]
-    grow = float(amount("pdp_optimal", 1e-6, 1e-5) / amount("optimal", 1e-6, 1e-5))
-    made.append(
-        claim(
-            "Remark 7: pDP-OPT over DP-OPT at (1e-6, 1e-5)",
-            "Theta(1/epsilon) -> infinity",
-            grow,
-            holds=grow > 10.0,
-            function=_SIGMA,
-            why="it grows like 1/epsilon",
-        )
-    )
-    through = [_through_dp(e, 1e-5) * e for e in (1e-3, 1e-6)]
-    ratio = through[1] / through[0]
-    text = (
-        "epsilon times the amount for pDP that goes through (0, delta')-DP, at epsilon = 1e-6 over 1e-3, delta = 1e-5"
-    )
-    made.append(
-        claim(
-            f"Remark 8: {text}",
-            '"is at the same order as"',
-            ratio,
-            holds=abs(ratio - 1) < 0.01,
-            function="hush.gaussian.epsilon_free_sigma",
-        )
-    )
-    return [*made, *_lemmas()]
-
-
-def _through_dp(epsilon: float, delta: float) -> float:
-    return float(hush.gaussian.epsilon_free_sigma(delta * math.tanh(epsilon / 2.0)))  # (1 - e^-eps)/(1 + e^-eps)
-
-
-def _lemmas() -> list[Comparison]:
-    worst3, worst4 = 0.0, 0.0
-    for sigma in (0.5, 1.0, 2.0, 3.0, 5.0):
-        for epsilon in (0.1, 0.5, 1.0, 2.0, 5.0):
-            delta = float(hush.delta(hush.Gaussian(sigma), epsilon))
-            worst3 = max(worst3, delta / float(hush.gaussian.pdp_delta(epsilon, sigma)))
-            for larger in (1.05, 1.5, 3.0):
-                bound = hush.gaussian.pdp_from_dp(epsilon, delta, larger * epsilon)[1]
-                if bound < 1.0:  # beyond, the lemma says nothing
-                    worst4 = max(worst4, float(hush.gaussian.pdp_delta(larger * epsilon, sigma)) / bound)
-    return [
-        claim(
-            "Lemma 3: DP delta over pDP delta of a Gaussian, largest of 25",
-            "<= 1",
-            worst3,
-            holds=worst3 <= 1.0,
-            function="hush.gaussian.pdp_delta",
-            why="Both from the noise itself, the DP delta by hush.delta.",
-        ),
-        claim(
-            "Lemma 4: true pDP delta over its bound, largest of up to 75 Gaussian cases",
-            "<= 1",
-            worst4,
-            holds=worst4 <= 1.0,
-            function="hush.gaussian.pdp_from_dp",
-        ),
-    ]
-
-
-def theorem7(context: Context) -> Item:
-    """Theorem 7 and the relations of DP and pDP."""
-    points = 49 if context.quick else 145
-    figures = (_figure_epsilon("pdp_optimal", points=points), _figure_ratio("pdp_optimal", points=points))
-    text = (
-        "Probabilistic privacy asks for the loss itself to be bounded, and its least Gaussian amount grows like 1/epsilon as epsilon "
-        "falls, while the one for DP stays bounded. Results (2) and (3) hold; the proof of (2) has a slip (see the appendix below). The "
-        "order 1/epsilon of (1) holds, but its constant is half the true one. It is printed twice, in the theorem and in Appendix L, with "
-        "epsilon sqrt 2 below the bar as in (5), (7b), (9), (13b), (14b) and (15b); this holds for the version as extracted. The "
-        "independent errata do not list it; it follows from the printed (13a) and the printed limit of d, and the amounts here confirm it "
-        "to twelve digits."
-    )
-    return Item(
-        "zhao-theorem7", "Theorem 7, Lemmas 3 and 4", "Limits of the optimum for pDP", text, tuple(_pdp()), figures
     )

@@ -15,16 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hush
-from hush.errors import InvalidParameter
+from hush import InvalidParameter
 from hush_papers.item import NOT_REPRODUCIBLE, Comparison, Context, Figure, Grid, Item, Series, claim, compare
 from hush_papers.zhao.amounts import EIGHT, LABELS, amount
 
 __all__ = ["FILES", "adult_histogram", "figure4", "figure5", "mean_errors"]
 
 Array = NDArray[np.float64]
+#: by amount: its error at every point of a figure
+Errors = dict[str, list[float]]
 
 ROWS = 1000
-#: not stated in the paper for (a) and (b); the one that fills the printed axes
+#: the dimension of (a) and (b), which the paper does not state; with 100 the curves fit the printed axes
 DIMENSION = 100
 EPSILONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -34,17 +36,15 @@ EPSILONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 def _data(dimension: int, number: int) -> Array:
     """The paper's synthetic set: a normal centre, and 1000 points within 1/2 of it in every coordinate."""
-    random = np.random.default_rng([number, dimension])  # the data are public: the same for every amount
+    random = np.random.default_rng([number, dimension])  # not private: the same data for every amount
     return np.asarray(random.standard_normal(dimension) + random.uniform(-0.5, 0.5, (ROWS, dimension)))
 
 
 def mean_errors(method: str, epsilon: float, delta: float, dimension: int, trials: int) -> float:
-    """Mean l2 error of a private mean over fresh data and noise; two sets that differ in one record share the
-    centre.
-    """
+    """Mean l2 error of a private mean over trials; two neighbouring data sets have the same centre."""
     sensitivity = math.sqrt(dimension) / ROWS
     sigma = float(amount(method, epsilon, delta, sensitivity))
-    step = sigma / 1024.0  # rounding adds a ten-millionth to the variance
+    step = sigma / 1024.0  # so fine that rounding adds only a ten-millionth to the variance
     noise = hush.draw(hush.Gaussian(sigma), (trials, dimension), step=step) * step
     errors = []
     for number in range(trials):
@@ -62,30 +62,30 @@ def _mean(dimension: int, number: int) -> Array:
     return _MEANS[dimension, number]
 
 
-def _errors(points: Sequence[tuple[float, float, int]], trials: int) -> dict[str, list[float]]:
+def _errors(points: Sequence[tuple[float, float, int]], trials: int) -> Errors:
     return {m: [mean_errors(m, e, d, k, trials) for e, d, k in points] for m in EIGHT}
 
 
-def _picture(
-    key: str, title: str, x: str, y: str, across: Sequence[float], found: dict[str, list[float]], **how: Any
-) -> Figure:
+def _picture(key: str, title: str, x: str, y: str, across: Sequence[float], found: Errors, **how: Any) -> Figure:
     low, high = min(v[-1] for v in found.values()), max(v[-1] for v in found.values())
     seen = (
-        f"Eight lines. Up to the noise of the simulation the two Dwork amounts are highest throughout, DP-OPT is lowest, Mechanism 1 next, "
-        f"and Mechanism 2 and the pDP amounts lie between. At the right end they run from {low:.3g} to {high:.3g}."
+        "Eight lines. Up to the noise of the simulation the two Dwork amounts are highest throughout, DP-OPT is "
+        "lowest, Mechanism 1 next, and Mechanism 2 and the pDP amounts lie between. At the right end they run from "
+        f"{low:.3g} to {high:.3g}."
     )
     return Figure(key, title, x, y, tuple(Series(LABELS[m], list(across), found[m]) for m in EIGHT), seen, **how)
 
 
 def _axes(rows: Sequence[tuple[str, float, float]]) -> Grid:
     caption = (
-        "Ends of the printed axes beside the ends of our curves: a tick is no printed value, so this is no comparison"
+        "Ends of the printed axes beside the ends of our curves, without a verdict, because a tick is not a printed "
+        "value"
     )
     return Grid(caption, ("end", "tick", "ours"), tuple(rows))
 
 
 def _orders(place: str, points: Sequence[tuple[float, float]]) -> list[Comparison]:
-    """The statements on the curves, from the amounts themselves: errors are proportional to them."""
+    """The statements about the curves, checked with the amounts: errors are proportional to them."""
     epsilon, delta = np.array(points).T
     others = np.max([amount(m, epsilon, delta) for m in EIGHT if not m.startswith("dwork")], axis=0)
     margin = float(np.min(amount("dwork2014", epsilon, delta) / others))
@@ -120,7 +120,35 @@ def figure4(context: Context) -> Item:
     a = _errors([(e, 1e-4, DIMENSION) for e in EPSILONS], trials)
     b = _errors([(0.1, d, DIMENSION) for d in deltas], trials)
     c = _errors([(0.1, 1e-4, k) for k in sizes], trials)
-    figures = (
+    figures = _fig4_pictures(a, b, c, deltas, sizes)
+    compared = (
+        *_setting(),
+        *_orders("Fig. 4 (a), (b)", [(e, 1e-4) for e in EPSILONS] + [(0.1, d) for d in deltas]),
+    )
+    text = (
+        f"Private means of 1000 synthetic vectors, as the paper describes them, with {trials} repetitions. The "
+        "amounts are the paper's, so hush.draw draws the noise with each sigma, without a calibration. The error is "
+        "that of the noise alone and does not depend on the data. Neighbouring data sets must have the same centre, "
+        "otherwise the sensitivity has no bound. The paper gives no numbers. Only (c) states its dimension; for (a) "
+        "and (b) the dimension was taken from their axes."
+    )
+    rows = tuple((e, *(a[m][i] for m in EIGHT)) for i, e in enumerate(EPSILONS))
+    grid = Grid("Fig. 4 (a): mean l2 error", ("epsilon", *LABELS.values()), rows)
+    axes = _axes(
+        (
+            ("(a): Dwork-2006 at epsilon = 0.1, top", 4.0, a["dwork2006"][0]),
+            ("(b): Dwork-2006 at delta = 1e-8, top", 6.0, b["dwork2006"][0]),
+            ("(b): DP-OPT at delta = 1e-4, bottom", 2.0, b["optimal"][-1]),
+            ("(c): Dwork-2006 at d = 100, top", 4.0, c["dwork2006"][-1]),
+        )
+    )
+    return Item("zhao-fig4", "Fig. 4", "Mean estimation", text, compared, figures, (grid, axes))
+
+
+def _fig4_pictures(
+    a: Errors, b: Errors, c: Errors, deltas: Sequence[float], sizes: Sequence[int]
+) -> tuple[Figure, ...]:
+    return (
         _picture(
             "zhao-fig4a", "Fig. 4 (a): private mean, delta = 1e-4, d = 100", "epsilon", "mean l2 error", EPSILONS, a
         ),
@@ -142,8 +170,12 @@ def figure4(context: Context) -> Item:
             c,
         ),
     )
+
+
+def _setting() -> tuple[Comparison, ...]:
     unstated = (
-        "the dimension of (a) and (b) and the number of repetitions are not given; 100 is what the printed axes fit"
+        "the dimension of (a) and (b) and the number of repetitions are not stated; with 100 the curves fit the "
+        "printed axes"
     )
     radius = (
         0.5
@@ -151,7 +183,7 @@ def figure4(context: Context) -> Item:
         * ROWS
         / math.sqrt(DIMENSION)
     )
-    compared = (
+    return (
         compare(
             "dimension in (a) and (b)", "-", DIMENSION, function="hush.draw", why=unstated, verdict=NOT_REPRODUCIBLE
         ),
@@ -161,27 +193,12 @@ def figure4(context: Context) -> Item:
             radius,
             holds=abs(radius - 1.0) < 1e-9,
             function="hush.Sensitivity",
-            why="records lie within 1/2 of the centre; a ball of radius 1 would double the sensitivity, which is printed rightly",
+            why=(
+                "records lie within 1/2 of the centre; a ball of radius 1 would double the sensitivity, which is "
+                "printed correctly"
+            ),
         ),
-        *_orders("Fig. 4 (a), (b)", [(e, 1e-4) for e in EPSILONS] + [(0.1, d) for d in deltas]),
     )
-    text = (
-        f"Private means of 1000 vectors, synthetic as described, {trials} repetitions. The amounts are the paper's, so the noise is drawn "
-        "by hush.draw with each given sigma rather than calibrated by hush.release; the law is the same. The error is that of the noise "
-        "alone and does not depend on the data. Neighbouring sets must share the centre, or the sensitivity has no bound. The paper "
-        "gives no numbers. Only (c) states its dimension; for (a) and (b) the dimension was taken from their axes."
-    )
-    rows = tuple((e, *(a[m][i] for m in EIGHT)) for i, e in enumerate(EPSILONS))
-    grid = Grid("Fig. 4 (a): mean l2 error", ("epsilon", *LABELS.values()), rows)
-    axes = _axes(
-        (
-            ("(a): Dwork-2006 at epsilon = 0.1, top", 4.0, a["dwork2006"][0]),
-            ("(b): Dwork-2006 at delta = 1e-8, top", 6.0, b["dwork2006"][0]),
-            ("(b): DP-OPT at delta = 1e-4, bottom", 2.0, b["optimal"][-1]),
-            ("(c): Dwork-2006 at d = 100, top", 4.0, c["dwork2006"][-1]),
-        )
-    )
-    return Item("zhao-fig4", "Fig. 4", "Mean estimation", text, compared, figures, (grid, axes))
 
 
 # -- Fig. 5 --------------------------------------------------------------------------------------------------
@@ -206,7 +223,8 @@ def adult_histogram(folder: Path) -> tuple[NDArray[np.int64], int, int, int]:
     for name in FILES:
         if not (folder / name).is_file():
             raise InvalidParameter(
-                f"there is no {name} in {folder}; give the folder of the data sets with --data or HUSH_DATA."
+                f"data must contain {name}, but {str(folder)!r} has no such file; give the folder of the data sets "
+                "with --data or HUSH_DATA."
             )
         with gzip.open(folder / name, "rt") as file:
             words = [line.strip().split(", ") for line in file]
@@ -219,7 +237,7 @@ def adult_histogram(folder: Path) -> tuple[NDArray[np.int64], int, int, int]:
 def _squared_error(counts: NDArray[np.int64], method: str, epsilon: float, delta: float) -> float:
     noise = hush.Gaussian(float(amount(method, epsilon, delta)))
     way = hush.Mechanism(noise, hush.Sensitivity(linf=1.0, l0=1), step=1.0, integers=True, coordinates=counts.size)
-    noisy = hush.release(counts, way, ledger=None).value  # the data are public: nothing is spent
+    noisy = hush.release(counts, way, ledger=None).value  # the data set is public, so no budget is needed
     return float(np.mean((np.asarray(noisy, dtype=np.float64) - counts) ** 2))
 
 
@@ -247,11 +265,12 @@ def figure5(context: Context) -> Item:
         *_orders("Fig. 5", [(e, 1e-6) for e in EPSILONS] + [(0.1, d) for d in deltas]),
     )
     text = (
-        f"Counts over the combination of the eight categorical attributes, with a record more or less as neighbours, so sensitivity 1; the "
-        f"income label, of which the paper does not say whether it counts, is left out, which does not change the error. Of "
-        f"{domain:,} cells {counts.size:,} are occupied. The error of a count is sigma squared in every cell; it is measured on the "
-        "occupied ones, released by hush.release. A real release must noise every cell, empty ones too: which cells are occupied is "
-        "itself private. The paper gives no numbers."
+        "Counts for every combination of the eight categorical attributes. Neighbours differ by one added or removed "
+        "record, so the sensitivity is 1. The paper does not say whether the income label is an attribute; it is "
+        f"left out, which does not change the error. Of {domain:,} cells {counts.size:,} are occupied. The error of "
+        "a count is sigma squared in every cell; it is measured on the occupied cells, released by hush.release. A "
+        "real release must add noise to every cell, also to empty ones, because the set of occupied cells is "
+        "private. The paper gives no numbers."
     )
     cells = tuple((e, *(a[m][i] for m in EIGHT)) for i, e in enumerate(epsilons))
     axes = _axes(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from hush_papers.item import Paper
-from hush_papers.zhao.amounts import figure2, tables2_3
-from hush_papers.zhao.asymptotics import theorem3, theorem7
-from hush_papers.zhao.claims import appendix, section5, section7
+from hush_papers.zhao.amounts import figure2
+from hush_papers.zhao.appendices import appendix
+from hush_papers.zhao.asymptotics import theorem3
+from hush_papers.zhao.closed_forms import section5
 from hush_papers.zhao.experiments import FILES, figure4, figure5
+from hush_papers.zhao.other_notions import section7
+from hush_papers.zhao.pdp_limits import theorem7
+from hush_papers.zhao.properties import tables2_3
 from hush_papers.zhao.table1 import table1
 from hush_papers.zhao.threshold import figure1, figure3
 

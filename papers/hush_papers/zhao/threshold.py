@@ -17,7 +17,7 @@ __all__ = ["figure1", "figure3"]
 DELTAS = (1e-3, 1e-4, 1e-5, 1e-6)
 #: Remark 2 and Section V iii), for the four deltas
 PRINTED = {"dwork2014": ("7.47", "8.00", "8.43", "8.79"), "dwork2006": ("8.51", "8.99", "9.39", "9.73")}
-#: first and last tick of the small axes set into the figures
+#: first and last tick of the insets of the figures
 TICKS = {
     ("dwork2014", "dp"): ("7.5", "8.5"),
     ("dwork2006", "dp"): ("8.5", "9.5"),
@@ -28,7 +28,7 @@ NOTIONS = {"dp": "differentially private", "pdp": "probabilistically differentia
 
 
 def true_delta(method: str, notion: str, epsilon: float, delta: float) -> float:
-    """The delta that a classical amount really gives."""
+    """The true delta of a classical amount."""
     sigma = hush.gaussian.sigma(epsilon, delta, method=method, allow_invalid=True)
     return float(
         hush.delta(hush.Gaussian(sigma), epsilon) if notion == "dp" else hush.gaussian.pdp_delta(epsilon, sigma)
@@ -48,13 +48,14 @@ def _region(key: str, method: str, notion: str, *, quick: bool) -> HeatMap:
         across.tolist(),
         up.tolist(),
         values,
-        f"Plane of epsilon from 0 to 20 and claimed delta from 0 to 1. White on the left: {LABELS[method]} keeps its claim. Shaded to the "
-        "right of a line: the true delta exceeds the claim, most where epsilon is large and delta small.",
+        f"Plane of epsilon from 0 to 20 and claimed delta from 0 to 1. White on the left: {LABELS[method]} keeps its "
+        "claim. Shaded to the right of a line: the true delta exceeds the claim, most where epsilon is large and "
+        "delta small.",
     )
 
 
 def _excess(given: float, claimed: float) -> float:
-    """By how many powers of ten the claim is exceeded; no number, and no shade, where it is kept."""
+    """By how many powers of ten the true delta exceeds the claimed one; NaN, which has no shade, where it does not."""
     return math.log10(given / claimed) if given > claimed else math.nan
 
 
@@ -72,8 +73,8 @@ def _lines(key: str, notion: str) -> Figure:
         "epsilon",
         "delta",
         tuple(lines),
-        "Two lines, Dwork-2014 left of Dwork-2006. Both move right as delta falls from 0.1 to 1e-7, and bend right again near delta = 1. "
-        "Printed points, where there are some, lie on the lines to the eye.",
+        "Two lines, Dwork-2014 left of Dwork-2006. Both move right as delta falls from 0.1 to 1e-7, and bend right "
+        "again near delta = 1. Printed points, if any, lie on the lines as far as the eye can see.",
         log_y=True,
     )
 
@@ -101,27 +102,31 @@ def _printed_thresholds() -> list[Comparison]:
                     function="hush.gaussian.fails_beyond",
                     why=""
                     if abs(ours - float(text)) <= 0.005
-                    else f"the print is {float(text) - ours:.4f} too high: it fails beyond the printed value, but already before it",
+                    else (
+                        f"the printed value is {float(text) - ours:.4f} too high: the amount fails beyond it, but "
+                        "also just below it"
+                    ),
                 )
             )
     return made
 
 
 def _ticks(notion: str) -> Grid:
-    """The small axes set into the figures end around our thresholds for 1e-3 and 1e-6."""
+    """The insets of the figures end near our thresholds for 1e-3 and 1e-6."""
     rows = tuple(
         (LABELS[method], delta, float(text), float(hush.gaussian.fails_beyond(delta, method, notion)))
         for method in PRINTED
         for delta, text in zip((1e-3, 1e-6), TICKS[method, notion], strict=True)
     )
     caption = (
-        "First and last tick of the insets beside our thresholds: a tick is no printed value, so this is no comparison"
+        "First and last tick of the insets beside our thresholds, without a verdict, because a tick is not a printed "
+        "value"
     )
     return Grid(caption, ("amount", "delta", "tick", "G(delta)"), rows)
 
 
 def _one_interval(notion: str, *, quick: bool) -> Comparison:
-    """Theorem 1 and Fig. 1 or 3: each amount fails on one half line and nowhere else."""
+    """Theorem 1 and Fig. 1 or 3: each amount fails on one half line of epsilon and nowhere else."""
     changes = 0
     for method in PRINTED:
         for delta in (1e-12, 1e-6, 1e-3, 0.1, 0.9):
@@ -166,9 +171,10 @@ def figure1(context: Context) -> Item:
     printed = _printed_thresholds()
     high = [float(c.published) - c.ours for c in printed if c.verdict == CORRECTED]
     text = (
-        "The amounts of Dwork et al. (2006) and Dwork and Roth (2014) are proved for epsilon up to 1. Beyond a threshold G(delta) they are "
-        "not (epsilon, delta)-private. The claim holds, and is sharp: each amount fails on one half line. The four printed thresholds of "
-        f"Dwork-2014 are {min(high):.4f} to {max(high):.4f} too high."
+        "The amounts of Dwork et al. (2006) and Dwork and Roth (2014) are proved for epsilon up to 1. Beyond a "
+        "threshold G(delta) they are not (epsilon, delta)-private. The claim holds, and is sharp: each amount fails "
+        f"on one half line. The four printed thresholds of Dwork-2014 are {min(high):.4f} to {max(high):.4f} too "
+        "high."
     )
     return _item("zhao-fig1", "Fig. 1", "dp", text, context, printed)
 
@@ -176,7 +182,7 @@ def figure1(context: Context) -> Item:
 def figure3(context: Context) -> Item:
     """Fig. 3."""
     text = (
-        "The same for probabilistic privacy, where the loss must stay within epsilon on both sides with probability 1 - delta. The paper "
-        "prints no thresholds; ours are in the table, beside the ends of its insets."
+        "The same for probabilistic privacy, where the loss must stay within epsilon on both sides with probability "
+        "1 - delta. The paper prints no thresholds; ours are in the table, beside the ends of its insets."
     )
     return _item("zhao-fig3", "Fig. 3", "pdp", text, context, [])
