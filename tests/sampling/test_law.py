@@ -14,7 +14,7 @@ from scipy.stats import binomtest, chi2
 from hush import OSGT, Discrete, Gaussian, Laplace, Noise, Stable
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.exact import draw
-from hush.sampling.rejection import osgt_by_rejection
+from hush_papers.osgt.rejection import osgt_by_rejection
 
 FALSE_ALARM = 1e-6
 SIZE = 200_000
@@ -88,7 +88,7 @@ def test_signs_and_neighbours_are_independent(noise, step):
 @pytest.mark.parametrize("noise", [OSGT(3.0, 6.0), OSGT(0.0, 4.0), OSGT(8.0, 8.0)], ids=str)
 def test_discrete_osgt_by_the_papers_own_route(noise):
     """Rejecting discrete Gaussian draws in [-m, m - 1] gives the law that the table gives."""
-    sample = osgt_by_rejection(noise, SIZE, DeterministicTestEntropy(5))
+    sample = osgt_by_rejection(noise, SIZE, entropy=DeterministicTestEntropy(5))
     assert sample.size == SIZE
     assert chi_square(sample, Discrete(noise), 1.0) > FALSE_ALARM
     assert chi_square(sample, Discrete(noise.scaled(1.5)), 1.0) < FALSE_ALARM
