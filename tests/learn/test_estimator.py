@@ -146,7 +146,7 @@ def test_frames_with_bounds_by_name(frame):
     assert model.predict(table).shape == y.shape
     with pytest.raises(InvalidParameter, match="exactly the columns"):
         made(bounds={"a": (-1, 1)}).fit(table, y)
-    with pytest.raises(InvalidParameter, match="must then have names"):
+    with pytest.raises(InvalidParameter, match="must have names"):
         made(bounds=bounds).fit(X, y)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame({"a": X[:, 0], "c": X[:, 2], "b": X[:, 1]}))
