@@ -131,7 +131,7 @@ def _noisy_gradients(
         epsilon,
         delta,
         (moments_wish(len(low), SHARE), moments_wish(len(low), 1.0 - SHARE)),
-        noise="gaussian",
+        family="gaussian",
         accounting="exact",
     )[0]
     columns = [*X.T, *([y] if data.target_bounds else [])]
