@@ -56,12 +56,13 @@ BENCHMARKS = (
     Benchmark(
         key="learn-errors",
         title="Errors of private models",
-        measures="Test errors (misclassified share, or residual over total sum of squares) at epsilon = 1 and delta = 1/N^2 on the"
-        " eight data sets of the flipped Huber paper: hush's median over three splits, and that of others as multiples of"
-        " it. The larger study is in [learn.md](learn.md).",
-        fair="Same rows, public ranges, penalty and splits; nothing is tuned on the data but for the rivals written here, noisy GD and SGD,"
-        " which get the step length that is best in hindsight. diffprivlib keeps the stronger delta = 0, for which it has no other "
-        "mechanism; noisy SGD the weaker promise of one row added or removed. Three splits tell factors, not percents.",
+        measures="Test errors (the misclassified fraction, or the residual divided by the total sum of squares) at "
+        "epsilon = 1 and delta = 1/N^2 on the eight data sets of the flipped Huber paper: hush's median over three "
+        "splits, and the medians of others as multiples of it. [learn.md](learn.md) has the larger study.",
+        fair="All methods get the same rows, public ranges, penalty and splits. Only our implementations of noisy GD "
+        "and SGD are tuned on the data: they get the step length that is best in hindsight. diffprivlib has the "
+        "stronger guarantee delta = 0, because it has no other mechanism; noisy SGD has the weaker guarantee of one "
+        "row added or removed. Three splits show factors, not percents.",
         rows="data set",
         minutes=6.0,
         measure=measure,
