@@ -90,8 +90,8 @@ BENCHMARKS = (
         measures="200,000 rows, 50 features, 20 passes: the time of a private fit divided by scikit-learn's time for "
         "the same model.",
         fair="Both read the same array in memory, check and scale their input, run on one thread, and do not stop "
-        "early (tolerance 0). Runs alternate; medians are shown. The difference is the cost of privacy: moments, clipping, "
-        "integer sums, noise.",
+        "early (tolerance 0). Runs alternate; medians are shown. The difference is the cost of privacy: moments, "
+        "clipping, integer sums, noise.",
         rows="model",
         minutes=1.5,
         measure=measure,

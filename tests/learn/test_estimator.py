@@ -212,7 +212,7 @@ BAD = [
     ({"delta": 1.0}, "delta"),
     ({"delta": -1e-9}, "delta"),
     ({"delta": None}, "delta"),
-    ({"bounds": None}, "bounds must be declared"),
+    ({"bounds": None}, "bounds must be given"),
     ({"bounds": (1.0, -1.0)}, "bounds"),
     ({"bounds": (1.0, 1.0)}, "bounds"),
     ({"bounds": (0.0, math.inf)}, "bounds"),
