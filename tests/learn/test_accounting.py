@@ -21,6 +21,7 @@ from hush.learn.descent import updates_wish
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import SQUARED
 from hush.learn.scaling import moments_wish
+from hush.noise import catalogue
 from hush.sampling.entropy import SecureEntropy
 
 slow = pytest.mark.exhaustive
@@ -336,8 +337,8 @@ class Wider(Laplace):
 
 def test_a_registered_family_can_be_used_by_name():
     X, y, _ = small.rows(50)
-    with hush.noise.catalogue.restored():
-        hush.register(hush.Family("wider", Wider, unit=lambda: Wider(1.0)))
+    with catalogue.restored():
+        hush.register(hush.Family("wider", Wider, unit=lambda: Wider(1.0), tail=catalogue.family("laplace").tail))
         model = small.ridge(family="wider", passes=1).fit(X, y)
         assert isinstance(model.noise_, Wider)
     with pytest.raises(hush.InvalidParameter, match="family must be one of"):

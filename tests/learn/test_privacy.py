@@ -230,7 +230,7 @@ def test_noise_is_drawn_with_a_payment_and_only_once(solver, monkeypatch):
     train(made, ONES, UP, payment=paid)
     monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
     other = pay(planned(family="gaussian", delta=1e-6, epsilon=2.0), None, "")
-    for nothing, words in ((None, "was not paid for"), (paid, "used up"), (other, "was not paid for")):
+    for nothing, words in ((None, "needs a payment"), (paid, "used up"), (other, "was not paid for")):
         with pytest.raises(NotPaid, match=words):
             train(made, ONES, UP, payment=nothing)
 

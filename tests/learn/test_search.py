@@ -476,7 +476,7 @@ def test_promises_are_not_searched_over(name):
         ({"estimator": regressor(scaling="paper")}, "no privacy guarantee"),
         ({"estimator": regressor(warm_start=True)}, "pays for all runs"),
         ({"estimator": regressor(ledger=Ledger(None, epsilon=1.0, delta=1e-6))}, "pays for all runs"),
-        ({"estimator": classifier(classes="private")}, "declare classes"),
+        ({"estimator": classifier(classes="private")}, "write classes"),
     ],
 )
 def test_bad_requests_are_refused_in_one_sentence(changed, words):

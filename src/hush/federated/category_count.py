@@ -79,7 +79,7 @@ def histogram(answers: Answers, *, level: float = 0.95) -> Histogram:
 def _count_ends(
     tally: NDArray[np.float64], n: int, p: float, q: float, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Intervals of counts: by the score test with z increased for skewness, by exact tails where variances are small."""
+    """Intervals of counts: by the score test with z increased for skewness, by exact tails for small variances."""
     z: Any = float(-ndtri(0.5 * (1.0 - level)))
     for _ in range(2):  # the first pass finds the variance, the second uses it
         low, high = (np.clip(_ends(tally + half, n, p, q, z)[end], 0.0, n) for end, half in ((0, -0.5), (1, 0.5)))
