@@ -1,6 +1,6 @@
 """Write the measured tables into docs/learn.md, between its markers.
 
-    python bench/learn_page.py            from stored runs, and the savings table computed anew
+    python bench/learn_page.py            uses stored runs, and computes the savings table again
 
 The runs come from `python -m hush_papers.flipped_huber.table3 --data FOLDER --out
 papers/hush_papers/flipped_huber/table3.jsonl` (about 20 minutes on one core) and from `python bench/learn_peers.py
@@ -103,7 +103,7 @@ def test_errors() -> str:
 
 
 def chosen() -> str:
-    """How often the zCDP route's best flipped Huber noise was a Gaussian."""
+    """How often the best flipped Huber noise of the zCDP accounting was Gaussian."""
     kinds = [row for row in _read(stored()) if row["kind"] == "flipped Huber, zCDP"]
     gaussian = sum(row["family"] == "Gaussian" for row in kinds)
     pairs = (
@@ -118,13 +118,13 @@ def chosen() -> str:
         cells = []
         for key in ("fresh_squared_error", "squared_error"):
             ratios = [kinds_of[first][key] / kinds_of[second][key] for kinds_of in sets.values()]
-            typical = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            cells.append(f"{typical:.3f}, {sum(r < 1.0 for r in ratios)} of {len(ratios)}")
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            cells.append(f"{mean:.3f}, {sum(r < 1.0 for r in ratios)} of {len(ratios)}")
         rows.append([f"{first} / {second}", *cells])
     head = ["squared error ratio: geometric mean, and on how many sets below 1", "fresh trials", "best of the grid"]
     return (
-        "At the chosen points the zCDP route's flipped Huber noise was the Gaussian itself"
-        f" on {gaussian} of {len(kinds)} sets.\n\n" + table(head, rows)
+        f"On {gaussian} of {len(kinds)} sets the flipped Huber noise of the zCDP accounting was the Gaussian at the "
+        "chosen point.\n\n" + table(head, rows)
     )
 
 
@@ -157,8 +157,8 @@ def peers() -> str:
                 row = mean.get((name, epsilon, method))
                 cells.append("failed" if row is None else f"{row['median']:.3g}")
             rows.append([TITLES[name], f"{epsilon:g}", *cells])
-    gd, sgd = (best[name].split()[-1] for name in ("noisy GD", "noisy SGD"))
-    steps = f"Step lengths that were best in hindsight: {gd} (GD), {sgd} (SGD).\n\n"
+    lengths = {kind: name.split()[-1] for kind, name in best.items()}
+    steps = f"Best step lengths in hindsight: {lengths['noisy GD']} (GD), {lengths['noisy SGD']} (SGD).\n\n"
     return steps + table(["set", "epsilon", *columns.values()], rows)
 
 

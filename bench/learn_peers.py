@@ -1,17 +1,17 @@
 """Test errors of private models at equal (epsilon, delta) on the eight data sets of the flipped Huber paper.
 
-All are given the same rows, the same public ranges, the same penalty and the same splits; delta = 1/N^2 for N
-training rows. None is tuned on the data: hush uses its closed-form settings; diffprivlib its defaults, on columns put
-into [-1, 1] by the public ranges (its guarantee is the stronger one of delta = 0, for which it has no other
-mechanism); noisy SGD and noisy gradient descent get hush's private scaling (25 % of the budget), exact accounting,
-per-example clipping at 1 and one step length for all data sets, the best of three in hindsight.
-Neighbours are data sets with one row exchanged, but for noisy SGD, whose accounting by sampling is for one row added
-or removed: a weaker promise, which halves its noise. Errors are misclassified shares, or residual over total sum of
-squares around the mean.
+All methods get the same rows, public ranges, penalty and splits; delta = 1/N^2 for N training rows. None is tuned on
+the data. hush uses its closed-form settings. diffprivlib uses its defaults on columns that are scaled to [-1, 1] by
+the public ranges; it has the stronger guarantee delta = 0, because it has no other mechanism. Noisy SGD and noisy
+gradient descent use hush's private scaling (25 % of the budget), exact accounting, per-example clipping at 1 and one
+step length for all data sets, the best of three in hindsight.
+Neighbours are data sets with one replaced row. The accounting of noisy SGD by sampling is for one row added or
+removed: a weaker guarantee, which halves its noise. Errors are misclassified fractions, or the residual divided by the
+total sum of squares around the mean.
 
     python bench/learn_peers.py --data FOLDER --out FILE.jsonl [--peer PYTHON]
 
-PYTHON is an interpreter that has diffprivlib.
+PYTHON is an interpreter with diffprivlib.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _noisy_gradients(
         epsilon,
         delta,
         (moments_wish(len(low), SHARE), moments_wish(len(low), 1.0 - SHARE)),
-        noise="gaussian",
+        family="gaussian",
         accounting="exact",
     )[0]
     columns = [*X.T, *([y] if data.target_bounds else [])]

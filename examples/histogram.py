@@ -1,6 +1,6 @@
-"""A private histogram: the least noise for the budget, the noisy bars beside their error bars, and what was guaranteed.
+"""A private histogram: the least noise for the budget, noisy bars with their intervals, and the guarantee.
 
-The ages are generated, so nothing here is anybody's.
+The ages are generated and do not belong to real people.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LABELS = ("0-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70-79", 
 
 
 def ages(people: int) -> np.ndarray:
-    """A made-up population."""
+    """The ages of a generated population."""
     random = np.random.default_rng(7)
     return np.clip(
         np.where(random.random(people) < 0.3, random.normal(12, 7, people), random.normal(46, 17, people)), 0, 99
@@ -24,7 +24,7 @@ def ages(people: int) -> np.ndarray:
 
 
 def bar(value: float, low: float, high: float, unit: float) -> str:
-    """A bar with its interval: # up to the noisy value, [ ] around what is likely true."""
+    """A bar with its interval: # up to the noisy value, [ and ] at the ends of the interval."""
     line = ["#" if i < value / unit else " " for i in range(56)]
     for mark, at in (("[", low), ("]", high)):
         line[min(max(int(at / unit), 0), 55)] = mark
@@ -40,18 +40,19 @@ def main() -> None:
     unit = max(float(answer.value.max()) + reach, 1.0) / 55.0
 
     print(
-        f"How old are 400 people? (epsilon = {EPSILON:g}, delta = {DELTA:g}; [ ] holds the true count 95 % of the time)\n"
+        f"The ages of 400 people (epsilon = {EPSILON:g}, delta = {DELTA:g}; "
+        "[ ] contains the true count with probability 95 %)\n"
     )
     for label, value, low, high in zip(LABELS, answer.value, *answer.interval(), strict=True):
         print(f"{label:>6} {value:5.0f} +- {reach:.0f}  {bar(value, low, high, unit)}")
     gaussian = next(c for c in plan.ranking if c.family == "gaussian")
     print(f"\n{answer}\n\n{ledger}\n\n{plan.why}")
     print(
-        f"Guarantee: adding or removing one person, who falls into one bar, changes the probability of any output by at most a factor "
-        f"e^{EPSILON:g} = {math.exp(EPSILON):.3g}, but for an event of probability {DELTA:g}."
+        "Guarantee: adding or removing one person, who is in one bar, changes the probability of any output by at most "
+        f"a factor e^{EPSILON:g} = {math.exp(EPSILON):.3g}, except for an event of probability {DELTA:g}."
     )
     errs = 100.0 * hush.curve(plan.noise).least_error_sum / 2.0
-    print(f"A careful guesser of whether you are in the data errs at least {errs:.0f} % of the time.")
+    print(f"The best possible guess whether a given person is in the data is wrong in at least {errs:.0f} % of cases.")
     print(
         f"The Gaussian noise that most tools would add has {gaussian.variance / plan.variance:.1f} times the variance."
     )

@@ -1,10 +1,8 @@
-"""Logistic regression over ten clients with Flower, each adding its share of the noise: stable shares, then Gaussian
-ones.
+"""Logistic regression over ten clients with Flower; each client adds its share of the noise (stable, then Gaussian).
 
     python train.py --data FOLDER [--table adult|heart] [--epsilon 8] [--rounds 5]
 
-The unit of privacy is a client with all its rows. Nothing about the data is used to prepare it: features are scaled
-by public constants.
+A client with all its rows is protected. Features are scaled by public constants, and not by statistics of the data.
 """
 
 from __future__ import annotations
@@ -21,16 +19,13 @@ import numpy as np
 
 os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
 
-CLIENTS, HONEST, COLLUDING = (
-    10,
-    8,
-    1,
-)  # the plan counts on eight of ten: one may vanish in any round and one collude with the server
+# The plan needs eight of ten clients: in any round one may be lost and one may collude with the server.
+CLIENTS, HONEST, COLLUDING = 10, 8, 1
 CLIP = {"stable": 2.0, "gaussian": 1.0}  # l1 and l2 bounds of one client's update
 
 
 def adult(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Does a person earn more than 50,000 dollars? Train and test as published (Kohavi 1996)."""
+    """Whether a person earns more than 50,000 dollars; training and test rows as published (Kohavi 1996)."""
 
     def read(name: str) -> tuple[np.ndarray, np.ndarray]:
         with gzip.open(folder / name, "rt") as file:
@@ -56,7 +51,7 @@ def adult(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def heart(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Heart disease present? The Statlog table; every fourth row is kept for the test."""
+    """Whether heart disease is present, from the Statlog table; every fourth row is a test row."""
     table = np.loadtxt(folder / "heart.dat")
     x = table[:, :13]
     features = [
@@ -78,7 +73,7 @@ TABLES = {"adult": (adult, "adult.data.gz"), "heart": (heart, "heart.dat")}
 
 
 def fitted(start: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Newton steps from the model that came, with a little weight decay: what a client does on its own rows."""
+    """The model after eight Newton steps on the client's rows, with a small weight decay."""
     w = start.copy()
     for _ in range(8):
         p = 1.0 / (1.0 + np.exp(-np.clip(x @ w, -30, 30)))
@@ -91,8 +86,8 @@ def accuracy(w: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
     return float(((x @ w > 0) == y).mean())
 
 
-def federation(parts: list, test: tuple, noise: str, options: argparse.Namespace, folder: Path) -> None:
-    """One federation, printed round by round."""
+def federation(parts: list, test: tuple, family: str, options: argparse.Namespace, folder: Path) -> None:
+    """Run one federation and print the accuracy of every round."""
     from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
     from flwr.clientapp import ClientApp
     from flwr.serverapp import ServerApp
@@ -102,17 +97,16 @@ def federation(parts: list, test: tuple, noise: str, options: argparse.Namespace
     from hush.federated.simulate import rehearse
 
     logging.getLogger("flwr").setLevel(logging.ERROR)
-    delta = options.delta if noise == "gaussian" else 0.0
+    delta = options.delta if family == "gaussian" else 0.0
     width = parts[0][0].shape[1]
     terms = agree(
-        options.epsilon, CLIP[noise], width, CLIENTS, rounds=options.rounds, delta=delta, honest=HONEST, noise=noise
+        options.epsilon, CLIP[family], width, CLIENTS, rounds=options.rounds, delta=delta, honest=HONEST, family=family
     )
-    budgets = Budgets(folder / noise, epsilon=options.epsilon, delta=options.delta)
-    names = {
-        place + 1: f"client-{place + 1}" for place in range(CLIENTS)
-    }  # a rehearsal's nodes; elsewhere names that outlast a restart
-    # "central": as if secure aggregation carried the messages; where the server sees each of them, say "local" and
-    # budget for it
+    budgets = Budgets(folder / family, epsilon=options.epsilon, delta=options.delta)
+    # the nodes of a rehearsal; in production use names that do not change when a client restarts
+    names = {place + 1: f"client-{place + 1}" for place in range(CLIENTS)}
+    # "central" assumes that secure aggregation carries the messages. If the server sees each message, write "local" and
+    # plan the budget for it.
     strategy = ShareStrategy(terms, budgets, view="central", colluding=COLLUDING, client=lambda node: names[node])
     client, server = ClientApp(mods=[ShareMod(terms)]), ServerApp()
 
@@ -132,13 +126,12 @@ def federation(parts: list, test: tuple, noise: str, options: argparse.Namespace
     def main(grid: object, context: object) -> None:
         strategy.start(grid, ArrayRecord([np.zeros(width)]), num_rounds=options.rounds + 1, evaluate_fn=report)
 
-    print(f"\n{noise} shares: {terms}")
-    rehearse(
-        server, client, CLIENTS, away=lambda node, turn: node == 3 and turn == 3
-    )  # client 3 misses the second round (a turn is a call)
+    print(f"\n{family} shares: {terms}")
+    # client 3 misses the second round (a turn is a call of the server)
+    rehearse(server, client, CLIENTS, away=lambda node, turn: node == 3 and turn == 3)
     central, local = terms.epsilon("central", delta), terms.epsilon("local", delta)
     print(f"  after {options.rounds} rounds, delta {delta:g} (+ {terms.slip():.1g} for rounding and overflow):")
-    print(f"  central epsilon {central:.3f}: against whoever sees sums and models, with one client on its side")
+    print(f"  central epsilon {central:.3f}: against an observer of sums and models who colludes with one client")
     print(f"  local epsilon {local:.2f}: against a server that sees each message")
     print("  " + str(budgets).replace("\n", "\n  "))
 
@@ -148,20 +141,20 @@ def main() -> int:
     parser.add_argument(
         "--data",
         default=os.environ.get("HUSH_DATA", ""),
-        help="the folder with adult.data.gz or heart.dat (or HUSH_DATA)",
+        help="the folder with adult.data.gz or heart.dat; the default is HUSH_DATA",
     )
     parser.add_argument("--table", choices=TABLES, default="adult")
-    parser.add_argument("--epsilon", type=float, default=8.0, help="central, over all rounds")
+    parser.add_argument("--epsilon", type=float, default=8.0, help="the central epsilon over all rounds")
     parser.add_argument("--delta", type=float, default=1e-5)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
-        "--ledgers", default="", help="a folder for the clients' ledgers; a new temporary one unless given"
+        "--ledgers", default="", help="a folder for the clients' ledgers; the default is a new temporary folder"
     )
     options = parser.parse_args()
     read, name = TABLES[options.table]
     if not (Path(options.data) / name).is_file() or not options.data:
         print(
-            f"no {name} in {options.data or 'no folder'!r}: give the folder with --data, or set HUSH_DATA.",
+            f"{name} was not found in {options.data!r}; give its folder with --data, or set HUSH_DATA.",
             file=sys.stderr,
         )
         return 2
@@ -172,9 +165,9 @@ def main() -> int:
     print(f"{options.table}: {len(y)} rows over {CLIENTS} clients, {x.shape[1]} weights")
     larger = max(test[1].mean(), 1 - test[1].mean())
     print(f"accuracy on {len(test[1])} test rows: {larger:.4f} for the larger class, {together:.4f} without privacy")
-    for noise in ("stable", "gaussian"):
+    for family in ("stable", "gaussian"):
         with tempfile.TemporaryDirectory() as folder:
-            federation(parts, test, noise, options, Path(options.ledgers or folder))
+            federation(parts, test, family, options, Path(options.ledgers or folder))
     return 0
 
 

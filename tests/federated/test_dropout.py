@@ -60,3 +60,8 @@ def test_bad_arguments():
         dropout(hush.Gaussian(5.0), 1, delta=1e-6, gone=[0.5])
     with pytest.raises(InvalidParameter, match="parties"):
         dropout(hush.Gaussian(5.0), 0, delta=1e-6)
+
+
+def test_rounding_errors_do_not_lose_one_more_party() -> None:
+    assert 0.07 * 100 > 7.0
+    assert dropout(hush.Gaussian(1.0), 100, delta=1e-6, gone=(0.07,)).rows[0].answering == 93

@@ -121,13 +121,13 @@ def test_colluders_do_not_beat_the_terms_of_a_federation():
     """Vectors: three of eight clients collude; the victim sends its clipped update, or nothing. Central epsilon of
     one round holds.
     """
-    terms = agree(1.0, 1.0, 2, 8, rounds=1, honest=5)
+    terms = agree(1.0, 1.0, 2, 8, rounds=1, honest=5, delta=0.0)
     victim = np.array([0.9, -0.6])  # clipped to l1 norm 1
 
     def seen(value: float, size: int) -> np.ndarray:
         steps = terms.on_lattice(victim * value)
         return steps + sum(terms.share.draw((size, 2), terms.step) for _ in range(5))
 
-    claim = terms.epsilon("central")
+    claim = terms.epsilon("central", 0.0)
     assert not hush.audit(seen, epsilon=claim, inputs=(0.0, 1.0), samples=200_000).violated
     assert hush.audit(seen, epsilon=0.5 * claim, inputs=(0.0, 1.0), samples=200_000).violated

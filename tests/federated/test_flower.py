@@ -86,7 +86,7 @@ def test_rounds_until_the_budget_is_used_up(tmp_path, noise, delta):
     """Three rounds are paid for; in the fourth every client is told to stop, no app runs and nothing is drawn; then
     nobody is asked.
     """
-    terms = agree(2.0, 1.0, 5, 6, rounds=3, delta=delta, honest=5, noise=noise)
+    terms = agree(2.0, 1.0, 5, 6, rounds=3, delta=delta, honest=5, family=noise)
     calls, entropy = [], Watched()
     budgets = Budgets(tmp_path, epsilon=2.0, delta=1e-5)
     strategy = ShareStrategy(terms, budgets, view="central", client=str)
@@ -110,7 +110,7 @@ def test_rounds_until_the_budget_is_used_up(tmp_path, noise, delta):
 
 def test_the_ledger_is_charged_before_any_bit_is_drawn(tmp_path):
     """At every draw all clients of the round have paid for it already, on disk."""
-    terms = agree(2.0, 1.0, 5, 3, rounds=2)
+    terms = agree(2.0, 1.0, 5, 3, rounds=2, delta=0.0)
     budgets, seen = Budgets(tmp_path, epsilon=2.0, delta=1e-9), []
 
     def look() -> None:
@@ -129,7 +129,7 @@ def test_only_noisy_integers_leave_a_client():
     """No metric, no note and no float of the app is in the bytes; the update is whole numbers, and its mean is right
     within the noise.
     """
-    terms = agree(40.0, 1.0, 5, 4, rounds=1, noise="gaussian", delta=1e-9)
+    terms = agree(40.0, 1.0, 5, 4, rounds=1, delta=1e-9, family="gaussian")
     strategy = ShareStrategy(terms, Budgets(None, epsilon=40.0, delta=1e-6), view="central")
     grid, models = federated(training([], terms=terms), strategy, 4, 1)
     assert len(grid.sent) == 4
@@ -143,7 +143,7 @@ def test_only_noisy_integers_leave_a_client():
 
 def test_updates_are_clipped():
     """An app that returns a huge update moves the sum by the clip at most."""
-    terms = agree(500.0, 1.0, 5, 4, rounds=1, noise="gaussian", delta=1e-9)
+    terms = agree(500.0, 1.0, 5, 4, rounds=1, delta=1e-9, family="gaussian")
     app = ClientApp(mods=[ShareMod(terms)])
 
     @app.train()
@@ -160,7 +160,7 @@ def test_updates_are_clipped():
 
 def test_too_few_answers_are_not_opened():
     """Two of four vanish and three were planned for: the model stays, and the next round goes on."""
-    terms = agree(2.0, 1.0, 5, 4, rounds=2, honest=3)
+    terms = agree(2.0, 1.0, 5, 4, rounds=2, honest=3, delta=0.0)
     strategy = ShareStrategy(terms, Budgets(None, epsilon=2.0, delta=1e-9), view="central")
     _, models = federated(training([], terms=terms), strategy, 4, 2, away=lambda node, turn: turn == 1 and node > 2)
     assert strategy.history == [(1, 4, 2, False), (2, 4, 4, True)]
@@ -170,7 +170,7 @@ def test_too_few_answers_are_not_opened():
 
 def test_colluding_clients_do_not_count():
     """One of four may collude and three honest ones are needed: three answers are too few."""
-    terms = agree(2.0, 1.0, 5, 4, rounds=2, honest=3)
+    terms = agree(2.0, 1.0, 5, 4, rounds=2, honest=3, delta=0.0)
     strategy = ShareStrategy(terms, Budgets(None, epsilon=2.0, delta=1e-9), view="central", colluding=1)
     federated(training([], terms=terms), strategy, 4, 2, away=lambda node, turn: turn == 1 and node == 4)
     assert strategy.history == [(1, 4, 3, False), (2, 4, 4, True)]
@@ -186,8 +186,8 @@ def _asked(kind: str, app: ClientApp, content: RecordDict | None = None) -> Mess
 
 def test_a_client_can_keep_its_own_ledger():
     """It is charged for its message; when it is used up the server gets an error, and no bit is drawn."""
-    terms = agree(1.0, 1.0, 5, 3, rounds=2)
-    own = hush.Ledger(None, epsilon=1.01 * terms.epsilon("local", rounds=2), delta=1e-9)
+    terms = agree(1.0, 1.0, 5, 3, rounds=2, delta=0.0)
+    own = hush.Ledger(None, epsilon=1.01 * terms.epsilon("local", 0.0, rounds=2), delta=1e-9)
     calls, entropy = [], Watched()
     app = training(calls, terms=terms, entropy=entropy, ledger=lambda context: own)
     for _ in range(2):
@@ -202,7 +202,7 @@ def test_what_is_not_protected_does_not_leave():
     """Evaluation is refused unless it is allowed by name; errors of the app lose their text; odd models are refused
     before spending.
     """
-    terms = agree(1.0, 1.0, 5, 3, rounds=1)
+    terms = agree(1.0, 1.0, 5, 3, rounds=1, delta=0.0)
     calls: list[int] = []
     assert "not protected" in _asked("evaluate", training(calls, terms=terms)).error.reason
     assert calls == []
@@ -217,7 +217,7 @@ def test_what_is_not_protected_does_not_leave():
     reply = _asked("train", broken)
     assert reply.has_error() and SECRET not in reply.error.reason
     own = hush.Ledger(None, epsilon=100.0, delta=1e-9)
-    wrong = training(calls, terms=agree(1.0, 1.0, 7, 3, rounds=1), ledger=own)
+    wrong = training(calls, terms=agree(1.0, 1.0, 7, 3, rounds=1, delta=0.0), ledger=own)
     assert _asked("train", wrong).error.reason == "hush: update refused"
     assert own.entries == ()
 

@@ -46,7 +46,7 @@ out = ""
     "fed/__init__.py": """
 from hush.federated import agree
 
-TERMS = agree(2.0, 1.0, 5, 3, rounds=2)
+TERMS = agree(2.0, 1.0, 5, 3, rounds=2, delta=0.0)
 """,
     "fed/client.py": """
 from flwr.app import ArrayRecord, Message, RecordDict
@@ -83,7 +83,8 @@ def main(grid, context):
     out = Path(context.run_config["out"])
     strategy = ShareStrategy(TERMS, Budgets(out / "ledgers", epsilon=2.0, delta=1e-9), view="central", client=str)
     result = strategy.start(grid, ArrayRecord([np.zeros(5)]), num_rounds=3)
-    (out / "part").write_text(json.dumps({"history": strategy.history, "model": result.arrays.to_numpy_ndarrays()[0].tolist()}))
+    model = result.arrays.to_numpy_ndarrays()[0].tolist()
+    (out / "part").write_text(json.dumps({"history": strategy.history, "model": model}))
     (out / "part").rename(out / "done.json")
 """,
 }

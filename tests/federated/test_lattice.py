@@ -250,3 +250,46 @@ def test_a_ledger_cannot_add_up_sums_of_rounded_shares():
     assert made.pay(ledger, view="local").entry.charges[0].noise == made.share.noise
     with pytest.raises(InvalidParameter, match="view"):
         made.pay(None, view="server")
+
+
+def test_a_ring_for_many_more_parties_than_are_counted_on_holds_their_sum() -> None:
+    made = ring(share(hush.Discrete(hush.Laplace(20.0)), 1000, honest=3), bound=100, overflow=1e-9)
+    deviation = math.sqrt(made.share.total.variance)
+    assert 2 ** (made.bits - 1) > 100 + 6.0 * deviation
+    assert 2 ** (made.bits - 1) < 100 + 40.0 * deviation
+
+
+def test_every_number_of_a_ring_may_overflow() -> None:
+    """A vector of messages fails if any of its numbers does; one party that moves many of them says how many there
+    are at least.
+    """
+    made = ring(share(hush.Skellam(20.0), 10), bound=100, overflow=1e-9)
+    one, many = (float(made.central(1.0, coordinates=count).delta(3.0)) for count in (1, 1000))
+    assert many - one == pytest.approx(999.0 * made.overflow, rel=1e-6)
+    moved = made.central(hush.Sensitivity(linf=1.0, l0=4)).delta_bracket(9.0)
+    assert float(moved.upper) - float(
+        made.share.central(hush.Sensitivity(linf=1.0, l0=4)).delta(9.0)
+    ) >= 4.0 * made.overflow * (1.0 - 1e-6)
+    with pytest.raises(InvalidParameter, match="coordinates"):
+        made.central(1.0, coordinates=0)
+
+
+def test_the_variance_of_a_sum_of_rounded_shares_is_its_own() -> None:
+    for sigma, step in ((0.1, 1.0), (0.3, 1.0), (1.0, 1.0), (9.0, 1.0)):
+        places = np.arange(-200, 201) * step
+        noise = hush.Gaussian(sigma)
+        mass = np.asarray(noise.sf(places - 0.5 * step)) - np.asarray(noise.sf(places + 0.5 * step))
+        assert RoundedSum(noise, 7, step).variance == pytest.approx(7.0 * float(mass @ places**2), rel=1e-9)
+    assert math.isinf(RoundedSum(hush.Stable(1.5, 1.0), 7).variance)
+
+
+@pytest.mark.parametrize("step", [0.001, 1.0])
+def test_draws_that_saturate_count(step: float) -> None:
+    """Ten Cauchy shares leave 2^62 steps with probability 1e-18 or so: no pure epsilon, and coordinates count."""
+    made = share(hush.Stable(1.0, 10.0), 10)
+    lost = 10.0 * 2.0 * made.noise.sf(2.0**62 * step)
+    assert lost > 1e-20
+    for coordinates in (1, 1000):
+        found = made.central(step * 1000, step=step, coordinates=coordinates)
+        assert math.isinf(found.pure_epsilon)
+        assert found.delta(60.0) >= lost * coordinates

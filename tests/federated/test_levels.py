@@ -14,7 +14,8 @@ from scipy.stats import binom, binomtest
 
 from hush import Gaussian, Laplace, Stable, Staircase
 from hush.federated import estimate
-from hush.federated.estimate import _count_ends, half_width
+from hush.federated.category_count import _count_ends
+from hush.federated.estimate import half_width
 from hush.federated.unbiased import bounded
 
 LEVELS = (0.5, 0.9, 0.99, 0.999, 0.9999)

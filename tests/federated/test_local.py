@@ -47,7 +47,7 @@ def test_reports_have_their_law(family, delta):
     """The Dvoretzky-Kiefer-Wolfowitz bound at one false alarm in a million; two thirds and three halves of the scale
     are rejected.
     """
-    reports = local(np.full(100_000, 25.0), 1.0, 0, 100, delta=delta, noise=family)
+    reports = local(np.full(100_000, 25.0), 1.0, 0, 100, delta=delta, family=family)
     most = math.sqrt(math.log(2.0 / ALARM) / (2.0 * reports.count)) + 1.0 / STEPS
     assert distance(reports, 0.25, reports.noise) < most
     for wrong in (2.0 / 3.0, 1.5):
@@ -58,7 +58,7 @@ def test_reports_have_their_law(family, delta):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_reports_keep_epsilon(family, delta, epsilon):
     """The noise is calibrated for the whole range, and not wastefully."""
-    noise = local_noise(epsilon, delta=delta, noise=family)
+    noise = local_noise(epsilon, delta=delta, family=family)
     # a staircase is made for epsilon exactly, and its bound rounded up: one part in 2^51, as in a ledger
     assert 0.999 * epsilon < hush.epsilon(noise, delta, 1.0) <= epsilon * (1.0 + 2.0**-51)
 
@@ -68,7 +68,7 @@ def test_audit_does_not_beat_a_report(family):
     """One report, from either end of the range; the same attack refutes two thirds of epsilon."""
 
     def report(value: float, size: int) -> np.ndarray:
-        return local(np.full(size, value), 1.0, 0, 100, noise=family).steps
+        return local(np.full(size, value), 1.0, 0, 100, family=family, delta=0.0).steps
 
     assert not hush.audit(report, epsilon=1.0, inputs=(0.0, 100.0), samples=200_000).violated
     assert hush.audit(report, epsilon=2.0 / 3.0, inputs=(0.0, 100.0), samples=200_000).violated
@@ -111,7 +111,7 @@ def test_clamped_laplace_reports_are_unbiased():
 def coverage(family: str, delta: float, method: str, count: int, runs: int) -> tuple[np.ndarray, float]:
     """|estimate - truth| over many populations' reports, and the half width claimed."""
     values = np.random.default_rng(5).choice([3.0, 17.0, 90.0], size=count, p=[0.5, 0.3, 0.2])
-    every = local(np.tile(values, runs), 1.0, 0, 100, delta=delta, noise=family)
+    every = local(np.tile(values, runs), 1.0, 0, 100, delta=delta, family=family)
     errors = np.empty(runs)
     for i in range(runs):
         one = Reports(every.steps[i * count : (i + 1) * count], every.noise, 0.0, 100.0, 1.0, delta)
@@ -144,20 +144,20 @@ def test_intervals_cover(family, delta, method, count):
 
 def test_heavy_tails_want_the_bounded_estimate():
     """The average of stable reports improves like n^(1/alpha - 1), the bounded one like n^(-1/2)."""
-    noise = local_noise(1.0, noise="stable")
+    noise = local_noise(1.0, family="stable", delta=0.0)
     wide = {m: [half_width(noise, n, level=0.95, method=m) for n in (100, 10_000)] for m in ("average", "bounded")}
     assert wide["average"][0] / wide["average"][1] == pytest.approx(100.0 ** (1.0 - 1.0 / noise.alpha), rel=1e-3)
     assert wide["bounded"][0] / wide["bounded"][1] == pytest.approx(10.0, rel=1e-2)
     assert methods(noise, 1000, 0.95) == ["bounded", "average"]
-    assert methods(local_noise(1.0, noise="staircase"), 1000, 0.95) == ["average"]
+    assert methods(local_noise(1.0, family="staircase", delta=0.0), 1000, 0.95) == ["average"]
 
 
-def test_auto_is_the_least_variance():
-    """No family of the list does better than what "auto" takes; Laplace leads at epsilon 1, the staircase at 4."""
+def test_the_default_family_has_the_least_variance():
+    """No family of the list does better than the default; Laplace leads at epsilon 1, the staircase at 4."""
     for epsilon, family in ((1.0, hush.Laplace), (4.0, hush.Staircase)):
-        best = local_noise(epsilon)
+        best = local_noise(epsilon, delta=0.0)
         assert isinstance(best, family)
-        others = [local_noise(epsilon, delta=d, noise=f) for f, d in CASES]
+        others = [local_noise(epsilon, delta=d, family=f) for f, d in CASES]
         assert variance_of(best) <= min(variance_of(other) for other in others)
 
 
@@ -166,7 +166,7 @@ def test_sampled_intervals_cover_the_population():
     rng, runs, count = np.random.default_rng(11), 1000, 400
     hits = {True: 0, False: 0}
     for _ in range(runs):
-        reports = local(100.0 * (rng.uniform(size=count) < 0.3), 6.0, 0, 100, noise="laplace")
+        reports = local(100.0 * (rng.uniform(size=count) < 0.3), 6.0, 0, 100, family="laplace", delta=0.0)
         for sampled in hits:
             made = mean(reports, sampled=sampled)
             hits[sampled] += abs(made.value - 30.0) <= made.half_width
@@ -176,36 +176,38 @@ def test_sampled_intervals_cover_the_population():
 
 def test_total_and_gather():
     """A sum is the mean times the number, and devices' reports come together."""
-    parts = [local([float(v)], 1.0, 0, 10, noise="laplace") for v in range(10)]
+    parts = [local([float(v)], 1.0, 0, 10, family="laplace", delta=0.0) for v in range(10)]
     together = gather(parts)
     assert together.count == 10
     assert total(together).value == pytest.approx(10.0 * mean(together).value)
     assert total(together).half_width == pytest.approx(10.0 * mean(together).half_width)
     with pytest.raises(InvalidParameter, match="high"):
-        gather([parts[0], local([1.0], 1.0, 0, 20, noise="laplace")])
+        gather([parts[0], local([1.0], 1.0, 0, 20, family="laplace", delta=0.0)])
 
 
 def test_bad_arguments_say_what_to_write():
     """Each message names the argument."""
     for call, words in (
-        (lambda: local([1.0], 0.0, 0, 1), "epsilon"),
-        (lambda: local([1.0], 1.0, 1, 1), "high"),
-        (lambda: local([math.nan], 1.0, 0, 1), "values"),
-        (lambda: local([math.inf], 1.0, 0, 1), "values"),
-        (lambda: local([1.0], 1.0, 0, 1, noise="gaussian"), "delta=1e-6"),
-        (lambda: local([1.0], 1.0, 0, 1, noise="normal"), "noise must be one of"),
-        (lambda: local([1.0], 1.0, 0, 1, noise=hush.Laplace(0.5)), "epsilon 2"),
-        (lambda: mean(local([], 1.0, 0, 1)), "at least one"),
-        (lambda: mean(local([1.0], 1.0, 0, 1), level=1.0), "level"),
+        (lambda: local([1.0], 0.0, 0, 1, delta=0.0), "epsilon"),
+        (lambda: local([1.0], 1.0, 1, 1, delta=0.0), "high"),
+        (lambda: local([math.nan], 1.0, 0, 1, delta=0.0), "values"),
+        (lambda: local([math.inf], 1.0, 0, 1, delta=0.0), "values"),
+        (lambda: local([1.0], 1.0, 0, 1, family="gaussian", delta=0.0), "delta=1e-6"),
+        (lambda: local([1.0], 1.0, 0, 1, family="normal", delta=0.0), "family must be one of"),
+        (lambda: local([1.0], 1.0, 0, 1, noise=hush.Laplace(0.5), delta=0.0), "epsilon 2"),
+        (lambda: local([1.0], 1.0, 0, 1, noise="laplace", delta=0.0), "family="),
+        (lambda: local([1.0], 1.0, 0, 1, noise=hush.Laplace(2.0), family="laplace", delta=0.0), "not both"),
+        (lambda: mean(local([], 1.0, 0, 1, delta=0.0)), "at least one"),
+        (lambda: mean(local([1.0], 1.0, 0, 1, delta=0.0), level=1.0), "level"),
         (lambda: answers(["a"], 1.0, ["a"]), "at least two"),
         (lambda: answers(["c"], 1.0, ["a", "b"]), "other"),
     ):
         with pytest.raises(InvalidParameter, match=words):
             call()
     with pytest.raises(Unsupported, match="average"):
-        mean(local([1.0], 1.0, 0, 1, noise="staircase"), method="bounded")
+        mean(local([1.0], 1.0, 0, 1, family="staircase", delta=0.0), method="bounded")
     with pytest.raises(Unsupported, match="bounded"):
-        mean(local([1.0] * 60, 1.0, 0, 1, noise="stable"), method="average", sampled=True)
+        mean(local([1.0] * 60, 1.0, 0, 1, family="stable", delta=0.0), method="average", sampled=True)
 
 
 # -- categories ----------------------------------------------------------------------------------------------

@@ -56,13 +56,13 @@ def test_table(plan):
     shown = str(plan)
     assert shown.count("\n") == 1 + len(plan.rows)
     assert f"{plan.best.reports:,}" in shown and "1.00" in shown
-    assert reports_needed(8.0, 2.0, 0, 100, families=["laplace"]).best.family == "laplace"
+    assert reports_needed(8.0, 2.0, 0, 100, families=["laplace"], delta=0.0).best.family == "laplace"
 
 
 def test_small_errors_no_count_reaches():
     """An error below the bias of heavy-tailed reports has no count; the table says so."""
-    plan = reports_needed(1e-9, 1.0, 0, 100, families=["stable"])
-    assert all(row.reports is None for row in plan.rows) and "none will do" in str(plan)
+    plan = reports_needed(1e-9, 1.0, 0, 100, families=["stable"], delta=0.0)
+    assert all(row.reports is None for row in plan.rows) and "not reachable" in str(plan)
 
 
 @pytest.mark.parametrize(("k", "best"), [(3, "response"), (30, "unary")])
@@ -86,10 +86,10 @@ def test_answers_hold_in_simulation(k, best):
 def test_bad_arguments():
     """Each message names the argument."""
     with pytest.raises(InvalidParameter, match="error"):
-        reports_needed(0.0, 1.0, 0, 1)
+        reports_needed(0.0, 1.0, 0, 1, delta=0.0)
     with pytest.raises(InvalidParameter, match="categories"):
         answers_needed(0.1, 1.0, 1)
     with pytest.raises(InvalidParameter, match="families"):
-        reports_needed(0.1, 1.0, 0, 1, families=[])
+        reports_needed(0.1, 1.0, 0, 1, families=[], delta=0.0)
     with pytest.raises(InvalidParameter, match="level"):
-        reports_needed(0.1, 1.0, 0, 1, level=0.0)
+        reports_needed(0.1, 1.0, 0, 1, level=0.0, delta=0.0)

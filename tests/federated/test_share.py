@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -16,6 +18,7 @@ from scipy.integrate import quad
 import hush
 from hush.errors import InvalidParameter, Unsupported
 from hush.federated import calibrate_stable, share
+from hush.federated.divisible import power
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.noise.gamma_difference import GammaDifference
 from hush.noise.polya_difference import PolyaDifference
@@ -122,7 +125,7 @@ def test_what_sums_become(target):
     text = str(made)
     assert "each of 100 parties adds" in text
     assert "60 of them together add" in text
-    assert "one message by itself" in text
+    assert "one message alone" in text
 
 
 def test_totals_by_name():
@@ -278,3 +281,17 @@ def test_bad_requests():
         PolyaDifference(0.5, 1e9)
     with pytest.raises(Unsupported, match="more than"):
         PolyaDifference(1e5, 10.0)
+
+
+def test_the_claimed_scale_of_a_sum_is_rounded_down() -> None:
+    with localcontext() as context:
+        context.prec = 60
+        for count in range(1, 60):
+            exact = (Decimal(count) / 70).sqrt()
+            assert (
+                Decimal(power(hush.Gaussian(1.0), Fraction(count, 70), upwards=False).sigma)
+                <= exact
+                <= Decimal(power(hush.Gaussian(1.0), Fraction(count, 70)).sigma)
+            )
+            shape = power(hush.Laplace(1.0), Fraction(count, 70), upwards=False).shape
+            assert Fraction(shape) <= Fraction(count, 70)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 import hush
 from hush.errors import BudgetExceeded, InvalidParameter, NotPaid, Unsupported
-from hush.federated import Budgets, agree, share
+from hush.federated import Budgets, agree, ring, share
+from hush.federated.aliasing import log_aliasing
 from hush.federated.lattice import RoundedSum
-from hush.federated.protocol import Terms, _log_aliasing
+from hush.federated.protocol import Terms
 from hush.ledger import Ledger, payment, unaccounted
 
 CASES = [("stable", 0.0, "l1"), ("gaussian", 1e-5, "l2")]
@@ -25,7 +27,7 @@ def test_clipped_updates_keep_their_norm(noise, delta, norm, update):
     """Whatever comes, infinities and NaN too, the integers are within the clip, exactly; small updates lose less than
     a step.
     """
-    terms = agree(1.0, 0.7, 3, 4, rounds=1, delta=delta, noise=noise)
+    terms = agree(1.0, 0.7, 3, 4, rounds=1, delta=delta, family=noise)
     steps = [int(k) for k in terms.on_lattice(update)]
     bound = 0.7 / terms.step
     assert terms.norm == norm
@@ -62,7 +64,7 @@ def test_a_sum_of_rounded_shares_is_a_rounded_sum(one):
 
     rounded = spread(k + 0.5) - spread(k - 0.5)
     seen = float(np.abs(summed[middle] - rounded[middle]).max())
-    bound = math.exp(_log_aliasing(one, 2, 1.0))
+    bound = math.exp(log_aliasing(one, 2, 1.0))
     wrapped = 4.0 * float(np.asarray(one.sf(float(reach)))) / reach + 1e-14  # heavy tails that the transform folds back
     assert seen <= bound + wrapped
     plain = np.asarray(total.cdf(k + 0.5)) - np.asarray(total.cdf(k - 0.5))
@@ -73,7 +75,7 @@ def test_a_sum_of_rounded_shares_is_a_rounded_sum(one):
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_both_epsilons(noise, delta, norm, neighbours):
     """The central one is what was asked for, over all rounds; the local one is that of a share, and larger."""
-    terms = agree(3.0, 0.5, 20, 50, rounds=4, delta=delta, honest=40, noise=noise, neighbours=neighbours)
+    terms = agree(3.0, 0.5, 20, 50, rounds=4, delta=delta, honest=40, family=noise, neighbours=neighbours)
     far = 1.0 if neighbours == "replace" else 0.5
     bound = hush.Sensitivity(**{norm: far}, neighbours=neighbours)
     assert 3.0 * (1.0 - 1e-6) < terms.epsilon("central", delta) <= 3.0
@@ -94,21 +96,21 @@ def test_alpha_is_the_best_one():
     def cost(alpha: float) -> float:
         return hush.Stable(alpha, 1.0).sup_score() * hush.Stable(alpha, 1.0).mean_abs
 
-    assert agree(1.0, 1.0, 2, 2, rounds=1).share.target.alpha == 1.7
+    assert agree(1.0, 1.0, 2, 2, rounds=1, delta=0.0).share.target.alpha == 1.7
     assert all(cost(1.7) < cost(alpha) for alpha in (1.5, 1.6, 1.66, 1.74, 1.8, 1.9))
 
 
 def test_l1_clipping_suits_stable_noise():
     """For the same clipped update, l1 costs less epsilon than the theorem for l2 and than a box of all coordinates."""
-    terms = agree(1.0, 1.0, 20, 10, rounds=1)
+    terms = agree(1.0, 1.0, 20, 10, rounds=1, delta=0.0)
     noise = terms.share.target
-    assert hush.epsilon(noise, 0.0, hush.Sensitivity(l2=1.0, l0=20)) > 4.0 * terms.epsilon("central")
-    assert hush.epsilon(noise, 0.0, hush.Sensitivity(linf=1.0, l0=20)) > 10.0 * terms.epsilon("central")
+    assert hush.epsilon(noise, 0.0, hush.Sensitivity(l2=1.0, l0=20)) > 4.0 * terms.epsilon("central", 0.0)
+    assert hush.epsilon(noise, 0.0, hush.Sensitivity(linf=1.0, l0=20)) > 10.0 * terms.epsilon("central", 0.0)
 
 
 def test_messages_add_up_modulo_the_word():
     """Sums wrap around 64 bits and still give the mean; too few messages are not opened."""
-    terms = agree(1.0, 1.0, 2, 3, rounds=1, honest=2)
+    terms = agree(1.0, 1.0, 2, 3, rounds=1, honest=2, delta=0.0)
     big = np.array([2**63 - 5, -(2**63) + 7], dtype=np.int64)
     small = np.array([10, -10], dtype=np.int64)
     back = np.array([-(2**63) + 5, 2**63 - 7], dtype=np.int64)
@@ -121,7 +123,7 @@ def test_messages_add_up_modulo_the_word():
 @given(st.lists(st.floats(-9.0, 9.0), min_size=3, max_size=3), st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3))
 def test_what_cannot_be_is_cut_off(noise, delta, norm, update, other):
     """The result is within the clip, is the update itself if that was, and is nearer to every possible truth."""
-    terms = agree(1.0, 0.7, 3, 4, rounds=1, delta=delta, noise=noise)
+    terms = agree(1.0, 0.7, 3, 4, rounds=1, delta=delta, family=noise)
     order = 1 if norm == "l1" else 2
     given_update, truth = np.array(update), np.array(other)
     truth = truth * min(1.0, 0.7 / max(np.linalg.norm(truth, order), 1e-300))
@@ -149,16 +151,16 @@ class _Odd:
 def test_bad_arguments():
     """Each message names the argument."""
     for call, words in (
-        (lambda: agree(1.0, 0.0, 3, 3, rounds=1), "clip"),
-        (lambda: agree(1.0, 1.0, 0, 3, rounds=1), "coordinates"),
-        (lambda: agree(1.0, 1.0, 3, 3, rounds=0), "rounds"),
-        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, noise="laplace"), "noise"),
-        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, noise="gaussian"), "delta=1e-6"),
-        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, honest=4), "honest"),
+        (lambda: agree(1.0, 0.0, 3, 3, rounds=1, delta=0.0), "clip"),
+        (lambda: agree(1.0, 1.0, 0, 3, rounds=1, delta=0.0), "coordinates"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=0, delta=0.0), "rounds"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, family="laplace", delta=0.0), "family"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, family="gaussian", delta=0.0), "delta=1e-6"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, honest=4, delta=0.0), "honest"),
         (lambda: Terms(share(hush.Gaussian(1.0), 3), 1.0, "l2", 3, 0.001, 1), "power of two"),
         (lambda: Terms(share(hush.Gaussian(1.0), 3), 1.0, "linf", 3, 0.5, 1), "norm"),
-        (lambda: agree(1.0, 1.0, 3, 3, rounds=1).on_lattice([1.0]), "3"),
-        (lambda: agree(1.0, 1.0, 3, 3, rounds=1).charges("server"), "view"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, delta=0.0).on_lattice([1.0]), "3"),
+        (lambda: agree(1.0, 1.0, 3, 3, rounds=1, delta=0.0).charges("server"), "view"),
     ):
         with pytest.raises(InvalidParameter, match=words):
             call()
@@ -170,14 +172,14 @@ def test_bad_arguments():
 @pytest.mark.parametrize("view", ["central", "local"])
 @pytest.mark.parametrize(("noise", "delta", "norm"), CASES)
 def test_a_message_is_paid_for_and_drawn_once(noise, delta, norm, view, monkeypatch):
-    terms = agree(1.0, 0.7, 3, 4, rounds=2, delta=delta, noise=noise, honest=3)
+    terms = agree(1.0, 0.7, 3, 4, rounds=2, delta=delta, family=noise, honest=3)
     ledger = Ledger(None, epsilon=90.0, delta=1e-4)
     paid = terms.pay(ledger, view=view, label="round 1")
     entry = ledger.entries[0]
     assert entry.charges == tuple(terms.charges(view)) and entry.label == "round 1"
     assert entry.extra_delta == terms.slip(rounds=1, view=view, epsilon=90.0) > 0.0
     assert terms.message([0.1, 0.2, 0.3], paid).dtype == np.int64
-    other = agree(2.0, 0.7, 3, 4, rounds=2, delta=delta, noise=noise, honest=3)
+    other = agree(2.0, 0.7, 3, 4, rounds=2, delta=delta, family=noise, honest=3)
     wide = unaccounted([(terms.share.target, hush.Sensitivity(**{norm: 0.1}), 1)])  # the right noise for another clip
     monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
     for wrong, words in ((paid, "used up"), (other.pay(None, view=view), "not for a round"), (wide, "not for a round")):
@@ -189,7 +191,7 @@ def test_a_message_is_paid_for_and_drawn_once(noise, delta, norm, view, monkeypa
 @pytest.mark.parametrize(("noise", "delta", "norm"), CASES)
 def test_a_message_is_the_update_with_a_share(noise, delta, norm, monkeypatch):
     """Without its noise a message is the update on the lattice; the noise is of the size of one share."""
-    terms = agree(1.0, 0.7, 4000, 4, rounds=1, delta=delta, noise=noise)
+    terms = agree(1.0, 0.7, 4000, 4, rounds=1, delta=delta, family=noise)
     update = np.linspace(-1.0, 1.0, 4000)
     sent = terms.message(update, terms.pay(None, view="local"))
     noise_steps = (sent - terms.on_lattice(update)) * terms.step
@@ -236,3 +238,41 @@ def test_the_certificate_of_a_rounded_sum_agrees(one):
         certified = rounded.delta_bracket(epsilon)
         assert certified.lower <= plain.delta(epsilon) + 1e-12  # post-processing of the sum
         assert certified.upper >= 0.98 * plain.delta_bracket(epsilon).lower  # and the uniforms are small beside it
+
+
+@pytest.mark.parametrize("asked", ["message", "mean_update", "possible", "slip"])
+def test_terms_refuse_in_one_sentence(asked: str) -> None:
+    terms = agree(1.0, 1.0, 3, 2, rounds=1, delta=0.0)
+    bad = {
+        "message": ["x", None, [1.0], [[1.0], [1.0, 2.0]]],
+        "mean_update": [None, 5, [[1, 2]], [[1, 2]] * 2, [[math.nan] * 3] * 2, ["abc"] * 2],
+        "possible": [None, "x", [math.nan] * 3],
+        "slip": ["x", 0, -1, 1.5, math.nan],
+    }[asked]
+    paid = terms.pay(None, view="local")
+    calls = {"slip": lambda value: terms.slip(rounds=value), "message": lambda value: terms.message(value, paid)}
+    for value in bad:
+        with pytest.raises(hush.HushError):
+            calls.get(asked, getattr(terms, asked))(value)
+
+
+def test_a_message_needs_a_payment() -> None:
+    terms = agree(1.0, 1.0, 3, 2, rounds=1, delta=0.0)
+    made = ring(share(hush.Skellam(5.0), 10), bound=10, overflow=1e-9)
+    for message, values in ((terms.message, [0.1, 0.2, 0.3]), (made.message, [1, 2])):
+        with pytest.raises(InvalidParameter, match="missing payment; write"):
+            message(values)
+        for nothing in (None, Ledger(None, epsilon=1.0, delta=0.0), [(hush.Laplace(1.0), 1.0, 1)]):
+            with pytest.raises(NotPaid, match="needs a payment"):
+                message(values, nothing)
+
+
+def test_slip_is_read_at_the_epsilon_of_everything() -> None:
+    """A coarse lattice, so that the slip is seen: the factor is that of the whole budget, not of one round."""
+    made = agree(4.0, 1.0, 3, 10, rounds=20, delta=1e-6, family="gaussian")
+    coarse = replace(made, step=2.0 ** math.floor(math.log2(made.share.noise.sigma) + 1.0))
+    one, whole = (coarse.slip(rounds=1, epsilon=epsilon) for epsilon in (1.0, 4.0))
+    assert whole / one == pytest.approx((1.0 + math.exp(4.0)) / (1.0 + math.exp(1.0)))
+    assert coarse.slip(rounds=1) >= whole  # unless told: that of all rounds at a smaller delta
+    stable = agree(4.0, 1.0, 3, 10, rounds=2, delta=0.0)
+    assert stable.slip(view="local") > stable.slip() > 0.0

@@ -9,14 +9,19 @@ import math
 
 import numpy as np
 import pytest
+from learn import small_fits as small
 
 import hush
 from hush import Gaussian, Laplace, Ledger, Sensitivity, calibrate, compose
 from hush.errors import Unsupported
 from hush.learn import Lasso, LogisticRegression, Ridge, zcdp
-from hush.learn.budget import NOISES, Wish, allot
+from hush.learn.budget import Wish, allot, allowed_families
+from hush.learn.defaults import setting
+from hush.learn.descent import updates_wish
 from hush.learn.moment_solver import products_wish
+from hush.learn.objective import SQUARED
 from hush.learn.scaling import moments_wish
+from hush.noise import catalogue
 from hush.sampling.entropy import SecureEntropy
 
 slow = pytest.mark.exhaustive
@@ -47,7 +52,7 @@ MIXES = {
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-6), (8.0, 1e-3)])
 @pytest.mark.parametrize("mix", list(MIXES))
 def test_gaussian_parts_meet_the_budget_and_no_less_would(mix, epsilon, delta):
-    parts = allot(epsilon, delta, MIXES[mix], noise="gaussian", accounting="exact")
+    parts = allot(epsilon, delta, MIXES[mix], family="gaussian", accounting="exact")
     charges = [part.charge for part in parts]
     assert float(compose(charges).delta(epsilon)) <= delta
     assert float(compose([charge.widened(0.999) for charge in charges]).delta(epsilon)) > delta
@@ -61,14 +66,14 @@ def test_gaussian_parts_meet_the_budget_and_no_less_would(mix, epsilon, delta):
     "family",
     [
         *("laplace", "truncated_laplace", "staircase"),
-        *(pytest.param(name, marks=slow) for name in ("osgt", "flipped_huber", "exponential_power", "asinh", "auto")),
+        *(pytest.param(name, marks=slow) for name in ("osgt", "flipped_huber", "exponential_power", "asinh", None)),
     ],
 )
 def test_every_family_meets_the_budget(mix, family):
     if mix == "scaling and full gradients" and family != "laplace":
         pytest.skip("one family shows it")
     wishes = tuple(dataclasses.replace(wish, times=min(wish.times, 6)) for wish in MIXES[mix])
-    charges = [part.charge for part in allot(1.0, 1e-6, wishes, noise=family, accounting="exact")]
+    charges = [part.charge for part in allot(1.0, 1e-6, wishes, family=family, accounting="exact")]
     assert float(compose(charges).delta(1.0)) <= 1e-6
     shrunk = [*charges[:-1], charges[-1].widened(0.97)]
     assert float(compose(shrunk).delta(1.0)) > 1e-6
@@ -77,7 +82,7 @@ def test_every_family_meets_the_budget(mix, family):
 @pytest.mark.parametrize("mix", list(MIXES))
 def test_without_delta_epsilons_add_up(mix):
     wishes = MIXES[mix]
-    parts = allot(2.0, 0.0, wishes, noise="auto", accounting="exact")
+    parts = allot(2.0, 0.0, wishes, family=None, accounting="exact")
     made = compose([part.charge for part in parts])
     assert 1.99 <= made.pure_epsilon <= 2.0
     for part in parts:
@@ -85,26 +90,26 @@ def test_without_delta_epsilons_add_up(mix):
 
 
 def test_families_without_a_proof_for_vectors_are_refused():
-    for family in set(NOISES) - {"auto", "gaussian"}:
+    for family in set(allowed_families()) - {"gaussian"}:
         with pytest.raises(Unsupported, match="solver='cd'"):
-            allot(1.0, 1e-6, MIXES["products alone"], noise=family, accounting="exact")
+            allot(1.0, 1e-6, MIXES["products alone"], family=family, accounting="exact")
     for mix in ("products alone", "updates alone"):
         with pytest.raises(Unsupported, match="no pure epsilon"):
-            allot(1.0, 0.0, MIXES[mix], noise="gaussian", accounting="exact")
+            allot(1.0, 0.0, MIXES[mix], family="gaussian", accounting="exact")
     with pytest.raises(Unsupported):
-        allot(1.0, 1e-6, MIXES["updates alone"], noise="stable", accounting="exact")
+        allot(1.0, 1e-6, MIXES["updates alone"], family="stable", accounting="exact")
 
 
-def test_auto_is_never_worse_than_gaussian_noise():
+def test_the_default_family_is_never_worse_than_gaussian_noise():
     for times in (2, 90):
         wishes = (moments_wish(1, 0.25), updates(times, 0.75))
-        auto, plain = (allot(1.0, 1e-6, wishes, noise=name, accounting="exact")[-1] for name in ("auto", "gaussian"))
-        assert auto.deviation <= plain.deviation
-    huge = allot(600.0, 0.1, (moments_wish(1, 0.25), updates(2, 0.75)), noise="auto", accounting="exact")
+        least, plain = (allot(1.0, 1e-6, wishes, family=name, accounting="exact")[-1] for name in (None, "gaussian"))
+        assert least.deviation <= plain.deviation
+    huge = allot(600.0, 0.1, (moments_wish(1, 0.25), updates(2, 0.75)), family=None, accounting="exact")
     assert float(compose([part.charge for part in huge]).delta(600.0)) <= 0.1
 
 
-# -- the paper's route, and exact accounting beside it (DPCD.md, sections 3 and 8) ---------------------------
+# -- the paper's route, and exact accounting beside it ----------------------------------------------------
 
 
 def test_where_the_papers_route_leaves_laplace_noise():
@@ -124,7 +129,7 @@ def test_gaussian_variances_per_update(times):
     """
     loose = zcdp.gaussian(1.0, 1e-6, times).variance / times
     exact = (
-        allot(1.0, 1e-6, (updates(times),), noise="gaussian", accounting="exact")[0].mechanism.noise.variance / times
+        allot(1.0, 1e-6, (updates(times),), family="gaussian", accounting="exact")[0].mechanism.noise.variance / times
     )
     assert loose == pytest.approx(28.62, abs=0.005)
     assert exact == pytest.approx(17.848, rel=2e-3)  # the lattice adds up to 1 in 1000
@@ -161,8 +166,8 @@ def test_flipped_huber_by_theorem_9_beside_the_gaussian(delta, times, ratio):
     ("epsilon", "delta", "saved"), [(1.0, 1e-6, 0.3764), (1.0, 1e-8, 0.3125), (0.5, 1e-6, 0.42), (3.0, 1e-6, 0.30)]
 )
 def test_what_exact_accounting_saves_for_gaussian_noise(epsilon, delta, saved):
-    loose = allot(epsilon, delta, (updates(40),), noise="gaussian", accounting="zcdp")[0]
-    exact = allot(epsilon, delta, (updates(40),), noise="gaussian", accounting="exact")[0]
+    loose = allot(epsilon, delta, (updates(40),), family="gaussian", accounting="zcdp")[0]
+    exact = allot(epsilon, delta, (updates(40),), family="gaussian", accounting="exact")[0]
     assert 1.0 - (exact.deviation / loose.deviation) ** 2 == pytest.approx(saved, abs=0.005)
 
 
@@ -198,16 +203,16 @@ def test_what_exact_accounting_saves_for_flipped_huber_noise(times, saved):
 @pytest.mark.parametrize("times", [2, 40])
 def test_the_papers_route_is_private_too_and_wastes_budget(noise, times):
     wishes = (moments_wish(2, 0.25), updates(times, 0.75))
-    parts = allot(1.0, 1e-6, wishes, noise=noise, accounting="zcdp")
+    parts = allot(1.0, 1e-6, wishes, family=noise, accounting="zcdp")
     spent = float(compose([part.charge for part in parts]).delta(1.0))
     assert spent < (1e-6 if times == 2 else 1e-7)
 
 
 def test_zcdp_is_refused_where_it_has_no_theorem():
     with pytest.raises(Unsupported, match="zCDP"):
-        allot(1.0, 1e-6, (updates(3),), noise="laplace", accounting="zcdp")
+        allot(1.0, 1e-6, (updates(3),), family="laplace", accounting="zcdp")
     with pytest.raises(Unsupported, match="delta = 0"):
-        allot(1.0, 0.0, (updates(3),), noise="gaussian", accounting="zcdp")
+        allot(1.0, 0.0, (updates(3),), family="gaussian", accounting="zcdp")
 
 
 # -- a fit's own account -------------------------------------------------------------------------------------
@@ -225,8 +230,8 @@ WAYS = [
     (LogisticRegression, {"solver": "cd", "accounting": "zcdp"}),
     (LogisticRegression, {"solver": "statistics"}),
     (LogisticRegression, {"solver": "cd", "classes": "private"}),
-    (Ridge, {"solver": "cd", "delta": 0.0, "noise": "laplace"}),
-    (Ridge, {"solver": "statistics", "delta": 0.0, "noise": "auto"}),
+    (Ridge, {"solver": "cd", "delta": 0.0, "family": "laplace"}),
+    (Ridge, {"solver": "statistics", "delta": 0.0, "family": None}),
 ]
 
 
@@ -244,7 +249,7 @@ def test_the_ledger_is_charged_once_before_any_bit_with_what_is_used(kind, ways)
             Careful.calls += 1
             return SecureEntropy().begin()
 
-    settings = {"epsilon": 3.0, "delta": 1e-4, "bounds": (-1, 1), "noise": "gaussian"} | ways
+    settings = {"epsilon": 3.0, "delta": 1e-4, "bounds": (-1, 1), "family": "gaussian"} | ways
     if settings["solver"] != "statistics":
         settings["passes"] = 3
     if kind is not LogisticRegression:
@@ -270,7 +275,13 @@ def test_fits_add_up_in_the_ledger():
     ledger = Ledger(None, epsilon=2.0, delta=1e-6)
     for _ in range(2):
         Ridge(
-            epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), noise="gaussian", solver="cd", ledger=ledger
+            epsilon=1.0,
+            delta=1e-6,
+            bounds=(-1, 1),
+            target_bounds=(-2, 2),
+            family="gaussian",
+            solver="cd",
+            ledger=ledger,
         ).fit(X, y)
     assert 1.3 < ledger.spent.epsilon < 1.7  # Gaussian fits compose to about sqrt(2)
 
@@ -282,7 +293,7 @@ def test_the_receipt_counts_every_number():
         "delta": 1e-6,
         "bounds": (-1, 1),
         "target_bounds": (-2, 2),
-        "noise": "gaussian",
+        "family": "gaussian",
         "passes": 7,
     }
     for solver, numbers, times in (("cd", 1, 21), ("gd", 3, 7)):
@@ -292,3 +303,43 @@ def test_the_receipt_counts_every_number():
             ("updates", numbers, times),
         ]
         assert math.fsum(part["share"] for part in parts) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 3.3, 7.7, 1e3, 1e6])
+def test_pure_epsilon_never_passes_the_promise(epsilon):
+    chosen = setting(SQUARED, 0.1, 3, solver="cd", passes=7, step=None, clip=None)
+    wishes = (moments_wish(4, 0.3), updates_wish(2.0**20, 3, chosen, 0.7))
+    parts = allot(epsilon, 0.0, wishes, family=None, accounting="exact")
+    assert compose([part.charge for part in parts]).pure_epsilon <= epsilon
+
+
+@pytest.mark.parametrize("solver", ["statistics", "cd", "gd"])
+def test_a_ledger_takes_every_pure_fit(solver):
+    X, y, _ = small.rows(50)
+    for epsilon, share in ((0.7, 0.9), (1e6, 0.25)):
+        paid = small.ledger(epsilon=epsilon, delta=0.0)
+        model = small.ridge(
+            epsilon=epsilon, delta=0.0, solver=solver, family=None, ledger=paid, scaling_share=share
+        ).fit(X, y)
+        assert model.guarantee_.epsilon == epsilon and len(paid.entries) == 1
+
+
+def test_zcdp_accounting_uses_gaussian_noise_by_default():
+    X, y, _ = small.rows()
+    model = small.ridge(family=None, accounting="zcdp").fit(X, y)
+    assert {part["noise"]["family"] for part in model.receipt_["parts"]} == {"gaussian"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Wider(Laplace):
+    """Laplace noise as a family that a user registers."""
+
+
+def test_a_registered_family_can_be_used_by_name():
+    X, y, _ = small.rows(50)
+    with catalogue.restored():
+        hush.register(hush.Family("wider", Wider, unit=lambda: Wider(1.0), tail=catalogue.family("laplace").tail))
+        model = small.ridge(family="wider", passes=1).fit(X, y)
+        assert isinstance(model.noise_, Wider)
+    with pytest.raises(hush.InvalidParameter, match="family must be one of"):
+        small.ridge(family="wider", passes=1).fit(X, y)

@@ -32,7 +32,7 @@ TWICE = dict.fromkeys(
     ),
     "fits twice and compares; every fit draws fresh noise",
 )
-CHECKED = {"bounds": (-5, 5), "noise": "gaussian", "passes": 2, "solver": "cd"}
+CHECKED = {"bounds": (-5, 5), "family": "gaussian", "passes": 2, "solver": "cd"}
 REGRESSORS = [kind(epsilon=50.0, delta=1e-6, target_bounds=(-10, 10), **CHECKED) for kind in (Ridge, Lasso, ElasticNet)]
 #: so large a budget that labels of three rows are found
 CLASSIFIER = LogisticRegression(epsilon=600.0, delta=0.1, classes="private", **CHECKED)
@@ -60,7 +60,7 @@ def rows(count: int = 300):
 
 
 def made(kind=Ridge, **changed):
-    settings = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1.0, 1.0), "passes": 2, "noise": "gaussian", "solver": "cd"}
+    settings = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1.0, 1.0), "passes": 2, "family": "gaussian", "solver": "cd"}
     if kind is not LogisticRegression:
         settings["target_bounds"] = (-3.0, 3.0)
     return kind(**(settings | changed))
@@ -146,7 +146,7 @@ def test_frames_with_bounds_by_name(frame):
     assert model.predict(table).shape == y.shape
     with pytest.raises(InvalidParameter, match="exactly the columns"):
         made(bounds={"a": (-1, 1)}).fit(table, y)
-    with pytest.raises(InvalidParameter, match="must then have names"):
+    with pytest.raises(InvalidParameter, match="must have names"):
         made(bounds=bounds).fit(X, y)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame({"a": X[:, 0], "c": X[:, 2], "b": X[:, 1]}))
@@ -212,7 +212,7 @@ BAD = [
     ({"delta": 1.0}, "delta"),
     ({"delta": -1e-9}, "delta"),
     ({"delta": None}, "delta"),
-    ({"bounds": None}, "bounds must be declared"),
+    ({"bounds": None}, "bounds must be given"),
     ({"bounds": (1.0, -1.0)}, "bounds"),
     ({"bounds": (1.0, 1.0)}, "bounds"),
     ({"bounds": (0.0, math.inf)}, "bounds"),
@@ -220,11 +220,14 @@ BAD = [
     ({"bounds": "wide"}, "bounds"),
     ({"target_bounds": None}, "target_bounds"),
     ({"target_bounds": [(0, 1)] * 3}, "target_bounds"),
-    ({"noise": "cauchy"}, "noise"),
-    ({"noise": None}, "noise"),
+    ({"family": "cauchy"}, "family must be one of"),
+    ({"family": 3}, "family must be one of"),
+    ({"family": "stable"}, "no calibrated member of finite variance"),
+    ({"family": "skellam"}, "defined on a lattice"),
+    ({"family": "gamma_difference"}, "hush.calibrate can calibrate"),
     ({"solver": "sgd"}, "solver"),
     ({"accounting": "moments"}, "accounting"),
-    ({"accounting": "zcdp", "noise": "laplace"}, "zCDP"),
+    ({"accounting": "zcdp", "family": "laplace"}, "zCDP"),
     ({"scaling": "own"}, "scaling"),
     ({"scaling_share": 1.0}, "scaling_share"),
     ({"winsorise": 0.0}, "winsorise"),
@@ -261,7 +264,7 @@ def test_bad_settings_are_refused_in_one_sentence(changed, words):
         ({"classes": (1, 1)}, "two different"),
         ({"classes": (5, 6)}, "other than the classes"),
         ({"classes": "guess"}, "classes"),
-        ({"classes": "private", "delta": 0.0, "noise": "auto"}, "classes='private' needs a delta"),
+        ({"classes": "private", "delta": 0.0, "family": None}, "classes='private' needs a delta"),
     ],
 )
 def test_bad_classifier_settings(changed, words):

@@ -82,8 +82,8 @@ def test_yes_and_no_need_no_classes(people, capsys):
         (["--model", "ridge", "--target", "spending:300:0", "--feature", "age:0:100"], "low below high"),
         (["--model", "logistic", "--target", "smoker", "--feature", "age:0:100"], "classes are needed"),
         (
-            ["--model", "lasso", "--target", "spending:0:300", "--feature", "age:0:100", "--noise", "loud"],
-            "noise must be one of",
+            ["--model", "lasso", "--target", "spending:0:300", "--feature", "age:0:100", "--family", "loud"],
+            "family must be one of",
         ),
         (["--model", "ridge", "--target", "age:0:300", "--feature", "age:0:100"], "column 'age' is given twice"),
         (
@@ -181,9 +181,9 @@ def test_the_unit_is_checked_and_said(people, capsys):
     people.write_text(named)
     words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", *BUDGET]
     assert main([*words, "--unit", "person"]) == 0
-    assert "one row per person, as was checked" in capsys.readouterr().out
+    assert "column person was checked: each person has one row" in capsys.readouterr().out
     assert main(words) == 0
-    assert "every row counts as one person" in capsys.readouterr().out
+    assert "each row is assumed to be one person" in capsys.readouterr().out
     people.write_text(named.replace("\n17,", "\n18,"))
     assert main([*words, "--unit", "person"]) == 2
     assert "aggregate to one row per person first" in capsys.readouterr().err

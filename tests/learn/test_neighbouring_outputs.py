@@ -61,7 +61,7 @@ REGRESSIONS = [
     for solver in ("cd", "gd", "statistics")
     for scaling in ("private", "public")
 ]
-COMMON = {"epsilon": 3.0, "delta": 1e-6, "bounds": (-1, 1), "noise": "gaussian", "verbose": 2}
+COMMON = {"epsilon": 3.0, "delta": 1e-6, "bounds": (-1, 1), "family": "gaussian", "verbose": 2}
 
 
 def passes(solver: str) -> dict[str, int]:

@@ -43,7 +43,7 @@ def planned(**changed) -> Plan:
     settings = {
         "epsilon": 1.0,
         "delta": 0.0,
-        "noise": "laplace",
+        "family": "laplace",
         "scaling": "public",
         "fit_intercept": False,
         "solver": "cd",
@@ -109,11 +109,11 @@ def test_too_little_noise_is_caught():
 @pytest.mark.parametrize(
     "changed",
     [
-        {"delta": 1e-3, "noise": "gaussian", "epsilon": 2.0},
+        {"delta": 1e-3, "family": "gaussian", "epsilon": 2.0},
         {"passes": 3},
         {"passes": 3, "scaling": "private", "epsilon": 3.0},
-        {"solver": "statistics", "scaling": "private", "passes": None, "noise": "auto", "epsilon": 3.0},
-        {"solver": "gd", "passes": 2, "noise": "staircase"},
+        {"solver": "statistics", "scaling": "private", "passes": None, "family": None, "epsilon": 3.0},
+        {"solver": "gd", "passes": 2, "family": "staircase"},
     ],
 )
 def test_more_attacks(changed):
@@ -124,7 +124,7 @@ def test_more_attacks(changed):
 @pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
 def test_the_noise_on_a_coefficient_has_the_size_that_was_paid_for(solver):
     """On rows of zeros only noise is left. Its variance fits the plan, and neither 2/3 nor 3/2 of the scale."""
-    made = planned(noise="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
+    made = planned(family="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
     part, count = made.parts[-1], 400
     draws = []
     for _ in range(count):
@@ -148,7 +148,7 @@ KINDS = [Ridge, Lasso, ElasticNet, LogisticRegression]
 
 
 def fitted(kind, X, y, **changed):
-    settings = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "noise": "gaussian"} | changed
+    settings = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "family": "gaussian"} | changed
     if kind is not LogisticRegression:
         settings["target_bounds"] = (-2, 2)
     return kind(**settings).fit(X, y)
@@ -214,7 +214,7 @@ def test_every_number_that_is_released_has_a_draw_of_its_own(monkeypatch):
 
 @pytest.mark.parametrize("together", [1, 3])
 def test_draws_are_given_out_in_order_and_only_once(together):
-    part = planned(noise="gaussian", delta=1e-6, passes=12).parts[-1]
+    part = planned(family="gaussian", delta=1e-6, passes=12).parts[-1]
     noise = _Noise(part, Paid(unaccounted(part.charge), Repeated(9)))
     given = np.concatenate([noise.on(np.zeros(together)) for _ in range(12 // together)])
     drawn = hush.draw(part.mechanism.noise, 12, part.mechanism.step, Repeated(9))
@@ -225,12 +225,12 @@ def test_draws_are_given_out_in_order_and_only_once(together):
 
 @pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
 def test_noise_is_drawn_with_a_payment_and_only_once(solver, monkeypatch):
-    made = planned(noise="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
+    made = planned(family="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
     paid = pay(made, None, "")
     train(made, ONES, UP, payment=paid)
     monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
-    other = pay(planned(noise="gaussian", delta=1e-6, epsilon=2.0), None, "")
-    for nothing, words in ((None, "was not paid for"), (paid, "used up"), (other, "was not paid for")):
+    other = pay(planned(family="gaussian", delta=1e-6, epsilon=2.0), None, "")
+    for nothing, words in ((None, "needs a payment"), (paid, "used up"), (other, "was not paid for")):
         with pytest.raises(NotPaid, match=words):
             train(made, ONES, UP, payment=nothing)
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from learn import small_fits as small
 from scipy.special import log_ndtr, logsumexp
 from scipy.stats import chi2
 from sklearn.base import clone, is_classifier, is_regressor
@@ -18,8 +19,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 import hush
 from hush import BudgetExceeded, InvalidParameter, Ledger, Sensitivity, Staircase, Unsupported
 from hush.errors import HushError
-from hush.learn import ElasticNet, LogisticRegression, PrivateSearchCV, Ridge
-from hush.learn import search as room
+from hush.learn import ElasticNet, LogisticRegression, PrivateSearchCV, Ridge, holdout_score
 from hush.learn.selection import Runs, any_of, largest_base, run_divergence, split
 from hush.learn.training import plan
 from hush.ledger.payment import Draws
@@ -221,7 +221,7 @@ def test_the_base_is_never_on_the_wrong_side():
     [
         classifier(),
         regressor(),
-        pytest.param(regressor(noise="laplace", solver="gd"), marks=pytest.mark.exhaustive),
+        pytest.param(regressor(family="laplace", solver="gd"), marks=pytest.mark.exhaustive),
         classifier(solver="statistics", passes=None),
     ],
 )
@@ -232,7 +232,7 @@ def test_every_candidate_and_the_score_fit_the_budget(model):
     first._checked(X, labels if is_classifier(model) else y)
     made = search._scheme([{"fit_intercept": True}, {"fit_intercept": False}], first, len(y))
     for one in made.models:
-        charges = tuple(part.charge for part in plan(one._asked(made.kept), made.kept).parts)
+        charges = tuple(part.charge for part in plan(one._request_for(made.kept), made.kept).parts)
         assert made.runs.epsilon(run_divergence([charges, (made.score.charge,)]), 1e-5) <= 2.0
         assert one.epsilon == made.base < 2.0
     assert made.kept + made.held == len(y)
@@ -251,7 +251,7 @@ def test_delta_zero_divides_epsilon():
 def exact_score(model, rows, target):
     """The score without its noise."""
     with patch.object(Draws, "add", lambda draws, steps: steps):
-        return room._noisy_score(model, rows, target, room._score_mechanism(model, 1.0, 1e-6), None)
+        return holdout_score.noisy_score(model, rows, target, holdout_score.score_mechanism(model, 1.0, 1e-6), None)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=6), st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
@@ -292,14 +292,14 @@ def test_a_row_is_in_one_part_of_every_run_and_moves_it_within_its_bound(kind):
                 np.int64
             )
 
-        model = classifier(noise="laplace") if kind == "classifier" else regressor(solver="cd", noise="laplace")
+        model = classifier(family="laplace") if kind == "classifier" else regressor(solver="cd", family="laplace")
         search = PrivateSearchCV(model, {"fit_intercept": [True, False]}, epsilon=9.0, delta=0.0, tries=6.0)
         search.entropy = Repeated(4)
         with patch.object(Draws, "add", lambda draws, steps: answer(draws.mechanism, steps)):
             search.fit(X, y)
         return search, seen
 
-    reach = 1.0 if kind == "classifier" else float(room._GRAIN)
+    reach = 1.0 if kind == "classifier" else float(holdout_score._GRAIN)
     first, one = searched(X, y)
     sides = set()
     for place in range(0, 40, 3):
@@ -476,7 +476,7 @@ def test_promises_are_not_searched_over(name):
         ({"estimator": regressor(scaling="paper")}, "no privacy guarantee"),
         ({"estimator": regressor(warm_start=True)}, "pays for all runs"),
         ({"estimator": regressor(ledger=Ledger(None, epsilon=1.0, delta=1e-6))}, "pays for all runs"),
-        ({"estimator": classifier(classes="private")}, "declare classes"),
+        ({"estimator": classifier(classes="private")}, "write classes"),
     ],
 )
 def test_bad_requests_are_refused_in_one_sentence(changed, words):
@@ -509,3 +509,46 @@ def test_elastic_net_too():
         set(search.best_params_) <= {"alpha", "l1_ratio"}
         and search.best_params_["alpha"] == search.best_estimator_.alpha
     )
+
+
+def test_a_search_counts_neighbours_as_a_fit_does():
+    X, y, _ = small.rows()
+    paid = small.ledger()
+    small.ridge(ledger=paid, passes=1).fit(X, y)
+    small.search(ledger=paid).fit(X, y)
+    assert [entry.charges[0].neighbours for entry in paid.entries] == ["replace", "replace"]
+    other = small.ledger()
+    hush.release(3, hush.calibrate(1.0, 1e-6), ledger=other)
+    with pytest.raises(HushError, match="neighbours"):
+        small.search(ledger=other).fit(X, y)
+    assert len(other.entries) == 1
+
+
+def test_a_search_has_one_entropy():
+    X, y, _ = small.rows()
+    with pytest.raises(Unsupported, match="give entropy= to PrivateSearchCV"):
+        small.search(small.ridge(entropy=hush.sampling.entropy.SecureEntropy())).fit(X, y)
+
+
+def test_a_score_is_a_whole_number_whatever_a_model_says():
+    def add(draws, steps):
+        value = draws.mechanism.value_of(steps)[0]
+        assert 0 <= value <= 4 * 2**20 and value == int(value)
+        return steps
+
+    model = small.ridge()
+    model.limits_, model.coef_ = np.array([[-1.0, 1.0]]), np.array([1.0])
+    for intercept in (math.nan, math.inf, -math.inf):
+        model.intercept_ = intercept
+        with patch.object(Draws, "add", add):
+            assert np.isfinite(
+                holdout_score.noisy_score(
+                    model, np.zeros((4, 1)), np.zeros(4), holdout_score.score_mechanism(model, 1.0, 1e-6), None
+                )
+            )
+
+
+def test_an_empty_list_of_settings_is_refused():
+    X, y, _ = small.rows()
+    with pytest.raises(InvalidParameter, match="at least one"):
+        PrivateSearchCV(small.ridge(), [], epsilon=1.0, delta=1e-6).fit(X, y)

@@ -216,7 +216,7 @@ def test_a_fit_sees_the_data_only_through_what_is_paid_for(kind, ways, delta):
     within its bound.
     """
     model_settings = {"epsilon": 5.0, "delta": delta, "bounds": [(-1, 1), (-1, 1), (0, 2)], "passes": 2, **ways}
-    model_settings["noise"] = "gaussian" if delta else "laplace"
+    model_settings["family"] = "gaussian" if delta else "laplace"
     if ways["solver"] == "statistics":
         model_settings["passes"] = None
     if kind is not LogisticRegression:
@@ -252,7 +252,7 @@ def test_the_watch_sees_a_leak():
         "delta": 1e-6,
         "bounds": (-1, 1),
         "target_bounds": (-2, 2),
-        "noise": "gaussian",
+        "family": "gaussian",
         "scaling": "paper",
     }
     other = exchanged(X, 7, np.ones(3))
@@ -267,7 +267,7 @@ def test_labels_move_by_at_most_two_counts_of_one():
     goal = y.copy()
     goal[5] = 1 - y[5]
     model = LogisticRegression(
-        epsilon=200.0, delta=0.1, bounds=(-1, 1), classes="private", passes=1, noise="gaussian", solver="cd"
+        epsilon=200.0, delta=0.1, bounds=(-1, 1), classes="private", passes=1, family="gaussian", solver="cd"
     )
 
     def counts(labels):
@@ -316,7 +316,7 @@ def test_the_papers_way_says_that_it_leaks():
     numbers = np.random.default_rng(6)
     X = numbers.uniform(-1, 1, (50, 2))
     model = Ridge(
-        epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), scaling="paper", noise="gaussian", solver="cd"
+        epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), scaling="paper", family="gaussian", solver="cd"
     ).fit(X, X[:, 0])
     assert not model.guarantee_.holds and model.guarantee_.epsilon == math.inf
     assert not model.receipt_.guarantee.holds and "scaling='paper'" in model.receipt_["leaks"][0]
@@ -340,5 +340,5 @@ def test_every_coordinate_may_have_its_own_clipping_and_noise():
     assert ratio[1] == pytest.approx(0.5, rel=0.25) and ratio[2] == pytest.approx(
         0.25, rel=0.25
     )  # false alarm below 1e-6: 300 fits each
-    with pytest.raises(InvalidParameter, match="3 of them"):
+    with pytest.raises(InvalidParameter, match="a list of 3"):
         Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), clip=[0.5, 0.1]).fit(X, X[:, 0])

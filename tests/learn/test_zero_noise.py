@@ -127,7 +127,7 @@ def test_much_budget_comes_near(name, solver):
         pytest.skip("an expansion of the loss")
     ours, settings, theirs, their_settings = PAIRS[name]
     passes = (None, None) if solver == "statistics" else (200, 20)
-    model = ours(**(OPEN | {"epsilon": 1e6}), **settings, solver=solver, passes=passes[0], noise="gaussian").fit(
+    model = ours(**(OPEN | {"epsilon": 1e6}), **settings, solver=solver, passes=passes[0], family="gaussian").fit(
         X, target_of(name)
     )
     exact = theirs(**their_settings).fit(X, target_of(name))
@@ -137,7 +137,7 @@ def test_much_budget_comes_near(name, solver):
     # budget: 0.055 at most.
     near = 0.1 if solver == "statistics" else 0.05
     np.testing.assert_allclose(model.coef_ / scale, exact.coef_ / scale, atol=near, rtol=0.0)
-    poor = ours(**(OPEN | {"epsilon": 0.1}), **settings, solver=solver, passes=passes[1], noise="gaussian").fit(
+    poor = ours(**(OPEN | {"epsilon": 0.1}), **settings, solver=solver, passes=passes[1], family="gaussian").fit(
         X, target_of(name)
     )
     assert np.abs(poor.coef_ - exact.coef_).max() > 2.0 * np.abs(model.coef_ - exact.coef_).max()

@@ -114,7 +114,7 @@ def _federated() -> hush.Ledger:
     ledger.spend((hush.Skellam(8.0), 1.0), label="round 1", extra_delta=1e-12)
     ledger.spend((PolyaDifference(0.5, 8.0, 1.0), 1.0), label="round 2")
     for noise, view in (("gaussian", "central"), ("stable", "local")):
-        terms = federated.agree(4.0, 1.0, 3, 10, rounds=2, delta=1e-6 if noise == "gaussian" else 0.0, noise=noise)
+        terms = federated.agree(4.0, 1.0, 3, 10, rounds=2, delta=1e-6 if noise == "gaussian" else 0.0, family=noise)
         terms.pay(ledger, view=view, label=f"{noise}, {view}")
     return ledger
 

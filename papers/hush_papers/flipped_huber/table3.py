@@ -43,13 +43,13 @@ PUBLISHED = {
     "airfoil": ((0.0206, 0.5161), (0.0190, 0.4558)),
     "diabetes": ((0.2515, 0.5741), (0.1489, 0.4384)),
 }
-#: name, noise, accounting
+#: name, family (None is the least noise), accounting
 KINDS = (
     ("Gaussian, zCDP", "gaussian", "zcdp"),
     ("flipped Huber, zCDP", "flipped_huber", "zcdp"),
     ("Gaussian, exact", "gaussian", "exact"),
     ("flipped Huber, exact", "flipped_huber", "exact"),
-    ("auto, exact", "auto", "exact"),
+    ("auto, exact", None, "exact"),
 )
 EPSILON, TRIALS, FRESH = 1.0, 5, 40
 PASSES, CLIPS, STEPS = (1, 2, 3, 5, 10, 20), (0.05, 0.1, 0.2, 0.4, 0.8, 1.6), (0.1, 0.3, 1.0)
@@ -133,26 +133,28 @@ def _trials(data: LearningSet, splits: list[_Split], count: int, **settings: Any
     return np.array(found), family
 
 
-def row(data: LearningSet, key: str, kind: tuple[str, str, str], splits: list[_Split], *, quick: bool = False) -> Row:
+def row(
+    data: LearningSet, key: str, kind: tuple[str, str | None, str], splits: list[_Split], *, quick: bool = False
+) -> Row:
     """Try the grid, choose its best point, and run fresh trials there."""
-    title, noise, accounting = kind
+    title, family, accounting = kind
     best: tuple[float, float, tuple[int, float, float]] | None = None
     points = product(PASSES, CLIPS, STEPS) if not quick else product((5, 20), (0.2, 0.4), (0.3,))
     for passes, clip, step in points:
         errors, _ = _trials(
-            data, splits, TRIALS, passes=passes, clip=clip, step=step, noise=noise, accounting=accounting
+            data, splits, TRIALS, passes=passes, clip=clip, step=step, family=family, accounting=accounting
         )
         off, test = errors.mean(axis=0)
         if best is None or off < best[0]:
             best = float(off), float(test), (passes, clip, step)
     assert best is not None
     off, test, (passes, clip, step) = best
-    chosen = {"passes": passes, "clip": clip, "step": step, "noise": noise, "accounting": accounting}
-    fresh, family = _trials(data, splits, FRESH if not quick else TRIALS, **chosen)
+    chosen = {"passes": passes, "clip": clip, "step": step, "family": family, "accounting": accounting}
+    fresh, drawn = _trials(data, splits, FRESH if not quick else TRIALS, **chosen)
     mean = fresh.mean(axis=0)
     within = fresh[:, 1].reshape(len(splits), -1).std(axis=1).mean()
     exact = float(np.mean([_errors(data, split, split.optimum)[1] for split in splits]))
-    return Row(key, title, passes, clip, step, family, off, float(mean[0]), test, float(mean[1]), float(within), exact)
+    return Row(key, title, passes, clip, step, drawn, off, float(mean[0]), test, float(mean[1]), float(within), exact)
 
 
 def table3(folder: Path, *, names: tuple[str, ...] = NAMES, splits: int = 2, quick: bool = False) -> Iterator[Row]:

@@ -35,7 +35,7 @@ def _words() -> dict[tuple[str, str], Iterable[str]]:
     return {
         ("", "--family"): (*calibrated, "optimal"),
         ("/answer", "--family"): calibrated,
-        ("", "--noise"): ("auto", *calibrated),
+        ("/learn", "--family"): calibrated,
         ("/curve", "--noise"): tuple(row.name for row in simple_families()),
         ("/cite", "family"): tuple(row.name for row in families()),
         ("", "--loss"): tuple(LOSSES),

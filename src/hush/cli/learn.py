@@ -1,4 +1,4 @@
-"""`hush learn`: a private linear model of a table whose rows are people."""
+"""`hush learn`: fit a private linear model to a table with one row per person."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ __all__ = ["register"]
 
 _MODELS = {"logistic": "LogisticRegression", "ridge": "Ridge", "lasso": "Lasso", "elastic-net": "ElasticNet"}
 _EXAMPLES = """examples:
-  hush learn people.csv --unit person_id --model ridge --target spending:0:5000 --feature age:18:100 --feature children:0:10 \\
-      --epsilon 1 --delta 1e-6
-  hush learn people.csv --unit person_id --model logistic --target smoker --classes no,yes --feature age:18:100 --feature bmi:12:60 \\
-      --epsilon 1 --delta 1e-6 --ledger people.ledger --json
+  hush learn people.csv --unit person_id --model ridge --target spending:0:5000 \\
+      --feature age:18:100 --feature children:0:10 --epsilon 1 --delta 1e-6
+  hush learn people.csv --unit person_id --model logistic --target smoker --classes no,yes \\
+      --feature age:18:100 --feature bmi:12:60 --epsilon 1 --delta 1e-6 --ledger people.ledger --json
 
-One row must be one person: neighbours are tables with one row exchanged, so somebody with many rows (a table of visits) is not protected.
---unit names the column that says who a row is about, and a table where anyone has two is refused. Ranges are yours to declare, as
-column:low:high; values beyond them are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes."""
+Each person must have exactly one row. The guarantee is for one replaced row, so a person with many rows (for example
+in a table of visits) is not protected. --unit is the column that identifies the person; a table in which a person has
+two rows is rejected. You must give the range of each column, as column:low:high, from public knowledge. Values outside
+a range are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes."""
 
 
 def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
@@ -44,60 +45,61 @@ def _columns(path: str, names: list[str]) -> Any:
         must_have(rows.columns, name, "a feature or the target")
     found = rows.select(names).to_pyarrow()
     if found.num_rows == 0:
-        raise InvalidParameter(f"{path} has no rows to learn from.")
+        raise InvalidParameter(f"{path} has no rows.")
     for name in names:
         if found[name].null_count:
             raise InvalidParameter(
-                f"column {name!r} has empty values; fill them by a public rule, or drop them, before learning."
+                f"column {name!r} has empty values; replace them by a public value, or drop their rows, first."
             )
     return found
 
 
 def _one_row_each(values: Any, unit: str) -> None:
-    """A promise for one row is one for a person only if nobody has two."""
+    """Reject a table with two rows of one person: the guarantee for one row would not cover the person."""
     if len(values.unique()) < len(values):
         raise InvalidParameter(
-            f"someone has more than one row by {unit!r}; aggregate to one row per person first, then learn."
+            f"column {unit!r} shows that a person has more than one row; aggregate to one row per person first."
         )
 
 
-def _plain(column: Any) -> Any:
-    """Numbers and booleans; a date is none, though it could be read as one."""
+def _numeric(column: Any) -> Any:
+    """The column, unless it holds dates or durations: numpy would convert those to numbers silently."""
     if str(column.type).startswith(("date", "time", "duration")):
         raise TypeError
     return column
 
 
 def _numbers(rows: Any, names: list[str]) -> Any:
-    """Columns of finite numbers, side by side."""
+    """The named columns as one array of finite numbers."""
     import numpy as np
 
     try:
-        found = np.column_stack([_plain(rows[name]).to_numpy().astype(np.float64) for name in names])
+        found = np.column_stack([_numeric(rows[name]).to_numpy().astype(np.float64) for name in names])
     except (TypeError, ValueError) as failure:
         raise InvalidParameter("features, and the target of a regression, must be numbers.") from failure
     for name, column in zip(names, found.T, strict=True):
         if not np.isfinite(column).all():
             raise InvalidParameter(
-                f"column {name!r} must hold finite numbers; fill or drop what is not one, by a public rule, before learning."
+                f"column {name!r} must hold finite numbers; replace other values by a public value, "
+                "or drop their rows, first."
             )
     return found
 
 
 def _labels(values: Any, classes: str | None) -> tuple[Any, Any]:
-    """The labels, and the classes in their type."""
+    """The labels, and the declared classes with the type of the labels."""
     import numpy as np
 
     floats = str(values.type) in ("float", "double", "halffloat")
     if classes == "private" and floats:
         raise InvalidParameter(
-            f"--classes private finds labels, and a target of type {values.type} holds measurements; write --classes a,b."
+            f"--classes private finds labels, but a target of type {values.type} holds measurements; "
+            "write --classes a,b."
         )
-    labels = np.empty(
-        len(values), dtype=np.float64 if floats else object
-    )  # the file's type, or label by label: never one chosen from the data
+    # the type of the file's column, or objects: numpy would choose a type by the values
+    labels = np.empty(len(values), dtype=np.float64 if floats else object)
     labels[:] = values.to_pylist()
-    if str(values.type) == "bool":  # a file's yes and no, read as booleans: there are no others to declare
+    if str(values.type) == "bool":  # the two classes of a boolean column are known
         return labels.astype(bool) if not values.null_count else labels, None
     if classes is None or classes == "private":
         return labels, classes
@@ -113,7 +115,7 @@ def _learn(options: argparse.Namespace) -> None:
     for name in used:
         if used.count(name) > 1:
             raise InvalidParameter(
-                f"column {name!r} is given twice; a feature, the target and the unit are a column each."
+                f"column {name!r} is given twice; each feature, the target and --unit must be different columns."
             )
     rows = _columns(options.table, used)
     if options.unit is not None:
@@ -127,7 +129,7 @@ def _learn(options: argparse.Namespace) -> None:
         "bounds": list(features.values()),
         "ledger": ledger,
     }
-    common |= {"solver": options.solver, "noise": options.noise, "verbose": 0 if options.json else options.verbose}
+    common |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
     if logistic:
         y, classes = _labels(rows[target], options.classes)
         common |= {"classes": classes} | ({} if options.penalty is None else {"C": options.penalty})
@@ -137,7 +139,7 @@ def _learn(options: argparse.Namespace) -> None:
         model = getattr(hush.learn, _MODELS[options.model])(**common).fit(X, y)
     except HushError:
         raise
-    except ValueError as failure:  # scikit-learn's own checks
+    except ValueError as failure:  # raised by scikit-learn's checks
         raise InvalidParameter(str(failure).strip().splitlines()[0]) from failure
     _show(options, model, list(features))
 
@@ -159,35 +161,45 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
             [*shown, {"name": "(intercept)", "value": intercept}], {"name": "feature", "value": "coefficient"}, left=1
         )
     ]
-    lines.append(
-        f"\n{type(model).__name__}, {model.receipt_['rows']} rows, solver {model.receipt_['solver']}: {model.guarantee_}."
-    )
-    known = "every row counts as one person" if options.unit is None else f"one row per {options.unit}, as was checked"
-    lines.append(f"The promise is for one row: {known}.")
+    about = model.receipt_
+    lines.append(f"\n{type(model).__name__}, {about['rows']} rows, solver {about['solver']}: {model.guarantee_}.")
+    if options.unit is None:
+        lines.append("The guarantee is for one row: each row is assumed to be one person.")
+    else:
+        lines.append(f"The guarantee is for one row, and column {options.unit} was checked: each person has one row.")
     emit(options, document, "\n".join(lines))
 
 
 def register(command: Command) -> None:
     """Add the group's commands."""
-    learn = command("learn", _learn, "a private linear model of a table", _EXAMPLES)
+    learn = command("learn", _learn, "fit a private linear model to a table", _EXAMPLES)
     learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
     learn.add_argument(
-        "--unit", metavar="COLUMN", help="who a row is about; refuses a table where anyone has more than one row"
+        "--unit", metavar="COLUMN", help="the column that identifies the person; two rows of one person are an error"
     )
     learn.add_argument("--model", required=True, choices=sorted(_MODELS))
     learn.add_argument(
-        "--target", required=True, metavar="COLUMN[:LOW:HIGH]", help="what to predict; with its range for a regression"
+        "--target",
+        required=True,
+        metavar="COLUMN[:LOW:HIGH]",
+        help="the column to predict; a regression also needs its range",
     )
     learn.add_argument(
-        "--feature", action="append", required=True, metavar="COLUMN:LOW:HIGH", help="repeat for every feature"
+        "--feature",
+        action="append",
+        required=True,
+        metavar="COLUMN:LOW:HIGH",
+        help="a feature and its range; repeat the option for every feature",
     )
     learn.add_argument("--epsilon", type=number, required=True)
     learn.add_argument("--delta", type=number, required=True)
     learn.add_argument(
-        "--classes", metavar="A,B", help="the two labels, or private to find them with part of the budget"
+        "--classes", metavar="A,B", help="the two labels; 'private' finds them with a part of the budget"
     )
-    learn.add_argument("--penalty", type=number, help="alpha of a regression, C of logistic (as in scikit-learn)")
+    learn.add_argument(
+        "--penalty", type=number, help="alpha of a regression, C of a logistic regression, as in scikit-learn"
+    )
     learn.add_argument("--solver", default="auto", choices=["auto", "cd", "gd", "statistics"])
-    learn.add_argument("--noise", default="auto", help="a family's name, or auto for the least noise")
-    learn.add_argument("--ledger", help="charge this ledger (made by `hush ledger new`)")
-    learn.add_argument("--verbose", type=int, default=0, help="1 for a progress bar, 2 for a line per pass")
+    learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
+    learn.add_argument("--ledger", help="the ledger file to charge (create it with `hush ledger new`)")
+    learn.add_argument("--verbose", type=int, default=0, help="1 shows a progress bar, 2 a line per pass")

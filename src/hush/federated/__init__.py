@@ -1,4 +1,4 @@
-"""Privacy without a trusted centre: noise in shares, local reports, secure aggregation.
+"""Privacy without a trusted server: shares of noise, local reports, secure aggregation.
 
 >>> from hush import Gaussian, federated
 >>> federated.share(Gaussian(10.0), 100).noise
@@ -7,7 +7,8 @@ Gaussian(sigma=1.000000000000001)
 
 from hush.federated.budget import Budgets
 from hush.federated.category import Answers, answers
-from hush.federated.estimate import Estimate, Histogram, histogram, mean, total
+from hush.federated.category_count import Histogram, histogram
+from hush.federated.estimate import Estimate, mean, total
 from hush.federated.lattice import RoundedSum
 from hush.federated.local_report import Reports, gather, local
 from hush.federated.lost_parties import dropout

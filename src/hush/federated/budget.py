@@ -1,4 +1,4 @@
-"""A budget for every client of a federation: one ledger file each, in one folder."""
+"""A privacy budget for every client of a federation: one ledger file per client, in one folder."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 class Budgets:
-    """A live budget per client: ledgers of the same cap, made when a client first comes.
+    """One ledger per client, all with the same budget; a ledger is created at the client's first charge.
 
-    Budgets(folder, epsilon=, delta=) keeps a file `<client>.ledger` for each; folder None keeps them in memory. A
-    client whose charge is refused once is `stopped`: nothing is ever asked of it again through this object.
+    Budgets(folder, epsilon=, delta=) keeps a file `<client>.ledger` for each client; folder=None keeps the ledgers in
+    memory. If a charge of a client is refused once, the client is `stopped`: this object never charges it again.
 
-    Guarantees: those of `hush.Ledger`, for each client: what was spent on it is together within (epsilon, delta),
-    over all runs that use the same folder.
+    Guarantees: those of `hush.Ledger` for each client: all its charges together are within (epsilon, delta), over all
+    runs that use the same folder.
 
     >>> from hush import Laplace
     >>> budgets = Budgets(None, epsilon=1.0, delta=0.0)
@@ -48,13 +48,13 @@ class Budgets:
             )
         self._folder = None if folder is None else Path(folder)
         self._cap = {"epsilon": epsilon, "delta": delta, "mode": mode}
-        Ledger(None, epsilon=epsilon, delta=delta, mode=mode).close()  # says now what is wrong with the cap
+        Ledger(None, epsilon=epsilon, delta=delta, mode=mode).close()  # raises early if the budget is not valid
         if self._folder is not None:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except (OSError, ValueError) as failure:
                 raise InvalidParameter(
-                    f"folder must be one that can be made and written to, got {str(folder)!r}: {failure}."
+                    f"folder must be a folder that can be created and written to, got {str(folder)!r}: {failure}."
                 ) from failure
         self._ledgers: dict[str, Ledger] = {}
         self._stopped: dict[str, str] = {}
@@ -62,20 +62,20 @@ class Budgets:
 
     @property
     def folder(self) -> Path | None:
-        """Where the files are; None for budgets in memory."""
+        """The folder of the ledger files; None for budgets in memory."""
         return self._folder
 
     @property
     def epsilon(self) -> float:
-        """The cap of each client."""
+        """The epsilon of each client's budget."""
         return float(self._cap["epsilon"])  # type: ignore[arg-type]
 
     def fresh(self) -> Ledger:
-        """A budget that nothing was spent from, in memory: to see what it can pay for."""
+        """A new, unused ledger in memory with the same budget, to test which charges it covers."""
         return Ledger(None, **self._cap)  # type: ignore[arg-type]
 
     def ledger(self, client: object) -> Ledger:
-        """The client's ledger; made, or opened, at the first call."""
+        """The client's ledger; created or opened at the first call."""
         name = _named(client)
         with self._lock:
             if name not in self._ledgers:
@@ -84,15 +84,16 @@ class Budgets:
             return self._ledgers[name]
 
     def covers(self, client: object, releases: Any, *, extra_delta: float = 0.0) -> bool:
-        """Would `charge` return True now? Nothing is spent."""
+        """Whether `charge` would return True now; nothing is spent."""
         if _named(client) in self._stopped:
             return False
         account = self.ledger(client).view().account
         return account.plus([as_entry(releases, "", extra_delta, None, None)]).settled() is not None
 
     def charge(self, client: object, releases: Any, *, label: str = "", extra_delta: float = 0.0) -> bool:
-        """Spend on one client: True, on disk, or False where its budget does not cover it; then the client is stopped
-        for good.
+        """Charge one client and return whether its budget covered the charge.
+
+        True means that the charge is on disk. After False the client is stopped.
         """
         name = _named(client)
         if name in self._stopped:
@@ -109,24 +110,24 @@ class Budgets:
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """The clients with a ledger so far."""
+        """The clients that have a ledger."""
         return tuple(self._ledgers)
 
     @property
     def stopped(self) -> tuple[str, ...]:
-        """Clients whose budget is used up."""
+        """The clients for which a charge was refused."""
         return tuple(self._stopped)
 
     def reason(self, client: object) -> str:
-        """Why a client was stopped; empty if it was not."""
+        """The reason why a client was stopped; empty if it was not."""
         return self._stopped.get(str(client), "")
 
     def left(self, client: object) -> Budget:
-        """What is left for a client, live."""
+        """The current remaining budget of a client."""
         return self.ledger(client).left
 
     def spent(self, client: object) -> Budget:
-        """What is gone, live."""
+        """The current spent budget of a client."""
         return self.ledger(client).spent
 
     def close(self) -> None:
@@ -145,8 +146,8 @@ class Budgets:
 
 
 def _named(client: object) -> str:
-    """A client's name as a file can bear it."""
+    """The client's name, checked to be a safe file name."""
     name = str(client)
     if not isinstance(client, str | int) or isinstance(client, bool) or not _NAME.fullmatch(name):
-        raise reject("client", client, "a name of letters, digits, '.', '_' and '-', at most 100, or a whole number")
+        raise reject("client", client, "an integer, or a name of at most 100 letters, digits, '.', '_' and '-'")
     return name

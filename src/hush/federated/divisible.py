@@ -1,4 +1,4 @@
-"""Infinitely divisible noise: the law whose characteristic function is a power of the noise's.
+"""Infinitely divisible noise: laws whose characteristic function is a power of another noise's.
 
     family                    characteristic function             power r of it
     Gaussian(sigma)           exp(-sigma^2 t^2/2)                 Gaussian(sigma sqrt r)
@@ -7,7 +7,7 @@
     Discrete(Laplace(b), h)   (1-q)^2/|1 - q e^(iht)|^2           PolyaDifference(r, b, h),      q = e^(-h/b)
     Skellam(sigma, h)         exp(-v (1 - cos ht))                Skellam(sigma sqrt r, h),      v = (sigma/h)^2
 
-A share among h parties is the power 1/h, the sum of m shares the power m/h. Powers of powers multiply.
+A share among h parties is the power 1/h, and the sum of m shares is the power m/h. Powers of powers multiply.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["power"]
 
 
 def power(noise: Law, ratio: Fraction, *, upwards: bool = True) -> Law:
-    """The law with characteristic function phi^ratio, its scale rounded up; the noise itself at ratio 1.
+    """The law with characteristic function phi^ratio; the given noise if the ratio is 1.
 
-    Rounded up, the sum of shares has at least the noise that was asked for, and more noise is post-processing.
-    upwards=False rounds down instead: what may be claimed of a sum whose shares were rounded up.
+    Its scale is rounded up, so that a sum of shares has at least the requested noise; the excess is post-processing.
+    upwards=False rounds down instead: this is the law that can be claimed for a sum of shares that were rounded up.
     """
     return noise if ratio == 1 else noise.plain().power(ratio, upwards=upwards)

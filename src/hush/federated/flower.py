@@ -1,17 +1,16 @@
-"""Flower: a client mod that clips an update and adds the client's share, and a strategy that pays for every client
-before it asks.
+"""Flower: a client mod that clips the update and adds a share of the noise, and a strategy that charges clients first.
 
     server                                              client
     configure_train: charge each client's ledger
-      refused: tell it to stop, once          ----->    mod: replies "stopped"; the app does not run, nothing is drawn
-      paid:    the model                      ----->    app trains; mod clips the update, adds its share on the lattice
-    aggregate_train: sum the integers         <-----    whole numbers; no other record leaves the client
-      fewer than `honest`: the sum is not opened
+      refused: send "stop" once               ----->    mod: replies "stopped"; the app does not run, nothing is drawn
+      paid:    send the model                 ----->    app trains; mod clips the update, adds its share on the lattice
+    aggregate_train: sum the integers         <-----    integers; no other record leaves the client
+      fewer than `honest`: discard the sum
 
-Who is protected: a client with its whole update. Against whom: `terms.epsilon("central")` against whoever sees the
-sums, the models and the own shares of `colluding` clients, if a secure aggregation protocol carries the integers;
-`terms.epsilon("local")` against a server that sees each message. Flower without such a protocol shows the server each
-message. Needs the extra `hush[federated]`.
+The protected unit is a client with its whole update. `terms.epsilon("central", delta)` holds against an observer who
+sees the sums, the models and the shares of `colluding` clients, if a secure aggregation protocol carries the integers.
+`terms.epsilon("local", delta)` holds against a server that sees each message; Flower without such a protocol shows the
+server each message. This module needs the extra `hush[federated]`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from hush.ledger import Ledger, Payment
 from hush.sampling.entropy import Entropy
 
 with needs("Flower", "hush.federated.flower", extra="federated"), warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of the packages that Flower loads
+    warnings.simplefilter("ignore")  # packages that Flower imports warn
     from flwr.app import (
         Array,
         ArrayRecord,
@@ -47,27 +46,27 @@ with needs("Flower", "hush.federated.flower", extra="federated"), warnings.catch
 
 __all__ = ["ShareMod", "ShareStrategy"]
 
-#: Names in messages.
+#: Names of records in messages.
 UPDATE, STOP, STOPPED = "hush-update", "hush-stop", "hush-stopped"
-REFUSED = 6  # Flower's code for a mod that cannot go on
-_LOG = logging.getLogger("hush.federated")  # the client's own: what went wrong may speak of the data, and stays there
+REFUSED = 6  # Flower's error code for a mod that fails
+_LOG = logging.getLogger("hush.federated")  # the client's log: errors can quote the data, so they stay on the client
 
 
 class ShareMod:
     """A Flower client mod: `ClientApp(mods=[ShareMod(terms)])`.
 
-    The update is the model that the app returns less the model that came, over all arrays in order. It is clipped,
-    put on the lattice and the client's share is added (`terms.message`). Nothing else that the app returns leaves the
-    client: no metrics, no number of examples.
-    Messages other than training would go around the protection and are refused, unless their type is named in
-    `unprotected`.
+    The update is the model that the app returns minus the model that it received, over all arrays in order. The mod
+    clips it, rounds it to the lattice and adds the client's share (`terms.message`). Nothing else that the app returns
+    leaves the client: no metrics, no number of examples.
+    Messages other than training messages would not be protected. They are refused, unless `unprotected` names their
+    type.
 
-    ledger: the client's own ledger, or a function of Flower's Context that gives it; it is charged before the draw,
-    for `view` ("local": what this message alone tells), and "budget refused" is all that the server gets then. A
-    client that has one need not trust the server's book-keeping.
+    ledger: the client's ledger, or a function that returns it for a Flower Context. It is charged before the draw, for
+    `view` ("local" is the cost of showing this message alone). If it refuses, the server receives only "budget
+    refused". A client with a ledger does not need to trust the server's accounting.
 
-    Whatever goes wrong from training on, the server gets one of three constant texts; the cause goes to the client's
-    log "hush.federated".
+    If anything fails after training starts, the server receives one of three constant texts; the cause is written to
+    the client's log "hush.federated".
     """
 
     def __init__(
@@ -83,7 +82,7 @@ class ShareMod:
         self._unprotected, self._entropy = frozenset(unprotected), entropy
 
     def __call__(self, msg: Message, ctxt: Context, call_next: Callable[[Message, Context], Message]) -> Message:
-        if _asked_to_stop(msg):
+        if _is_stop(msg):
             return Message(RecordDict({STOPPED: ConfigRecord({"reason": "budget"})}), reply_to=msg)
         kind = msg.metadata.message_type
         if kind.split(".")[0] != MessageType.TRAIN:
@@ -92,30 +91,28 @@ class ShareMod:
                 if kind in self._unprotected
                 else _refusal(msg, f"{kind} messages are not protected by this client")
             )
-        words, doing = None, "training failed"
+        steps, problem = None, "training failed"
         try:
             out = call_next(msg, ctxt)
             if not out.has_error():
-                doing = "update refused"
+                problem = "update refused"
                 update = _flat(_arrays(out)) - _flat(_arrays(msg))
-                self._terms.on_lattice(update)  # its shape is checked before anything is spent
-                doing = "budget refused"
+                self._terms.on_lattice(update)  # checks the shape before anything is spent
+                problem = "budget refused"
                 payment = self._paid(ctxt)
-                doing = "update refused"
-                words = self._terms.message(update, payment, entropy=self._entropy)
-        except Exception:  # any of them may quote the data, and Flower would send it
-            _LOG.exception("hush: %s", doing)
-        if words is None:
-            return _refusal(msg, doing)
+                problem = "update refused"
+                steps = self._terms.message(update, payment, entropy=self._entropy)
+        except Exception:  # any error text may quote the data, and Flower would send it
+            _LOG.exception("hush: %s", problem)
+        if steps is None:
+            return _refusal(msg, problem)
         record = RecordDict(
-            {UPDATE: ArrayRecord({"steps": Array(words)}), "metrics": MetricRecord({"num-examples": 1})}
+            {UPDATE: ArrayRecord({"steps": Array(steps)}), "metrics": MetricRecord({"num-examples": 1})}
         )
         return Message(record, reply_to=msg)
 
     def _paid(self, ctxt: Context) -> Payment:
-        """Charged to the client's own ledger; without one the server's book-keeping is trusted, and the payment is
-        unaccounted.
-        """
+        """A payment from the client's ledger; without one it is unaccounted, because the server keeps the budget."""
         own = self._ledger if self._ledger is None or isinstance(self._ledger, Ledger) else self._ledger(ctxt)
         return self._terms.pay(own, view=self._view, label=f"run {ctxt.run_id}")
 
@@ -124,14 +121,14 @@ def _refusal(msg: Message, reason: str) -> Message:
     return Message(Error(code=REFUSED, reason=f"hush: {reason}"), reply_to=msg)
 
 
-def _asked_to_stop(msg: Message) -> bool:
+def _is_stop(msg: Message) -> bool:
     return msg.has_content() and any(STOP in record for record in msg.content.config_records.values())
 
 
 def _arrays(msg: Message) -> list[Any]:
     records = list(msg.content.array_records.values())
     if len(records) != 1:
-        raise InvalidParameter(f"a training message must hold one ArrayRecord, the model; it holds {len(records)}.")
+        raise InvalidParameter(f"a training message must hold one ArrayRecord, the model; got {len(records)} of them.")
     return list(records[0].to_numpy_ndarrays())
 
 
@@ -140,17 +137,18 @@ def _flat(arrays: list[Any]) -> Any:
 
 
 class ShareStrategy(FedAvg):
-    """Federated averaging of shares, with a budget for every client: `ShareStrategy(terms, Budgets(folder, epsilon=,
-    delta=), view=)`.
+    """Federated averaging with shares of noise and a budget for every client.
 
-    Each client's ledger is charged before the client is asked. view: "central" if a secure aggregation protocol
-    carries the messages, "local" if the server sees each of them, as Flower's plain messages show it. A client whose
-    budget is used up is told to stop once and not asked again. A round with fewer answers than `terms.share.honest`
-    plus `colluding`, the clients that may be on the server's side, is not opened: its sum would hold less noise than
-    was paid for; where fewer than that can pay, nobody is charged or asked.
+    Write ShareStrategy(terms, Budgets(folder, epsilon=, delta=), view=). Each client's ledger is charged before the
+    model is sent to the client. A client whose budget is used up receives one stop message and no further messages. If
+    a round has fewer answers than `terms.share.honest` plus `colluding`, the number of clients that may collude with
+    the server, its sum is discarded: it would contain less noise than was paid for. If fewer clients than that can
+    pay, no client is charged and no model is sent.
 
-    client: names the ledger of a node. Budgets in a folder need it: a node that is started anew has a new number, and
-    by that a new budget.
+    view: "central" if a secure aggregation protocol carries the messages, "local" if the server sees each of them, as
+    with Flower's normal messages.
+    client: a function from a node's number to the name of its ledger. Budgets in a folder need it: a node that is
+    restarted has a new number and would get a new budget.
     """
 
     def __init__(
@@ -170,8 +168,8 @@ class ShareStrategy(FedAvg):
             )
         if client is None and budgets.folder is not None:
             raise InvalidParameter(
-                "client must name the ledger of a node when budgets are kept in a folder: a node that is started anew has a new number and "
-                "would get a new budget; write client=lambda node: names[node]."
+                "client must be a function that gives the name of a node's ledger if budgets are kept in a folder: a "
+                "restarted node has a new number and would get a new budget; write client=lambda node: names[node]."
             )
         super().__init__(
             **{"fraction_evaluate": 0.0, "min_train_nodes": 1, "min_available_nodes": self._needed} | options
@@ -183,18 +181,18 @@ class ShareStrategy(FedAvg):
             budgets.fresh().spend(terms.charges(view), extra_delta=self._slip)
         except (BudgetExceeded, InvalidParameter, Unsupported) as refused:
             raise InvalidParameter(
-                f"no client can ever pay for a round in the {view} view, so none would be asked: {refused}"
+                f"no client can ever pay for a round in the {view} view with these budgets: {refused}"
             ) from refused
-        self._told: set[int] = set()
+        self._stopped: set[int] = set()  # nodes that were sent a stop message
         self._model: ArrayRecord | None = None
-        #: (round, clients paid for, answers, was the sum opened?)
+        #: for each round: (number, clients that were charged, answers, whether the sum was used)
         self.history: list[tuple[int, int, int, bool]] = []
         self._paid = 0
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """Count who can pay; if they are enough, charge, then ask. Those that cannot pay are told to stop."""
+        """Charge the clients that can pay and send them the model, if they are enough; send "stop" to the others."""
         self._model, out, self._paid = arrays, [], 0
         charges, label = self.terms.charges(self.view), f"round {server_round}"
         messages = list(super().configure_train(server_round, arrays, config, grid))
@@ -205,12 +203,12 @@ class ShareStrategy(FedAvg):
         enough = sum(able) >= self._needed
         for (message, node, client), can in zip(named, able, strict=True):
             if can and not enough:
-                continue  # it keeps its budget: the sum could not be opened
+                continue  # too few clients can pay, so the sum could not be used: keep this client's budget
             if self.budgets.charge(client, charges, label=label, extra_delta=self._slip):
                 out.append(message)
                 self._paid += 1
-            elif node not in self._told:
-                self._told.add(node)
+            elif node not in self._stopped:
+                self._stopped.add(node)
                 notice = RecordDict({"config": ConfigRecord({STOP: self.budgets.reason(client)})})
                 out.append(Message(notice, dst_node_id=node, message_type=MessageType.TRAIN))
         return out
@@ -218,10 +216,8 @@ class ShareStrategy(FedAvg):
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """The model plus the mean update, cut to what clipped clients can have sent; unchanged where too few
-        answered.
-        """
-        messages = [words for reply in replies if (words := _words(reply, self.terms.coordinates)) is not None]
+        """The model plus the mean update, projected to the set of possible updates; None if too few answered."""
+        messages = [steps for reply in replies if (steps := _steps(reply, self.terms.coordinates)) is not None]
         opened = len(messages) >= self._needed
         self.history.append((server_round, self._paid, len(messages), opened))
         if not opened or self._model is None:
@@ -234,8 +230,8 @@ class ShareStrategy(FedAvg):
         return ArrayRecord(fresh), MetricRecord({"answers": len(messages)})
 
 
-def _words(reply: Message, coordinates: int) -> Any:
-    """A client's whole numbers; None for errors, for clients that stopped, and for anything malformed."""
+def _steps(reply: Message, coordinates: int) -> Any:
+    """The integers that a client sent; None for errors, for stopped clients, and for malformed replies."""
     if reply.has_error() or UPDATE not in reply.content.array_records:
         return None
     found = reply.content.array_records[UPDATE].to_numpy_ndarrays()

@@ -1,4 +1,4 @@
-"""What happens to a sum of shares when parties vanish: its noise, and the epsilon that is really left."""
+"""The effect of lost parties on a sum of shares: its error and its true epsilon."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import as_float, reject, whole
+from hush.errors import as_float, called_like, reject, whole
 from hush.federated.noise_share import Share, share
 from hush.federated.stable import one_delta
 from hush.noise.contract import Law
@@ -21,10 +21,10 @@ __all__ = ["Dropout", "DropoutTable", "dropout"]
 
 @dataclass(frozen=True)
 class Dropout:
-    """One case: a share of parties gone, a plan for `honest` of them, and what comes out.
+    """One case: a fraction `gone` of the parties is lost, and the shares were planned for `honest` parties.
 
-    `epsilon` is what was promised, `true_epsilon` what the noise of those who answered gives. `error` is the median
-    |noise| of the sum by its law, `measured` the same over `runs` simulated sums (nan where none were asked for).
+    `epsilon` is the planned epsilon, `true_epsilon` the epsilon of the noise of the parties that answered. `error` is
+    the median |noise| of the sum by its law, `measured` the median of `runs` simulated sums (nan if runs = 0).
     """
 
     gone: float
@@ -38,13 +38,13 @@ class Dropout:
 
     @property
     def kept(self) -> bool:
-        """Does the promise hold?"""
+        """Whether the true epsilon is at most the planned one."""
         return self.true_epsilon <= self.epsilon
 
 
 @dataclass(frozen=True)
 class DropoutTable:
-    """Rows of `Dropout`; `str` is a table."""
+    """A list of `Dropout` cases; `str` formats it as a table."""
 
     noise: Law
     parties: int
@@ -54,7 +54,8 @@ class DropoutTable:
     def __str__(self) -> str:
         lines = [
             f"{self.parties} parties, {type(self.noise).__name__} shares, delta {self.delta:g}",
-            f"{'gone':>5} {'plan':>14} {'answering':>9} {'promised':>9} {'true epsilon':>12} {'median error':>12} {'measured':>9}",
+            f"{'gone':>5} {'plan':>14} {'answering':>9} {'planned':>9} {'true epsilon':>12} "
+            f"{'median error':>12} {'measured':>9}",
         ]
         for row in self.rows:
             plan = f"for {row.honest} of {self.parties}"
@@ -66,38 +67,37 @@ class DropoutTable:
         return "\n".join(lines)
 
 
+@called_like("dropout(noise, 100, delta=0.0)")
 def dropout(
     noise: Law,
     parties: int,
     *,
-    delta: float = 0.0,
+    delta: float,
     sensitivity: Any = 1.0,
     gone: Iterable[float] = (0.0, 0.1, 0.3),
     runs: int = 0,
     entropy: Entropy | None = None,
 ) -> DropoutTable:
-    """Accuracy and true epsilon of a sum when a share of the parties vanishes: with a plan made for the worst of
-    them, and without.
+    """The error and the true epsilon of a sum when parties are lost, with and without a plan for the worst case.
 
-    Without a plan (honest = parties) the noise is least when all answer, but every party that vanishes takes its
-    share with it, and the epsilon of what remains is larger than promised. The plan counts on those who are left in
-    the worst case: the promise holds in all cases, and the price is more noise when all answer.
+    gone: the fractions of parties that are lost. Without a plan (honest = parties) the noise is least if all parties
+    answer, but each lost party removes its share of the noise, and the true epsilon exceeds the planned one. A plan
+    for the worst case (honest = the parties that remain then) keeps epsilon in all cases, but adds more noise if all
+    parties answer.
 
     Guarantees: both epsilons are upper bounds (hush.federated.Share.central).
 
     >>> from hush import Stable
-    >>> table = dropout(Stable(1.5, 2.0), 100)
+    >>> table = dropout(Stable(1.5, 2.0), 100, delta=0.0)
     >>> [row.kept for row in table.rows]
     [True, False, False, True, True, True]
     """
     count, share_of = whole("parties", parties), one_delta(delta)
     parts = _parts(gone)
-    left = {
-        part: count - math.ceil(part * count - 1e-9) for part in parts
-    }  # 0.07 of 100 is 7, though 0.07 * 100 is a hair more
+    left = {part: count - math.ceil(part * count - 1e-9) for part in parts}  # 0.07 of 100 is 7, but 0.07 * 100 > 7
     worst = min(left.values())
     if worst < 1:
-        raise reject("gone", parts[-1], "few enough that one party is left")
+        raise reject("gone", parts[-1], "a fraction that leaves at least one party", "write gone=(0.0, 0.1, 0.3)")
     plans = [(False, share(noise, count))] + ([(True, share(noise, count, honest=worst))] if worst < count else [])
     rows = [
         _row(plan, planned, part, left[part], share_of, sensitivity, runs, entropy)
@@ -113,14 +113,15 @@ def _parts(gone: Any) -> list[float]:
     except TypeError:
         parts = []
     if not parts:
-        raise reject("gone", gone, "a list of shares of the parties, at least one", "write gone=(0.0, 0.1, 0.3)")
+        raise reject("gone", gone, "a list with at least one fraction", "write gone=(0.0, 0.1, 0.3)")
     return parts
 
 
 def _part(value: Any) -> float:
-    part = as_float("gone", value, "from 0 to below 1", "write gone=(0.0, 0.1, 0.3)")
+    allowed, instead = "a list of fractions from 0 to below 1", "write gone=(0.0, 0.1, 0.3)"
+    part = as_float("gone", value, allowed, instead)
     if not 0.0 <= part < 1.0:
-        raise reject("gone", value, "from 0 to below 1", "write gone=(0.0, 0.1, 0.3)")
+        raise reject("gone", value, allowed, instead)
     return part
 
 
@@ -144,7 +145,7 @@ def _row(
 
 
 def _measured(plan: Share, answering: int, runs: int, entropy: Entropy | None) -> float:
-    """The median |sum| of simulated sums of shares, each drawn on a fine lattice as a party would."""
+    """The median |sum| of simulated sums of shares, each drawn on a fine lattice."""
     if runs == 0:
         return math.nan
     step = math.ldexp(1.0, math.frexp(float(np.asarray(plan.noise.isf(0.25))) / 256.0)[1])

@@ -1,4 +1,4 @@
-"""Secure aggregation: values and shares as whole numbers modulo 2^b."""
+"""Secure aggregation: values and shares as integers modulo 2^b."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, as_float, called_like, deltas, positive, whole
-from hush.federated.lattice import beyond, saturated
+from hush.federated.lattice import beyond
 from hush.federated.noise_share import Share, numbers
+from hush.federated.sum_curve import saturated
 from hush.ledger.payment import Payment, pay
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import next_up, rounded_up
@@ -29,7 +30,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Charged(Curve):
-    """A curve with a probability of failure added to its delta: whatever happens when it fails is covered."""
+    """A curve with a failure probability added to its delta, which covers every outcome of the failure."""
 
     inner: Curve
     failure: float
@@ -46,12 +47,12 @@ class Charged(Curve):
 
 @dataclass(frozen=True)
 class Ring:
-    """Messages of parties as whole numbers modulo 2^bits: value plus share, in lattice steps.
+    """Messages of parties as integers modulo 2^bits: value plus share, in lattice steps.
 
-    Guarantees: if the values' sum is at most `bound` steps in absolute value, the centred sum of all messages is the
-    sum of values and shares, except with probability at most `overflow` for each number. Reduction modulo 2^bits is
-    post-processing and costs no privacy; the overflow is charged to delta all the same, so that it does not matter
-    what an implementation does when it happens.
+    Guarantees: if the sum of the values is at most `bound` steps in absolute value, the centred sum of all messages is
+    the sum of values and shares, except with probability at most `overflow` for each number. Reduction modulo 2^bits
+    is post-processing and costs no privacy. The overflow is added to delta nevertheless, so that an implementation may
+    do anything when it occurs.
     """
 
     share: Share
@@ -68,28 +69,25 @@ class Ring:
     def pay(
         self, ledger: Ledger | None, *, view: str, sensitivity: Any = 1.0, coordinates: int = 1, label: str = ""
     ) -> Payment:
-        """Charge a party's ledger for one message: "central", what the sum tells, or "local", what the message itself
-        tells.
+        """Charge a party's ledger for one message.
 
-        Without a ledger the payment is unaccounted. In the central view the overflow of each of `coordinates` numbers
-        is charged to delta.
-        Sums of rounded shares have a curve (`central`), but no charge that a ledger could add up.
+        view: "central" charges the cost of showing the sum, "local" the cost of showing this message alone. Without a
+        ledger the payment is unaccounted. In the central view the overflow of each of `coordinates` numbers is added
+        to delta. Sums of rounded shares have a privacy curve (`central`), but a ledger cannot compose it.
         """
         cost, extra = self.share.charge(view, sensitivity), 0.0
         if view == "central":
             extra = self._failure(numbers(sensitivity, coordinates))
             if ledger is not None and not self.share.noise.discrete:
                 raise Unsupported(
-                    "a ledger cannot add up sums of rounded shares here; share Skellam or Discrete(Laplace(...)) noise, or write "
-                    "view='local', or use federated.agree(...)."
+                    "a ledger cannot compose sums of rounded shares here; use Skellam or Discrete(Laplace(...)) noise, "
+                    "or write view='local', or use federated.agree(...)."
                 )
         return pay(ledger, [cost], label=label, extra_delta=extra)
 
     @called_like("ring.message(steps, ring.pay(ledger, view='local'))")
     def message(self, steps: Any, payment: Payment, *, entropy: Entropy | None = None) -> Integers:
-        """One party's values (whole numbers of steps) with a fresh share each, modulo 2^bits: what secure aggregation
-        may see.
-        """
+        """One party's message: its values (integers, in lattice steps) plus a new share each, modulo 2^bits."""
         return self.share.add(steps, payment, self.step, entropy=entropy) & np.int64(self.modulus - 1)
 
     def total(self, messages: Any) -> Integers:
@@ -99,28 +97,27 @@ class Ring:
         return ((added + half) & np.int64(self.modulus - 1)) - half
 
     def central(self, sensitivity: Any = 1.0, *, answering: int | None = None, coordinates: int = 1) -> Curve:
-        """The privacy of the sums of the shares as they are drawn, with the overflow of each of `coordinates` numbers
-        charged to delta.
-        """
+        """The privacy curve of the sums on the lattice, with the overflow of each of `coordinates` numbers in delta."""
         count = numbers(sensitivity, coordinates)
         inner = self.share.central(sensitivity, answering=answering, step=self.step, coordinates=count)
         return Charged(inner, self._failure(count))
 
     def _failure(self, count: int) -> float:
-        """The chance that one of so many sums overflows."""
+        """A bound on the probability that one of `count` sums overflows."""
         return min(next_up(count * self.overflow), 1.0)
 
     def __str__(self) -> str:
         return (
-            f"{self.share.parties} messages modulo 2^{self.bits} in steps of {self.step:g}: values up to {self.bound} steps together, "
-            f"overflow with probability at most {rounded_up(self.overflow, 3)}, charged to delta"
+            f"{self.share.parties} messages modulo 2^{self.bits} in steps of {self.step:g}: "
+            f"the values sum to at most {self.bound} steps, "
+            f"and the overflow probability of at most {rounded_up(self.overflow, 3)} is added to delta"
         )
 
 
 def ring(share: Share, *, bound: int, overflow: float, step: float | None = None) -> Ring:
-    """The least modulus 2^b for shares of `share` on the lattice of `step` and values of at most `bound` steps in sum.
+    """The smallest modulus 2^b for shares of `share` on the lattice of `step` and a sum of values of at most `bound`.
 
-    Counted are all parties' shares, and the 2^-62 or so of draws that saturate.
+    The overflow probability includes the shares of all parties, and draws that saturate their 64-bit word.
 
     >>> from hush import Skellam
     >>> from hush.federated import share
@@ -129,12 +126,13 @@ def ring(share: Share, *, bound: int, overflow: float, step: float | None = None
     """
     if not isinstance(share, Share):
         raise InvalidParameter(
-            f"share must be what share() returned, got {type(share).__name__}; write ring(share(Skellam(100.0), 1000), ...)."
+            f"share must be the result of federated.share, got {type(share).__name__}; "
+            "write ring(share(Skellam(100.0), 1000), bound=100_000, overflow=1e-9)."
         )
     law = share.noise
     if law.discrete:
         if step is not None and positive("step", step) != law.step:
-            raise Unsupported(f"{law} lives on its own lattice; write step={law.step!r} or leave step out.")
+            raise Unsupported(f"{law} has its own lattice; write step={law.step!r} or leave step out.")
         step = law.step
     if step is None:
         raise InvalidParameter("step must be given for noise that is rounded to a lattice; write step=0.1.")
@@ -142,11 +140,12 @@ def ring(share: Share, *, bound: int, overflow: float, step: float | None = None
     most, allowed = whole("bound", bound, 0, "write bound=100_000"), _chance(overflow)
     lost_draws = saturated(law, share.parties, step)
     for bits in range(max(2, most.bit_length() + 1), 62):
-        room = float((1 << (bits - 1)) - 1 - most)
-        if room >= 1.0 and (lost := beyond(law, share.parties, room, step) + lost_draws) <= allowed:
-            return Ring(share, step, most, bits, max(lost, 1e-300))  # never 0: floats underflow
+        spare = float((1 << (bits - 1)) - 1 - most)
+        if spare >= 1.0 and (lost := beyond(law, share.parties, spare, step) + lost_draws) <= allowed:
+            return Ring(share, step, most, bits, max(lost, 1e-300))  # a bound of 0 would be an underflow
     raise Unsupported(
-        f"no modulus below 2^62 keeps the overflow at {allowed:g}; use a coarser step than {step:g}, or allow more overflow."
+        f"no modulus below 2^62 has an overflow of at most {allowed:g}; "
+        f"use a coarser step than {step:g}, or a larger overflow."
     )
 
 

@@ -1,4 +1,4 @@
-"""The noise that each party adds so that the total is the noise that was calibrated."""
+"""Shares of a noise: each party adds one share, and the sum of the shares is the calibrated noise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, NotPaid, Unsupported, one_of, reject, whole
 from hush.federated.divisible import power
-from hush.federated.lattice import rounded_sum_curve
+from hush.federated.sum_curve import rounded_sum_curve
 from hush.ledger.payment import Payment, must_be_payment
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
@@ -27,17 +27,17 @@ from hush.sampling.mechanism import Mechanism
 
 __all__ = ["VIEWS", "Share", "numbers", "share"]
 
-#: Who looks: somebody who sees the sum, or somebody who sees one party's message.
+#: The view of an observer: of the sum ("central"), or of one party's message ("local").
 VIEWS = ("central", "local")
 
 
 @dataclass(frozen=True)
 class Share:
-    """One party's part of a noise: `honest` independent shares add up to exactly the law of `target`.
+    """One party's share of a noise: the sum of `honest` independent shares has exactly the law of `target`.
 
-    Guarantees: the sum over any `honest` parties is at least as private as `target`, whatever the other parties (who
-    may collude with the server and know their own shares) do; a further share is one more independent noise, so it
-    never hurts.
+    Guarantees: the sum over any `honest` parties is at least as private as `target`, whatever the other parties do.
+    They may collude with the server and reveal their own shares. A further share is independent noise and never
+    reduces privacy.
     """
 
     target: Law
@@ -51,7 +51,7 @@ class Share:
 
     @property
     def total(self) -> Law:
-        """The law of the sum when all parties answer: more noise than `target` if fewer were counted on."""
+        """The law of the sum if all parties answer: more noise than `target` if honest < parties."""
         return self.sum_of(self.parties)
 
     def sum_of(self, count: int) -> Law:
@@ -60,48 +60,49 @@ class Share:
         return power(self.target, Fraction(count, self.honest))
 
     def draw(self, size: Any, step: float | None = None, *, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """`size` draws of one share, in lattice steps: exactly the share's law rounded to (or living on) the lattice.
-        For simulations.
+        """`size` exact draws of one share in lattice steps, for simulations.
 
-        Noise on a party's values comes from `add`, with a payment.
+        To add noise to a party's values, use `add` with a payment.
         """
         return draw(self.noise, size, step, entropy)
 
     def charge(self, view: str, sensitivity: Any = 1.0) -> Charge:
-        """What one release costs a party: "central", what the sum tells, or "local", what its own message tells."""
+        """The cost of one release for a party: of showing the sum ("central") or its message alone ("local")."""
         one_of("view", view, VIEWS)
         return Charge(self.target if view == "central" else self.noise, Sensitivity.of(sensitivity))
 
     def add(
         self, steps: Any, payment: Payment, step: float | None = None, *, entropy: Entropy | None = None
     ) -> NDArray[np.int64]:
-        """One party's values, in whole lattice steps, with a fresh share each, modulo 2^64.
+        """One party's values, integers in lattice steps, plus a new share each, modulo 2^64.
 
-        Guarantees: `NotPaid`, and no draw, unless the payment is for a `charge` of this share, in either view, that
-        was not drawn yet.
+        Guarantees: raises `NotPaid` without a draw unless the payment holds a `charge` of this share, in either view,
+        that was not used before.
         """
         must_be_payment(payment)
         known = (self.target.plain(), self.noise.plain())
         paid = next((charge for charge in payment.charges if charge.once.noise in known), None)
         if paid is None:
             raise NotPaid(
-                "this payment is not for these shares, so nothing was drawn; charge share.charge('central') or ('local')."
+                "this payment is not for these shares, so nothing was drawn; "
+                "pay for share.charge('central') or share.charge('local')."
             )
         if payment.entry is not None and paid.once.noise != self.noise.plain() and not self.noise.discrete:
             raise Unsupported(
-                "a sum of rounded shares is not the rounded sum, and this payment is for the sum; use lattice noise such as "
-                "Skellam, pay for the share itself, share.charge('local'), or agree on terms: federated.agree(...)."
+                "this payment is for the unrounded sum, and a sum of rounded shares has another law; use lattice noise "
+                "such as Skellam, or pay for share.charge('local'), or use federated.agree(...)."
             )
         return self.add_for(paid, steps, payment, step, entropy=entropy)
 
     def add_for(
         self, charge: Charge, steps: Any, payment: Payment, step: float | None = None, *, entropy: Entropy | None = None
     ) -> NDArray[np.int64]:
-        """`add` for one of the charges of a payment."""
+        """Like `add`, for a given charge of the payment."""
         values = np.asarray(steps)
         if values.dtype.kind not in "iu":
             raise InvalidParameter(
-                f"steps must be whole numbers of lattice steps, got an array of {values.dtype}; round them first."
+                f"steps must be integers, in whole numbers of lattice steps, got an array of {values.dtype}; "
+                "round the values first."
             )
         lattice = self.noise.step if step is None and self.noise.discrete else step
         if lattice is None:
@@ -109,22 +110,22 @@ class Share:
         if charge.sensitivity.dimension not in (None, values.size):
             count = charge.sensitivity.dimension
             raise InvalidParameter(
-                f"the payment is for {count} number{'s' * (count != 1)}, got {values.size}; charge a Sensitivity of all of them."
+                f"the payment is for {count} number{'s' * (count != 1)}, got {values.size}; "
+                f"pay for a Sensitivity with dimension={values.size}."
             )
         made = Mechanism(self.noise, charge.sensitivity, lattice, coordinates=values.size, part_of=charge)
-        # the noise alone is limited to 2^61 steps, and the sum wraps around: what is added modulo a power of two must
-        # not be limited
+        # Draw the noise on zeros: a mechanism saturates its output, and a sum modulo 2^64 must wrap around instead.
         return values.astype(np.int64) + payment.noise(made, np.zeros(values.shape, dtype=np.int64), entropy=entropy)
 
     def central(
         self, sensitivity: Any = 1.0, *, answering: int | None = None, step: float | None = None, coordinates: int = 1
     ) -> Curve:
-        """The privacy of the sum of `answering` honest shares (as many as were planned for, unless told).
+        """The privacy curve of the sum of `answering` honest shares; the default is `honest`, the planned number.
 
-        Without `step`, of shares that are real numbers, or that live on a lattice. With it, of shares rounded to that
-        lattice, by the theorem or the certificate of `rounded_sum_curve`: the sum of rounded shares is not the
-        rounded sum. `coordinates` says how many numbers are released so, since each draw that saturates its 64 bits
-        counts.
+        Without `step` the shares are real numbers, or defined on a lattice. With `step` they are rounded to that
+        lattice, and the curve comes from the theorem or the certificate of `rounded_sum_curve`, because a sum of
+        rounded shares is not the rounded sum. `coordinates` is the number of released numbers: each of their draws can
+        saturate its 64-bit word.
         """
         count = self.honest if answering is None else whole("answering", answering, 1, "write answering=70")
         if count > self.parties:
@@ -136,25 +137,25 @@ class Share:
         return rounded_sum_curve(self.noise, count, step, sensitivity, numbers(sensitivity, coordinates))
 
     def local(self, sensitivity: Any = 1.0) -> Curve:
-        """The privacy of one party's own message, seen by itself: rounding it is post-processing."""
+        """The privacy curve of one party's message alone; rounding it is post-processing."""
         return curve(self.noise, sensitivity)
 
     def __str__(self) -> str:
         lines = [f"each of {self.parties} parties adds {in_words(self.noise)}"]
         if self.honest < self.parties:
             lines.append(
-                f"{self.honest} of them together add {in_words(self.target)}, all of them {_total_in_words(self)}"
+                f"{self.honest} of them together add {in_words(self.target)}, and all of them {_total_in_words(self)}"
             )
         else:
             lines.append(f"together they add {in_words(self.target)}")
         unit = self.target.step if self.target.discrete else 1.0
-        for name, law in (("the sum", self.target), ("one message by itself", self.noise)):
+        for name, law in (("the sum", self.target), ("one message alone", self.noise)):
             lines.append(f"privacy of {name}, for sensitivity {unit:g}: {_in_words(curve(law, unit))}")
         return "; ".join(lines)
 
 
 def numbers(sensitivity: Any, coordinates: int) -> int:
-    """How many numbers are released: as many as are said, and at least as many as one party can move."""
+    """The number of released numbers: `coordinates`, and at least the number that one party can move."""
     return max(whole("coordinates", coordinates), Sensitivity.of(sensitivity).l0 or 1)
 
 
@@ -162,34 +163,37 @@ def _total_in_words(made: Share) -> str:
     try:
         return in_words(made.total)
     except Unsupported as refused:
-        return f"more ({refused})"
+        return f"more noise ({refused})"
 
 
 def _in_words(made: Curve) -> str:
-    """The pure epsilon, or the one at a small delta; plainly so where it promises nothing."""
+    """The pure epsilon, or the epsilon at delta 1e-6 if there is no pure one."""
     if math.isfinite(made.pure_epsilon):
         return f"pure epsilon {rounded_up(made.pure_epsilon, 4)}"
     found = float(np.asarray(made.epsilon(1e-6)))
     return (
         f"epsilon {rounded_up(found, 4)} at delta 1e-6, no pure epsilon"
         if math.isfinite(found)
-        else "none worth stating, even at delta 1e-6"
+        else "no finite epsilon, even at delta 1e-6"
     )
 
 
 def share(noise: Law, parties: int, *, honest: int | None = None) -> Share:
-    """What each of `parties` parties adds so that the shares of `honest` of them (all, unless told) sum to exactly
-    `noise`.
+    """The share that each of `parties` parties adds, such that the shares of `honest` of them sum to exactly `noise`.
+
+    The default of `honest` is all parties.
 
     >>> from hush import Stable
     >>> round(share(Stable(1.0, 10.0), 20, honest=10).total.gamma, 9)
     20.0
     """
     if not isinstance(noise, Law):
-        raise InvalidParameter(f"noise must be a noise such as Stable(1.7, 10.0), got {noise!r}.")
+        raise InvalidParameter(
+            f"noise must be a noise such as Stable(1.7, 10.0), got {noise!r}; write share(Stable(1.7, 10.0), 100)."
+        )
     parties = whole("parties", parties, 1, "write share(noise, 100)")
     counted = parties if honest is None else whole("honest", honest, 1, "write share(noise, 100, honest=70)")
     if counted > parties:
         raise reject("honest", honest, f"at most the {parties} parties", f"write honest={parties} or leave it out")
-    power(noise, Fraction(1, counted))  # says now what it cannot share
+    power(noise, Fraction(1, counted))  # raises early if this family is not divisible
     return Share(noise, parties, counted)

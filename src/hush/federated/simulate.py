@@ -1,8 +1,7 @@
-"""A Flower federation in one process: real apps, real messages through Flower's own serialisation, no Ray and no
-network.
+"""A Flower federation in one process: real apps and Flower's own serialisation, without Ray and without a network.
 
-For examples and tests. Each client has a context of its own that lasts over the rounds; what crosses between server
-and client are bytes.
+It is for examples and tests. Each client has its own context, which is kept over the rounds. Server and client
+exchange bytes only.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from uuid import uuid4
 from hush.errors import needs, whole
 
 with needs("Flower", "hush.federated.simulate", extra="federated"), warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of the packages that Flower loads
+    warnings.simplefilter("ignore")  # packages that Flower imports warn
     from flwr.app import Context, Error, Message, RecordDict
     from flwr.clientapp import ClientApp
     from flwr.common.serde import message_from_proto, message_to_proto
@@ -25,14 +24,14 @@ with needs("Flower", "hush.federated.simulate", extra="federated"), warnings.cat
 
 __all__ = ["Rehearsal", "rehearse"]
 
-_RAISED = 2  # Flower's code for an app that raised
+_RAISED = 2  # Flower's error code for an app that raised an exception
 
 
 class Rehearsal(Grid):
-    """A grid whose clients, numbered from 1, live in this process.
+    """A grid whose clients, numbered from 1, run in this process.
 
-    `away(node, turn)` says which clients do not answer the turn-th call of the server; turns count from 1. `sent`
-    keeps the replies as bytes, so that a test can look at everything that left a client.
+    `away(node, turn)` is True for clients that do not answer the turn-th call of the server, counted from 1. `sent`
+    keeps all replies as bytes, so that a test can inspect everything that left a client.
     """
 
     def __init__(self, app: ClientApp, clients: int, *, away: Callable[[int, int], bool] | None = None) -> None:
@@ -61,7 +60,7 @@ class Rehearsal(Grid):
         return list(self._contexts)
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        """Hand each message to its client now; the replies wait to be pulled."""
+        """Run each message's client now and keep the replies for `pull_messages`."""
         self._turn += 1
         names = []
         for message in messages:
@@ -69,14 +68,14 @@ class Rehearsal(Grid):
             names.append(name)
             node = message.metadata.dst_node_id
             if self._away is None or not self._away(node, self._turn):
-                self._answers[name] = self._answered(node, message_to_proto(message).SerializeToString())
+                self._answers[name] = self._reply(node, message_to_proto(message).SerializeToString())
         return names
 
-    def _answered(self, node: int, asked: bytes) -> Message:
-        message = message_from_proto(ProtoMessage.FromString(asked))
+    def _reply(self, node: int, received: bytes) -> Message:
+        message = message_from_proto(ProtoMessage.FromString(received))
         try:
             reply = self._app(message, self._contexts[node])
-        except Exception as failure:  # as Flower's own runtimes do
+        except Exception as failure:  # Flower's runtimes do the same
             reply = Message(Error(code=_RAISED, reason=f"{type(failure).__name__}: {failure}"), reply_to=message)
         reply.metadata.__dict__["_message_id"] = str(uuid4())
         data = message_to_proto(reply).SerializeToString()
@@ -98,8 +97,9 @@ def rehearse(
     away: Callable[[int, int], bool] | None = None,
     config: dict[str, Any] | None = None,
 ) -> Rehearsal:
-    """Run a server app against `clients` copies of a client app; `config` is the run's configuration. The grid is
-    returned, to look at.
+    """Run a server app with `clients` copies of a client app and return the grid for inspection.
+
+    `config` is the configuration of the run.
     """
     grid = Rehearsal(client, clients, away=away)
     server(grid, Context(1, 0, {}, RecordDict(), config or {}))
@@ -107,9 +107,7 @@ def rehearse(
 
 
 def _identify() -> None:
-    """New versions of Flower ask the process who it is before it may make a message; its runtimes set this, so does a
-    rehearsal.
-    """
+    """Set the identity of this process, as Flower's runtimes do; new versions need it to create a message."""
     try:
         from flwr.supercore.task_identity import TaskIdentity
     except ImportError:

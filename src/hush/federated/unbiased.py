@@ -1,18 +1,21 @@
-"""From one noisy report to one bounded number whose mean is the person's value.
+"""Bounded unbiased functions of a noisy report: their expectation is the person's value.
 
-A report is y = x + Z with x in [0, 1] (units of the range) and Z of known law. Any g with E g(x + Z) = x for all x in
-[0, 1] makes the average of g over the reports an unbiased estimate of the people's mean, whatever their values are.
-g(y) = y is one, with the variance of Z: infinite for a stable law. Better ones use that x stays in [0, 1].
+A report is y = x + Z with x in [0, 1] (in units of the range) and Z of known law. If E g(x + Z) = x for all x in [0,
+1], the average of g over the reports is an unbiased estimate of the people's mean for any values. One such function
+is g(y) = y. Its variance is that of Z, which is infinite for a stable law. The functions below have less variance,
+because they use that x is in [0, 1].
 
-    noise     g                                                                        bias
-    Laplace   y inside [0, 1], 1 + b above, -b below: E[y | y clamped to [0, 1]],      none, but for the lattice
-              a Rao-Blackwell step, since beyond the range only the side is news
-    Stable    sum of c_i f(y - x_i)/w(y), f the density, w the mean of f(y - x_i),     measured on a dense grid, below 1e-6 of
-              x_i a few Chebyshev points; c makes it unbiased there (Barankin 1949,    the range where floats allow
-              the locally least variance), and by smoothness between
+    noise     g                                                                     bias
+    Laplace   y inside [0, 1], 1 + b above, -b below: E[y | y clamped to [0, 1]],   none, except for the lattice
+              a Rao-Blackwell step, since beyond the range only the side is
+              informative
+    Stable    sum of c_i f(y - x_i)/w(y), with f the density, w the mean of         measured on a dense grid, below
+              f(y - x_i), and x_i a few Chebyshev points; c makes it unbiased at    1e-6 of the range where floats
+              the x_i (Barankin 1949, the locally least variance), and nearly so    allow
+              between them because f is smooth
 
-A median of the reports is not among them: it estimates the median of x + Z, which is not the people's mean however
-many answer.
+The median of the reports is not such a function: it estimates the median of x + Z, which differs from the people's
+mean for any number of reports.
 """
 
 from __future__ import annotations
@@ -33,22 +36,21 @@ __all__ = ["Bounded", "bounded"]
 
 Array = NDArray[np.float64]
 
-_BIAS = 1e-6  # of the range: aimed at
-_POINTS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
-_GRID = 201  # values of x at which mean and variance are looked at
+_BIAS = 1e-6  # fraction of the range: the target for the bias
+_POINTS = (2, 3, 4, 5, 6, 8, 10, 12, 16)  # numbers of points x_i, tried in this order
+_GRID = 201  # values of x at which mean and variance are evaluated
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """g for one noise: its worst bias and variance over x in [0, 1], the largest |g|, and its slope (what a lattice
-    step can cost).
+    """g for one noise, with its largest bias, variance, |g| and slope over x in [0, 1].
 
-    `third` and `fourth` are the largest third and fourth cumulants over x, in absolute value: how far a sum of few g
-    is from normal.
+    The slope bounds the effect of a lattice step. `third` and `fourth` are the largest absolute third and fourth
+    cumulants over x; they bound the distance of a sum of few g from the normal law.
     """
 
     noise: Law
-    places: tuple[float, ...]  # x_i; none for the clamp
+    places: tuple[float, ...]  # the points x_i; empty for the clamp
     weights: tuple[float, ...]
     bias: float
     variance: float
@@ -58,13 +60,12 @@ class Bounded:
     fourth: float
 
     def wobble(self, count: int) -> float:
-        """How far a mean of `count` numbers can be off the normal law by being on a lattice: half of its step, as far
-        as it is one.
+        """The error of the normal law for a mean of `count` numbers that lie almost on a lattice: half a lattice step.
 
-        Wide Laplace noise sends most reports beyond the range: g then has two values, 1 + 2b apart, and the range is
-        halfway. How much of a lattice is left in a sum is the characteristic function at its frequency, to the power
-        of the count; e^(-1/b) is 4 times the product of the chances of both ends, which is small where narrow noise
-        reaches one end only.
+        With wide Laplace noise most reports are outside the range, and g then takes mostly two values, 1 + 2b apart.
+        The remaining weight of the lattice in a sum is the characteristic function at the lattice's frequency, to the
+        power of the count. e^(-1/b) is 4 times the product of the probabilities of both ends; it is small for narrow
+        noise, which reaches one end only.
         """
         if self.places:
             return 0.0
@@ -80,9 +81,7 @@ class Bounded:
 
     @cached_property
     def _left(self) -> tuple[float, ...]:
-        """The largest |characteristic function| of g over x, at the frequencies of lattices of one and of half of 1 +
-        2b.
-        """
+        """The largest |characteristic function| of g over x, at the frequencies of lattices of step 1 + 2b and half."""
         b, x = self._scale, np.linspace(0.0, 1.0, _GRID)
 
         def side(reach: Array, way: complex) -> NDArray[np.complex128]:
@@ -94,14 +93,14 @@ class Bounded:
         return tuple(min(up(value, BETWEEN_FINE_POINTS), 1.0) for value in largest)
 
     def __call__(self, y: Array) -> Array:
-        """g at reports in units of the range."""
+        """g of reports in units of the range."""
         if not self.places:
             return np.where(y > 1.0, 1.0 + self._scale, np.where(y < 0.0, -self._scale, y))
         return 0.5 + _combined(self.noise, np.asarray(self.places), np.asarray(self.weights), y - 0.5)
 
 
 def _ratios(noise: Law, places: Array, y: Array) -> Array:
-    """f(y - x_i)/w(y), a row for each place; far out, where densities underflow, all are 1."""
+    """f(y - x_i)/w(y), a row for each point x_i; 1 in the far tail, where the densities underflow."""
     logs = np.asarray(noise.logpdf(y[None, :] - places[:, None]))
     top = logs.max(axis=0)
     with np.errstate(under="ignore"):
@@ -120,21 +119,21 @@ def _combined(noise: Law, places: Array, weights: Array, y: Array) -> Array:
 
 @lru_cache(maxsize=64)
 def bounded(noise: Law) -> Bounded:
-    """The g of a noise; `Unsupported` for families where the plain average is best or nothing better is worked out."""
+    """The function g of a noise; raises `Unsupported` for families without a better function than the average."""
     plain = noise.plain()
     if plain.memoryless is not None:
         return _clamped(plain, plain.memoryless)
     if plain.stability is not None and math.isinf(plain.variance):
         return _barankin(plain)
-    raise Unsupported(f"{type(noise).__name__} reports are averaged as they are; write method='average'.")
+    raise Unsupported(f"there is no bounded estimate for {type(noise).__name__} reports; write method='average'.")
 
 
 def _clamped(noise: Law, b: float) -> Bounded:
-    """The variance in closed form at a grid of x, for Laplace noise of scale b; the largest of them."""
+    """The clamp for Laplace noise of scale b; its moments have a closed form, and the largest over a grid is used."""
     x = np.linspace(0.0, 1.0, _GRID)
 
     def moment(power: int) -> Array:
-        """E (g - x)^power: on either side |z|^power up to the end of the range, (reach + b)^power beyond it."""
+        """E (g - x)^power: on each side |z|^power up to the end of the range, and (reach + b)^power beyond it."""
         above, below = (
             0.5 * b**power * math.factorial(power) * gammainc(power + 1.0, reach / b)
             + 0.5 * np.exp(-reach / b) * (reach + b) ** power
@@ -145,24 +144,22 @@ def _clamped(noise: Law, b: float) -> Bounded:
     square = moment(2)
     worst = up(float(square.max()), BETWEEN_COARSE_POINTS)
     third, fourth = float(np.abs(moment(3)).max()), float(np.abs(moment(4) - 3.0 * square**2).max())
-    # the slope: a jump of b where the density is at most 1/(2b), at either end
+    # the slope 4 covers the jump of b at both ends, where the density is at most 1/(2b)
     return Bounded(noise, (), (), 0.0, worst, 1.0 + b, 4.0, 1.01 * third, 1.01 * fourth)
 
 
 def _barankin(noise: Law) -> Bounded:
-    """Least variance among functions that are unbiased at a few places; as few as keep the bias between them small."""
+    """The function of least variance that is unbiased at a few points, as few as keep the bias between them small."""
     centre = float(np.asarray(noise.isf(0.25)))
     t = np.linspace(-30.0, 30.0, 4801)
-    y, weight = (
-        centre * np.sinh(t),
-        centre * np.cosh(t) * (t[1] - t[0]),
-    )  # the trapezoid rule: fast for analytic densities
+    # the trapezoidal rule, which converges fast for analytic densities
+    y, weight = centre * np.sinh(t), centre * np.cosh(t) * (t[1] - t[0])
     x = np.linspace(-0.5, 0.5, _GRID)
     density = np.exp(np.asarray(noise.logpdf(y[None, :] - x[:, None]))) * weight
     best: Bounded | None = None
     for count in _POINTS:
         places = 0.5 * np.cos(math.pi * (np.arange(count) + 0.5) / count)
-        places = places / places[0] * 0.5 if count > 1 else places  # the ends are places too
+        places = places / places[0] * 0.5 if count > 1 else places  # include both ends of the range
         ratio = _ratios(noise, places, y)
         at_places = np.exp(np.asarray(noise.logpdf(y[None, :] - places[:, None]))) * weight
         weights = np.linalg.lstsq(ratio @ at_places.T, places, rcond=1e-14)[0]

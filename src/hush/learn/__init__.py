@@ -1,9 +1,9 @@
-"""Private learning: scikit-learn's linear models by noisy coordinate descent, with exact accounting.
+"""Private linear models with scikit-learn's interface, trained by noisy coordinate descent with exact accounting.
 
     model = hush.learn.LogisticRegression(epsilon=1.0, delta=1e-6, bounds=[(18, 90), (0, 1)]).fit(X, y)
     model.coef_, model.guarantee_, model.receipt_
 
-One row is one person; neighbours are data sets with one row exchanged. See docs/learn.md.
+One row must be one person. Neighbouring data sets differ in one replaced row. See docs/learn.md.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""One budget, turned into noise for the parts of a fit, all fixed before the data are looked at.
+"""Divide one budget among the parts of a fit and calibrate the noise of each part, before any data are read.
 
-With delta > 0 shares are of mu^2 = (sensitivity/sigma)^2, which adds up exactly over Gaussian releases; with delta =
-0 they are of epsilon.
-The updates of a descent are numbers that move by at most 2B each, so that every family may serve them; sums of
-vectors (moments, products) have an l2 bound, for which Gaussian noise is exact and no other family has a proof.
+If delta > 0, the shares divide mu^2 = (sensitivity/sigma)^2, which adds up exactly over Gaussian releases. If delta =
+0, they divide epsilon.
+Each update of a descent releases single numbers that move by at most 2B, so every noise family can be used. Sums of
+vectors (moments, products) have an l2 bound: there Gaussian noise is exact and no other family has a proof.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import lru_cache
 import numpy as np
 
 from hush.calibration.ranking import calibrate
-from hush.errors import NotCertified, Unsupported
+from hush.errors import NotCertified, Unsupported, one_of
 from hush.learn import zcdp
-from hush.noise.catalogue import family, family_of, ranked
+from hush.noise import catalogue
 from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.numerics.rounding import COARSE_SEARCH, PURE_EPSILON, SPARE, up
@@ -28,23 +28,31 @@ from hush.privacy.compose import compose
 from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.mechanism import Mechanism
 
-__all__ = ["ACCOUNTING", "NOISES", "Part", "Wish", "allot", "saved_over_zcdp"]
+__all__ = [
+    "ACCOUNTING",
+    "Part",
+    "Wish",
+    "allot",
+    "allowed_families",
+    "must_be_allowed",
+    "saved_over_zcdp",
+    "vector_family",
+]
 
 ACCOUNTING = ("exact", "zcdp")
-#: Words for noise=: the families that are calibrated one number at a time and have a variance, and "auto".
-NOISES = ("auto", *(row.name for row in ranked(lattice=False) if row.vectors))
 
-#: Beyond this r = 2T/(epsilon sigma_1)^2 no shape has more than 1 % less variance than the Gaussian (docs/learn.md):
-#: not worth seconds.
+#: Above this r = 2T/(epsilon sigma_1)^2 no family saves more than 1 % of the Gaussian's variance (docs/learn.md), so
+#: the search over families, which takes seconds, is skipped.
 _GAUSSIAN_BEYOND = 5.0
+_LARGEST_FACTOR = 1e6  # give up enlarging a noise beyond this multiple of its scale
 
 
 @dataclass(frozen=True)
 class Wish:
-    """One part of a fit: its share of the budget, how many numbers, how often, and how far they move.
+    """One part of a fit that needs noise: its share of the budget, its size and its sensitivity.
 
-    `bound` is a box (each number moves by itself: any family may serve) or an l2 ball; `pure` is the bound to use
-    when delta = 0.
+    `bound` is a box (each number moves separately, so every family can be used) or an l2 ball. `pure` is the bound
+    that is used if delta = 0.
     """
 
     name: str
@@ -56,95 +64,140 @@ class Wish:
 
     @property
     def count(self) -> int:
-        """How many single numbers are released in all."""
+        """The number of single numbers that are released in total."""
         return self.numbers * self.times
 
 
 @dataclass(frozen=True)
 class Part:
-    """A wish with its noise on a lattice."""
+    """A `Wish` with its calibrated noise on a lattice."""
 
     wish: Wish
     mechanism: Mechanism
 
     @property
     def charge(self) -> Charge:
-        """All releases of this part."""
+        """The cost of all releases of this part."""
         return self.mechanism.charge.repeated(self.wish.times)
 
     @property
     def deviation(self) -> float:
-        """The noise's standard deviation, in units of the sum."""
+        """The standard deviation of the noise, in units of the released sum."""
         return math.sqrt(self.mechanism.noise.variance)
 
 
-@lru_cache(maxsize=256)
-def allot(epsilon: float, delta: float, wishes: tuple[Wish, ...], *, noise: str, accounting: str) -> tuple[Part, ...]:
-    """The least noise for each wish so that all together are (epsilon, delta)-private.
+def allowed_families() -> tuple[str, ...]:
+    """Names of the families that can be used in a fit, registered ones included.
 
-    Guarantees: compose(part.charge for all parts) meets (epsilon, delta); with accounting="zcdp" by the looser zCDP
-    route of the flipped Huber paper, so with more noise than needed.
+    A family must be calibrated one number at a time and have a finite variance after any number of updates.
     """
-    if noise == "auto" and accounting == "zcdp":
-        noise = "gaussian"
-    _check_family(wishes, noise, delta, accounting)
-    noises = _noises(epsilon, delta, wishes, noise, accounting)
-    parts = tuple(Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True))
-    if not Budget(epsilon, delta).covers(compose([part.charge for part in parts])):
-        raise NotCertified("the parts of this fit together pass the budget; nothing was spent.")
-    return parts
+    return tuple(row.name for row in catalogue.ranked(lattice=False) if row.vectors)
 
 
-def _vector_family(delta: float) -> str:
-    """The family that serves sums of vectors: the one with an exact theorem for their norm."""
-    return "laplace" if delta == 0.0 else "gaussian"
-
-
-def _check_family(wishes: tuple[Wish, ...], noise: str, delta: float, accounting: str) -> None:
-    """A family that was asked for by name must serve some part: sums of vectors have one family each."""
-    vectors = _vector_family(delta)
-    if delta == 0.0 and noise != "auto" and not family(noise).pure and accounting == "exact":
-        raise Unsupported(
-            f"{noise} noise has no pure epsilon, which delta = 0 asks for; write noise='laplace', or a delta such as 1e-6."
-        )
-    if noise not in ("auto", vectors) and not any(
-        (wish.pure if delta == 0.0 else wish.bound).is_box for wish in wishes
-    ):
-        raise Unsupported(
-            f"sums of products take {vectors} noise at this delta, not {noise}; write noise='auto', or solver='cd'."
-        )
-
-
-def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, accounting: str) -> tuple[Law, ...]:
-    if accounting == "zcdp":
-        return tuple(_by_zcdp(epsilon, delta, wishes, wish, noise) for wish in wishes)
-    if delta == 0.0:
-        # a hair less, so that rounding cannot carry the sum of the parts past the promise
-        return tuple(_pure(epsilon * wish.share / PURE_EPSILON.above, wish, noise) for wish in wishes)
-    amount = up(float(np.asarray(gaussian.sigma(epsilon, delta))), SPARE)
-    gaussians: list[Law] = [
-        Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes
-    ]
-    for place, wish in enumerate(wishes):
-        if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, noise):
-            others = [Charge(law, w.bound, w.times) for law, w in zip(gaussians, wishes, strict=True) if w is not wish]
-            found = _shaped(epsilon, delta, wish, None if noise == "auto" else noise, others)
-            if found is None and noise != "auto":
-                raise Unsupported(f"{noise} noise does not fit beside the private scaling; write noise='gaussian'.")
-            if found is not None and (noise != "auto" or found.variance < gaussians[place].variance):
-                gaussians[place] = found
-    return tuple(gaussians)
-
-
-def _is_gaussian(epsilon: float, amount: float, wish: Wish, noise: str) -> bool:
-    return noise == _vector_family(1.0) or (
-        noise == "auto" and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND
+def must_be_allowed(family: object) -> str | None:
+    """The given family name, or None; raises if the accounting of a fit does not cover the family."""
+    if family is None:
+        return None
+    allowed = allowed_families()
+    row = next((row for row in catalogue.families() if row.name == family), None)
+    if row is None or row.name in allowed:
+        return one_of("family", family, allowed)
+    if row.type.discrete:
+        reason = "is defined on a lattice, and a fit calibrates noise on the real line"
+    elif not row.ranked:
+        reason = "is not one of the families that hush.calibrate can calibrate"
+    else:
+        reason = "has no calibrated member of finite variance for many updates"
+    raise Unsupported(
+        f"family={row.name!r} cannot be used in hush.learn: {row.name} noise {reason}; "
+        f"write family=None, or one of {', '.join(allowed)}."
     )
 
 
+def allot(
+    epsilon: float, delta: float, wishes: tuple[Wish, ...], *, family: str | None, accounting: str
+) -> tuple[Part, ...]:
+    """The least noise for each part so that all parts together are (epsilon, delta)-private.
+
+    Guarantees: compose(part.charge for all parts) meets (epsilon, delta). With accounting="zcdp" the noise comes from
+    the looser zCDP route of the flipped Huber paper, so it is larger than needed.
+    """
+    return _allotted(epsilon, delta, wishes, family, accounting, catalogue.families())
+
+
+@lru_cache(maxsize=256)
+def _allotted(
+    epsilon: float,
+    delta: float,
+    wishes: tuple[Wish, ...],
+    family: str | None,
+    accounting: str,
+    registered: tuple[catalogue.Family, ...],  # part of the cache key: `register` may change what a name means
+) -> tuple[Part, ...]:
+    if family is None and accounting == "zcdp":
+        family = "gaussian"
+    _check_family(wishes, family, delta, accounting)
+    noises = _noises(epsilon, delta, wishes, family, accounting)
+    parts = tuple(Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True))
+    if not Budget(epsilon, delta).covers(compose([part.charge for part in parts])):
+        raise NotCertified("the parts of this fit together exceed the budget; nothing was spent.")
+    return parts
+
+
+def vector_family(delta: float) -> str:
+    """The only family with an exact theorem for sums of vectors: Laplace for an l1 bound, Gaussian for an l2 bound."""
+    return "laplace" if delta == 0.0 else "gaussian"
+
+
+def _check_family(wishes: tuple[Wish, ...], family: str | None, delta: float, accounting: str) -> None:
+    """Reject a named family that has no pure epsilon if delta = 0, or that no part of the fit can use."""
+    if family is None:
+        return
+    if delta == 0.0 and not catalogue.family(family).pure and accounting == "exact":
+        raise Unsupported(
+            f"{family} noise has no pure epsilon, which delta = 0 requires; "
+            "write family='laplace', or a delta such as 1e-6."
+        )
+    vectors = vector_family(delta)
+    if family != vectors and not any((wish.pure if delta == 0.0 else wish.bound).is_box for wish in wishes):
+        raise Unsupported(
+            f"sums of products need {vectors} noise at this delta, not {family}; write family=None, or solver='cd'."
+        )
+
+
+def _noises(
+    epsilon: float, delta: float, wishes: tuple[Wish, ...], family: str | None, accounting: str
+) -> tuple[Law, ...]:
+    if accounting == "zcdp":
+        return tuple(_by_zcdp(epsilon, delta, wishes, wish, family) for wish in wishes)
+    if delta == 0.0:
+        # slightly less epsilon for each part, so that rounding cannot push the sum above the budget
+        return tuple(_pure(epsilon * wish.share / PURE_EPSILON.above, wish, family) for wish in wishes)
+    amount = up(float(np.asarray(gaussian.sigma(epsilon, delta))), SPARE)
+    chosen: list[Law] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
+    for place, wish in enumerate(wishes):
+        if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, family):
+            others = [Charge(law, w.bound, w.times) for law, w in zip(chosen, wishes, strict=True) if w is not wish]
+            found = _shaped(epsilon, delta, wish, family, others)
+            if found is None and family is not None:
+                raise Unsupported(
+                    f"{family} noise and the private scaling together exceed the budget at any scale; "
+                    "write family='gaussian'."
+                )
+            if found is not None and (family is not None or found.variance < chosen[place].variance):
+                chosen[place] = found
+    return tuple(chosen)
+
+
+def _is_gaussian(epsilon: float, amount: float, wish: Wish, family: str | None) -> bool:
+    """Is the noise Gaussian without a search: by name, or because no other family saves anything?"""
+    return family == "gaussian" or (family is None and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND)
+
+
 def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[Charge]) -> Law | None:
-    """The family's best shape for the whole budget, then enlarged until it fits beside the other parts; None if it
-    never does.
+    """The best member of the family for the whole budget, enlarged until it and the other parts meet the budget.
+
+    None if no scale up to `_LARGEST_FACTOR` does.
     """
     law = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).noise
     if not others:
@@ -156,54 +209,53 @@ def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others
     low, high = 1.0, 1.0 / math.sqrt(wish.share) * 1.02
     while not fits(high):
         low, high = high, 1.3 * high
-        if high > 1e6:
+        if high > _LARGEST_FACTOR:
             return None
     return law.scaled(safe_end(fits, low, high, relative=COARSE_SEARCH.share, geometric=True))
 
 
-def _pure(epsilon: float, wish: Wish, noise: str) -> Law:
-    """delta = 0: every part has its own epsilon, and they add up."""
-    family = noise if wish.pure.is_box and noise != "auto" else None
-    return calibrate(epsilon, 0.0, wish.pure, family=family, times=wish.times).noise
+def _pure(epsilon: float, wish: Wish, family: str | None) -> Law:
+    """The noise of one part if delta = 0: each part has its share of epsilon, and the shares add up."""
+    return calibrate(epsilon, 0.0, wish.pure, family=family if wish.pure.is_box else None, times=wish.times).noise
 
 
-def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish, noise: str) -> Law:
-    route = zcdp.ROUTES.get(noise)
+def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish, family: str | None) -> Law:
+    route = zcdp.ROUTES.get(family or "")
     if route is None:
         raise Unsupported(
-            f"zCDP accounting has a theorem for {' and '.join(zcdp.ROUTES)}, not for {noise!r}; write accounting='exact'."
+            f"zCDP accounting has a theorem for {' and '.join(zcdp.ROUTES)}, not for {family!r}; "
+            "write accounting='exact'."
         )
     whole_eta = zcdp.eta_left(epsilon, delta) if delta > 0.0 else 0.0
     if wish.bound.is_box:
         kept = math.fsum(w.share for w in wishes if w is not wish) * whole_eta
         return route(epsilon, delta, wish.count, kept=kept).scaled(up(_each(wish), SPARE))
-    zcdp.gaussian(epsilon, delta, 1)  # refuses delta = 0
+    zcdp.gaussian(epsilon, delta, 1)  # raises if delta = 0
     return Gaussian(up(wish.bound.l2_bound * math.sqrt(wish.times / (2.0 * whole_eta * wish.share)), SPARE))
 
 
 def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
-    """The share of the last part's noise variance that exact accounting saves over the flipped Huber paper's zCDP
-    route.
+    """The fraction of the last part's noise variance that exact accounting saves over the flipped Huber paper's route.
 
-    For the same shares of the budget, and flipped Huber noise against flipped Huber noise; every other family against
-    the Gaussian.
+    Both use the same shares of the budget. Flipped Huber noise is compared with flipped Huber noise, every other
+    family with the Gaussian.
     """
     wishes, last = tuple(part.wish for part in parts), parts[-1].mechanism
     if last.guarantee is None or last.guarantee.delta == 0.0:
         return None
-    pair, own = last.guarantee.budget, family_of(last.noise)
-    route = own.name if own is not None and own.name in zcdp.ROUTES else "gaussian"
+    pair, row = last.guarantee.budget, catalogue.family_of(last.noise)
+    route = row.name if row is not None and row.name in zcdp.ROUTES else "gaussian"
     return 1.0 - float(last.noise.variance) / _by_zcdp(pair.epsilon, pair.delta, wishes, wishes[-1], route).variance
 
 
 def _mechanism(wish: Wish, noise: Law, epsilon: float, delta: float) -> Mechanism:
-    """On a lattice: single numbers on one that divides their bound, vectors of whole numbers on the whole numbers."""
+    """The noise on a lattice: a divisor of the bound for single numbers, the integers for vectors of integers."""
     bound = wish.pure if delta == 0.0 else wish.bound
     promise = Guarantee(epsilon, delta, wish.times, neighbours=bound.neighbours)
     return Mechanism.fitted(noise, bound, promise, integers=not bound.is_box, coordinates=wish.numbers)
 
 
 def _each(wish: Wish) -> float:
-    """How far each number of a box moves."""
+    """The largest move of a single number of a box."""
     assert isinstance(wish.bound.linf, float)
     return wish.bound.linf

@@ -1,8 +1,8 @@
-"""Passes, step, clipping and solver from public facts only: rows, columns and budget. Nothing is tuned on the data.
+"""Default passes, step, clipping and solver, computed from public facts only: rows, columns and budget.
 
 The rules are closed forms in rho = 2 sigma_1 sqrt(K) / N, the noise of one full gradient relative to what can be
-learned from N rows; K counts the intercept, sigma_1 is the Gaussian amount for the descent's share of the budget. How
-they were found and what they lose against tuned values is in docs/learn.md.
+learned from N rows. K counts the intercept, and sigma_1 is the Gaussian amount for the descent's share of the budget.
+docs/learn.md describes how the rules were found and what they lose against tuned values.
 """
 
 from __future__ import annotations
@@ -18,38 +18,39 @@ from hush.errors import Unsupported, one_of, positive, reject, whole, within
 from hush.learn.objective import SQUARED, Objective
 from hush.privacy import gaussian
 
-__all__ = ["SOLVERS", "Setting", "relative_noise", "setting"]
+__all__ = ["MOST_DRAWS", "SOLVERS", "Setting", "relative_noise", "setting"]
 
 SOLVERS = ("auto", "cd", "gd", "statistics")
+MOST_DRAWS = 5_000_000  # noisy numbers of one fit; all of them are drawn at once and kept in memory
 _PASSES = 20
-_MOST_DRAWS = 5_000_000  # updates of one fit: their noise is drawn at once
-#: Rows limited at three spreads hardly ever push harder: more room would be noise for nothing.
+_PASSES_WITHOUT_NOISE = 100_000  # a limit; the descent stops when no weight moves
+#: Clipping bounds beyond these only add noise: rows that are limited at three spreads rarely have larger gradients.
 _LARGEST_CLIP = {"squared": 12.0, "logistic": 4.0}
-#: Below this rho clipping is loosened faster, like rho^(-2/3).
+#: Below this rho the clipping bound grows faster, like rho^(-2/3).
 _FAINT = 0.02
-#: Below this noise in the matrix of products least squares from products is as good as descent or better, and faster.
+#: Below this noise in the matrix of products, least squares from products is at least as good as descent, and faster.
 _CLEAR = 0.03
-#: C_i rho^(1/3), by loss
+#: The factor of rho^(-1/3) in the clipping bound, by loss.
 _CLIP = {"squared": 0.2, "logistic": 0.1}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How a descent is run: all of it public."""
+    """The parameters of a descent; all of them are public."""
 
     solver: str
     passes: int
     step: float
-    #: one bound for every coordinate, intercept last: noise is in proportion to them
+    #: one clipping bound for every coordinate, the intercept's last; the noise is proportional to them
     clips: tuple[float, ...]
-    #: how long a row may be in sums of products, as a multiple of the length of a typical one
+    #: the largest length of a row in sums of products, as a multiple of the length of a typical row
     radius: float
     rho: float
 
 
 @lru_cache(maxsize=256)
 def relative_noise(epsilon: float, delta: float, share: float, rows: int, columns: int) -> float:
-    """rho; 0 when no privacy is asked for, and with epsilon alone the Laplace amount takes the Gaussian's place."""
+    """rho. It is 0 if epsilon = inf; if delta = 0, the Laplace amount replaces the Gaussian one."""
     if math.isinf(epsilon):
         return 0.0
     if delta == 0.0:
@@ -69,50 +70,50 @@ def setting(
     step: float | None,
     clip: Any,
 ) -> Setting:
-    """The chosen values where they were given, the rules where not."""
+    """The given values, and the default rules for those that are None."""
     solver = one_of("solver", solver, SOLVERS)
-    # the noise's part in the eigenvalues of a matrix of mean products, about sigma_1 K^1.5 / N
-    matrix_noise = 0.36 * (columns + 1.0) * rho
+    matrix_noise = _matrix_noise(rho, columns)
     if solver == "auto":
         solver = "statistics" if objective is SQUARED and matrix_noise < _CLEAR else "cd"
-    if rho == 0.0:  # no privacy: exact coordinate steps until nothing moves
-        count, rule, most, radius = 100_000, 1.0, math.inf, math.inf
+    if rho == 0.0:  # no privacy: exact coordinate steps until no weight moves
+        count, rule, most, radius = _PASSES_WITHOUT_NOISE, 1.0, math.inf, math.inf
     else:
-        count, rule, most = (
-            _PASSES,
-            min(max(0.2 * math.sqrt(0.05 / rho), 0.1), 1.0),
-            _CLIP[objective.name] * rho ** (-1.0 / 3.0),
-        )
-        most *= max(1.0, _FAINT / rho) ** (
-            1.0 / 3.0
-        )  # where noise is faint, the bias of clipping would be what is left
-        most = min(most, _LARGEST_CLIP[objective.name])
-        if objective is SQUARED:  # where noise drowns everything, its steps must stay small
-            most *= min(1.0, 0.35 / rho)
-        # rows are shortened less the less noise there is: the bias of it fades with the noise
-        radius = max(min(max((0.1 / matrix_noise) ** (1.0 / 6.0), 0.7), 1.2), 1.2 * (0.003 / matrix_noise) ** 0.25)
-    if (
-        solver == "gd"
-    ):  # steps of 1/sqrt(K) are stable up to a largest eigenvalue of 2 sqrt(K), which is not known and seldom passed
+        count, rule = _PASSES, min(max(0.2 * math.sqrt(0.05 / rho), 0.1), 1.0)
+        most, radius = _clip_rule(objective, rho), _radius_rule(matrix_noise)
+    if solver == "gd":
+        # Steps of 1/sqrt(K) are stable up to a largest eigenvalue of 2 sqrt(K). The eigenvalue is not public, and it
+        # is rarely larger.
         rule = min(rule, 1.0 / math.sqrt(columns))
     count = count if passes is None else whole("passes", passes)
-    if rho > 0.0 and count * columns > _MOST_DRAWS:
-        raise reject("passes", passes, f"at most {_MOST_DRAWS // columns} for {columns} columns", "write passes=20")
-    return Setting(
-        solver,
-        count,
-        _step(step, rule),
-        (most,) * columns if clip is None else _clips(clip, columns),
-        radius,
-        rho,
-    )
+    if rho > 0.0 and count * columns > MOST_DRAWS:
+        raise reject("passes", passes, f"at most {MOST_DRAWS // columns} for {columns} columns", "write passes=20")
+    clips = (most,) * columns if clip is None else _clips(clip, columns)
+    return Setting(solver, count, _step(step, rule), clips, radius, rho)
+
+
+def _matrix_noise(rho: float, columns: int) -> float:
+    """The effect of the noise on the eigenvalues of a matrix of mean products, about sigma_1 K^1.5 / N."""
+    return 0.36 * (columns + 1.0) * rho
+
+
+def _clip_rule(objective: Objective, rho: float) -> float:
+    """The default clipping bound of a mean gradient."""
+    most = _CLIP[objective.name] * rho ** (-1.0 / 3.0)
+    most *= max(1.0, _FAINT / rho) ** (1.0 / 3.0)  # with little noise the bias of clipping would dominate
+    most = min(most, _LARGEST_CLIP[objective.name])
+    return most * min(1.0, 0.35 / rho) if objective is SQUARED else most  # with much noise steps must stay small
+
+
+def _radius_rule(matrix_noise: float) -> float:
+    """The default length limit of a row: looser with less noise, so that its bias shrinks with the noise."""
+    return max(min(max((0.1 / matrix_noise) ** (1.0 / 6.0), 0.7), 1.2), 1.2 * (0.003 / matrix_noise) ** 0.25)
 
 
 def _clips(given: Any, columns: int) -> tuple[float, ...]:
-    """One clipping bound for all coordinates, or one for each."""
+    """One clipping bound for all coordinates, or one bound for each."""
     if isinstance(given, list | tuple | np.ndarray):
         if len(given) != columns:
-            raise reject("clip", given, f"a number, or {columns} of them (the intercept's last)", "write clip=0.5")
+            raise reject("clip", given, f"a number, or a list of {columns} (the intercept's last)", "write clip=0.5")
         return tuple(within("clip", value, 1e-6, 1e6, "write clip=0.5") for value in given)
     return (within("clip", given, 1e-6, 1e6, "write clip=0.5"),) * columns
 
@@ -123,6 +124,7 @@ def _step(given: float | None, rule: float) -> float:
     value = positive("step", given, "write step=0.2")
     if value >= 2.0:
         raise Unsupported(
-            f"step must be below 2, got {value:g}: longer steps than twice the coordinate's minimum diverge; write step=1.0."
+            f"step must be below 2, got {value:g}: steps longer than twice the distance to the coordinate's minimum "
+            "diverge; write step=1.0."
         )
     return value

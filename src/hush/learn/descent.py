@@ -1,7 +1,7 @@
 """Private coordinate descent (flipped Huber paper, Algorithm 3) and full-gradient descent with the same noise.
 
-Each update releases one clipped whole-number sum with noise and takes a proximal step w_i <- prox(w_i - (step/M_i)
-g_i). All that follows from released sums is post-processing: the weights after every pass, and the trace.
+Each update releases one clipped integer sum with noise and takes a proximal step w_i <- prox(w_i - (step/M_i) g_i).
+The weights after every pass and the trace are computed from released sums only, so they are post-processing.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ __all__ = ["LARGEST", "Trace", "descend", "updates_wish"]
 
 Array = NDArray[np.float64]
 
-#: Weights are kept within this, in units of spreads: a public limit, so that no run of noise can overflow.
-LARGEST = 1e3
-_STILL = 1e-12  # without privacy: stop when no weight moves by more, relative to the largest
+LARGEST = 1e3  # spreads: the public limit of every weight, so that noise cannot make weights overflow
+_STILL = 1e-12  # without privacy: stop when no weight moves by more than this, relative to the largest weight
 
 
 def updates_wish(grain: float, columns: int, setting: Setting, share: float) -> Wish:
-    """Every update of the descent: one number (cd) or all coordinates at once (gd), each moving by at most 2B."""
+    """All updates of a descent: one number at a time (cd) or all coordinates at once (gd); each moves by at most 2B."""
     together = columns if setting.solver == "gd" else 1
     bound = Sensitivity(linf=2.0 * grain, l0=together, neighbours="replace")
     times = whole("passes", setting.passes) * columns // together
@@ -40,8 +39,9 @@ def updates_wish(grain: float, columns: int, setting: Setting, share: float) -> 
 
 @dataclass
 class Trace:
-    """What can be told of a descent: weights and noisy gradients after every pass; no training loss, which would be a
-    leak.
+    """The released history of a descent: weights and noisy gradients after every pass.
+
+    It holds no training loss: the loss was not released with noise and would leak.
     """
 
     start: Array
@@ -50,18 +50,18 @@ class Trace:
 
     @property
     def changes(self) -> Array:
-        """The length of every pass's move."""
+        """The Euclidean distance that the weights moved in every pass."""
         return np.linalg.norm(np.diff(np.array([self.start, *self.weights]), axis=0), axis=1)
 
 
 class _Noise:
-    """All noise of a descent, drawn at once after it is paid for, and given out number by number."""
+    """All noise of a descent. It is drawn in one call after the payment and then used number by number."""
 
     def __init__(self, part: Part | None, paid: Paid) -> None:
         self._draws = None if part is None else paid.ahead(part.mechanism, part.wish.name, part.wish.count)
 
     def on(self, totals: Array) -> Array:
-        """Sums with noise, rounded to the mechanism's lattice; without noise the sums themselves."""
+        """The sums with noise, rounded to the mechanism's lattice; the exact sums if there is no noise."""
         if self._draws is None:
             return totals
         made = self._draws.mechanism
@@ -78,8 +78,9 @@ def descend(
     *,
     after_pass: Callable[[int, Trace], None] | None = None,
 ) -> Trace:
-    """Run the passes; `start` are weights already known to the rows. part None means no noise: run until nothing
-    moves.
+    """Run the passes from the weights `start`, which `rows` must already include.
+
+    If `part` is None there is no noise, and the descent runs until no weight moves.
     """
     noise, weights, trace = _Noise(part, paid), start.copy(), Trace(start.copy())
     one_pass = _coordinates if setting.solver == "cd" else _all_at_once
@@ -98,7 +99,7 @@ def descend(
     else:
         if part is None:
             warnings.warn(
-                f"weights still move after {setting.passes} passes without noise; more passes are needed.",
+                f"the descent without noise did not converge in {setting.passes} passes; increase passes.",
                 RuntimeWarning,
                 stacklevel=2,
             )

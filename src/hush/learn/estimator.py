@@ -1,4 +1,4 @@
-"""The estimators: scikit-learn's models of the same names, learned privately."""
+"""The estimators: private versions of scikit-learn's models of the same names."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, non_negative, positive, within
 from hush.learn import label
-from hush.learn.model import ClassifierMixin, LinearModel, RegressorMixin
+from hush.learn.model import LinearModel
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.paid import Paid
 from hush.learn.scaling import span_of
+from hush.learn.scikit_learn import ClassifierMixin, RegressorMixin
 from hush.learn.training import Plan, Request
 
 __all__ = ["ElasticNet", "Lasso", "LogisticRegression", "Ridge"]
@@ -24,14 +25,14 @@ Array = NDArray[np.float64]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _Regression(RegressorMixin, LinearModel):
-    """Squared loss; target_bounds is the public range of y, a pair."""
+    """A model with squared loss. `target_bounds` is the public range of y, a pair (low, high)."""
 
     target_bounds: Any
     alpha: float = 1.0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # on the few rows of a check noise may hide everything
+        tags.regressor_tags.poor_score = True  # scikit-learn's checks have few rows, and noise may dominate there
         return tags
 
     @abstractmethod
@@ -39,43 +40,47 @@ class _Regression(RegressorMixin, LinearModel):
         """(l1, l2) of mean squared loss / 2 + l1 |w| + l2 w^2 / 2."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn coef_ and intercept_ from rows X and targets y; guarantee_, noise_, receipt_ and trace_ tell how."""
-        with self._whole_or_not_at_all():
+        """Learn coef_ and intercept_ from rows X and targets y; guarantee_, receipt_ and trace_ describe the fit."""
+        with self._unchanged_on_failure():
             return self._fitted(*self._checked(X, y))
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         rows, target = super()._checked(X, y, y_numeric=True, **options)
         if target.dtype.kind not in "biuf":
             raise InvalidParameter(
-                f"y must hold numbers, got values of the kind {label.kind_of(target)}; a date or a duration needs a unit of its own."
+                f"y must hold numbers, got values of the kind {label.kind_of(target)}; "
+                "convert dates and durations to a number of days or seconds first."
             )
         return rows, target
 
-    def _asked(self, rows: int) -> Request:
+    def _request_for(self, rows: int) -> Request:
         return self._request(
             *self._penalty(rows), objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1)
         )
 
     def _fitted(self, rows: Array, target: Any) -> Self:
-        self._learn(rows, target.astype(np.float64), self._asked(rows.shape[0]))
+        self._learn(rows, target.astype(np.float64), self._request_for(rows.shape[0]))
         return self
 
     def predict(self, X: Any) -> Array:
-        """The expected target of each row; rows are limited as in training (`limits_`)."""
+        """The predicted target of each row; feature values are limited to `limits_`, as in training."""
         return self._margin(X)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ElasticNet(_Regression):
-    """Least |y - Xw - b|^2 / (2n) + alpha l1_ratio |w|_1 + alpha (1 - l1_ratio) |w|^2 / 2, privately.
+    """Minimise |y - Xw - b|^2 / (2n) + alpha l1_ratio |w|_1 + alpha (1 - l1_ratio) |w|^2 / 2, privately.
 
-    Guarantees: (epsilon, delta)-privacy of everything on the fitted estimator, for one row exchanged (see
+    `target_bounds` is the public range of y, a pair (low, high). `LinearModel` describes the other parameters.
+
+    Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row (see
     `guarantee_`).
 
     >>> import numpy as np, hush.learn
     >>> rng = np.random.default_rng()
     >>> X = rng.uniform(-1, 1, (5000, 3)); y = X @ [1.0, 0.0, -1.0]
-    >>> model = hush.learn.ElasticNet(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), alpha=0.01).fit(X, y)
+    >>> public = {"bounds": (-1, 1), "target_bounds": (-2, 2)}
+    >>> model = hush.learn.ElasticNet(epsilon=1.0, delta=1e-6, alpha=0.01, **public).fit(X, y)
     >>> bool(np.abs(model.coef_ - [1.0, 0.0, -1.0]).max() < 0.5)
     True
     """
@@ -89,7 +94,7 @@ class ElasticNet(_Regression):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Lasso(_Regression):
-    """Least |y - Xw - b|^2 / (2n) + alpha |w|_1, privately; parameters as in ElasticNet."""
+    """Minimise |y - Xw - b|^2 / (2n) + alpha |w|_1, privately; parameters and guarantee as in `ElasticNet`."""
 
     def _penalty(self, rows: int) -> tuple[float, float]:
         return non_negative("alpha", self.alpha), 0.0
@@ -97,8 +102,9 @@ class Lasso(_Regression):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ridge(_Regression):
-    """Least |y - Xw - b|^2 + alpha |w|^2, privately (a sum over rows, as in scikit-learn); parameters as in
-    ElasticNet.
+    """Minimise |y - Xw - b|^2 + alpha |w|^2, privately (a sum over rows, as in scikit-learn).
+
+    Parameters and guarantee are those of `ElasticNet`.
     """
 
     def _penalty(self, rows: int) -> tuple[float, float]:
@@ -107,13 +113,15 @@ class Ridge(_Regression):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(ClassifierMixin, LinearModel):
-    """Least C sum of log-losses + l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2, privately, for two classes.
+    """Minimise C sum of log-losses + l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2, privately, for two classes.
 
-    classes: the two labels, public knowledge. None means 0 and 1, or False and True if y is an array of booleans;
-    "private" finds them for 5 % of epsilon and 10 % of delta, which needs many rows of each. A label that is found is
-    a number, a text, bytes or None; rows with anything else (NaN in a list, a list, an object of a class) count half
-    for each class. The kind of an array y (booleans, whole numbers, numbers, text, bytes, objects) is public; a list
-    is taken label by label.
+    classes: the two labels, which must be public knowledge. None means 0 and 1, or False and True if y is an array of
+    booleans. "private" finds the labels with 5 % of epsilon and 10 % of delta; this needs many rows of each label. A
+    label that is found is a number, a text, bytes or None. Rows with any other label (NaN in a list, a list, an
+    object) are used with weight one half in each class. The kind of an array y (booleans, integers, numbers, text,
+    bytes, objects) is treated as public; a list is read label by label. `LinearModel` describes the other parameters.
+
+    Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row.
 
     >>> import numpy as np, hush.learn
     >>> rng = np.random.default_rng()
@@ -130,18 +138,18 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True  # on the few rows of a check noise may hide everything
+        tags.classifier_tags.poor_score = True  # scikit-learn's checks have few rows, and noise may dominate there
         return tags
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn coef_ and intercept_ from rows X and labels y; guarantee_, noise_, receipt_ and trace_ tell how."""
-        with self._whole_or_not_at_all():
+        """Learn coef_ and intercept_ from rows X and labels y; guarantee_, receipt_ and trace_ describe the fit."""
+        with self._unchanged_on_failure():
             return self._fitted(*self._checked(X, y))
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         return super()._checked(X, label.as_labels(y), **options)
 
-    def _asked(self, rows: int) -> Request:
+    def _request_for(self, rows: int) -> Request:
         weight, ratio = 1.0 / (positive("C", self.C) * rows), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
         find = label.to_be_found(self.classes)
         return self._request(
@@ -149,10 +157,9 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         )
 
     def _fitted(self, rows: Array, labels: Any) -> Self:
-        request = self._asked(rows.shape[0])
-        label.check_type(
-            labels
-        )  # no more: what secret labels are may not show, not even in a warning, before it is paid for
+        request = self._request_for(rows.shape[0])
+        # Check nothing else here: before the payment no error or warning may depend on the values of secret labels.
+        label.check_type(labels)
         known = None if request.find_labels else label.declared(self.classes, labels)
 
         def target(made: Plan, paid: Paid) -> Array:
@@ -160,7 +167,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             if known is None:
                 known = label.found(labels, made.labels, paid)
             first, second = (label.where(labels, one, same_type=request.find_labels) for one in known)
-            return 0.5 + 0.5 * (second - first)  # 0, 1, or one half for a row of neither class
+            return 0.5 + 0.5 * (second - first)  # 0 or 1; one half for a row with neither label
 
         self._learn(rows, target, request)
         self.classes_: Any = known
@@ -172,8 +179,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return self._margin(X)
 
     def predict(self, X: Any) -> Any:
-        """The likelier class of each row."""
-        second = self.decision_function(X) > 0.0  # first, because it says so if there was no fit
+        """The more likely class of each row."""
+        second = self.decision_function(X) > 0.0  # before classes_ is read: it raises NotFittedError without a fit
         return self.classes_[second.astype(int)]
 
     def predict_proba(self, X: Any) -> Array:
@@ -183,6 +190,6 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return np.stack([np.exp(-np.logaddexp(0.0, margin)), second], axis=1)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Their logarithms."""
+        """The logarithm of the probability of each class."""
         margin = self.decision_function(X)
         return -np.stack([np.logaddexp(0.0, margin), np.logaddexp(0.0, -margin)], axis=1)

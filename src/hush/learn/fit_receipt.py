@@ -1,4 +1,4 @@
-"""What a fit promises, and on what conditions, in words and numbers."""
+"""The guarantee and the receipt of a fit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,48 +23,45 @@ from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import compose
 from hush.releasing.receipt import Receipt
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["RELATION", "Receipt", "charged", "guarantee", "of_chain", "receipt"]
 
-#: Neighbouring tables differ in one row, and have the same number of them.
+#: Neighbouring tables have the same number of rows and differ in one row.
 RELATION = "replace"
 
 
 def guarantee(plan: Plan) -> Guarantee:
-    """What the plan gives."""
+    """The guarantee of one fit with this plan."""
     request = plan.request
     if not request.private:
-        return Guarantee(math.inf, 1.0, neighbours=RELATION, reason="epsilon = inf asks for no noise")
+        return Guarantee(math.inf, 1.0, neighbours=RELATION, reason="epsilon = inf means that no noise is added")
     if request.scaling == "paper":
         reason = (
-            "scaling='paper' takes the means and spreads of all columns from the data itself, as the flipped Huber paper does, "
-            "and adds no noise to them"
+            "scaling='paper' computes the means and spreads of all columns from the data, as the flipped Huber paper "
+            "does, and adds no noise to them"
         )
         return Guarantee(math.inf, 1.0, neighbours=RELATION, reason=reason)
     return Guarantee(request.epsilon, request.delta, neighbours=RELATION)
 
 
 def of_chain(last: Guarantee, entries: Sequence[Entry], *, nonadaptive: bool) -> Guarantee:
-    """What a fit and all fits that it started from promise together, from their ledger entries, the fit's own last.
+    """The joint guarantee of a fit and of all fits that it started from, by their ledger entries, this fit's last.
 
-    delta is the sum of theirs. epsilon is that of all releases composed exactly where they were fixed in advance
-    (`nonadaptive`), and never more than the sum, which holds in any case.
+    delta is the sum of their deltas. If all releases were fixed in advance (`nonadaptive`), epsilon is that of their
+    exact composition. It is never larger than the sum of their epsilons, which holds in every case.
     """
     if len(entries) < 2 or not last.holds:
         return last
     epsilon, delta = _total(entry.epsilon for entry in entries), _total(entry.delta for entry in entries)
     if nonadaptive:
-        with contextlib.suppress(HushError):  # the sum stands
+        with contextlib.suppress(HushError):  # if the composition fails, keep the sum
             epsilon = min(epsilon, _composed(entries, delta))
     before = ", ".join(str(entry.number) for entry in entries[:-1])
-    covers = f"this fit and those it started from (ledger entries {before}) together"
+    covers = f"this fit and the fits it started from (ledger entries {before}) together"
     return replace(last, epsilon=epsilon, delta=delta, covers=covers)
 
 
 def _composed(entries: Sequence[Entry], delta: float) -> float:
-    """The epsilon of all parts together. Its delta is the total delta minus the entries' own failure probabilities."""
+    """The epsilon of all parts together, at the total delta minus the failure probabilities of the entries."""
     made = compose([charge for entry in entries for charge in entry.charges])
     if delta == 0.0:
         return float(made.pure_epsilon)
@@ -77,13 +74,14 @@ def _total(values: Iterable[float | None]) -> float:
 
 
 def charged(entry: Entry | None) -> dict[str, Any] | None:
-    """Where a fit was charged, as receipts say it."""
+    """The ledger entry of a fit in the form that receipts use."""
     return None if entry is None else {"number": entry.number, "time": entry.time}
 
 
 def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, started_from: Sequence[int]) -> Receipt:
-    """Everything public about a fit, ready for JSON; `promise` is of it and of the fits whose ledger entries it
-    started from.
+    """Everything public about a fit, ready for JSON.
+
+    `promise` is the joint guarantee of this fit and of the fits with the ledger entries `started_from`.
     """
     plan, own = fit.plan, guarantee(fit.plan)
     request, setting = plan.request, plan.setting
@@ -106,7 +104,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "parts": [_part(part) for part in plan.parts],
         "labels": _labels(plan),
     }
-    whole = promise.holds and not started_from  # else the pair is of more than these charges
+    whole = promise.holds and not started_from  # otherwise the guarantee covers more than these charges
     charges = [part.charge for part in plan.parts] + ([] if plan.labels is None else [plan.labels.mechanism.charge])
     extra = plan.labels.delta if whole and plan.labels is not None else 0.0
     return Receipt.of(
@@ -115,12 +113,12 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
 
 
 def _public(plan: Plan) -> list[str]:
-    known = ["the number of rows and of features", "the ranges in bounds"]
+    known = ["the number of rows and the number of features", "the ranges in bounds"]
     if plan.request.target_span is not None:
         known.append("the range in target_bounds")
     if plan.request.objective is LOGISTIC and plan.labels is None:
         known.append("the two classes")
-    return [*known, "all settings, which follow from these and from the budget"]
+    return [*known, "all settings, which are computed from these facts and from the budget"]
 
 
 def _labels(plan: Plan) -> dict[str, Any] | None:

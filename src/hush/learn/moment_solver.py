@@ -1,9 +1,10 @@
-"""Linear models from noisy sums of products, released once: every X'X, X'y and sum of the scaled rows.
+"""Linear models from noisy sums of products, released once: X'X, X'y and the sums of the scaled rows.
 
-A row r = (u_1 .. u_K, 1, t) longer than R is shrunk to length R as a whole (it then counts less, and the linear
-relation in it stays), and rounded towards zero to multiples of 1/G. The sums of its products are whole numbers, exact
-in floats below 2^53. One exchanged row moves the symmetric matrix by r r' - s s', whose squared Frobenius length is
-|r|^4 + |s|^4 - 2 (r.s)^2 <= 2 R^4. Released are 5 times the diagonal and 7 times the upper triangle: 25 d_ii^2 + 49 d_ij^2 <= 25 (d_ii^2 + 2 d_ij^2), so together they move by at most 5 sqrt(2) R^2.
+A row r = (u_1 .. u_K, 1, t) longer than R is shrunk to length R (all its entries by the same factor, so the linear
+relation between them is kept) and rounded towards zero to multiples of 1/G. The sums of products are integers, exact
+in floats below 2^53. One replaced row moves the symmetric matrix by r r' - s s', whose squared Frobenius length is
+|r|^4 + |s|^4 - 2 (r.s)^2 <= 2 R^4. The release consists of 5 times the diagonal and 7 times the upper triangle:
+25 d_ii^2 + 49 d_ij^2 <= 25 (d_ii^2 + 2 d_ij^2), so together they move by at most 5 sqrt(2) R^2.
 For logistic regression the loss is replaced by its second-order expansion at 0 (Zhang et al. 2012, "Functional
 mechanism", Section 5), whose minimum needs the same sums.
 """
@@ -25,19 +26,19 @@ __all__ = ["Products", "products", "products_wish", "quadratic_minimum"]
 
 Array = NDArray[np.float64]
 
-_DIAGONAL, _ABOVE = 5, 7
+_DIAGONAL, _ABOVE = 5, 7  # integer weights of the two kinds of entries: 7/5 is just below sqrt(2)
 
 
 def _grain(rows: int, radius: float) -> float:
-    """The largest power of 2 with which all sums stay exact."""
+    """G: the largest power of 2 for which all sums are exact in floats."""
     return 2.0 ** min(math.floor(0.5 * math.log2(2.0**52 / (rows * radius**2))), 30)
 
 
 def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
-    """All sums of products of rows with `width` entries, at most `radius` long."""
+    """The release of all sums of products of rows with `width` entries and length at most `radius`."""
     square = up((_grain(rows, radius) * radius) ** 2, FEW_ROUNDINGS)
     numbers = width * (width + 1) // 2
-    # l1: 7 (|r|_1^2) / 2 + 5 |r|_2^2 at most, with |r|_1^2 <= width |r|_2^2, for each of the two rows
+    # l1: at most 7 (|r|_1^2) / 2 + 5 |r|_2^2 for each of the two rows, and |r|_1^2 <= width |r|_2^2
     return Wish(
         "sums of products",
         share,
@@ -48,12 +49,11 @@ def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
 
 
 def whole_rows(columns: Array, radius: float) -> tuple[Array, float]:
-    """Columns (width, N) in place: shrunk to the radius, then whole numbers of 1/G, never longer than G R."""
+    """Overwrite columns (width, N): rows shrunk to the radius, then integers in units of 1/G, no longer than G R."""
     grain = _grain(columns.shape[1], radius)
     length = np.sqrt(np.einsum("in,in->n", columns, columns))
-    inside = radius * (
-        1.0 - TWO_ROUNDINGS.share * (len(columns) + 16)
-    )  # the computed length is that near to the true one
+    # the computed length can be too small by this relative error
+    inside = radius * (1.0 - TWO_ROUNDINGS.share * (len(columns) + 16))
     with np.errstate(divide="ignore"):
         factor = grain * np.minimum(1.0, inside / length)
     columns *= factor
@@ -62,21 +62,21 @@ def whole_rows(columns: Array, radius: float) -> tuple[Array, float]:
 
 
 class Products:
-    """The noisy second moments of (u, 1, t): a symmetric matrix, with the size of its noise."""
+    """The noisy second moments of (u, 1, t): a symmetric matrix and the standard deviation of its noise."""
 
     def __init__(self, matrix: Array, error: float) -> None:
         self.matrix = matrix
-        #: standard deviation of an off-diagonal entry
+        #: the noise's standard deviation in an off-diagonal entry
         self.error = error
 
 
 def products(columns: Array, radius: float, part: Part | None, paid: Paid) -> Products:
-    """Mean products over rows, noisy. `columns` is overwritten."""
+    """Noisy mean products over the rows. `columns` is overwritten."""
     count = columns.shape[1]
     if part is None:
         return Products(columns @ columns.T / count, 0.0)
     rows, grain = whole_rows(columns, radius)
-    exact = np.rint(rows @ rows.T).astype(np.int64)  # sums of whole numbers below 2^53: exact in any order
+    exact = np.rint(rows @ rows.T).astype(np.int64)  # sums of integers below 2^53 are exact in any order
     above = np.triu_indices(len(rows), 1)
     sums = np.concatenate([_DIAGONAL * np.diag(exact), _ABOVE * exact[above]])
     noisy = paid.release(part.mechanism, sums, part.wish.name) / (grain**2 * count)
@@ -87,20 +87,19 @@ def products(columns: Array, radius: float, part: Part | None, paid: Paid) -> Pr
 
 
 def quadratic_minimum(hessian: Array, pull: Array, penalty: Penalty, floor: float) -> Array:
-    """argmin of w'Hw/2 - pull.w + penalty, with the eigenvalues of H raised to `floor`: noise may have made it
-    indefinite.
+    """argmin of w'Hw/2 - pull.w + penalty, with the eigenvalues of H raised to at least `floor`.
+
+    Noise can make H indefinite; then the minimum would not exist.
     """
     values, vectors = np.linalg.eigh(hessian)
     safe = (vectors * np.maximum(values, floor)) @ vectors.T
     if not penalty.l1.any():
-        return np.asarray(
-            np.linalg.lstsq(safe + np.diag(penalty.l2), pull, rcond=None)[0]
-        )  # 0 for a column without any spread
+        # least squares gives the weight 0 to a constant column
+        return np.asarray(np.linalg.lstsq(safe + np.diag(penalty.l2), pull, rcond=None)[0])
     weights, gradient = np.zeros_like(pull), -pull.copy()
-    # Coordinate descent, no search for one number: the minimum over all weights at once.
-    for _ in range(100_000):
+    for _ in range(100_000):  # coordinate descent
         largest = 0.0
-        for i in np.flatnonzero(np.diag(safe) > 1e-14 * values[-1]):  # a column without any spread stays at 0
+        for i in np.flatnonzero(np.diag(safe) > 1e-14 * values[-1]):  # the weight of a constant column stays 0
             step = 1.0 / safe[i, i]
             moved = float(penalty.nearest(weights[i] - step * gradient[i], step, i))
             if moved != weights[i]:

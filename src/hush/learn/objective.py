@@ -1,8 +1,8 @@
-"""The losses of generalised linear models: what one row pushes, and how sharply the loss can bend.
+"""The losses of generalised linear models: the slope for each row, and the largest curvature.
 
 A loss of one row is l(margin, y) with margin = w . x + b. The gradient for coordinate i is x_i times the slope
-l'(margin, y). Every function here works row by row, so that what one row contributes depends on that row and on
-released weights only.
+l'(margin, y). Every function here works row by row, so the contribution of one row depends only on that row and on
+released weights.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ Array = NDArray[np.float64]
 
 
 class Objective(Protocol):
-    """A loss as coordinate descent sees it."""
+    """The interface of a loss for coordinate descent."""
 
     name: str
     #: the largest second derivative in the margin: the smoothness constant M of a column whose squares average 1
     curvature: float
 
     def start(self, target: Array) -> Array:
-        """What is kept per row while weights move: it grows by x_i times the change of w_i."""
+        """The initial state of every row. When w_i changes, the state grows by x_i times the change."""
 
     def slope(self, state: Array, target: Array, out: Array) -> Array:
-        """l'(margin, y) of every row; may return the state itself."""
+        """l'(margin, y) of every row, in `out` or in the state itself."""
 
 
 class _Squared:
@@ -53,7 +53,7 @@ class _Logistic:
 
     def slope(self, state: Array, target: Array, out: Array) -> Array:
         np.negative(state, out=out)
-        np.minimum(out, 700.0, out=out)  # e^700 is finite, and 1 / (1 + e^700) is 0 to all digits that matter
+        np.minimum(out, 700.0, out=out)  # e^700 is finite, and 1 / (1 + e^700) is below 1e-304
         np.exp(out, out=out)
         out += 1.0
         np.reciprocal(out, out=out)

@@ -1,4 +1,4 @@
-"""The noise of a fit: drawn with its payment, from its entropy, and in no other way."""
+"""The noise of a fit: it can be drawn only with the fit's payment and from its entropy."""
 
 from __future__ import annotations
 
@@ -18,23 +18,21 @@ __all__ = ["Paid"]
 
 @dataclass(frozen=True)
 class Paid:
-    """A payment and the entropy that its draws come from. A fit without noise has no payment.
+    """A payment and the entropy source of its draws. A fit without noise has no payment.
 
-    Guarantees: noise without a payment, and a part's noise drawn a second time, raise `NotPaid`; nothing is drawn then.
+    Guarantees: a draw without a payment, and a second draw of the same part, raise `NotPaid` and draw nothing.
     """
 
     payment: Payment | None
     entropy: Entropy | None = None
 
     def release(self, mechanism: Mechanism, values: Any, part: str) -> NDArray[np.float64]:
-        """Values on the mechanism's lattice with the noise of one release; `part` names the part of the fit that it
-        belongs to.
-        """
+        """The values on the mechanism's lattice plus the noise of one release; `part` names a part of the fit."""
         noisy = self._payment.noise(mechanism, mechanism.on_lattice(values), part=part, entropy=self.entropy)
         return np.asarray(mechanism.value_of(noisy), dtype=np.float64)
 
     def ahead(self, mechanism: Mechanism, part: str, count: int) -> Draws:
-        """All noise of a part that is released number by number: `count` numbers, drawn in one call."""
+        """Draw in one call the `count` noise values of a part whose numbers are released one after another."""
         return self._payment.open(
             mechanism, part=part, times=count // mechanism.coordinates, entropy=self.entropy
         ).ahead(count)
@@ -43,6 +41,7 @@ class Paid:
     def _payment(self) -> Payment:
         if self.payment is None:
             raise NotPaid(
-                "this fit adds noise that was not paid for, so nothing was drawn; call pay(plan, ledger, label) first."
+                "this fit needs a payment before it draws noise, so nothing was drawn; "
+                "call pay(plan, ledger, label) first."
             )
         return self.payment

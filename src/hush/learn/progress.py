@@ -1,4 +1,4 @@
-"""A bar while a fit runs, and one line per pass for those who ask. Only released numbers are shown."""
+"""Progress of a fit on standard error: a bar, or one line per pass. Only released numbers are shown."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _WIDTH = 30
 
 
 def level(name: str, verbose: object) -> int:
-    """0, 1 or 2 (False and True are 0 and 1)."""
+    """The verbosity 0, 1 or 2; False and True are read as 0 and 1."""
     try:
         found = whole(name, int(verbose) if isinstance(verbose, bool | np.bool_) else verbose, 0)
     except InvalidParameter:
         found = -1
     if found not in (0, 1, 2):
-        raise reject(name, verbose, "0, 1 or 2", f"write {name}=1 for a bar")
+        raise reject(name, verbose, "0, 1 or 2", f"write {name}=1 for a progress bar")
     return found
 
 
@@ -35,9 +35,10 @@ def announce(text: str) -> None:
 
 @contextlib.contextmanager
 def reporter(verbose: int, passes: int | None, name: str) -> Iterator[Callable[[int, Trace], None] | None]:
-    """verbose 0: silence; 1: a bar on standard error; 2: the noisy gradient's length and the move of every pass.
+    """The function to call after every pass: None for verbose 0, a bar for 1, a line with the noisy gradient for 2.
 
-    passes None: as many as it takes, so that there is no bar to fill. The bar's line is ended however the fit ends.
+    If `passes` is None, their number is not known and the bar shows only a count. The bar's line is always ended, also
+    if the fit fails.
     """
     kind, of, shown = level("verbose", verbose), "" if passes is None else f" of {passes}", False
 

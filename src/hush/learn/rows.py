@@ -1,9 +1,9 @@
-"""Scaled rows, held column by column, whose clipped gradients are summed as whole numbers.
+"""Scaled rows, stored by column, whose clipped gradients are summed as integers.
 
-Row n adds to coordinate i the number round(B clip(x_ni l'_n / C_i, -1, 1)), an integer from -B to B. Exchanging one
-row therefore moves the sum by at most 2B, whatever the data: the sensitivity of every update. Integers below 2^53 are
-added without error in floats, in any order, so the sum is exact (a sum of fractions would not be: its rounding
-depends on every row).
+Row n adds the number round(B clip(x_ni l'_n / C_i, -1, 1)) to coordinate i, an integer from -B to B. Replacing one
+row therefore moves the sum by at most 2B for any data; this is the sensitivity of every update. Floats add integers
+below 2^53 without error in any order, so the sum is exact. (The rounding error of a sum of fractions would depend on
+every row.)
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ __all__ = ["Rows", "grain"]
 
 Array = NDArray[np.float64]
 
-_FINEST = 32  # bits of a clipped gradient: rounding then moves a mean by under 2^-33 of its clipping bound
+_FINEST = 32  # bits of a clipped gradient: rounding moves a mean by less than 2^-33 of its clipping bound
 
 
 def grain(rows: int) -> float:
-    """B: as fine as _FINEST, and coarse enough that sums over all rows stay below 2^53."""
+    """B: a power of 2, at most 2^_FINEST, such that sums over all rows stay below 2^53."""
     return float(1 << min(_FINEST, 52 - rows.bit_length()))
 
 
 class Rows:
-    """The data of a descent: columns (K, N), the target, and the state that the objective keeps per row."""
+    """The data of a descent: columns (K, N), the target, and the objective's state of every row."""
 
     def __init__(self, columns: Array, target: Array, objective: Objective, clips: Array) -> None:
-        """`columns` is overwritten: it is kept divided by the clipping bounds, in units of 1/B."""
+        """`columns` is overwritten: it is stored divided by the clipping bounds, in units of 1/B."""
         self.count = target.shape[0]
         self.objective, self.target, self.clips = objective, target, clips
         self.grain = grain(self.count)
-        #: a clipping bound of infinity (no privacy asked for) leaves the gradients as they are
+        #: an infinite clipping bound (epsilon = inf) means that gradients are neither clipped nor rounded
         self.clipped = bool(np.isfinite(clips).all())
         self.unit = clips / self.grain if self.clipped else np.ones_like(clips)
         columns /= self.unit[:, None]
@@ -43,12 +43,12 @@ class Rows:
         self._slope, self._scratch = np.empty_like(self._state), np.empty_like(self._state)
 
     def total(self, index: int) -> float:
-        """The sum over rows for one coordinate: a whole number of absolute value at most N B."""
+        """The sum over rows for one coordinate: an integer with absolute value at most N B."""
         slope = self.objective.slope(self._state, self.target, self._slope)
         return self._sum(index, slope)
 
     def totals(self) -> Array:
-        """The sums for all coordinates at the present weights."""
+        """The sums for all coordinates at the current weights."""
         slope = self.objective.slope(self._state, self.target, self._slope)
         return np.array([self._sum(index, slope) for index in range(len(self._columns))])
 
@@ -61,19 +61,19 @@ class Rows:
         return float(self._scratch.sum())
 
     def gradient(self, total: float, index: int) -> float:
-        """A sum, noisy or not, as a mean gradient."""
+        """Convert a sum, with or without noise, to a mean gradient."""
         return float(total * self.unit[index] / self.count)
 
     def move(self, index: int, change: float) -> None:
-        """One weight has moved; every row's state follows, by itself."""
-        if change != 0.0:
-            daxpy(
-                self._columns[index], self._state, a=change * self.unit[index]
-            )  # state += a column, in place and row by row
+        """Update the state of every row after one weight has changed."""
+        if change != 0.0:  # state += a column, in place and row by row
+            daxpy(self._columns[index], self._state, a=change * self.unit[index])
 
     def move_all(self, changes: Array) -> None:
-        """All weights have moved. Column by column, so that no row's state depends on another row (a matrix product
-        may not promise it).
+        """Update the state of every row after all weights have changed.
+
+        It works column by column, so that no row's state depends on another row; a matrix product may not guarantee
+        this.
         """
         for index, change in enumerate(changes):
             self.move(index, float(change))

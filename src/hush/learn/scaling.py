@@ -1,10 +1,10 @@
-"""Columns on a common footing: centred, of spread about 1, limited, from public ranges and charged moments only.
+"""Standardise columns (centre 0, spread about 1, limited) from public ranges and released moments only.
 
-A column is first put into its public range, z in [-1, 1]. The sums of z and of z^2 over rows are then released once
-for all columns, and give a centre and a spread; everything after that uses released numbers only. One exchanged row
-moves (sum q, sum floor(q^2/G)), with q = round(G z) a whole number, by at most sqrt(4 G^2 + 1) per column: for |q -
-q'| = d the second sum moves by at most d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1
-it is at most 9G/4 + 1, at d = 3G/2.
+A column is first mapped from its public range to z in [-1, 1]. The sums of z and of z^2 over rows are then released
+once for all columns and give a centre and a spread; all later steps use released numbers only. With the integers q =
+round(G z), one replaced row moves (sum q, sum floor(q^2/G)) by at most sqrt(4 G^2 + 1) per column: for |q - q'| = d
+the second sum moves by at most d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1 the move
+is at most 9G/4 + 1, at d = 3G/2.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = ["SCALINGS", "Scaling", "Span", "moments_wish", "private_scaling", "sp
 Array = NDArray[np.float64]
 
 SCALINGS = ("private", "public", "paper")
-_GRAIN = 2.0**20  # G: steps in half a range
-_LARGEST_BOUND, _LEAST_HALF = 1e100, 1e-100  # beyond them products of squares overflow, or vanish
+_GRAIN = 2.0**20  # G: lattice steps in half a range
+_LARGEST_BOUND, _LEAST_HALF = 1e100, 1e-100  # beyond these, products of squares overflow or underflow
 
 
 @dataclass(frozen=True)
 class Span:
-    """Public ranges of columns: values outside are moved to the nearest end."""
+    """The public ranges of columns. Values outside are moved to the nearest end."""
 
     low: Array
     high: Array
@@ -56,15 +56,15 @@ class Span:
 
 
 def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
-    """Public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
+    """The public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
     hint = f"write {name}=(0.0, 100.0), or one (low, high) pair per column"
     if bounds is None:
         raise InvalidParameter(
-            f"{name} must be declared: which values are possible is public knowledge, not read off the data; {hint}."
+            f"{name} must be given: ranges are public knowledge and are never computed from the data; {hint}."
         )
     if isinstance(bounds, dict):
         if names is None or set(bounds) != set(names):
-            raise reject(name, bounds, "a mapping with exactly the columns of X, which must then have names", hint)
+            raise reject(name, bounds, "a mapping with exactly the columns of X, which must have names", hint)
         bounds = [bounds[column] for column in names]
     pairs = _numbers(name, bounds, hint)
     if pairs.shape == (2,):
@@ -89,7 +89,7 @@ def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
 
 
 def _numbers(name: str, bounds: Any, hint: str) -> Array:
-    """An array of what are numbers already: texts are not read as numbers."""
+    """An array of the given numbers; texts are rejected, not parsed."""
     try:
         given = np.asarray(bounds)
         if given.dtype.kind not in "iuf" and not all(
@@ -103,7 +103,7 @@ def _numbers(name: str, bounds: Any, hint: str) -> Array:
 
 @dataclass(frozen=True)
 class Scaling:
-    """u = (clip(x, low, high) - centre) / spread, column by column; all four are public or released."""
+    """u = (clip(x, low, high) - centre) / spread for each column; all four numbers are public or released."""
 
     centre: Array
     spread: Array
@@ -122,11 +122,11 @@ class Scaling:
             column /= self.spread[index]
 
     def uncentred(self) -> Scaling:
-        """About 0 instead of the centre, for models without an intercept: the spread becomes the root mean square."""
+        """The scaling of a model without an intercept: centre 0, and the root mean square as the spread."""
         return Scaling(np.zeros_like(self.centre), np.hypot(self.centre, self.spread), self.low, self.high)
 
     def limited(self, reach: float | None) -> Scaling:
-        """With limits at `reach` spreads from the centre, where these are inside the present ones."""
+        """The same scaling with limits at most `reach` spreads from the centre."""
         if reach is None:
             return self
         low, high = (
@@ -137,20 +137,20 @@ class Scaling:
 
     @classmethod
     def public(cls, span: Span) -> Scaling:
-        """The ranges alone: u in [-1, 1]."""
+        """The scaling by the public ranges only: u in [-1, 1]."""
         return cls(span.middle, span.half, span.low, span.high)
 
     @classmethod
     def of_data(cls, columns: Array, span: Span) -> Scaling:
-        """The data's own means and spreads, as the paper has it: not private."""
+        """The scaling by the means and spreads of the data, as in the paper. It is not private."""
         limited = np.clip(columns, span.low[:, None], span.high[:, None])
         centre, spread = limited.mean(axis=1), limited.std(axis=1)
-        constant = spread <= 1e-12 * np.abs(centre)  # rounding alone makes a constant column spread that much
+        constant = spread <= 1e-12 * np.abs(centre)  # rounding errors alone give a constant column this spread
         return cls(centre, np.where(constant, 1.0, spread), span.low, span.high)
 
 
 def moments_wish(columns: int, share: float) -> Wish:
-    """The two sums of every column, in whole numbers."""
+    """The release of the two integer sums of every column."""
     l2 = up(math.sqrt(columns * (4.0 * _GRAIN**2 + 1.0)), FEW_ROUNDINGS)
     return Wish(
         "means and spreads",
@@ -162,7 +162,7 @@ def moments_wish(columns: int, share: float) -> Wish:
 
 
 def moment_sums(columns: Sequence[Array], span: Span) -> NDArray[np.int64]:
-    """sum q and sum floor(q^2/G) of every column: exact whole numbers, row by row functions summed."""
+    """sum q and sum floor(q^2/G) of every column: exact integers, sums of functions of single rows."""
     middle, half = span.middle, span.half
     first, second = np.empty(len(columns)), np.empty(len(columns))
     q = np.empty_like(columns[0])
@@ -171,8 +171,8 @@ def moment_sums(columns: Sequence[Array], span: Span) -> NDArray[np.int64]:
         q -= middle[index]
         q *= _GRAIN / half[index]
         np.rint(q, out=q)
-        np.clip(q, -_GRAIN, _GRAIN, out=q)  # rounding of the range itself may pass it by one step
-        first[index] = q.sum()  # whole numbers below 2^53: exact
+        np.clip(q, -_GRAIN, _GRAIN, out=q)  # rounding of the range can exceed it by one step
+        first[index] = q.sum()  # integers below 2^53: exact
         q *= q
         q /= _GRAIN  # a power of 2: exact
         np.floor(q, out=q)
@@ -181,19 +181,18 @@ def moment_sums(columns: Sequence[Array], span: Span) -> NDArray[np.int64]:
 
 
 def private_scaling(columns: Sequence[Array], span: Span, part: Part, paid: Paid) -> Scaling:
-    """Centre and spread of all columns from noisy sums, each drawn towards what a range alone suggests, by how noisy
-    it is.
+    """Centre and spread of all columns from noisy sums, shrunk towards prior values in proportion to the noise.
 
-    A variance below what the noise lets us see is taken to be that much: too large a spread only slows learning, too
-    small a one would make a column explode.
+    A variance below the noise level is raised to it: a spread that is too large only slows learning, and one that is
+    too small would make the values of a column very large.
     """
     scale = columns[0].size * _GRAIN
     first, second = paid.release(part.mechanism, moment_sums(columns, span), part.wish.name) / scale
     error = part.deviation / scale
-    # Normal shrinkage, free of charge since the noise's size is public: a priori means are 0 +- 1/3 and variances 0.1
-    # +- 0.15.
+    # Normal shrinkage, with prior means 0 +- 1/3 and prior variances 0.1 +- 0.15. It costs no privacy, because the
+    # size of the noise is public.
     mean = np.clip(first / (1.0 + 9.0 * error**2), -1.0, 1.0)
     spare = 0.15**2 / (0.15**2 + error**2)
-    seen = second - first**2 + error**2  # the square of a noisy mean is too large by the noise's variance
+    seen = second - first**2 + error**2  # the expected square of a noisy mean contains the noise's variance
     variance = np.clip(spare * seen + (1.0 - spare) * 0.1, min(error, 0.1), 1.0)
     return Scaling(span.middle + span.half * mean, span.half * np.sqrt(variance), span.low, span.high)

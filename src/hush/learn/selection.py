@@ -1,17 +1,18 @@
-"""Choosing the best of a random number of private runs, and what that costs.
+"""The privacy cost of releasing the best of a random number of private runs.
 
 K is drawn from the truncated negative binomial law D(eta, gamma) on 1, 2, 3, ...:
 
-    P(k) = (1 - gamma)^k / (gamma^-eta - 1) prod over l < k of (l + eta)/(l + 1),      E[K] = eta (1 - gamma) / (gamma (1 - gamma^eta));
-    eta = 0:  P(k) = (1 - gamma)^k / (k log(1/gamma)),                                 E[K] = (1/gamma - 1) / log(1/gamma).
+    P(k) = (1 - gamma)^k / (gamma^-eta - 1) prod over l < k of (l + eta)/(l + 1)
+    E[K] = eta (1 - gamma) / (gamma (1 - gamma^eta))
+    eta = 0:  P(k) = (1 - gamma)^k / (k log(1/gamma)),  E[K] = (1/gamma - 1) / log(1/gamma)
 
-If one run has Renyi divergence D(order), the best of K independent runs, shown without K and without the others, has
-at most
+If one run has Renyi divergence D(order), the best of K independent runs, released without K and without the other
+runs, has at most
 
     D(order) + (1 + eta) (1 - 1/b) D(b) + (1 + eta) log(1/gamma)/b + log(E[K])/(order - 1)         for every b >= 1
 
-(Papernot and Steinke 2022, "Hyperparameter Tuning with Renyi Differential Privacy", Theorem 2). With order and b to
-infinity, runs that are epsilon-private alone are (2 + eta) epsilon-private together.
+(Papernot and Steinke 2022, "Hyperparameter Tuning with Renyi Differential Privacy", Theorem 2). In the limit of
+infinite order and b: if each run is epsilon-private, the best of them is (2 + eta) epsilon-private.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from hush.sampling.tail_ball import precision
 
 __all__ = ["Charges", "Runs", "any_of", "largest_base", "run_divergence", "split"]
 
-#: What a run releases.
+#: The charges of one run.
 Charges = tuple[Charge, ...]
 Divergence = Callable[[float], float]
 
@@ -59,7 +60,7 @@ class Runs:
         """The law with this eta whose mean is `tries`."""
         wanted = within("tries", tries, 1.01, 1e4, "write tries=8")
         eta = within("eta", eta, -0.75, 10.0, "write eta=0.0")
-        # of log gamma: the mean falls as gamma grows
+        # search over log gamma: the mean decreases with gamma
         log = safe_end(lambda log_gamma: cls(eta, math.exp(log_gamma)).mean <= wanted, -200.0, math.log1p(-1e-6))
         return cls(eta, math.exp(log))
 
@@ -71,10 +72,10 @@ class Runs:
         return (1.0 - self.gamma) / (self.gamma * shrunk)
 
     def draw(self, bits: Bits) -> int:
-        """K, exactly of this law: the least k with F(k) above a uniform number, whose bits are revealed until balls
-        can decide.
+        """Draw K exactly from this law: the least k with F(k) above a uniform random number.
 
-        Every k from 1 on is possible; how long it takes shows K, and nothing else does.
+        More bits of the uniform number are drawn until ball arithmetic can decide. Every k >= 1 is possible. Only the
+        running time reveals K.
         """
         known, length = 0, 0
         while True:
@@ -84,45 +85,41 @@ class Runs:
                 return found
 
     def quantile(self, known: int, length: int) -> int | None:
-        """The k for every number in [known, known + 1] 2^-length, or None if it is not the same for all, or not
-        certain.
-        """
-        from flint import arb  # here, so that loading the room stays light
+        """The k of all numbers in [known, known + 1] 2^-length; None if they differ or if balls cannot decide."""
+        from flint import arb  # imported here to keep `import hush.learn` fast
 
         with precision(length + 64):
             low, high = arb(known) / arb(2) ** length, arb(known + 1) / arb(2) ** length
             eta, rest, log = arb(self.eta), 1 - arb(self.gamma), -arb(self.gamma).log()
             mass = rest / (log if self.eta == 0.0 else (eta * log).expm1() / eta)
             total, k = mass, 1
-            while total <= low:  # for balls: certainly
+            while total <= low:  # for balls this means: certainly at most
                 mass = mass * rest * (k + eta) / (k + 1)
                 total, k = total + mass, k + 1
             return k if total >= high else None
 
     def divergence(self, one: Divergence) -> Divergence:
-        """The bound for the best of K runs (Theorem 2), for runs of divergence `one`; the best b is looked for among
-        many.
-        """
+        """The bound of Theorem 2 for the best of K runs of divergence `one`, minimised over a grid of b."""
         spread = 1.0 + self.eta
         extra = min(spread * ((1.0 - 1.0 / b) * one(b) - math.log(self.gamma) / b) for b in map(float, _ORDERS))
         log_mean = math.log(up(self.mean, CLOSED_FORM))
         return lambda order: up(one(order) + extra + log_mean / (order - 1.0), CLOSED_FORM)
 
     def epsilon(self, one: Divergence, delta: float) -> float:
-        """The epsilon of the best of K runs at delta, by eq. (20) of the OSGT paper over all orders."""
+        """The epsilon of the best of K runs at delta, by eq. (20) of the OSGT paper, minimised over the orders."""
         return best_epsilon(self.divergence(one), delta)
 
     def pure(self, epsilon: float) -> float:
-        """What one run may have so that the best of K is epsilon-private with delta = 0: epsilon/(2 + eta)."""
+        """The epsilon of one run for which the best of K is epsilon-private with delta = 0: epsilon/(2 + eta)."""
         return down(epsilon / (2.0 + self.eta), CLOSED_FORM)
 
 
 def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
-    """The divergence of one run that does one of several things: the largest of theirs, at every order.
+    """The divergence of a run that uses one of several alternatives: the largest divergence at every order.
 
-    Guarantees: an upper bound if which of them it does is chosen without the data, or is decided by where the
-    exchanged row lies (Renyi divergences are quasi-convex; of two mechanisms on separate rows only one sees the
-    exchange).
+    Guarantees: an upper bound if the alternative is chosen independently of the data (Renyi divergences are
+    quasi-convex), or if it is determined by the part that contains the replaced row (of two mechanisms on separate
+    rows only one is affected).
     """
     different = tuple(dict.fromkeys(alternatives))
 
@@ -138,30 +135,33 @@ def _divergence(charge: Charge, order: float) -> float:
     found = renyi_divergence(charge, order)
     if not math.isfinite(found):
         raise Unsupported(
-            f"{type(charge.noise).__name__} noise has no Renyi divergence, which the selection rule needs; write noise='gaussian'."
+            f"{type(charge.noise).__name__} noise has no Renyi divergence, which the proof of a search needs; "
+            "write family='gaussian'."
         )
     return found
 
 
 def largest_base(fits: Callable[[float], bool], most: float) -> float:
-    """The largest epsilon of one run, to 1 in 5000, for which `fits` is true; never one for which it is not."""
+    """The largest epsilon of one run for which `fits` is true, to a relative error of 1/5000 on the safe side."""
     low, high = most, most
     while not fits(low):
         low, high = 0.5 * low, low
         if low < 1e-4 * most:
-            raise Unsupported("no budget is left for one run; ask for fewer tries, or a larger epsilon.")
+            raise Unsupported("the budget is too small for a single run; use fewer tries, or a larger epsilon.")
     return safe_end(fits, high, low, relative=2e-4, geometric=True)
 
 
 def split(bits: Bits, rows: int, held: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions to train on and to score on, in order: the `held` positions with the largest random words. Privacy
-    asks only that no row is looked at."""
+    """Sorted positions for training and for scoring; the `held` positions with the largest random words are held out.
+
+    Privacy only requires that the split does not depend on the values of the rows.
+    """
     order = np.argsort(bits.words(rows, np.uint64)[0], kind="stable")
     return np.sort(order[: rows - held]), np.sort(order[rows - held :])
 
 
 def any_of(bits: Bits, count: int) -> int:
-    """A whole number below `count`, all equally likely."""
+    """A uniform random integer from 0 to count - 1."""
     while True:
         word = int(bits.words(1, np.uint64)[0, 0])
         if word < (1 << 64) // count * count:

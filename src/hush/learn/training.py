@@ -1,4 +1,4 @@
-"""A fit from start to end: plan with public facts, spend, then look at the data."""
+"""A fit from start to end: plan with public facts, pay, then read the data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, one_of, within
-from hush.learn.budget import ACCOUNTING, NOISES, Part, Wish, allot
+from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed, vector_family
 from hush.learn.defaults import Setting, relative_noise, setting
 from hush.learn.descent import LARGEST, Trace, descend, updates_wish
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asked for; nothing in it depends on the data."""
+    """The user's settings; none of them depends on the data."""
 
     objective: Objective
     epsilon: float
@@ -48,7 +48,7 @@ class Request:
     penalise: str
     fit_intercept: bool
     solver: str
-    noise: str
+    family: str | None
     accounting: str
     scaling: str
     scaling_share: float
@@ -56,22 +56,23 @@ class Request:
     passes: int | None
     step: float | None
     clip: Any
-    #: are the labels of a classifier to be found privately?
+    #: whether the labels of a classifier are found privately
     find_labels: bool = False
 
     @property
     def private(self) -> bool:
-        """epsilon = inf asks for the same model without noise."""
+        """Whether noise is added: epsilon = inf gives the same model without noise."""
         return not math.isinf(self.epsilon)
 
     @property
     def scaled_columns(self) -> int:
+        """The number of columns that are scaled: the features, and the target of a regression."""
         return self.span.low.size + (self.target_span is not None)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Noise and settings, from public facts."""
+    """The noise and the settings of a fit, computed from public facts."""
 
     request: Request
     rows: int
@@ -80,12 +81,13 @@ class Plan:
     labels: Labels | None = None
 
     def part(self, name: str) -> Part | None:
+        """The part with this name, if the plan has one."""
         return next((part for part in self.parts if part.wish.name == name), None)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Weights in the user's units, and how they came about."""
+    """The weights in the user's units, with the scaling, trace and plan that led to them."""
 
     coefficients: Array
     intercept: float
@@ -95,19 +97,9 @@ class Fit:
 
 
 def plan(request: Request, rows: int) -> Plan:
-    """All mechanisms of a fit; raises before anything is spent."""
+    """The settings and all mechanisms of a fit; raises before anything is spent."""
     epsilon, delta = _budget(request)
-    one_of("noise", request.noise, NOISES)
-    one_of("accounting", request.accounting, ACCOUNTING)
-    one_of("scaling", request.scaling, SCALINGS)
-    one_of("penalise", request.penalise, ("original", "scaled"))
-    if request.winsorise is not None:
-        within("winsorise", request.winsorise, 0.5, 1e6, "write winsorise=3.0")
-    share = (
-        within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25")
-        if request.scaling == "private"
-        else 0.0
-    )
+    share = _scaling_share(request)
     columns = request.span.low.size + request.fit_intercept
     rho = relative_noise(epsilon, delta, 1.0 - share, rows, columns)
     chosen = setting(
@@ -122,7 +114,7 @@ def plan(request: Request, rows: int) -> Plan:
     if not request.private:
         return Plan(request, rows, chosen)
     labels = None
-    if request.find_labels:  # simple composition: the rest of epsilon and delta is for learning
+    if request.find_labels:  # by basic composition the rest of epsilon and delta remains for learning
         labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
         epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
     wishes: list[Wish] = [moments_wish(request.scaled_columns, share)] if share else []
@@ -130,8 +122,21 @@ def plan(request: Request, rows: int) -> Plan:
         wishes.append(products_wish(rows, columns + 1, _radius(chosen, columns), 1.0 - share))
     else:
         wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share))
-    parts = allot(epsilon, delta, tuple(wishes), noise=request.noise, accounting=request.accounting)
+    parts = allot(epsilon, delta, tuple(wishes), family=request.family, accounting=request.accounting)
     return Plan(request, rows, chosen, parts, labels)
+
+
+def _scaling_share(request: Request) -> float:
+    """The share of the budget for the private scaling, after all named options were checked."""
+    must_be_allowed(request.family)
+    one_of("accounting", request.accounting, ACCOUNTING)
+    one_of("scaling", request.scaling, SCALINGS)
+    one_of("penalise", request.penalise, ("original", "scaled"))
+    if request.winsorise is not None:
+        within("winsorise", request.winsorise, 0.5, 1e6, "write winsorise=3.0")
+    if request.scaling != "private":
+        return 0.0
+    return within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25")
 
 
 def _budget(request: Request) -> tuple[float, float]:
@@ -141,20 +146,23 @@ def _budget(request: Request) -> tuple[float, float]:
 
 
 def _solver(request: Request) -> str:
-    """The wish for a descent is in any of its settings; sums of products can be served by one family only."""
-    plain = "laplace" if request.delta == 0.0 else "gaussian"
-    if request.solver == "statistics" and request.noise not in ("auto", plain):
+    """The solver that fits the other options: "auto" becomes "cd" if an option needs a descent.
+
+    Sums of products need the one family with a theorem for vectors.
+    """
+    vectors = vector_family(request.delta)
+    other_family = request.family not in (None, vectors)
+    if request.solver == "statistics" and other_family:
         raise Unsupported(
-            f"solver='statistics' releases a vector, for which only {plain} noise has a proof here; write noise='auto', or solver='cd'."
+            f"solver='statistics' releases a vector, for which only {vectors} noise has a proof here; "
+            "write family=None, or solver='cd'."
         )
-    asked = request.noise not in ("auto", plain) or any(
-        value is not None for value in (request.passes, request.step, request.clip)
-    )
-    return "cd" if request.solver == "auto" and asked else request.solver
+    descent = other_family or any(value is not None for value in (request.passes, request.step, request.clip))
+    return "cd" if request.solver == "auto" and descent else request.solver
 
 
 def _radius(chosen: Setting, columns: int) -> float:
-    """sqrt(K + 1) is the root mean square length of a scaled row with its constant and its target."""
+    """The length limit of a row; sqrt(K + 1) is the root mean square length of a row with constant and target."""
     return chosen.radius * math.sqrt(columns + 1.0)
 
 
@@ -168,12 +176,12 @@ def train(
     payment: Payment | None = None,
     entropy: Entropy | None = None,
 ) -> Fit:
-    """Scale, then learn, with the noise that `pay` paid for. `before` are released weights to start from.
+    """Scale, then learn, with the noise that `pay` has paid for. `before` holds released weights to start from.
 
-    Guarantees: a plan with noise raises `NotPaid` without a payment, or with one whose noise was drawn already.
+    Guarantees: a plan with noise raises `NotPaid` without a payment, or if the payment's noise was already drawn.
     """
     width, regression, paid = rows.shape[1], made.request.target_span is not None, Paid(payment, entropy)
-    # one block for features, constant and target: the only copy of the data, scaled in place, column by column
+    # one block for features, constant and target: the only copy of the data, scaled in place
     block = np.empty((width + made.request.fit_intercept + 1, rows.shape[0]))
     block[:width], block[width:-1], block[-1] = rows.T, 1.0, target
     scaled = [*range(width), -1] if regression else list(range(width))
@@ -190,17 +198,17 @@ def train(
 
 
 def pay(made: Plan, ledger: Ledger | None, label: str) -> Payment | None:
-    """Build every sampler, then charge the ledger: after this nothing but the draws is left to do.
+    """Build every sampler, then charge the ledger, so that no sampler can fail after the charge.
 
     Without a ledger the payment is unaccounted. A plan without noise needs no payment.
     """
     for part in made.parts:
         part.mechanism.prepare()
     if ledger is not None and not made.parts:
-        raise InvalidParameter("epsilon = inf asks for no privacy, which no ledger can pay for; leave the ledger out.")
+        raise InvalidParameter("epsilon = inf gives no privacy, which no ledger can pay for; leave ledger= out.")
     if ledger is not None and made.request.scaling == "paper":
         raise Unsupported(
-            "scaling='paper' scales by the data itself and has no guarantee to charge; leave the ledger out."
+            "scaling='paper' uses means and spreads without noise and has no guarantee to charge; leave ledger= out."
         )
     if not made.parts:
         return None
@@ -227,7 +235,7 @@ def _scaling(made: Plan, block: Array, scaled: list[int], paid: Paid) -> Scaling
 
 
 def _penalty(request: Request, own: Scaling, of_target: Scaling) -> Penalty:
-    """Per weight in scaled units: in the user's units w = w_u s_y/s_i, and the loss is s_y^2 times the scaled one."""
+    """The penalty in scaled units: in the user's units w = w_u s_y/s_i, and the loss is s_y^2 times the scaled loss."""
     spread = own.spread if request.penalise == "original" else np.ones_like(own.spread)
     height = float(of_target.spread[0]) if of_target.spread.size and request.penalise == "original" else 1.0
     free = [0.0] * request.fit_intercept
@@ -239,7 +247,7 @@ def _scaled_weights(before: tuple[Array, float] | None, own: Scaling, of_target:
         return np.zeros(own.spread.size + constant)
     coefficients, intercept = before
     centre, height = _height(of_target)
-    with np.errstate(over="ignore", invalid="ignore"):  # ranges may have changed beyond all measure
+    with np.errstate(over="ignore", invalid="ignore"):  # overflows if the ranges changed by a very large factor
         weights = np.append(
             coefficients * own.spread / height, [(intercept + coefficients @ own.centre - centre) / height] * constant
         )
@@ -263,9 +271,7 @@ _Progress = Callable[[int, Trace], None] | None
 
 def _by_descent(made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, paid: Paid) -> Trace:
     chosen = made.setting
-    if (
-        not made.parts and chosen.solver == "gd" and made.request.step is None
-    ):  # without privacy the true eigenvalue may be used
+    if not made.parts and chosen.solver == "gd" and made.request.step is None:  # no privacy: use the true eigenvalue
         chosen = replace(chosen, step=0.99 / float(np.linalg.eigvalsh(block[:-1] @ block[:-1].T / block.shape[1])[-1]))
     data = Rows(block[:-1], block[-1], made.request.objective, np.array(chosen.clips))
     data.move_all(start)
@@ -281,8 +287,8 @@ def _from_products(
         block[-1] = 2.0 * block[-1] - 1.0  # the label as -1 or 1
     found = products(block, _radius(made.setting, width), made.part("sums of products"), paid)
     hessian, pull = found.matrix[:-1, :-1], found.matrix[:-1, -1]
-    noise = 2.0 * found.error * math.sqrt(width)  # the spectral norm of a symmetric matrix of such noise
-    if logistic:  # loss = log 2 - (y - 1/2) m + m^2/8, times 4
+    noise = 2.0 * found.error * math.sqrt(width)  # about the spectral norm of the symmetric noise matrix
+    if logistic:  # the expanded loss log 2 - (y - 1/2) m + m^2/8, multiplied by 4
         penalty = Penalty(4.0 * penalty.l1, 4.0 * penalty.l2)
         pull = 2.0 * pull
     weights = quadratic_minimum(hessian, pull, penalty, noise)

@@ -1,0 +1,64 @@
+"""The private score of a fitted model on held-out rows: a noisy integer, as accuracy or as mean squared error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.calibration.ranking import calibrate
+from hush.learn import label
+from hush.learn.estimator import LogisticRegression
+from hush.learn.model import LinearModel
+from hush.learn.paid import Paid
+from hush.learn.scaling import span_of
+from hush.ledger.payment import unaccounted
+from hush.privacy.sensitivity import Sensitivity
+from hush.sampling.entropy import Entropy
+from hush.sampling.mechanism import Mechanism
+
+__all__ = ["noisy_score", "score_mechanism"]
+
+Array = NDArray[np.float64]
+
+_GRAIN = 1 << 20  # lattice steps in the largest squared error
+# Fraction of the target's range: larger errors are limited to it. The noise of a score grows with the square of it.
+_LIMIT = 0.25
+
+
+def score_mechanism(model: LinearModel, epsilon: float, delta: float) -> Mechanism:
+    """The noise of one integer: the number of wrong labels moves by at most 1, quantised squared errors by _GRAIN."""
+    reach = 1.0 if isinstance(model, LogisticRegression) else float(_GRAIN)
+    bound = Sensitivity(linf=reach, l0=1, neighbours="replace")
+    made = calibrate(epsilon, delta, bound, family="laplace" if delta == 0.0 else "gaussian")
+    return Mechanism.of(made, integers=True)
+
+
+def noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechanism, entropy: Entropy | None) -> float:
+    """The accuracy, or minus the mean squared error, from a noisy integer.
+
+    Errors are limited to a quarter of the target's range. The search has already paid for the score, so the payment
+    here is unaccounted.
+    """
+    classifier = isinstance(model, LogisticRegression)
+    total, unit = _wrong_labels(model, rows, target) if classifier else _squared_errors(model, rows, target)
+    noisy = Paid(unaccounted(mechanism.charge), entropy).release(mechanism, np.array([total]), "score")
+    error = float(noisy[0]) * unit / rows.shape[0]
+    return 1.0 - error if classifier else -error
+
+
+def _wrong_labels(model: Any, rows: Array, target: Any) -> tuple[int, float]:
+    second = label.where(target, model.classes_[1]) > 0.0
+    return int(np.sum((model._linear(rows) > 0.0) != second)), 1.0
+
+
+def _squared_errors(model: Any, rows: Array, target: Any) -> tuple[int, float]:
+    """The sum of quantised squared errors, and the squared error of one unit."""
+    span = span_of("target_bounds", model.target_bounds, 1)
+    low, high = float(span.low[0]), float(span.high[0])
+    largest = _LIMIT * (high - low)
+    off = (np.clip(model._linear(rows), low, high) - np.clip(target.astype(np.float64), low, high)) / largest
+    # NaN is replaced by the largest error, so that every row gives an integer from 0 to _GRAIN
+    total = int(np.rint(np.nan_to_num(np.minimum(off * off, 1.0), nan=1.0) * _GRAIN).astype(np.int64).sum())
+    return total, largest**2 / _GRAIN

@@ -1,0 +1,53 @@
+"""The only module that imports scikit-learn: the names that hush.learn uses, cloning, and safe error texts."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from hush.errors import needs
+
+with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+    from sklearn.model_selection import ParameterGrid
+    from sklearn.utils import get_tags
+    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.validation import check_is_fitted, validate_data
+
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "MetaEstimatorMixin",
+    "ParameterGrid",
+    "RegressorMixin",
+    "available_if",
+    "check_is_fitted",
+    "clone",
+    "get_tags",
+    "sharing_clone",
+    "validate_data",
+    "without_values",
+]
+
+
+def sharing_clone(model: Any) -> Any:
+    """scikit-learn's clone, but with the same ledger and the same entropy object.
+
+    A copied ledger would be a second budget, and a copied entropy source would give the same bits twice.
+    """
+    bare = copy.copy(model)
+    bare.ledger = bare.entropy = None
+    made = BaseEstimator.__sklearn_clone__(bare)
+    made.ledger, made.entropy = model.ledger, model.entropy
+    return made
+
+
+def without_values(text: str) -> str | None:
+    """A replacement for those error texts of numpy and scikit-learn that quote the data; None for all others."""
+    if text.startswith("Complex data not supported"):  # scikit-learn prints the array
+        return "Complex data not supported: X, and the target of a regression, must hold real numbers."
+    if text.startswith("could not convert string"):  # numpy prints the text
+        return (
+            "X, and the target of a regression, must hold numbers; at least one value is a text that is not a number."
+        )
+    return None

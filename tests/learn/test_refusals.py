@@ -1,0 +1,94 @@
+"""Requests that are rejected before the charge, and fits that fail: nothing is spent and nothing changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from learn.small_fits import ledger, logistic, ridge, rows, search
+
+from hush.errors import HushError, InvalidParameter, Unsupported
+from hush.learn import model as model_module
+from hush.sampling.entropy import DeterministicTestEntropy
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (DeterministicTestEntropy(1), Unsupported),
+        (42, InvalidParameter),
+        ("x", InvalidParameter),
+        (np.random.default_rng(), InvalidParameter),
+    ],
+)
+def test_entropy_that_is_not_secure_is_refused_before_the_charge(given, error):
+    X, _, labels = rows()
+    paid = ledger()
+    models = [ridge(entropy=given, ledger=paid), ridge(entropy=given), logistic(entropy=given, ledger=paid)]
+    for model in [*models, logistic(entropy=given, classes="private"), search(entropy=given, ledger=paid)]:
+        with pytest.raises(error, match="entropy"):
+            model.fit(X, labels)
+        assert not hasattr(model, "guarantee_")
+    assert paid.entries == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"fit_intercept": "no"}, "fit_intercept must be True or False"),
+        ({"fit_intercept": 2}, "fit_intercept must be True or False"),
+        ({"fit_intercept": None}, "fit_intercept must be True or False"),
+        ({"passes": 10**9}, "noisy numbers"),
+        ({"passes": 1_250_001}, "noisy numbers"),
+        ({"verbose": 3}, "verbose must be 0, 1 or 2"),
+        ({"verbose": "loud"}, "verbose must be 0, 1 or 2"),
+        ({"verbose": None}, "verbose must be 0, 1 or 2"),
+        ({"verbose": 1.5}, "verbose must be 0, 1 or 2"),
+        ({"solver": "statistics", "passes": 3}, "has no passes"),
+        ({"solver": "statistics", "step": 0.5}, "has no step"),
+        ({"solver": "statistics", "clip": 0.5}, "has no clip"),
+        ({"delta": 0.0}, "gaussian noise has no pure epsilon"),
+    ],
+)
+def test_refused_in_one_sentence_and_for_nothing(changed, words):
+    X, y, _ = rows(50)
+    paid = ledger()
+    model = ridge(ledger=paid, **changed)
+    with pytest.raises(HushError, match=words) as failure:
+        model.fit(X, y)
+    assert str(failure.value).endswith(".") and "\n" not in str(failure.value)
+    assert paid.entries == () and not hasattr(model, "coef_") and not hasattr(model, "n_features_in_")
+
+
+def test_fit_intercept_may_be_numpys():
+    X, y, _ = rows(50)
+    assert ridge(fit_intercept=np.bool_(False), passes=1).fit(X, y).intercept_ == 0.0
+
+
+def test_dates_are_no_targets_of_a_regression():
+    X, y, _ = rows(50)
+    paid = ledger()
+    for given in (y.astype("datetime64[s]"), (1e6 * y).astype("timedelta64[s]"), np.array(["1.5"] * 50)):
+        with pytest.raises(ValueError, match="y must hold numbers"):
+            ridge(ledger=paid).fit(X, given)
+        with pytest.raises(ValueError, match="y must hold numbers"):
+            search(ledger=paid).fit(X, given)
+    assert paid.entries == ()
+
+
+@pytest.mark.parametrize("make", [ridge, logistic])
+def test_an_interrupted_fit_leaves_the_estimator_as_it_was(make, monkeypatch):
+    X, y, labels = rows()
+    y = y if make is ridge else labels
+    fresh, used = make(), make().fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    before = dict(vars(used))
+
+    def interrupted(*given, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(model_module, "train", interrupted)
+    for model in (fresh, used):
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X[:, :2], y)
+    assert vars(used) == before and list(used.feature_names_in_) == ["a", "b", "c"] and used.predict is not None
+    assert not hasattr(fresh, "n_features_in_")
