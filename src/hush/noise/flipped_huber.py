@@ -13,9 +13,10 @@ from scipy.special import gammainc, log_ndtr, ndtri_exp
 
 from hush.errors import non_negative, positive, reals
 from hush.noise.contract import Law
-from hush.noise.family import Family, Reference, Request, Shape
+from hush.noise.family import Family, Reference, Shape
 from hush.noise.gaussian import Gaussian
 from hush.noise.log_concave import LogConcave
+from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail, flint_module, normal_tail
 from hush.numerics.bracket import unwrap
 from hush.numerics.mills import drop, mean_excess, mills

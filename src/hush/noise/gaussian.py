@@ -10,8 +10,9 @@ from typing import ClassVar
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
 from hush.noise.divisible import scale_of
-from hush.noise.family import Family, Reference, Request
+from hush.noise.family import Family, Reference
 from hush.noise.gaussian_tailed import GaussianTailed
+from hush.noise.request import Request
 from hush.numerics.ball import Tail, normal_tail
 from hush.numerics.rounding import FEW_ROUNDINGS
 from hush.numerics.search import nudged

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
 from hush.noise.divisible import shape_of
-from hush.noise.family import Family, Reference, Request
+from hush.noise.family import Family, Reference
 from hush.noise.log_concave import LogConcave
+from hush.noise.request import Request
 from hush.numerics.ball import Tail
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 from hush.numerics.twofold import Twofold

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
 from hush.noise.divisible import scale_of
-from hush.noise.family import Counts, Family, Reference, Request
+from hush.noise.family import Counts, Family, Reference
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.region import Region
+from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module, precision
 from hush.numerics.rounding import FEW_ROUNDINGS, rounded_down, rounded_up
 from hush.numerics.search import first_true_from

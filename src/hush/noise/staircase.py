@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive, within
 from hush.noise.contract import Law
-from hush.noise.family import Family, Reference, Request
+from hush.noise.family import Family, Reference
+from hush.noise.request import Request
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
 from hush.numerics.ball import Ball, Tail, flint_module
 from hush.numerics.rounding import FEW_ROUNDINGS, down, rounded_up

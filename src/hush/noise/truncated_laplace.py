@@ -13,9 +13,10 @@ from scipy.special import gammainc
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
-from hush.noise.family import Family, Reference, Request
+from hush.noise.family import Family, Reference
 from hush.noise.log_concave import LogConcave
 from hush.noise.region import Region
+from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail, flint_module
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
 from hush.numerics.search import nudged
