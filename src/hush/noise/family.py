@@ -144,7 +144,7 @@ class Family:
     log_weight: Callable[[Any], Tail] | None = None
     #: 1 or 2 if log f is a polynomial of this degree in |x|; the sums over the lattice are then faster. Else None.
     degree: int | None = None
-    #: For a difference of two counts: takes a noise and returns the law of one count. Each count is drawn by itself.
+    #: For a difference of two counts: takes a noise and returns the law of one count. The counts are drawn separately.
     counts: Callable[[Any], Counts] | None = None
     #: Takes a noise and returns it as a function of two uniforms. It is used on fine lattices if the tail is slow.
     two_uniforms: Callable[[Any], TwoUniforms] | None = None

@@ -1,4 +1,4 @@
-"""The Gaussian."""
+"""The Gaussian law."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Gaussian(GaussianTailed):
 
 
 def gaussian_noise(request: Request) -> Law:
-    """The least deviation, in closed form but for the last digit."""
+    """Return the least Gaussian noise for a request: a closed form, whose last digits are then certified."""
     if request.delta == 0.0:
         raise Unsupported("Gaussian noise has no pure epsilon")
     sigma = request.gaussian_sigma()
@@ -79,7 +79,7 @@ def gaussian_noise(request: Request) -> Law:
         return request.at_scale(Gaussian(1.0), sigma)
     if request.notion != "dp":
         return Gaussian(sigma)
-    # times and l0 enter through a rounded square root
+    # the closed form contains a rounded square root of times and l0, so the result may have to be raised slightly
     found = nudged(lambda sigma: request.meets(Gaussian(sigma)), sigma, first=FEW_ROUNDINGS.share, growth=2.0, turns=30)
     if found is None:
         raise Unsupported("Gaussian noise could not be certified for this budget")
