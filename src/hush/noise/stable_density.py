@@ -9,8 +9,9 @@ There are three methods, by the size of x:
 
     x < 3/2       a ray t = s e^(i phi), with e^(ixt) - 1 in place of e^(ixt), so that small x keeps its digits
     x < 20        up the imaginary axis to the saddle point of f (or to where f is negligible), then parallel to the
-                  real axis. On the imaginary axis the integrand is e^A sin B, B proportional to sin(pi (2-alpha)/2): it gives the
-                  power tail, without cancellation for alpha near 2. The parallel part gives the Gaussian-like body.
+                  real axis. On the imaginary axis the integrand is e^A sin B, B proportional to
+                  sin(pi (2-alpha)/2): it gives the power tail, without cancellation for alpha near 2. The parallel
+                  part gives the Gaussian-like body.
     x >= 20       the asymptotic series (SaS paper, Lemma IV.2, with the 1/k! that is missing in eq. (20))
 
 The first two fill a table of local polynomials once for each alpha; every later call is a table look-up.
