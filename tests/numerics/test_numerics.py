@@ -22,6 +22,8 @@ from hush.numerics.twofold import Twofold
 pytestmark = pytest.mark.filterwarnings("error")
 
 moderate = st.floats(1e-60, 1e60) | st.floats(-1e60, -1e-60)
+#: Low parts in half ulps; none is so small that the low part is subnormal, because half of a subnormal is rounded.
+low_parts = st.floats(-0.99, 0.99).map(lambda share: share if abs(share) > 1e-200 else 0.0)
 
 
 def exact(value: Twofold) -> Fraction:
@@ -37,7 +39,7 @@ def pair(hi: float, share: float) -> Twofold:
 
 
 @settings(max_examples=500)
-@given(moderate, moderate, st.floats(-0.99, 0.99), st.floats(-0.99, 0.99))
+@given(moderate, moderate, low_parts, low_parts)
 def test_twofold_operations_to_thirty_digits(a, b, p, q):
     """Sum, difference, product and quotient against exact rationals; sums are relative to the size of the operands."""
     x, y = pair(a, p), pair(b, q)
@@ -59,7 +61,7 @@ def test_sums_and_products_of_floats_are_exact(a, b):
     assert exact(a - Twofold(b)) == Fraction(a) - Fraction(b)
 
 
-@given(st.floats(1e-100, 1e100), st.floats(-0.99, 0.99))
+@given(st.floats(1e-100, 1e100), low_parts)
 def test_twofold_square_root(a, p):
     """The square of the root is the number, to 1e-30."""
     x = pair(a, p)
@@ -68,7 +70,7 @@ def test_twofold_square_root(a, p):
     assert float(Twofold(0.0).sqrt().value()) == 0.0
 
 
-@given(st.floats(-700.0, 700.0), st.floats(-0.99, 0.99))
+@given(st.floats(-700.0, 700.0), low_parts)
 def test_twofold_exponentials(a, p):
     """exp and expm1 of the full value, to a few units."""
     x = pair(a, p)

@@ -113,7 +113,7 @@ def register(noise: type[Noise] | Family) -> Family:
             )
         if same in _BUILT_IN and row is not same:
             raise InvalidParameter(
-                f"{row.type.__name__} is the built-in family {same.name!r} and cannot be registered again."
+                f"{row.type.__name__} is the built-in family {same.name!r} and cannot have another descriptor."
             )
         _Registry.rows = tuple(row if known is same else known for known in families()) + (
             () if same is not None else (row,)

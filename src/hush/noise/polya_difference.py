@@ -84,7 +84,7 @@ class PolyaDifference(Lattice):
 
     @property
     def points(self) -> int:
-        """The length of the table: beyond it p(k) underflows. For r > 1, p(k) is (k + 1)^r times a geometric law."""
+        """The length of the table: p(k) underflows beyond. For r > 1 it falls like (k + 1)^r times a geometric law."""
         if self.shape > _FEW_SHAPES:
             return self._reach(750.0)
         reach = 750.0

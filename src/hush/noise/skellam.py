@@ -143,7 +143,7 @@ class Skellam(Lattice):
     def _unsure(self, epsilon: Array, shift: float) -> Array:
         """Return a bound on the error of losses near epsilon.
 
-        A loss is a product of n ratios, each with at most about sigma/step roundings, and a difference of logarithms.
+        A loss is a difference of two logarithms: the log of n ratios, each with at most about sigma/step roundings.
         """
         return _ULP * (4.0 * self.steps_in(shift) * (1.0 + self.sigma / self.step) + 8.0 * _DEPTH) + 4e-16 * epsilon
 

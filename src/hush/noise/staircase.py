@@ -231,7 +231,7 @@ def _pieces(noise: Staircase, shift: float) -> Pieces:
 def _noise(request: Request) -> Law:
     """Return the staircase for the epsilon of one one-dimensional release; its privacy is pure for every delta."""
     if not request.plain:
-        raise Unsupported("the staircase is proved for one linf with l0 only")
+        raise Unsupported("staircase noise is proved for a single linf bound (with l0) only")
     if request.step is not None:
         raise Unsupported("on a lattice the staircase law is the discrete Laplace law")
     share = request.epsilon if request.count == 1 else down(request.epsilon / request.count, FEW_ROUNDINGS)

@@ -151,9 +151,9 @@ def truncated_laplace_noise(request: Request) -> Law:
     Each release spends its part of delta on the edge that the shifted density does not cover.
     """
     if not request.plain:
-        raise Unsupported("truncated Laplace is proved for one linf with l0 only")
+        raise Unsupported("truncated Laplace noise is proved for a single linf bound (with l0) only")
     if request.delta == 0.0:
-        raise Unsupported("truncated Laplace has no pure epsilon")
+        raise Unsupported("truncated Laplace noise has no pure epsilon")
     share = request.epsilon / request.count
     edge = -math.expm1(math.log1p(-request.delta) / request.count)
     scale = up(request.shift / share, FEW_ROUNDINGS)
@@ -164,7 +164,7 @@ def truncated_laplace_noise(request: Request) -> Law:
 
     found = nudged(lambda bound: request.meets(noise_at(bound)), bound, first=ELEMENTARY.share, growth=100.0, turns=5)
     if found is None:
-        raise Unsupported("truncated Laplace could not be certified for this budget")
+        raise Unsupported("truncated Laplace noise could not be certified for this budget")
     return noise_at(found)
 
 

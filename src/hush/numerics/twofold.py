@@ -92,7 +92,7 @@ class Twofold:
         return Twofold(*_renormal(first, second))
 
     def halved(self) -> Twofold:
-        """Return exactly half of the number."""
+        """Return half of the number, exactly (unless the low part is subnormal)."""
         return Twofold(0.5 * self.hi, 0.5 * self.lo)
 
     def __rtruediv__(self, other: Any) -> Twofold:

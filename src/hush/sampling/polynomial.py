@@ -33,9 +33,9 @@ Array = NDArray[np.float64]
 
 _OCTAVES = 20  # octaves of V with panels
 _PER_OCTAVE_BITS = 7  # an octave has 2^7 panels
-_DEGREE = 5  # of the polynomials
+_DEGREE = 5  # degree of the polynomials
 _BITS_BELOW = 52 - _PER_OCTAVE_BITS  # mantissa bits that give the place of V inside its panel
-_COUNT = _OCTAVES << _PER_OCTAVE_BITS  # panels
+_COUNT = _OCTAVES << _PER_OCTAVE_BITS  # number of panels
 _FIRST = (1023 + 63 - _OCTAVES) << _PER_OCTAVE_BITS  # number of the first panel, for V as a whole number of 63 bits
 _FROM_END = 2.0**-20  # distance of the last checked point from the end of a panel, as a fraction of its width
 _ROUGH = 1e-14  # relative error; a panel with a larger one is not used
