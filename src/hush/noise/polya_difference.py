@@ -68,7 +68,7 @@ class PolyaDifference(Lattice):
             )
         if self.shape > _MOST_SHAPE:
             raise Unsupported(
-                f"shape must not be more than {_MOST_SHAPE:g}, got {self.shape:g}; use Skellam or Gaussian noise instead."
+                f"shape must not be more than {_MOST_SHAPE:g}, got {self.shape:g}; use Skellam or Gaussian noise."
             )
         if self.points > MOST_POINTS:
             least = self.scale * 800.0 / MOST_POINTS
