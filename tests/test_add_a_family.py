@@ -1,6 +1,4 @@
-"""docs/add_a_family.md makes a family that keeps its word: the class of the page against forty digits, its draws
-against its law.
-"""
+"""The family of docs/add_a_family.md is correct: its delta against forty digits, its draws against its law."""
 
 from __future__ import annotations
 
@@ -20,12 +18,12 @@ import hush
 from hush.noise import catalogue
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "add_a_family.md"
-CHANCE = 1e-6  # of a false alarm
+CHANCE = 1e-6  # probability of a false alarm
 
 
 @pytest.fixture(scope="module")
 def logistic(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The page's class and its descriptor, registered, as a module (tests/test_docs.py runs the other blocks)."""
+    """The class of the page and its descriptor, registered, in a module; tests/test_docs.py runs the other blocks."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
     descriptor = next(block for block in blocks if "hush.register(" in block)
     module = ModuleType("page_add_a_family")
@@ -37,7 +35,7 @@ def logistic(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def truth(scale: float, epsilon: float, shift: float) -> Any:
-    """delta by the law's own distribution function, at the root of its loss found by bisection."""
+    """Return delta from the distribution function at the root of the loss, which bisection finds."""
     d, e = mp.mpf(shift) / mp.mpf(scale), mp.mpf(epsilon)
 
     def cdf(x: Any) -> Any:
@@ -55,7 +53,7 @@ def truth(scale: float, epsilon: float, shift: float) -> Any:
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1.0, 7.0, 50.0, 1e4])
 @pytest.mark.parametrize("share", [0.0, 1e-8, 0.01, 0.3, 0.5, 0.9, 0.999, 1.0 - 1e-9])
-def test_delta_is_right_within_a_tenth_of_what_is_stated(logistic: Any, scale: float, share: float) -> None:
+def test_delta_is_right_within_a_tenth_of_its_stated_error(logistic: Any, scale: float, share: float) -> None:
     noise, epsilon = logistic(scale), share / scale
     with mp.workdps(60):
         true = truth(scale, epsilon, 1.0)
@@ -85,8 +83,9 @@ def test_moments_and_tails(logistic: Any) -> None:
 
 @pytest.mark.parametrize("scale", [0.7, 30.0, 3e6])
 def test_draws_have_the_law_and_no_other(logistic: Any, scale: float) -> None:
-    """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, false alarms 1e-6; two thirds and three halves of the
-    scale are refused.
+    """The empirical distribution agrees with the law, and rejects 2/3 and 3/2 of the scale.
+
+    Dvoretzky, Kiefer and Wolfowitz with Massart's constant; the false-alarm rate is 1e-6.
     """
     count = 100_000
     noise = logistic(scale)
@@ -100,7 +99,7 @@ def test_draws_have_the_law_and_no_other(logistic: Any, scale: float) -> None:
 
 @pytest.mark.parametrize("scale", [0.7, 30.0])
 def test_draws_of_the_lattice_version_have_its_law(logistic: Any, scale: float) -> None:
-    """As above."""
+    """The same for `Discrete`."""
     count = 100_000
     noise = hush.Discrete(logistic(scale))
     values, counts = np.unique(hush.draw(noise, count), return_counts=True)
@@ -115,7 +114,7 @@ def test_the_class_is_what_its_density_says(logistic: Any) -> None:
     assert found.passed and all(row.state == "ok" for row in found.rows), str(found)
 
 
-def test_without_its_tail_it_is_not_drawn_and_without_a_descriptor_not_written_down(logistic: Any) -> None:
+def test_draws_need_a_tail_and_storage_needs_a_descriptor(logistic: Any) -> None:
     row = catalogue.family_of(logistic)
     assert row is not None
     with catalogue.restored():
@@ -137,7 +136,7 @@ def test_without_its_tail_it_is_not_drawn_and_without_a_descriptor_not_written_d
 
 
 def test_the_page_names_files_and_tests_that_exist() -> None:
-    """But for the new family's own."""
+    """Files of the new family itself do not exist."""
     text = PAGE.read_text()
     root = PAGE.parents[1]
     for name in set(re.findall(r"`((?:src|tests|docs)/[\w/.]+)`", text)):

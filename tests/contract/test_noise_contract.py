@@ -1,7 +1,6 @@
-"""What every noise family promises, checked on every family that hush exports.
+"""The contract of `Law`, checked on every family that hush exports.
 
-A family is found by itself: any public subclass of Law. It has to bring at least one example below, or the first test
-fails.
+All public subclasses of Law are found automatically. Each needs at least one example below, or the first test fails.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from hush.noise.contract import Law
 pytestmark = pytest.mark.filterwarnings("error")
 
 EXAMPLES: dict[str, list[tuple[Law, float]]] = {
-    # (noise, a shift it is asked about); a new family adds a line here
+    # (noise, shift); add a line here for a new family
     "Gaussian": [(hush.Gaussian(1.0), 1.0), (hush.Gaussian(4.0), 0.5), (hush.Gaussian(0.3), 2.0)],
     "Laplace": [(hush.Laplace(1.0), 1.0), (hush.Laplace(0.2), 1.0), (hush.Laplace(30.0), 2.5)],
     "OSGT": [
@@ -91,7 +90,7 @@ def instances() -> list[object]:
 every = pytest.mark.parametrize(("noise", "shift"), instances())
 
 
-# -- sums over the line, by means the library does not use ---------------------------------------------------
+# -- sums and integrals by methods that the library does not use ----------------------------------------------
 
 
 def lattice(noise: Law, reach: float = 1e-40) -> np.ndarray:
@@ -102,7 +101,7 @@ def lattice(noise: Law, reach: float = 1e-40) -> np.ndarray:
 
 
 def jumps(noise: Law, end: float) -> np.ndarray:
-    """All x in [0, end] where the density jumps or bends: from the parameters of the step families, else its kinks."""
+    """Return all x in [0, end] where the density jumps or has a kink."""
     if isinstance(noise, hush.Staircase):
         starts = np.arange(math.ceil(end / noise.sensitivity) + 1.0)
         return np.concatenate([starts, starts + noise.gamma]) * noise.sensitivity
@@ -112,7 +111,7 @@ def jumps(noise: Law, end: float) -> np.ndarray:
 
 
 def corners(function: Callable[[np.ndarray], np.ndarray], edges: np.ndarray) -> np.ndarray:
-    """Where a function that changes sign between neighbouring probes does so, by bisection."""
+    """Return the sign changes of a function between neighbouring points of a grid, by bisection."""
     x = np.unique((edges[:-1, None] + np.diff(edges)[:, None] * np.linspace(1e-9, 1.0 - 1e-9, 33)).ravel())
     above = function(x) > 0.0
     at = np.flatnonzero(above[:-1] != above[1:])
@@ -134,14 +133,15 @@ def over(
     tail: float = 1e-16,
     sign: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> float:
-    """Sum or integral of function(x): Gauss-Legendre between all jumps of f and f(. - shift), scales, and sign
-    changes.
+    """Return the sum or integral of function(x).
+
+    Gauss-Legendre panels end at all jumps of f and f(. - shift), at graded points, and at the sign changes of `sign`.
     """
     if noise.discrete:
         return math.fsum(function(lattice(noise)))
     end = min(float(noise.isf(tail)), noise.support, 1e9)
     unit = float(noise.isf(0.25))
-    # graded towards the centre too, where a density may have a weak singularity
+    # graded towards the centre too, because a density may have a weak singularity there
     ladder = unit * np.concatenate(
         [0.5 ** np.arange(3.0, 45.0), np.arange(0.0, 12.0, 0.25), 12.0 * 1.5 ** np.arange(50.0)]
     )
@@ -165,16 +165,16 @@ def hockey_stick(noise: Law, epsilon: float, shift: float) -> float:
 
 
 def epsilons_for(noise: Law, shift: float) -> list[float]:
-    """A few budgets where delta is neither 0 nor 1."""
+    """Return a few epsilons where delta is neither 0 nor 1."""
     most = min(noise.max_loss(shift), hush.epsilon(noise, 1e-6, shift), 20.0)
     return [share * most for share in (0.0, 0.2, 0.55, 0.9)]
 
 
-# -- the promises --------------------------------------------------------------------------------------------
+# -- the contract --------------------------------------------------------------------------------------------
 
 
 def test_every_family_has_an_example():
-    """A class without examples is a class without tests."""
+    """Every public family has examples, and is therefore tested."""
     assert set(families()) == set(EXAMPLES)
     assert all(type(noise) is families()[name] for name, rows in EXAMPLES.items() for noise, _ in rows)
     assert all(rows for rows in EXAMPLES.values())
@@ -182,7 +182,7 @@ def test_every_family_has_an_example():
 
 @every
 def test_normalised(noise, shift):
-    """The density integrates to one (what lies beyond the reach of the quadrature is the tail itself)."""
+    """The density integrates to one; the tail beyond the quadrature is added."""
     beyond = 0.0 if noise.discrete else 2.0 * noise.sf(min(noise.isf(1e-16), 1e9))
     assert over(noise, noise.pdf) + beyond == pytest.approx(1.0, abs=2e-12)
 
@@ -202,7 +202,7 @@ def test_symmetric(noise, shift):
 
 @every
 def test_log_forms_agree(noise, shift):
-    """Plain forms are the exponentials of the log forms, and sf + cdf = 1."""
+    """pdf, sf and cdf are the exponentials of their logarithms, and sf + cdf = 1."""
     unit = noise.isf(0.25) if not noise.discrete else noise.step * 3
     x = np.concatenate([-np.geomspace(1e-3, 20.0, 9), [0.0], np.geomspace(1e-3, 20.0, 9)]) * unit
     if noise.discrete:
@@ -214,7 +214,7 @@ def test_log_forms_agree(noise, shift):
 
 @every
 def test_scalars_and_arrays_agree(noise, shift):
-    """A number in gives a Python float out, equal to the array's entry; shapes are kept."""
+    """A number gives a Python float, equal to the entry of an array; shapes are kept."""
     x = np.array([[0.0, 1.0], [-2.0, 5.5]]) * (noise.step if noise.discrete else 1.0)
     for method in (noise.pdf, noise.logpdf, noise.sf, noise.cdf, noise.logsf, noise.logcdf):
         whole = method(x)
@@ -243,8 +243,8 @@ def test_quantile_inverts_in_both_tails(noise, shift):
         return
     small, bound = u[u <= 0.5], noise.support
     x = noise.isf(small)
-    # how much an ulp of x moves the tail: felt next to the bound of a truncated law only, where no float gives a tail
-    # of 1e-300
+    # the relative change of the tail for one ulp of x; it matters next to the bound of a truncated law only, where no
+    # float x has a tail of 1e-300
     inside = np.minimum(x, bound * (1.0 - 1e-9)) if math.isfinite(bound) else x
     moved = 4e-16 * (x * noise.pdf(inside)) / small
     np.testing.assert_array_less(np.abs(noise.sf(x) / small - 1.0), 1e-12 + moved)
@@ -262,7 +262,7 @@ def test_quantile_inverts_in_both_tails(noise, shift):
 
 @every
 def test_exceeds_agrees_with_the_loss(noise, shift):
-    """A random point is in the region exactly if f(x) > e^epsilon f(x - shift), points too near to call aside."""
+    """A random point is in the region if and only if f(x) > e^epsilon f(x - shift); too close cases are skipped."""
     rng = np.random.default_rng(7)
     if noise.discrete:
         x = lattice(noise, 1e-30)
@@ -294,23 +294,20 @@ def test_delta_decreases_and_is_convex_in_exp_epsilon(noise, shift):
     assert ((delta >= 0.0) & (delta <= 1.0)).all()
     assert (np.diff(delta) <= 1e-13 * delta[:-1]).all()
     slope = np.diff(delta) / np.diff(np.exp(epsilon))
-    room = 4e-12 * delta[1:-1] / np.diff(np.exp(epsilon))[:-1]
-    assert (np.diff(slope) >= -room).all()
+    slack = 4e-12 * delta[1:-1] / np.diff(np.exp(epsilon))[:-1]
+    assert (np.diff(slope) >= -slack).all()
     assert delta[-1] < delta[0]
 
 
 @every
 def test_delta_equals_brute_force(noise, shift):
-    """delta is the integral or sum of max(f - e^epsilon f(. - shift), 0), worst over smaller shifts where f has
-    several modes.
-    """
+    """delta is the integral or sum of max(f - e^epsilon f(. - shift), 0), the largest over `worst_shifts`."""
     shifts = list(noise.worst_shifts(shift))
     for epsilon in epsilons_for(noise, shift):
         brute = max(hockey_stick(noise, epsilon, s) for s in shifts)
         left_out = 0.0 if noise.discrete else 2.0 * noise.sf(min(noise.isf(1e-16), 1e9))
         ours = hush.delta(noise, epsilon, shift)
-        # exp(epsilon) f(x - s) is subtracted from f(x) in plain floats: what cancels is of the size of the mass,
-        # 1e-16 or so
+        # exp(epsilon) f(x - s) is subtracted from f(x) in floats: the error is about 1e-16 of the mass
         assert ours == pytest.approx(brute, rel=1e-10, abs=3e-15 + left_out)
 
 
@@ -335,7 +332,7 @@ def test_scaling_law(noise, shift):
 
 @every
 def test_negative_epsilon(noise, shift):
-    """delta(-e) = 1 - e^-e + e^-e delta(e), and it is the brute-force integral too."""
+    """delta(-e) = 1 - e^-e + e^-e delta(e), and both equal the numerical integral."""
     for epsilon in (0.05, 0.7):
         below = hush.delta(noise, -epsilon, shift)
         expected = -math.expm1(-epsilon) + math.exp(-epsilon) * hush.delta(noise, epsilon, shift)
@@ -345,8 +342,8 @@ def test_negative_epsilon(noise, shift):
 
 
 @every
-def test_extreme_budgets_pass_quietly(noise, shift):
-    """Epsilons from 1e-300 to a million give probabilities, in order and without a warning."""
+def test_extreme_budgets_give_no_warning(noise, shift):
+    """Epsilons from 1e-300 to a million give decreasing probabilities without a warning."""
     epsilon = np.array([0.0, 1e-300, 1e-200, 1e-100, 1e-30, 1e-12, 1e-6, 700.0, 1e4, 1e6])
     delta = hush.delta(noise, epsilon, shift)
     assert ((delta >= 0.0) & (delta <= 1.0)).all()
@@ -359,8 +356,7 @@ def test_moments(noise, shift):
     if math.isinf(noise.variance):
         assert isinstance(noise, hush.Stable)
         assert noise.alpha < 2.0
-        # E|X| = integral of P(|X| > x): to 1e9 by quadrature, beyond by the power tail that the far survival function
-        # shows
+        # E|X| = integral of P(|X| > x): by quadrature to 1e9, and by the power tail beyond
         if noise.alpha > 1.0:
             edges = np.concatenate([np.arange(0.0, 10.0, 0.25), np.geomspace(10.0, 1e9, 80)])
             half = 0.5 * np.diff(edges)[:, None]
@@ -376,9 +372,7 @@ def test_moments(noise, shift):
 
 @every
 def test_fisher_information(noise, shift):
-    """E (f'/f)^2 by differences of log f; Cramer-Rao holds; infinite only where the density jumps or sits on a
-    lattice.
-    """
+    """E (f'/f)^2 by differences of log f; Cramer-Rao holds; infinite only where the density jumps or on a lattice."""
     information = noise.fisher_information
     if math.isinf(information):
         assert noise.discrete or isinstance(noise, hush.Staircase | hush.Stepped | hush.TruncatedLaplace)
@@ -399,7 +393,7 @@ def test_fisher_information(noise, shift):
 
 @every
 def test_subgaussian_proxy(noise, shift):
-    """Where a proxy v is claimed, E cosh(tX) <= e^(v t^2/2) for a few t."""
+    """Where a proxy v is given, E cosh(tX) <= e^(v t^2/2) for a few t."""
     proxy = noise.subgaussian_proxy
     if math.isinf(proxy):
         return
@@ -411,7 +405,7 @@ def test_subgaussian_proxy(noise, shift):
 
 @every
 def test_max_loss_is_the_supremum(noise, shift):
-    """No point's loss is above max_loss, some point comes near it, and delta is zero exactly from there on."""
+    """No loss is above max_loss, some loss is close to it, and delta is zero exactly from max_loss on."""
     most = noise.max_loss(shift)
     u = np.random.default_rng(11).uniform(size=500)
     x = lattice(noise, 1e-30) if noise.discrete else np.concatenate([noise.isf(u), np.linspace(-4.0, 4.0, 801) * shift])
@@ -430,7 +424,7 @@ def test_max_loss_is_the_supremum(noise, shift):
 
 @every
 def test_frozen_and_equal(noise, shift):
-    """A noise is a value: hashable, equal to its copy, not to be changed."""
+    """A noise is hashable, equal to its copy, and cannot be changed."""
     assert noise == noise.scaled(1.0)
     assert hash(noise) == hash(noise.scaled(1.0))
     field = next(iter(noise.__dataclass_fields__))

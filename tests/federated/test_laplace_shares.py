@@ -58,7 +58,7 @@ def test_the_mass_next_to_the_centre_keeps_its_digits() -> None:
             c = 2 / (mpmath.sqrt(mpmath.pi) * mpmath.gamma(0.25) * mpmath.mpf(2) ** -0.25)
             ends = [0, *(mpmath.sqrt(mpmath.mpf(y) * mpmath.mpf(10) ** -k) for k in range(12, -1, -1))]
             truth = mpmath.quad(lambda u, c=c: c * mpmath.sqrt(u) * mpmath.besselk(0.25, u * u), ends)
-            assert abs(noise._near(np.array([y]))[0] / float(truth) - 1.0) < 1e-13
+            assert abs(noise._unit.near(np.array([y]))[0] / float(truth) - 1.0) < 1e-13
 
 
 def test_two_singular_shares_compose() -> None:

@@ -1,4 +1,4 @@
-"""Whoever types the number that a message proposes gets at least the privacy that it promises."""
+"""The numbers that messages propose are valid and never less private than stated."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def test_a_sensitivity_between_lattice_points_is_raised_to_the_next(law, step, s
     assert f"not by {shift!r}" in text
     proposed = float(re.search(rf"write sensitivity={NUMBER}\.$", text)[1])
     assert proposed >= shift and round(proposed / step) == math.ceil(steps)
-    hush.delta(noise, 0.5, proposed)  # is taken, without another message
-    if law == "discrete":  # what a release itself reckons with
+    hush.delta(noise, 0.5, proposed)  # accepted without an error
+    if law == "discrete":  # the sensitivity that a release uses
         used = Mechanism(noise, shift, step).sensitivity_on_lattice.linf
         assert proposed == pytest.approx(used, rel=1e-12)
 
 
 @pytest.mark.parametrize("value", [0.1, 1.0000001, 0.35009612, 2e-7, 123456.5, 9.999999, 5e-324, 1e300, 1.0 / 3.0])
 @pytest.mark.parametrize("digits", [1, 3, 6])
-def test_figures_are_on_their_side(value, digits):
+def test_rounded_texts_are_on_their_side(value, digits):
     above, below = float(rounded_up(value, digits)), float(rounded_down(value, digits))
     assert below <= value <= above
     assert above - below <= 10.0 ** (1 - digits) * value * 1.01 or value < 1e-300
@@ -64,13 +64,13 @@ def test_the_sigma_of_a_verdict_is_private():
 @pytest.mark.parametrize(
     ("noise", "name", "value"), [(Stable(1.5, 1.0), "l2", 1.00000049), (hush.OSGT(1.0, 3.0), "l1", 1234567.8)]
 )
-def test_the_ball_that_a_refusal_repeats_is_the_ball_that_was_given(noise, name, value):
+def test_an_error_repeats_the_given_ball_exactly(noise, name, value):
     with pytest.raises(Unsupported, match="write Sensitivity") as refused:
         hush.curve(noise, Sensitivity(**{name: value}))
     assert f"{name}={value!r}" in str(refused.value)
 
 
-def test_the_laplace_noise_that_is_proposed_is_no_less():
+def test_the_proposed_laplace_noise_is_not_less():
     noise = Staircase(1.0 / 3.0, 1.0)
     with pytest.raises(Unsupported) as refused:
         hush.curve(noise, 1e7).delta(0.5)
@@ -78,7 +78,7 @@ def test_the_laplace_noise_that_is_proposed_is_no_less():
     assert scale >= noise.sensitivity / noise.epsilon
 
 
-def test_a_promise_in_words_is_not_below_the_promise():
+def test_a_guarantee_in_words_is_not_below_the_guarantee():
     made = Guarantee(1.90000049, 1.00000049e-6, neighbours="replace")
     epsilon, delta = (
         float(found) for found in re.search(rf"epsilon = {NUMBER}, delta = {NUMBER}\)", str(made)).groups()

@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush.errors import InvalidParameter
-from hush.noise.asinh import Asinh, _law, _rule, log_twofold
+from hush.noise.asinh import Asinh
+from hush.noise.asinh_mills import shape_of, sharp_gauss
 from hush.noise.gaussian import Gaussian
 from hush.numerics.bracket import around
+from hush.numerics.logarithm import log_twofold
 from hush.numerics.twofold import Twofold
 
 SHAPES = [1e-6, 1e-4, 1e-2, 0.3, 1.0, 1e4, 1e8]
@@ -95,7 +97,7 @@ def losses(kappa, d, y):
 
 
 @pytest.mark.parametrize("kappa", SHAPES)
-def test_normaliser_and_moments_by_the_trapezoidal_rule(kappa):
+def test_normaliser_and_moments_by_the_trapezoidalsharp_gauss(kappa):
     """Over the whole line the integrand in u is analytic and falls double-exponentially: equal steps converge
     geometrically.
     """
@@ -123,7 +125,7 @@ def test_normaliser_and_moments_by_the_trapezoidal_rule(kappa):
 
 @pytest.mark.parametrize("kappa", SHAPES)
 def test_mills_ratio_and_its_drops_keep_their_digits(kappa):
-    law, unit = _law(kappa), Asinh(kappa, 1.0)
+    law, unit = shape_of(kappa), Asinh(kappa, 1.0)
     y = np.sinh(law.edges[-1] * np.array([1e-5, 1e-2, 0.1, 0.3, 0.6, 0.95]))
     exact = [mills(kappa, mp.mpf(float(x))) for x in y]
     np.testing.assert_allclose(unit.unit_mills(y), [float(r) for r in exact], rtol=1e-14)
@@ -162,7 +164,7 @@ def test_tail_and_quantile_down_to_the_smallest_floats(kappa):
 @pytest.mark.parametrize("size", [1e-4, 1.0, 20.0])
 def test_delta_against_forty_digits(kappa, size):
     """The shift is `size` times E|Y|."""
-    law = _law(kappa)
+    law = shape_of(kappa)
     d = size * law.mean_abs
     scale = 1.0 / d
     deep = float(Asinh(kappa, 1.0).isf(1e-280))
@@ -178,7 +180,7 @@ def test_delta_against_forty_digits(kappa, size):
 
 @pytest.mark.parametrize("kappa", [1e-4, 1.0, 1e4])
 def test_tiny_shifts_stay_within_the_claim(kappa):
-    d = 1e-10 * _law(kappa).mean_abs
+    d = 1e-10 * shape_of(kappa).mean_abs
     noise = Asinh(kappa, 1.0 / d)
     deep = float(Asinh(kappa, 1.0).isf(1e-200))
     epsilon = losses(kappa, d, [0.1 * deep, deep])
@@ -226,11 +228,11 @@ def test_scaling_and_order(log_kappa, log_scale, epsilon, k):
     assert surplus(noise, grid[0], 1.0).shape == () and surplus(noise, grid.reshape(3, 1), 1.0).shape == (3, 1)
 
 
-def test_twofold_logarithm_and_gauss_rule():
+def test_twofold_logarithm_and_gausssharp_gauss():
     y = np.concatenate([np.geomspace(1e-280, 1e280, 80), 1.0 + np.array([-1e-3, -1e-9, 1e-15, 0.01, 0.41, 0.42])])
     for x, high, low in zip(y, (value := log_twofold(Twofold(y))).hi, value.lo, strict=True):
         assert abs((mp.mpf(float(high)) + mp.mpf(float(low))) / mp.log(mp.mpf(float(x))) - 1) < 1e-26
-    nodes, weights = _rule(36)
+    nodes, weights = sharp_gauss(36)
     np.testing.assert_allclose(nodes, [float(x) for x, _ in _legendre()], rtol=4e-16)
     np.testing.assert_allclose(weights, [float(w) for _, w in _legendre()], rtol=4e-16)
 

@@ -1,5 +1,5 @@
-"""A law that hush does not have, as one class and its descriptor: registered with one line, it is a family like the
-built-in ones.
+"""A family that hush does not have, as one class and its descriptor. Registered with one line, it works everywhere like
+the built-in families.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class Secant(hush.Law):
         e = np.where(inside, epsilon, 0.0)
         share = (np.exp(d) - np.exp(e)) / (np.exp(e) - np.exp(-d))
         end = np.where(inside, 0.5 * np.log(share), -np.inf) / self.rate
-        lower = np.where(inside, end - 90.0 / self.rate, 0.0)  # beyond lies e^-90 of what is inside
+        lower = np.where(inside, end - 90.0 / self.rate, 0.0)  # the mass beyond is e^-90 of the mass inside
         return Region(lower[..., None], np.where(inside, end, 0.0)[..., None])
 
     def error_at(self, epsilon: Any, shift: float) -> Any:
-        """The loss is known to 1e-14; near the pure epsilon that is a large share of what exceeds it."""
-        room = np.maximum(self.max_loss(shift) - np.asarray(epsilon), 1e-30)
-        return self.relative_error + np.minimum(1e-13 / room, 0.9)
+        """The loss has an error of 1e-14; near the pure epsilon this is a large part of loss - epsilon."""
+        gap = np.maximum(self.max_loss(shift) - np.asarray(epsilon), 1e-30)
+        return self.relative_error + np.minimum(1e-13 / gap, 0.9)
 
     @property
     def variance(self) -> float:
@@ -96,7 +96,8 @@ Secant.FAMILY = hush.Family(
     Secant,
     paper="Fischer 2013",
     cites=(
-        "@book{fischer2013,\n  author = {M. J. Fischer},\n  title = {Generalized Hyperbolic Secant Distributions},\n  year = {2013},\n}",
+        "@book{fischer2013,\n  author = {M. J. Fischer},\n"
+        "  title = {Generalized Hyperbolic Secant Distributions},\n  year = {2013},\n}",
     ),
     unit=lambda: Secant(1.0),
     tail=_tail,
@@ -136,7 +137,7 @@ def test_it_is_ranked() -> None:
 
 
 def test_on_a_lattice_it_is_absent_with_a_reason() -> None:
-    """Its class is no LogConcave, so it has no lattice version."""
+    """Its class does not derive from LogConcave, so it has no lattice version."""
     choice = next(choice for choice in hush.calibrate(1.0, 1e-6, step=1.0).ranking if choice.family == "secant")
     assert choice.noise is None and "log-concave" in choice.reason
 
@@ -146,8 +147,9 @@ def test_on_a_lattice_it_is_absent_with_a_reason() -> None:
 
 @pytest.mark.parametrize("scale", [0.8, 40.0, 5e6])
 def test_draws_have_the_law_and_no_other(scale: float) -> None:
-    """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, false alarms 1e-6; two thirds and three halves of the
-    scale are refused.
+    """The empirical distribution agrees with the law, and rejects 2/3 and 3/2 of the scale.
+
+    Dvoretzky, Kiefer and Wolfowitz with Massart's constant; the false-alarm rate is 1e-6.
     """
     count = 100_000
     values, counts = np.unique(hush.draw(Secant(scale), count), return_counts=True)
@@ -162,7 +164,7 @@ def test_draws_have_the_law_and_no_other(scale: float) -> None:
 
 
 def _fresh(code: str, *arguments: str) -> str:
-    """What a new process prints that can import this file; an exception as its last line."""
+    """Return the last line that a new process prints; it can import this file. An exception is its last line."""
     head = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\nimport hush\n"
     done = subprocess.run(
         [sys.executable, "-c", head + code, *arguments], capture_output=True, text=True, timeout=120, check=False
@@ -180,7 +182,8 @@ def test_a_ledger_file_holds_it_here_and_in_another_process(tmp_path: Path) -> N
     assert float(_fresh("from test_new_family import Secant\nhush.register(Secant)\n" + read, path)) == spent
     said = _fresh(read, path)
     assert said.startswith(
-        "hush.errors.UnknownFamily: the noise family 'secant' is not known here; import its module and call hush.register"
+        "hush.errors.UnknownFamily: the noise family 'secant' is not known here; "
+        "import its module and call hush.register"
     )
 
 
@@ -194,7 +197,7 @@ def test_plain_values_carry_the_version_where_it_is_not_one() -> None:
         catalogue.from_plain_values({"family": "secant", "scale": 2.0})
 
 
-# -- everything else that knows families ---------------------------------------------------------------------
+# -- citations, explorer, command line ------------------------------------------------------------------------
 
 
 def test_it_is_cited() -> None:
@@ -245,7 +248,7 @@ def test_registering_twice_is_fine_and_a_taken_name_is_refused() -> None:
             hush.register(hush.Family(name, Other))
     with pytest.raises(hush.InvalidParameter, match="FAMILY of Other describes Secant"):
         hush.register(Other)
-    with pytest.raises(hush.InvalidParameter, match="Laplace is built in as 'laplace'"):
+    with pytest.raises(hush.InvalidParameter, match="Laplace is the built-in family 'laplace'"):
         hush.register(hush.Family("my_laplace", hush.Laplace))
     assert catalogue.families() == before
 
@@ -257,16 +260,16 @@ def test_other_things_are_not_registered(given: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (("Secant", Secant), "name must be of small letters"),
+        (("Secant", Secant), "name must consist of small letters"),
         (("secant", int), "type must be a frozen dataclass"),
         (("secant", hush.Law), "type must be a frozen dataclass"),
         (("secant", Secant, ("sigma",)), "parameters must be those of Secant, scale; got sigma"),
     ],
 )
-def test_a_wrong_descriptor_is_refused(arguments: Any, said: str) -> None:
-    with pytest.raises(hush.InvalidParameter, match=said):
+def test_a_wrong_descriptor_is_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(hush.InvalidParameter, match=message):
         hush.Family(*arguments)
 
 

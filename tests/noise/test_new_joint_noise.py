@@ -1,8 +1,8 @@
-"""A joint noise of two numbers that hush does not have: two classes with their descriptors, two lines to register them.
+"""A joint noise of two numbers that hush does not have: two classes with their descriptors, registered by two lines.
 
 Square noise on the whole numbers: P(k) = q^max(|k_1|, |k_2|) / Z with q = e^(-1/scale) and Z = 1 + 8 q/(1 - q)^2. A
-move of at most m in each number changes the exponent by at most m, so it has the pure epsilon m/scale: as a pair of
-laws, randomised response.
+move of at most m in each number changes the exponent by at most m, so the pure epsilon is m/scale. Its curve is that of
+randomised response.
 """
 
 from __future__ import annotations
@@ -111,9 +111,10 @@ class Square(hush.Noise):
         return hush.curve(hush.Staircase(max(shift for shift, _ in box) / self.scale, 1.0, gamma=0.5))
 
     def lattice_draws(self, bits: Any, count: int, step: float) -> Any:
-        """By rejection, in whole numbers: the sum r of two geometric counts has weight (r + 1) q^r. Keep it as a
-        radius with 8 r points (one for r = 0), that is with chance r/(r + 1) (1/8 for r = 0), and take a point of the
-        square's edge.
+        """Draw a radius by rejection, then a point of the edge of the square, all in whole numbers.
+
+        The sum r of two geometric counts has weight (r + 1) q^r. A square of radius r has 8 r points (one for r = 0),
+        so r is kept with probability r/(r + 1) (1/8 for r = 0).
         """
         found = np.empty((0, 2), dtype=np.int64)
         while len(found) < count:
@@ -127,7 +128,7 @@ class Square(hush.Noise):
 
 
 def _below(bits: Any, most: Any) -> Any:
-    """Whole numbers below each `most`, exactly uniform: words are drawn again where they would favour small ones."""
+    """Return exactly uniform whole numbers below each `most`; words that would favour small numbers are drawn again."""
     limit = (2**62 // most) * most
     words = (bits.words(most.size, np.uint64)[0] >> np.uint64(2)).astype(np.int64)
     while (again := words >= limit).any():
@@ -136,7 +137,7 @@ def _below(bits: Any, most: Any) -> Any:
 
 
 def _edge(radius: Any, place: Any) -> Any:
-    """The place-th point of the square's edge: four sides of 2 r points each."""
+    """Return the point with this number on the edge of the square, which has four sides of 2 r points each."""
     side, along = np.divmod(place, np.maximum(2 * radius, 1))
     first = np.choose(side, [radius, radius - along, -radius, along - radius])
     second = np.choose(side, [along - radius, radius, radius - along, -radius])
@@ -155,15 +156,13 @@ def _registered() -> Iterator[None]:
 
 
 def test_the_class_is_what_it_says() -> None:
-    """Covariance, marginal and curve, and the marginal's own density."""
+    """`hush.check` compares covariance, marginal, curve and the density of the marginal."""
     assert hush.check(Square(2.0)).passed, str(hush.check(Square(2.0)))
     assert hush.check(SquareMarginal(2.0)).passed, str(hush.check(SquareMarginal(2.0)))
 
 
 def test_draws_have_the_joint_law() -> None:
-    """Chi-squared over the points of radius 0 to 3, at a false-alarm rate of 1e-6; scales of 2/3 and 3/2 are told
-    apart.
-    """
+    """Chi-squared over the points of radius 0 to 3 (false-alarm rate 1e-6); it rejects scales of 2/3 and 3/2."""
     sample = hush.draw(Square(2.0), 40_000)
     assert sample.shape == (40_000, 2) and sample.dtype == np.int64
 
@@ -208,8 +207,8 @@ def test_a_ledger_charges_it_and_a_statement_reports_it(tmp_path: Path, mode: st
     assert "@misc{hush" in hush.cite(Square(4.0))
 
 
-def test_the_marginal_s_intervals_hold_the_truth() -> None:
-    """95 % intervals of 4,000 joint draws: fewer misses than a chance below 1e-6 allows."""
+def test_the_intervals_of_the_marginal_contain_the_truth() -> None:
+    """95 % intervals of 4,000 joint draws miss no more often than allowed (false-alarm rate below 1e-6)."""
     payment = hush.unaccounted(hush.Charge(Square(4.0), BOX, 4000))
     mechanism = hush.Mechanism(Square(4.0), BOX, 1.0, integers=True, coordinates=2)
     drawn = payment.open(mechanism).add(np.zeros((4000, 2), dtype=np.int64))
@@ -219,7 +218,7 @@ def test_the_marginal_s_intervals_hold_the_truth() -> None:
 
 
 def test_a_sample_of_joint_noise_has_no_theorem() -> None:
-    """The number that does not move tells of the noise of the other one: the marginal's curve would be too small."""
+    """The unchanged number reveals something about the noise of the other: the curve of the marginal is too small."""
     for rate in (0.5, 1.0):
         with pytest.raises(hush.Unsupported, match="not for joint noise"):
             hush.Charge(Square(1.0), BOX, rate=rate)

@@ -1,4 +1,4 @@
-"""Rounding has one home: outside numerics/ no literal factor near 1 and no `nextafter` stands in the source."""
+"""Rounding is defined in numerics/ only: no other package has a literal factor near 1, or `nextafter`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import hush
 
 SOURCE = Path(hush.__file__).parent
 
-#: Rooms that are left alone: the home itself, and the papers' own arithmetic.
+#: Packages that are not checked.
 _OTHERS = {"numerics", "papers"}
 _SMALL = 1e-3
 
@@ -21,7 +21,7 @@ def _files() -> list[Path]:
 
 
 def _small(node: ast.expr) -> bool:
-    """Is this a tiny literal, or a product with one?"""
+    """Return True for a tiny literal, or a product with one."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return _small(node.left) or _small(node.right)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
@@ -39,7 +39,7 @@ def _one(node: ast.expr) -> bool:
 
 
 def factors(text: str) -> list[int]:
-    """The lines with 1 + tiny, 1 - tiny, or a use of nextafter."""
+    """Return the lines with 1 + tiny, 1 - tiny, or a use of nextafter."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if (
@@ -73,5 +73,5 @@ def test_factors_are_named_claims(path):
         ("1.0 + x, 1.0 - 0.5 * y, up(x, CLOSED_FORM), x - 1e-9, 2.0**-3, 1.0 - 2.0 ** -np.arange(9.0)", 0),
     ],
 )
-def test_the_check_can_tell(text, count):
+def test_the_check_finds_factors(text, count):
     assert len(factors(text)) == count

@@ -59,8 +59,8 @@ def test_up_and_down_stay_on_their_side(x, claim):
 
 
 @given(normal, st.sampled_from(list(CLAIMS.values())))
-def test_a_claim_is_kept_but_for_one_rounding(x, claim):
-    """The multiplication is rounded too: what it moves is at least the share less one unit."""
+def test_a_claim_holds_up_to_one_rounding(x, claim):
+    """The multiplication is rounded too: it moves a number by at least the share minus one unit."""
     share, unit = Fraction(claim.share), Fraction(2) ** -52
     assert Fraction(up(x, claim)) >= Fraction(x) * (1 + share - unit)
     assert Fraction(down(x, claim)) <= Fraction(x) * (1 - share + unit)
@@ -85,7 +85,7 @@ def test_fractions_become_the_nearest_float_on_their_side(value):
 
 
 @given(finite, st.integers(min_value=1, max_value=8))
-def test_decimals_are_on_their_side_of_what_somebody_wrote(x, digits):
+def test_decimals_are_on_their_side_of_the_written_number(x, digits):
     written = Decimal(repr(x))
     below, near, above = decimal_down(x, digits), decimal_nearest(x, digits), decimal_up(x, digits)
     assert below <= written <= above and below <= near <= above
@@ -98,7 +98,7 @@ def test_texts_are_on_their_side(x, digits):
     assert Decimal(rounded_down(x, digits)) <= written <= Decimal(rounded_up(x, digits))
 
 
-def test_short_decimals_stay_and_infinity_is_a_word():
+def test_short_decimals_are_unchanged_and_infinity_is_a_word():
     assert rounded_up(0.1, 1) == rounded_down(0.1, 1) == "0.1"
     assert rounded_up(math.inf) == rounded_down(math.inf) == "infinite"
     assert rounded_up(0.0) == "0"
@@ -111,8 +111,8 @@ def test_a_percentage_is_never_below_its_share(share):
     assert share == 1.0 or share > 1.0 - 1e-13 or text != "100 %"
 
 
-def test_numbers_of_numpy_stay_numbers_of_numpy():
-    """Arrays without axes become numbers of numpy in arithmetic; callers go on with numpy's methods."""
+def test_numpy_scalars_stay_numpy_scalars():
+    """Arithmetic turns arrays without axes into numpy scalars, and callers use their methods."""
     for rounded in (next_up(np.float64(1.0)), next_down(np.float64(1.0)), next_up(np.array(1.0))):
         assert isinstance(rounded, np.floating) and rounded.clip(0.0) == rounded
     assert type(next_up(1.0)) is float and type(next_down(1.0)) is float

@@ -1,4 +1,4 @@
-"""Searches for a number end on the safe side, near the root, and say so where they cannot."""
+"""Searches end on the safe side, close to the root, and raise an error where they cannot."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_a_secant_needs_a_bracket():
 
 
 @given(places, st.booleans())
-def test_halves_end_at_neighbouring_floats_on_the_safe_side(root, geometric):
+def test_bisection_ends_at_neighbouring_floats_on_the_safe_side(root, geometric):
     assert safe_end(lambda x: x >= root, 1e-3, 100.0, geometric=geometric) == pytest.approx(root, rel=1e-15)
     assert safe_end(lambda x: x >= root, 1e-3, 100.0, geometric=geometric) >= root
     assert safe_end(lambda x: x <= root, 100.0, 1e-3, geometric=geometric) <= root
 
 
-def test_halves_return_the_given_end_where_nothing_else_is_safe():
+def test_bisection_returns_the_given_end_where_nothing_else_is_safe():
     assert safe_end(lambda x: False, 0.0, 1.0, relative=1e-9) == 1.0
 
 
@@ -76,7 +76,7 @@ def test_a_nudge_stops_at_the_first_point_that_holds():
 
 @given(places)
 def test_guarded_newton_stays_inside_where_newton_would_leave(root):
-    """arctan sends Newton's steps off to infinity from a far start."""
+    """Newton's steps for arctan diverge from a far start."""
 
     def probe(x):
         excess = math.atan(root - x)
@@ -125,7 +125,7 @@ def test_a_secant_stops_where_the_function_is_near_enough(root):
 
 
 @given(places)
-def test_ever_finer_grids_find_place_and_value_of_a_minimum(root):
+def test_finer_grids_find_place_and_value_of_a_minimum(root):
     def valley(x):
         return np.where(x > 99.5, np.nan, np.abs(x - root) + 2.0)
 
@@ -134,7 +134,7 @@ def test_ever_finer_grids_find_place_and_value_of_a_minimum(root):
     assert 2.0 <= least < 2.0 + 1e-9
 
 
-def test_halves_of_many_brackets_keep_their_sides():
+def test_bisections_of_many_brackets_keep_their_sides():
     root = np.geomspace(1e-3, 90.0, 40)
     unsafe, safe = halved(lambda x: x >= root, np.zeros(40), np.full(40, 100.0), turns=60)
     assert (unsafe < root).all() and (safe >= root).all()
@@ -157,7 +157,7 @@ def test_chords_end_on_the_safe_side_near_enough():
     assert safe_chords(lambda x, at: x, np.ones(1), np.full(1, 2.0), near=1e-9) == [2.0]
 
 
-def test_ridders_does_not_depend_on_the_company():
+def test_ridders_does_not_depend_on_the_batch():
     root = np.geomspace(1e-3, 90.0, 40)
     together = ridders(lambda x: np.arctan(root - x), np.zeros(40), np.full(40, 100.0))
     assert together == pytest.approx(root, rel=1e-14)

@@ -1,9 +1,8 @@
-"""Every shared reference value that these rooms answer, one test each, to the digits that are printed.
+"""The reference values for single noises and curves, one test each, to the digits that are printed.
 
-Closed forms must agree to 1e-12, quadratures and roots to 1e-9; nothing is asked beyond half a unit of the last
-printed digit.
-Inputs are decimal strings, so a float input differs from the oracle's by up to half an ulp (and sigma = sqrt(s2)
-likewise); the condition numbers met here stay below about 100, which 1e-12 covers with room to spare.
+Closed forms must agree to 1e-12, quadratures and roots to 1e-9, but never better than half a unit of the last printed
+digit. Inputs are decimal strings, so a float input differs from the exact one by up to half an ulp (and so does
+sigma = sqrt(s2)). The condition numbers are below about 100, which 1e-12 covers easily.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ ENTRIES = oracle_entries()
 CLOSED, ROOT = 1e-12, 1e-9
 
 
-# -- noises named by the oracle's inputs ---------------------------------------------------------------------
+# -- noises from the inputs of an entry ----------------------------------------------------------------------
 
 
 def number(text: Any) -> float:
-    """A decimal string, or the one formula the oracle writes out."""
+    """Return the number of a decimal string, or of the one formula that the files contain."""
     if text == "sqrt(osgt_var(3,40))":
         return math.sqrt(hush.OSGT(3.0, math.sqrt(40.0)).variance)
     return float(text)
@@ -58,7 +57,7 @@ def stable(i: Inputs) -> hush.Stable:
 
 
 def truncated(i: Inputs) -> hush.TruncatedLaplace:
-    """Scale Delta/eps, cut where exactly delta is left on the edge: (Delta/eps) log(1 + (e^eps - 1)/(2 delta))."""
+    """Return the noise of scale Delta/eps and bound (Delta/eps) log(1 + (e^eps - 1)/(2 delta)), with exactly delta."""
     eps, delta, reach = get(i, "eps", "delta", "Delta")
     return hush.TruncatedLaplace(reach / eps, reach / eps * math.log1p(math.expm1(eps) / (2.0 * delta)))
 
@@ -76,7 +75,7 @@ def fig6(family: str) -> hush.Gaussian | hush.OSGT | hush.FlippedHuber:
     return build(brentq(lambda a: build(a, 7.0).variance - 16.0, 1.0, 100.0, xtol=1e-14, rtol=1e-15), 7.0)
 
 
-# -- one answer per function: (our value, tolerance kind) ----------------------------------------------------
+# -- for each function: (our value, tolerance) ---------------------------------------------------------------
 
 
 def by_method(method: str) -> Callable[[Inputs], float]:
@@ -128,7 +127,7 @@ ANSWERS: dict[str, tuple[Callable[[Inputs], float], float]] = {
     "gauss_var_opt": (lambda i: by_method("optimal")(i) ** 2, CLOSED),
     "gauss_variance_K": (
         lambda i: gaussian.sigma(*get(i, "eps", "delta"), number(i["Delta"]) * math.sqrt(number(i["K"]))) ** 2,
-        5e-6,  # the oracle's own accounting by FFT, which errs upwards by as much
+        5e-6,  # the reference value is by FFT and too large by as much
     ),
     "eps_upper_bound_sigma": (lambda i: gaussian.epsilon_free_sigma(number(i["delta"])), CLOSED),
     "dwork_threshold": (lambda i: gaussian.fails_beyond(number(i["delta"]), f"dwork{i['year']}", i["notion"]), ROOT),
@@ -190,10 +189,10 @@ ANSWERS: dict[str, tuple[Callable[[Inputs], float], float]] = {
     "fig6_gauss_delta": (lambda i: hush.delta(fig6("gauss"), number(i["eps"])), ROOT),
 }
 
-#: Values that are themselves the answer to a search: put them in and see that the target comes out.
+#: Values that are results of a search. The tests insert them and check that the target is met.
 INVERSES = {"sas_gamma_for_eps", "sas_mae_at_eps", "osgt_variance_at"}
 
-#: Left to later rooms: composition over coordinates, calibration, the limit.
+#: Tested in test_oracle_dimensions.py: composition over coordinates, calibration, the limit.
 LATER = {
     "osgt_delta_k_exact",
     "fh_opt_var",
@@ -221,13 +220,13 @@ LATER = {
 
 
 def digits(text: str) -> int:
-    """Significant digits printed."""
+    """Return the number of printed significant digits."""
     return len(Decimal(text).as_tuple().digits)
 
 
 @cache
 def printed(function: str) -> dict[str, int]:
-    """Digits for each way of computing a function: printing may drop trailing zeros of one value, not of all."""
+    """Return the digits for each method of a function: the most of all values, since trailing zeros are not printed."""
     most: Counter[str] = Counter()
     for entry in ENTRIES:
         if entry["function"] == function:
@@ -237,7 +236,7 @@ def printed(function: str) -> dict[str, int]:
 
 
 def tolerance(entry: dict[str, Any], kind: float) -> float:
-    """Relative tolerance: the kind's own, or half a unit of the last digit printed where that is more."""
+    """Return the relative tolerance: `kind`, or half a unit of the last printed digit if that is larger."""
     value = Decimal(entry["value"])
     shown = printed(entry["function"])[entry["how"].split(";")[0]]
     half_unit = Decimal(5) * Decimal(10) ** (value.adjusted() - shown)
@@ -257,7 +256,7 @@ def of(names: Any) -> list[Any]:
 
 @pytest.mark.parametrize("entry", of(ANSWERS))
 def test_value(entry):
-    """The library's number is the oracle's."""
+    """The value of hush equals the reference value."""
     answer, kind = ANSWERS[entry["function"]]
     assert answer(entry["inputs"]) == pytest.approx(float(entry["value"]), rel=tolerance(entry, kind), abs=0.0)
 
@@ -275,14 +274,14 @@ def test_laplace_spends_its_delta(entry):
 
 @pytest.mark.parametrize("entry", of({"trlap_A", "trlap_var", "trlap_mae"}))
 def test_truncated_laplace_spends_its_delta(entry):
-    """The whole of delta is on the edge."""
+    """The delta of the noise is the one it was made for."""
     eps, delta, reach = get(entry["inputs"], "eps", "delta", "Delta")
     assert hush.delta(truncated(entry["inputs"]), eps, reach) == pytest.approx(delta, rel=1e-12)
 
 
 @pytest.mark.parametrize("entry", of({"sas_gamma_for_eps"}))
 def test_stable_scale_reaches_its_epsilon(entry):
-    """The largest loss at the oracle's gamma is its epsilon (the loss's relative slope in gamma is at most 1)."""
+    """The largest loss at the reference gamma is its epsilon (the relative slope in gamma is at most 1)."""
     i = entry["inputs"]
     noise = hush.Stable(number(i["alpha"]), float(entry["value"]))
     assert noise.max_loss(number(i["Delta"])) == pytest.approx(number(i["eps"]), rel=tolerance(entry, ROOT))
@@ -290,7 +289,7 @@ def test_stable_scale_reaches_its_epsilon(entry):
 
 @pytest.mark.parametrize("entry", of({"sas_mae_at_eps"}))
 def test_stable_error_at_its_epsilon(entry):
-    """The gamma with the oracle's mean absolute error has the oracle's epsilon."""
+    """The gamma with the reference mean absolute error has the reference epsilon."""
     i = entry["inputs"]
     unit = hush.Stable(number(i["alpha"]), 1.0)
     noise = unit.scaled(float(entry["value"]) / unit.mean_abs)
@@ -299,7 +298,7 @@ def test_stable_error_at_its_epsilon(entry):
 
 @pytest.mark.parametrize("entry", of({"osgt_variance_at"}))
 def test_osgt_at_its_calibrated_variance(entry):
-    """A hair below the oracle's variance delta is more than asked, a hair above it is less."""
+    """Slightly below the reference variance delta is above its target, and slightly above it is below."""
     i = entry["inputs"]
     eps, delta, reach = get(i, "eps", "delta", "Delta")
     unit = hush.OSGT(number(i["ratio_m_over_sigma"]), 1.0)
@@ -310,15 +309,15 @@ def test_osgt_at_its_calibrated_variance(entry):
 
 
 def test_osgt_cks_by_the_exact_divergence_is_no_worse():
-    """The exact Renyi curve gives a delta between the exact one and Theorem 2's, one coordinate."""
+    """For one coordinate, the exact Renyi curve gives a delta between the exact one and that of Theorem 2."""
     noise = hush.OSGT(3.0, math.sqrt(40.0))
     exact = conversion.best_delta(lambda a: hush.renyi(noise, a), 1.0, largest_order=1e4)
     bound = conversion.best_delta(lambda a: paper_bounds.osgt_theorem2(noise, a), 1.0, largest_order=1e4)
     assert hush.delta(noise, 1.0) < exact < bound
 
 
-def test_nothing_falls_out(data_dir):
-    """Every entry of both files is answered here or named as a later room's."""
+def test_every_entry_is_tested(data_dir):
+    """Every entry of the files is tested here or listed in LATER."""
     counts = Counter(entry["function"] for entry in ENTRIES)
     assert set(counts) == set(ANSWERS) | INVERSES | LATER
     answered = sum(n for name, n in counts.items() if name not in LATER)

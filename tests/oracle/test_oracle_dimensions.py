@@ -1,4 +1,4 @@
-"""The shared reference values that composition, calibration and the limit answer, one test each."""
+"""The reference values for composition, calibration and the limit, one test each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENTRIES = oracle_entries()
 
 
 def rows(*functions: str, slow: Any = None) -> list[Any]:
-    """One parameter per entry of these functions, those that `slow` picks marked as exhaustive."""
+    """Return one parameter for each entry of these functions; those that `slow` selects are marked as exhaustive."""
     found = [entry for entry in ENTRIES if entry["function"] in functions]
     marked = [pytest.mark.exhaustive if slow is not None and slow(entry) else () for entry in found]
     names = ["{}({})".format(e["function"], ", ".join(f"{k}={v}" for k, v in e["inputs"].items())) for e in found]
@@ -100,7 +100,7 @@ def test_least_osgt_variance_of_one_number(entry: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("entry", rows("fh_opt_gamma", "fh_opt_alpha"))
 def test_the_kink_gives_the_parameters(entry: dict[str, Any]) -> None:
-    """Where the kink alpha Delta/gamma^2 = epsilon is best, both parameters follow."""
+    """Where the kink alpha Delta/gamma^2 = epsilon is best, it determines both parameters."""
     noise = hush.calibrate(*get(entry, "eps", "delta", "Delta"), family="flipped_huber").noise
     assert isinstance(noise, hush.FlippedHuber)
     assert getattr(noise, entry["function"].removeprefix("fh_opt_")) == pytest.approx(float(entry["value"]), rel=1e-6)
@@ -120,7 +120,7 @@ def test_exact_accounting_is_never_worse_than_theorem_8(entry: dict[str, Any]) -
 
 @pytest.mark.parametrize("entry", rows("sas_eps_K"))
 def test_stable_epsilons_over_coordinates(entry: dict[str, Any]) -> None:
-    """linf is exact; for l1 and l2 the entry is the even spread, which the theorem's bound must not undercut."""
+    """linf is exact; for l1 and l2 the entry is the even spread, and the bound of the theorem must not be below it."""
     alpha, gamma, reach = get(entry, "alpha", "gamma", "Delta_p")
     bound = hush.Sensitivity(**{entry["inputs"]["norm"]: reach}, l0=int(entry["inputs"]["K"]))  # type: ignore[arg-type]
     got, truth = hush.epsilon(hush.Stable(alpha, gamma), 0.0, bound), float(entry["value"])
@@ -138,9 +138,7 @@ def test_stable_scales_for_a_pure_epsilon(entry: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("entry", rows("lp_min_var", "lp_min_mae", slow=lambda e: e["inputs"]["eps"] != "1"))
 def test_lattice_programmes_respect_the_limit(entry: dict[str, Any]) -> None:
-    """Rounding to a lattice of step h is post-processing, so a lattice optimum cannot undercut the limit by more than
-    h/2 (square root).
-    """
+    """A lattice optimum is at most h/2 below the limit (in its square root), because rounding is post-processing."""
     epsilon, delta = get(entry, "eps", "delta")
     top, _, bottom = entry["inputs"]["h"].partition("/")
     half, value = 0.5 * float(top) / float(bottom or "1"), float(entry["value"]) * (1.0 + rounding(entry["value"]))

@@ -1,4 +1,4 @@
-"""Noises for the tests of draws: every family of the catalogue, with the lattices it is drawn on."""
+"""Examples of every family for the tests of draws: continuous noises, and noises on a lattice."""
 
 from __future__ import annotations
 

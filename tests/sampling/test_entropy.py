@@ -1,4 +1,4 @@
-"""Bits: fresh at every call, different after a fork, never seedable; the test source says what it is."""
+"""Random bits: fresh at every call, different after a fork, without a seed; the test source is marked as insecure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_call_draws_anew():
 
 
 def test_there_is_no_seed():
-    """Nothing to set on the secure source; the other one names its purpose."""
+    """The secure source takes no argument; the name of the other one says that it is for tests."""
     assert not inspect.signature(SecureEntropy).parameters
     assert SecureEntropy().secure and not DeterministicTestEntropy(1).secure
     assert "Test" in DeterministicTestEntropy.__name__
@@ -32,7 +32,7 @@ def test_the_test_source_repeats_itself():
     assert np.array_equal(one, two)
     source = DeterministicTestEntropy(4)
     draw(Gaussian(3.0), 100, entropy=source)
-    assert not np.array_equal(one, draw(Gaussian(3.0), 100, entropy=source))  # a second call has its own bits
+    assert not np.array_equal(one, draw(Gaussian(3.0), 100, entropy=source))  # a second call has other bits
 
 
 def test_more_bits_depend_on_draw_and_round_only():
@@ -42,10 +42,15 @@ def test_more_bits_depend_on_draw_and_round_only():
     assert len({tuple(row) for turn in range(3) for row in source.more(np.arange(4), turn).tolist()}) == 12
 
 
+def test_each_call_has_bits_of_its_own():
+    """Two calls on one source have different refinement bits."""
+    source = SecureEntropy()
+    one, two = source.begin(), source.begin()
+    assert not np.array_equal(one.more(np.arange(4), 0), two.more(np.arange(4), 0))
+
+
 def test_words_are_fair_bits():
-    """Each of 64 bit positions within 4.9 + a little deviations of half (1e-6 for each; 64 positions, so 6.4e-5 for
-    the test).
-    """
+    """Each of 64 bit positions is within 6.5 standard deviations of half (false alarms below 1e-6 for the test)."""
     source = SecureEntropy().begin()
     words = source.words(100_000, np.uint64)[0]
     ones = np.array([np.count_nonzero(words >> np.uint64(i) & np.uint64(1)) for i in range(64)])
@@ -79,9 +84,7 @@ def test_no_two_processes_draw_the_same_after_a_fork():
     ("noise", "step"), [(Gaussian(10.0), 1.0), (Laplace(1e6), 1.0), (Stable(1.5, 1e6), 1.0)], ids=str
 )
 def test_named_bits_repeat_by_name(noise, step):
-    """A group's noise is its own, whatever other groups are drawn with it and in whatever order; another secret gives
-    other noise.
-    """
+    """The noise of a name does not depend on the other names or their order; another secret gives other noise."""
     names = np.random.default_rng(1).integers(0, 2**63, (40_000, 2)).astype(np.uint64)
     whole = draw_from(NamedBits(bytes(range(64)), names), noise, len(names), step)
     some = np.random.default_rng(2).permutation(len(names))[:500]

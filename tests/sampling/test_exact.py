@@ -1,10 +1,9 @@
-"""Exactness: slow and fast paths agree draw for draw, thresholds are honoured to the last bit, bounds hold against
-balls.
-"""
+"""Draws are exact: the slow and the fast path give the same draws, and error bounds hold against ball arithmetic."""
 
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -13,7 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sampling.families import CONTINUOUS, LATTICE, name
 
-from hush import OSGT, Discrete, Gaussian, InvalidParameter, Laplace, Stable, Staircase, Stepped, Unsupported
+from hush import (
+    OSGT,
+    Discrete,
+    FlippedHuber,
+    Gaussian,
+    InvalidParameter,
+    Laplace,
+    Stable,
+    Staircase,
+    Stepped,
+    TruncatedLaplace,
+    Unsupported,
+)
 from hush.noise.stable import FAMILY as STABLE
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.exact import SATURATED, _fill, draw, plain_law, sampler
@@ -23,7 +34,7 @@ from hush.sampling.stable_transform import Transformation
 from hush.sampling.tail_ball import precision, tail
 from hush.sampling.threshold import MARGIN, Tails
 
-COARSE = 1e20  # a pretended error bound that leaves every draw to ball arithmetic
+COARSE = 1e20  # an artificial error bound: ball arithmetic decides every draw
 CASES = [(noise, step) for noise in CONTINUOUS for step in (1.0, 1e-4)] + [(noise, noise.step) for noise in LATTICE]
 
 
@@ -35,7 +46,7 @@ def sample(noise, step, margin, size, seed=5):
 
 @pytest.mark.parametrize(("noise", "step"), CASES, ids=[f"{name(n)}-{s:g}" for n, s in CASES])
 def test_the_slow_path_gives_the_same_draws(noise, step):
-    """The same bits, every draw decided by balls: the very same numbers."""
+    """From the same bits, ball arithmetic for every draw gives the same numbers as the fast path."""
     size = 30 if noise.slow_tail else 150
     assert np.array_equal(sample(noise, step, MARGIN, size), sample(noise, step, COARSE, size))
 
@@ -46,8 +57,7 @@ def test_the_slow_path_gives_the_same_draws_in_the_thousands(noise, step):
     assert np.array_equal(sample(noise, step, MARGIN, 5000, 8), sample(noise, step, COARSE, 5000, 8))
 
 
-#: Draws of the slow path from the test source of seed 42, written down once: they change only if the law or the
-#: reading of bits does.
+#: Draws of the slow path from the test source of seed 42. They change only if the law or the use of the bits changes.
 PINNED = {
     (Gaussian(10.0), 1.0): [5, -1, 19, 5, -3, 10, -1, -6],
     (Laplace(1e6), 1.0): [-1220630, 269178, -72540, -868845, 243527, -422633, 136841, 791415],
@@ -63,7 +73,7 @@ def test_known_draws_of_the_slow_path(noise, step):
 
 
 class ChosenEntropy:
-    """Bits chosen by the test: one word for every draw, then all zeros or all ones."""
+    """Bits chosen by the test: the same word for every draw, then only zeros or only ones."""
 
     def __init__(self, word: int, bit: int) -> None:
         self.word, self.bit, self.asked = word, bit, 0
@@ -83,7 +93,7 @@ class ChosenEntropy:
 )
 @pytest.mark.parametrize("k", [0, 3, 1000, 123_456, 400_000])
 def test_a_word_that_holds_a_threshold_is_decided_by_the_bits_that_follow(noise, k):
-    """V = A ... with T_k inside its interval: zeros put it below T_k (magnitude above k), ones above (k or less)."""
+    """The interval of V contains T_k: more zeros put V below T_k (magnitude > k), more ones above (magnitude <= k)."""
     law = Tails(noise, 1.0)
     with precision(256):
         word = int((law.ball(k) * 2**63).floor().unique_fmpz())
@@ -101,7 +111,7 @@ def test_a_word_that_holds_a_threshold_is_decided_by_the_bits_that_follow(noise,
 @pytest.mark.parametrize("noise", [Gaussian(20.0), Discrete(Laplace(20.0)), Stable(1.5, 5.0)], ids=str)
 @pytest.mark.parametrize("k", [0, 7, 31])
 def test_the_table_leaves_rows_with_a_threshold(noise, k):
-    """The same for a 15-bit row of the guide."""
+    """The same for a 15-bit row of `Guide`."""
     law = Tails(noise, 1.0)
     with precision(256):
         row = int((law.ball(k) * 2**15).floor().unique_fmpz())
@@ -115,7 +125,7 @@ def test_the_table_leaves_rows_with_a_threshold(noise, k):
 
 @pytest.mark.parametrize("noise", [*CONTINUOUS, *LATTICE], ids=name)
 def test_the_float_bound_is_a_thousand_times_what_balls_show(noise):
-    """On other points than the build looked at."""
+    """The check uses other points than the construction."""
     step = noise.step if isinstance(noise, Discrete) else 0.25
     law = Tails(plain_law(noise), step)
     count = 8 if noise.slow_tail else 100
@@ -128,7 +138,7 @@ def test_the_float_bound_is_a_thousand_times_what_balls_show(noise):
 
 @pytest.mark.parametrize("noise", [n for n in CONTINUOUS if not isinstance(n, Stable)], ids=name)
 def test_the_panels_bound_is_a_thousand_times_what_balls_show(noise):
-    """The polynomial's x, put back into the tail by balls, gives V."""
+    """The tail in ball arithmetic at the x of the polynomial gives V."""
     law = Tails(noise, 1e-4)
     way, beyond, unit = Panels(law), tail(noise), float(noise.isf(0.25))
     rng = np.random.default_rng(4)
@@ -162,7 +172,7 @@ def test_the_transformation_gives_the_stable_law(alpha):
 
 
 def test_draws_beyond_the_largest_integer_saturate():
-    """The law reaches further than int64; what does not fit comes back as 2^62, with its sign."""
+    """Draws that do not fit are returned as 2^62 with their sign."""
     for noise in (Laplace(1e30), Stable(1.5, 1e30)):
         out = draw(noise, 8, 1.0, DeterministicTestEntropy(1))
         assert set(np.abs(out).tolist()) == {SATURATED} and len(set(np.sign(out).tolist())) == 2
@@ -179,9 +189,7 @@ def test_noise_far_smaller_than_a_step(noise):
 
 @given(st.floats(-6.0, 6.0), st.floats(-3.0, 8.0), st.sampled_from(["gaussian", "laplace", "osgt"]))
 def test_any_scale_and_step_can_be_drawn(scale, fineness, family):
-    """Half of the draws lie within the median of |X|, roughly (30 of 100 to 70 of 100 but for 1e-4), wherever the
-    lattice is fine.
-    """
+    """On fine lattices about half of the draws are within the median of |X|: 30 to 70 of 100, except for 1e-4."""
     size = 10.0**scale
     noise = {"gaussian": Gaussian(size), "laplace": Laplace(size), "osgt": OSGT(size, 2.0 * size)}[family]
     step = size / 10.0**fineness
@@ -191,8 +199,60 @@ def test_any_scale_and_step_can_be_drawn(scale, fineness, family):
         assert 30 <= inside <= 70
 
 
+def test_threads_draw_what_one_thread_draws():
+    """Four threads at once, with ball arithmetic for every draw, get the same numbers as one thread."""
+    way = sampler(Laplace(1e6), 1.0, COARSE)
+    words = np.random.default_rng(1).integers(0, 2**63, (60, 1)).astype(np.uint64) * np.uint64(2)
+    alone = way.settle(np.arange(60), words, DeterministicTestEntropy(1).begin())
+    found = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(way.settle(np.arange(60), words, DeterministicTestEntropy(1).begin()))
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and all(np.array_equal(one, alone) for one in found)
+
+
+# -- extreme parameters ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [1.0 + 1e-15, 1.0001, 1.01, 1.02, 1.05])
+@pytest.mark.parametrize("step", [0.1, 1e17, 1e110])
+def test_stable_shapes_near_one(alpha, step):
+    """The choice of the series uses logarithms, which do not overflow."""
+    assert draw(Stable(alpha, 1.0), 50, step).size == 50
+
+
+def test_step_densities_with_very_slow_tails():
+    for noise in (Staircase(1e-9), Staircase(1e-12), Stepped(1.0, (1.0, 0.5), 1.0 - 1e-8, 2)):
+        assert draw(noise, 50, 1.0).size == 50
+
+
+def test_wide_lattice_laws_are_drawn():
+    """Geometric weights have a closed form, so a support far beyond the mass costs nothing."""
+    for noise in (
+        Discrete(Laplace(5000.0)),
+        Discrete(TruncatedLaplace(1.0, 1e8)),
+        Discrete(TruncatedLaplace(3.0, 40.0)),
+    ):
+        assert np.abs(draw(noise, 1000)).max() <= 40 * 5000
+
+
+@pytest.mark.parametrize("b", [1e-40, 1e-30, 1e-25, 1e-12, 1e-6])
+def test_flipped_huber_with_a_tiny_centre(b):
+    assert draw(FlippedHuber(b, 1.0), 50, 1e-3).size == 50
+
+
+# -- errors ---------------------------------------------------------------------------------------------------
+
+
 def test_bad_requests():
-    """One sentence, typed."""
+    """Every bad argument raises an error that names it."""
     for size in (-1, 2.5, "many", None, (3, -1)):
         with pytest.raises(InvalidParameter, match="size"):
             draw(Gaussian(1.0), size)

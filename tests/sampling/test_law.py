@@ -1,20 +1,20 @@
-"""The law of the draws, by counting.
+"""The distribution of the draws, by counting.
 
-Every statistic below rejects a right sampler with probability at most 1e-6; the bits are fixed, so that a pass stays
-a pass. Each is also shown to reject noise of 2/3 and of 3/2 of the scale.
+Every statistic rejects a correct sampler with probability at most 1e-6. The bits are fixed, so the outcome is always
+the same. Each test is also shown to reject noise of 2/3 and 3/2 of the scale.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hush_papers.osgt.rejection import osgt_by_rejection
 from sampling.families import CONTINUOUS, LATTICE, name
 from scipy.stats import binomtest, chi2
 
 from hush import OSGT, Discrete, Gaussian, Laplace, Noise, Stable
 from hush.sampling.entropy import DeterministicTestEntropy
 from hush.sampling.exact import draw
-from hush_papers.osgt.rejection import osgt_by_rejection
 
 FALSE_ALARM = 1e-6
 SIZE = 200_000
@@ -26,13 +26,13 @@ def upper_tail(noise: Noise, k: np.ndarray, step: float) -> np.ndarray:
 
 
 def edges_of(noise: Noise, step: float, cells: int = 60) -> np.ndarray:
-    """Whole numbers that cut the law into about `cells` cells of like probability."""
+    """Return whole numbers that divide the line into about `cells` cells of similar probability."""
     levels = (np.arange(1, cells) + 0.5) / cells
     return np.unique(np.floor(np.asarray(noise.ppf(levels)) / step))
 
 
 def chi_square(sample: np.ndarray, noise: Noise, step: float) -> float:
-    """The p-value of the counts between the edges."""
+    """Return the p-value of the counts between the edges."""
     edges = edges_of(noise, step)
     beyond = np.concatenate([[1.0], upper_tail(noise, edges, step), [0.0]])
     expected = -np.diff(beyond) * sample.size
@@ -44,7 +44,7 @@ def chi_square(sample: np.ndarray, noise: Noise, step: float) -> float:
 
 
 def tail_test(sample: np.ndarray, noise: Noise, step: float, beyond: float) -> float:
-    """The p-value of how many draws lie beyond the quantile of that probability, on both sides."""
+    """Return the p-value of the number of draws beyond the quantile of that probability, on both sides."""
     k = np.ceil(float(np.asarray(noise.isf(0.5 * beyond))) / step)
     p = 2.0 * float(upper_tail(noise, np.array(k), step))
     return float(binomtest(int(np.count_nonzero(np.abs(sample) > k)), sample.size, p).pvalue) if p > 0.0 else 1.0
@@ -57,7 +57,7 @@ STEPS = [(noise, step) for noise in CONTINUOUS for step in (25.0, 1.0, 0.03125, 
 
 @pytest.mark.parametrize(("noise", "step"), STEPS, ids=[f"{name(n)}-{s:g}" for n, s in STEPS])
 def test_the_law(noise, step):
-    """Counts and tails agree with the law; the bits are fixed."""
+    """Counts and tails agree with the law."""
     sample = draw(noise, SIZE, step, DeterministicTestEntropy(7))
     assert chi_square(sample, noise, step) > FALSE_ALARM
     for beyond in (1e-2, 1e-3, 1e-4):

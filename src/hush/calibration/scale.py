@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.errors import Unsupported
 from hush.noise.contract import Law
-from hush.noise.family import Request
+from hush.noise.request import Request
 from hush.privacy.composed_curve import DEFAULT_RELATIVE
 
 __all__ = ["FINE", "at_scale", "base", "least", "typical"]

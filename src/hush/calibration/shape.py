@@ -10,10 +10,11 @@ from functools import lru_cache
 from hush.calibration.scale import at_scale, base, typical
 from hush.errors import HushError, Unsupported
 from hush.noise.contract import Law
-from hush.noise.family import Family, Request
+from hush.noise.family import Family
 from hush.noise.gaussian import gaussian_noise
 from hush.noise.laplace import Laplace, laplace_noise
 from hush.noise.log_concave import LogConcave
+from hush.noise.request import Request
 from hush.noise.truncated_laplace import truncated_laplace_noise
 from hush.numerics.rounding import COARSE_SEARCH, ELEMENTARY, FLAT_MINIMUM, WORTHLESS, down, up
 from hush.numerics.search import nudged

@@ -1,6 +1,7 @@
-"""All noise families: the built-in ones, one line each, and those that `register` adds; their members as plain values.
+"""The list of all noise families: the built-in ones, and those that `register` adds.
 
-Everything else is derived from the descriptors: see `hush.noise.family`.
+It also converts a noise to JSON values and back (`plain_values`, `from_plain_values`). Everything else about a family
+is in its descriptor; see `hush.noise.family`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ __all__ = [
     "restored",
 ]
 
-#: The built-in families, the plainest first: of families that tie in a ranking the first one leads.
+#: The built-in families, the simplest first. If two families tie in a ranking, the first of this list is preferred.
 _BUILT_IN: tuple[Family, ...] = (
     gaussian.FAMILY,
     laplace.FAMILY,
@@ -68,27 +69,27 @@ _BUILT_IN: tuple[Family, ...] = (
 
 
 class _Registry:
-    """The families of this process, as one tuple that is replaced as a whole: readers need no lock."""
+    """The families of this process. The tuple is always replaced as a whole, so that readers need no lock."""
 
     rows: tuple[Family, ...] = _BUILT_IN
     lock = threading.Lock()
 
 
 def families() -> tuple[Family, ...]:
-    """Every family, registered ones last."""
+    """Return all families, registered ones last."""
     return _Registry.rows
 
 
 def ranked(*, lattice: bool = True) -> tuple[Family, ...]:
-    """The families that `calibrate` ranks; lattice=False leaves out those that are calibrated on a lattice only."""
+    """Return the families that `calibrate` compares; lattice=False omits those that exist on a lattice only."""
     return tuple(row for row in families() if row.ranked and (lattice or not row.type.discrete))
 
 
 def register(noise: type[Noise] | Family) -> Family:
-    """Make a noise family known: it is calibrated, drawn, written to ledgers and cited like the built-in ones.
+    """Add a noise family, so that it is calibrated, drawn, written to ledgers and cited like the built-in ones.
 
-    `noise` is a `Family`, or a class whose attribute FAMILY is one. Registering the same class again replaces its
-    descriptor.
+    `noise` is a `Family`, or a class with a `Family` as its attribute FAMILY. Registering the same class again replaces
+    its descriptor.
 
     >>> from hush import Laplace
     >>> register(Laplace).name
@@ -102,15 +103,17 @@ def register(noise: type[Noise] | Family) -> Family:
         taken = next((known for known in families() if known.name == row.name and known is not same), None)
         if taken is not None:
             raise InvalidParameter(
-                f"the name {row.name!r} is taken by {taken.type.__module__}.{taken.type.__name__}; give {row.type.__name__} another name."
+                f"the name {row.name!r} is taken by {taken.type.__module__}.{taken.type.__name__}; "
+                f"give {row.type.__name__} another name."
             )
         if same is not None and same not in _BUILT_IN and same.name != row.name:
             raise InvalidParameter(
-                f"{row.type.__name__} is registered as {same.name!r}, a name that ledgers may hold; keep that name."
+                f"{row.type.__name__} is registered as {same.name!r}, and ledgers may contain this name; "
+                f"write Family({same.name!r}, ...)."
             )
         if same in _BUILT_IN and row is not same:
             raise InvalidParameter(
-                f"{row.type.__name__} is built in as {same.name!r} and cannot be registered otherwise."
+                f"{row.type.__name__} is the built-in family {same.name!r} and cannot have another descriptor."
             )
         _Registry.rows = tuple(row if known is same else known for known in families()) + (
             () if same is not None else (row,)
@@ -119,7 +122,7 @@ def register(noise: type[Noise] | Family) -> Family:
 
 
 def _same_class(one: type, other: type) -> bool:
-    """Do both have the same module and name, as when a notebook cell is run twice?"""
+    """Return True if both have the same module and name, as after a notebook cell is run twice."""
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
@@ -139,7 +142,7 @@ def _descriptor(kind: Any) -> Family:
 
 @contextmanager
 def restored() -> Iterator[None]:
-    """What is registered inside this block is forgotten after it."""
+    """Remove the families that were registered inside a `with` block when the block ends."""
     before = families()
     try:
         yield
@@ -148,7 +151,7 @@ def restored() -> Iterator[None]:
 
 
 def family(name: str) -> Family:
-    """The descriptor of a family name.
+    """Return the descriptor of the family with this name.
 
     >>> family("osgt").parameters
     ('m', 'sigma')
@@ -158,14 +161,15 @@ def family(name: str) -> Family:
 
 
 def family_of(noise: Noise | type) -> Family | None:
-    """The descriptor of a noise or of its class; None where the class is not registered."""
+    """Return the descriptor of a noise or of its class; None if the class is not registered."""
     kind = noise if isinstance(noise, type) else type(noise)
     return next((row for row in families() if row.type is kind), None)
 
 
 def plain_values(noise: Noise) -> dict[str, Any]:
-    """The noise as its family name and numbers, for JSON and for the ledger; `from_plain_values` reads it back, bit
-    for bit.
+    """Return the noise as a dictionary of its family name and its numbers, for JSON and for the ledger.
+
+    `from_plain_values` restores the noise exactly.
 
     >>> from hush import Discrete, Gaussian
     >>> plain_values(Discrete(Gaussian(2.0)))
@@ -174,7 +178,7 @@ def plain_values(noise: Noise) -> dict[str, Any]:
     row = family_of(noise)
     if row is None:
         raise Unsupported(
-            f"{type(noise).__name__} is not in the catalogue and cannot be written down; write hush.register(...) first."
+            f"{type(noise).__name__} is not in the catalogue and cannot be stored; write hush.register(...) first."
         )
     values = {name: getattr(noise, name) for name in row.parameters}
     version = {} if row.version == 1 else {"version": row.version}
@@ -186,7 +190,7 @@ def plain_values(noise: Noise) -> dict[str, Any]:
 
 
 def in_words(noise: Noise) -> str:
-    """The noise on one line, its numbers to six digits: for people; `repr` has every digit.
+    """Return the noise as one line of text with numbers to six digits; `repr` shows every digit.
 
     >>> from hush import Laplace
     >>> in_words(Laplace(1.0 / 3.0))
@@ -196,7 +200,7 @@ def in_words(noise: Noise) -> str:
 
 
 def from_plain_values(values: Mapping[str, Any]) -> Any:
-    """The noise that `plain_values` wrote down: a `Law`, or a joint noise.
+    """Return the noise, a `Law` or a joint noise, from the dictionary that `plain_values` returned.
 
     >>> from_plain_values({"family": "laplace", "scale": 2.0})
     Laplace(scale=2.0)
@@ -205,11 +209,13 @@ def from_plain_values(values: Mapping[str, Any]) -> Any:
     row = next((row for row in families() if row.name == name), None)
     if row is None:
         raise UnknownFamily(
-            f"the noise family {name!r:.60} is not known here; import its module and call hush.register, then try again."
+            f"the noise family {name!r:.60} is not known here; import its module and call hush.register, "
+            "then try again."
         )
     if (version := values.get("version", 1)) != row.version:
         raise UnknownFamily(
-            f"this {name} noise was written by version {version!r:.20} of its family; version {row.version} is known here."
+            f"this {name} noise was written by version {version!r:.20} of its family; "
+            f"version {row.version} is known here."
         )
     given = {name: v for name, v in values.items() if name not in ("family", "version")}
     unknown = sorted(set(given) - set(row.parameters))
@@ -221,7 +227,7 @@ def from_plain_values(values: Mapping[str, Any]) -> Any:
 
 
 class _Live(Sequence[Family]):
-    """The families that pass a test, read anew at every use: registered ones are seen."""
+    """The families that satisfy a condition. The list is read again at every use, so it includes new registrations."""
 
     def __init__(self, test: Callable[[Family], bool]) -> None:
         self._test = test
@@ -242,8 +248,8 @@ class _Live(Sequence[Family]):
         return self._rows()[index]
 
 
-#: Every family; `families()` as a sequence.
+#: All families; the same as `families()`, as a sequence.
 EVERY: Sequence[Family] = _Live(lambda row: True)
-#: Laws of sums and shares of noise (see hush.federated), and all others.
+#: The laws of sums and shares of noise (see hush.federated), and all others.
 DIVISIBLE: Sequence[Family] = _Live(lambda row: row.divisible)
 FAMILIES: Sequence[Family] = _Live(lambda row: not row.divisible)

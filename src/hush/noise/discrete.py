@@ -1,4 +1,4 @@
-"""Laws that live on a lattice, analysed by their own sums."""
+"""The lattice version of a continuous law: `Discrete(noise, step)`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _FURTHEST_TERM = 2e7  # points; sums of more take too long
 
 @dataclass(frozen=True)
 class Discrete(Lattice):
-    """The lattice version of a log-concave family: P(X = k step) proportional to noise.pdf(k step).
+    """The lattice version of a log-concave law: P(X = k step) is proportional to noise.pdf(k step).
 
-    Guarantees: every answer is a sum over lattice points (the continuous formula is no certificate for a lattice
-    noise). The loss log p(k)/p(k - n) falls with k because the density is log-concave, so the exceeding region is a
-    half line of points.
+    Guarantees: every number is a sum over lattice points, because formulas of the continuous law do not hold for the
+    lattice law. The loss log p(k)/p(k - n) falls with k because the density is log-concave, so the exceeding region is
+    a half line of points.
 
     >>> from hush import OSGT
     >>> round(Discrete(OSGT(3, 40**0.5)).variance, 10)
@@ -45,19 +45,21 @@ class Discrete(Lattice):
     def __post_init__(self) -> None:
         if not isinstance(self.noise, LogConcave):
             raise Unsupported(
-                f"Discrete needs a log-concave noise, got {type(self.noise).__name__}; write for example Discrete(Gaussian(2.0), step=1.0)."
+                f"Discrete needs a log-concave noise, got {type(self.noise).__name__}; "
+                "write for example Discrete(Gaussian(2.0), step=1.0)."
             )
         object.__setattr__(self, "step", positive("step", self.step, "write Discrete(Gaussian(2.0), step=1.0)"))
         if self.noise.isf(1e-300) / self.step > MOST_POINTS:
             least = self.noise.isf(1e-300) / MOST_POINTS
             raise Unsupported(
-                f"a lattice of step {self.step:g} is too fine for {self.noise}; use a step of at least {rounded_up(least, 3)}."
+                f"a lattice of step {self.step:g} is too fine for {self.noise}; "
+                f"use a step of at least {rounded_up(least, 3)}."
             )
 
-    # -- the table: points 0, 1, 2, ... of the half line -----------------------------------------------------
+    # -- the table of the points 0, 1, 2, ... ----------------------------------------------------------------
 
     def log_weights(self, k: Array) -> Twofold:
-        """log of the unnormalised probability of point k >= 0, relative to point 0, twofold."""
+        """Return log p(k)/p(0) for points k >= 0, in twofold precision."""
         base = self.noise
         assert isinstance(base, LogConcave)
         y = Twofold(k) * self.step / base.unit
@@ -88,11 +90,9 @@ class Discrete(Lattice):
     def log_mass(self, k: Array) -> Array:
         return self.log_weights(k).value() - math.log(self.total_weight)
 
-    @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
+    @lru_cache(maxsize=64)  # noqa: B019 - the class is frozen, and its table is kept as long as the cache
     def losses(self, n: int) -> tuple[Array, Array]:
-        """Losses log p(k)/p(k - n) at k = n/2, then downwards, and the probabilities there (losses rise along the
-        way).
-        """
+        """Return the losses log p(k)/p(k - n) for k from n/2 downwards, which increase, and the probabilities p(k)."""
         k = np.arange(math.floor(n / 2), -self.points, -1, dtype=np.float64)
         here, there = self.log_weights(np.abs(k)), self.log_weights(np.abs(k - n))
         with np.errstate(invalid="ignore", under="ignore"):
@@ -103,7 +103,7 @@ class Discrete(Lattice):
         return loss[on], mass[on]
 
     def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
-        """Every lattice point up to `reach` times the table's length; the weights have a formula beyond it."""
+        """Return every lattice point up to `reach` times the length of the table; beyond it a formula gives p(k)."""
         n, far = self.steps_in(shift), reach * self.points
         if far > _FURTHEST_TERM:
             return None
@@ -119,9 +119,7 @@ class Discrete(Lattice):
 
     @property
     def subgaussian_proxy(self) -> float:
-        """sigma^2 for the discrete Gaussian (Canonne, Kamath and Steinke 2020, Lemma 25); none is claimed for
-        others.
-        """
+        """sigma^2 for the discrete Gaussian (Canonne, Kamath and Steinke 2020, Lemma 25); infinite for other laws."""
         return self.noise.subgaussian_proxy if self.noise.isotropic else math.inf
 
     @property
@@ -147,14 +145,14 @@ class Discrete(Lattice):
         return self if inner is self.noise else Discrete(inner, self.step)
 
     def exact_max_loss(self, shift: float) -> Fraction | None:
-        """That of the continuous law, for the whole steps that the shift stands for."""
+        """Return the value of the continuous law, for the shift rounded to whole steps if that is larger."""
         steps = round(Fraction(shift) / Fraction(self.step))
         most = max(Fraction(shift), steps * Fraction(self.step))
         exact = self.noise.exact_max_loss(shift)
         return None if exact is None else exact * most / Fraction(shift)
 
     def atoms(self, shift: float) -> tuple[float, ...]:
-        """Of a discrete Laplace law those of its continuous one; other lattices have too many to align with."""
+        """Return the atoms of the continuous law for the discrete Laplace law; other lattice laws have too many."""
         return self.noise.atoms(shift) if self.noise.memoryless is not None else ()
 
     def max_loss(self, shift: float) -> float:
@@ -167,6 +165,6 @@ FAMILY = Family(
     Discrete,
     paper="Canonne, Kamath and Steinke 2020",
     cites=("canonne2020", "ghosh2012"),
-    ranked=False,  # calibrate(step=...) ranks the families that it is the lattice version of
+    ranked=False,  # calibrate(step=...) compares the continuous families and converts them to this law
     reference=Reference(Discrete(Gaussian(2.0)), 0.5, 0.054007223694154421),
 )

@@ -1,6 +1,4 @@
-"""Parameters of a law that is a part of another one: rounded so that they are never below, or never above, the exact
-ones.
-"""
+"""Rounding of the parameters of `Law.power`: never below the exact parameter, or never above it."""
 
 from __future__ import annotations
 
@@ -12,12 +10,13 @@ __all__ = ["scale_of", "shape_of"]
 
 
 def scale_of(value: float, claim: Claim, *, upwards: bool) -> float:
-    """A computed scale, moved by its claim. Upwards the sum of shares has at least the noise asked for: more is
-    post-processing.
+    """Return a computed scale, rounded by its claim.
+
+    Rounded upwards, the sum of the shares has at least the intended noise; more noise is post-processing.
     """
     return up(value, claim) if upwards else down(value, claim)
 
 
 def shape_of(exact: Fraction, *, upwards: bool) -> float:
-    """The nearest float that is not below, or not above."""
+    """Return the nearest float that is not below the exact shape, or not above it."""
     return round_up(exact) if upwards else round_down(exact)

@@ -1,4 +1,4 @@
-"""Exponential power: exp(-|x|^p), every bell between Laplace (p = 1) and Gaussian (p = 2), and flatter ones beyond."""
+"""Exponential power noise, with density proportional to exp(-|x|^p): Laplace at p = 1, Gaussian at p = 2."""
 
 from __future__ import annotations
 
@@ -63,8 +63,11 @@ class ExponentialPower(LogConcave):
         return shape_of(self.p).drop(y.ravel(), d.ravel()).reshape(y.shape)
 
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
-        """The loss is concave in m = y + d/2 for p <= 2 and at most d U'(m); convex, and at least that, beyond: the m
-        with d U'(m) = epsilon starts Newton's steps on the side from which they never cross the root."""
+        """Start Newton's method at the m = y + d/2 with d U'(m) = epsilon.
+
+        For p <= 2 the loss is concave in m and at most d U'(m); for p > 2 it is convex and at least d U'(m). Newton's
+        steps from this start therefore never cross the root.
+        """
         epsilon = np.asarray(epsilon, dtype=np.float64)
         if self.p == 1.0:
             y = (epsilon - d).halved()
@@ -73,28 +76,30 @@ class ExponentialPower(LogConcave):
             return (epsilon / d - d).halved()
         with np.errstate(divide="ignore", under="ignore"):
             ratio, excess = epsilon / (self.p * float(d.hi)), ((epsilon - d * self.p) / (d * self.p)).value()
-            log_ratio = np.where(ratio < 0.5, np.log(ratio), np.log1p(excess))  # with all its digits near 0
+            log_ratio = np.where(ratio < 0.5, np.log(ratio), np.log1p(excess))  # accurate where the logarithm is near 0
             start = np.exp(np.minimum(log_ratio / (self.p - 1.0), 330.0)) - 0.5 * float(d.hi)
-        if self.p < 2.0:  # at y = 0 the slope falls, for p near 1 so steeply that steps from below would never pass
+        # at y = 0 the slope falls; for p near 1 it falls so steeply that steps from below would not get past 0
+        if self.p < 2.0:
             start = np.where(
                 self._newton(np.zeros(()), epsilon, d)[0] > 0.0, np.maximum(start, 1e-9 * float(d.hi)), start
             )
         return crossing(epsilon, d, np.asarray(start), self._newton, lambda x: power(x, self.p))
 
     def _newton(self, y: Array, epsilon: Array, shift: Twofold) -> tuple[Array, Array]:
-        """epsilon - loss and the loss's slope, for the loss a^p - b^p, a = y + d, b = |y|; p - 1 kept in front:
+        """Return epsilon - loss, and the slope of the loss a^p - b^p, a = y + d, b = |y|.
 
-        a^p - b^p = (a - b) + (a - b)(a^h - 1) + b (a^h - b^h), h = p - 1."""
+        Near p = 1 the factor h = p - 1 is explicit: a^p - b^p = (a - b) + (a - b)(a^h - 1) + b (a^h - b^h).
+        """
         h, d, outside = self.p - 1.0, float(shift.hi), y >= 0.0
         a, b, gap = y + d, np.abs(y), d + 2.0 * np.minimum(y, 0.0)
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            log_a = np.log(a)  # and log(a/b), by log1p where b is close to a
+            log_a = np.log(a)
+            # log(a/b), by log1p where b is close to a
             stretch = np.where(2.0 * b > a, np.log1p(gap / np.maximum(b, 0.5 * a)), log_a - np.log(b))
             top, grown, shrink = np.exp(h * log_a), np.expm1(h * log_a), -np.expm1(-h * stretch)
             rest = (epsilon - shift).value() - 2.0 * np.minimum(y, 0.0) - (gap * grown + b * top * shrink)
-            rest = np.where(
-                np.abs(grown) < 0.5, rest, epsilon - top * (gap + b * shrink)
-            )  # far from p = 1 nothing is to be kept
+            # far from p = 1 the direct formula loses no digits
+            rest = np.where(np.abs(grown) < 0.5, rest, epsilon - top * (gap + b * shrink))
             return rest, self.p * top * np.where(outside, shrink, 2.0 - shrink)
 
     @property
@@ -114,11 +119,11 @@ class ExponentialPower(LogConcave):
 
     @property
     def subgaussian_proxy(self) -> float:
-        """The variance for p >= 2, and none below.
+        """The variance for p >= 2; infinite for p < 2.
 
-        Over the Gaussian's of the same variance this density has a logarithm concave in s = x^2, so those of X^2 and
-        G^2, of equal mean, cross twice, in the order -, +, -: X^2 is below G^2 in convex order, and cosh(t sqrt s) is
-        convex in s.
+        Let G be Gaussian with the same variance. The log of the ratio of the densities of X and G is concave in s =
+        x^2. The densities of X^2 and G^2 have equal means, so they cross twice, in the order -, +, -. Hence X^2 is
+        below G^2 in convex order, and cosh(t sqrt s) is convex in s.
         """
         return self.variance if self.p >= 2.0 else math.inf
 
@@ -127,7 +132,7 @@ class ExponentialPower(LogConcave):
         return (0.0,) if self.p != 2.0 else ()
 
     def error_at(self, epsilon: Array, shift: float) -> float:
-        """A tiny (p - 1) shift leaves the crossing to plain floats."""
+        """Return a larger error for a tiny (p - 1) shift, because its crossing is computed in single floats only."""
         return self.relative_error if self.p == 1.0 or (self.p - 1.0) * shift > 1e-7 * self.scale else 1e-11
 
     def max_loss(self, shift: float) -> float:
@@ -139,7 +144,7 @@ class ExponentialPower(LogConcave):
 
 
 def _start(r: float) -> float:
-    """The best p against r, the variance of pure Laplace over Gaussian noise, fitted on 5 to 50 numbers."""
+    """Return a first guess of p from r, the variance of pure Laplace over Gaussian noise; a fit for 5 to 50 numbers."""
     if r >= 1.1:
         return 2.0 - 0.55 * r**-0.8
     ladder = (
@@ -156,7 +161,7 @@ def _start(r: float) -> float:
 
 
 def _tail(noise: ExponentialPower) -> Tail:
-    """Gamma(1/p, (x/scale)^p)/Gamma(1/p)."""
+    """Return the function x -> P(|X| > x) = Gamma(1/p, (x/scale)^p)/Gamma(1/p)."""
 
     def beyond(x: Ball) -> Ball:
         arb = flint_module().arb

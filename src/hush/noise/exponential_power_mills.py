@@ -1,13 +1,14 @@
 """The Mills ratio of the exponential power law, its drops, and powers in twofold precision.
 
-In units of the scale, z = y^p and a = 1/p, the Mills ratio is R(y) = e^z Gamma(a, z)/p. Two forms give it and its
-drops without cancellation; the factor p - 1 that every drop carries stands in front, so that p -> 1 costs no digits.
+In units of the scale, with z = y^p and a = 1/p, the Mills ratio is R(y) = e^z Gamma(a, z)/p. Two formulas give it and
+its drops without cancellation. Every drop has a factor p - 1; it is computed separately, so that p -> 1 costs no
+digits.
 
     y <= 1   R(0) - R(y) = y sum_k z^k/(1 + a)_k (1 - g_k y^(p-1)),   g_k = Gamma(k + 1 + a)/Gamma(k + 2) <= 1
-    y >= 1   R(y) = y/(p A_0),  A_n = z + (n + 1 - a)/B_n,  B_n = 1 + (n + 1)/A_(n+1)                 (Legendre's fraction)
+    y >= 1   R(y) = y/(p A_0),  A_n = z + (n + 1 - a)/B_n,  B_n = 1 + (n + 1)/A_(n+1)           (Legendre's fraction)
 
-The first collects the series of e^z Gamma(1 + a) and of the lower incomplete gamma function power by power; the gaps
-of A and B between two points obey a recursion of positive terms.
+The first formula combines the series of e^z Gamma(1 + a) and of the lower incomplete gamma function, power by power. In
+the second, the differences of A and B between two points obey a recursion of positive terms.
 """
 
 from __future__ import annotations
@@ -29,15 +30,16 @@ __all__ = ["Mills", "power", "shape_of"]
 
 Array = NDArray[np.float64]
 
-_TERMS = 24  # of the series at z <= 1
-#: From each z on, the levels of the fraction that keep R and its drops within 1e-15 (measured against 40 digits).
+_TERMS = 24  # terms of the series for z <= 1
+#: From each z in _FROM on, the number of levels in _LEVELS keeps the relative error of R and its drops below 1e-15
+#: (measured against 40 digits).
 _FROM = np.array([1.5, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0, 24.0, 50.0, 140.0, 1e3, 1e5])
 _LEVELS = np.array([80, 55, 40, 28, 22, 15, 11, 8, 6, 4, 3, 2, 1])
 
 
 @cache
 def _powers() -> tuple[Twofold, Twofold]:
-    """2^(j/64) for j = 0 ... 63, and log(2)/64."""
+    """Return 2^(j/64) for j = 0 ... 63, and log(2)/64."""
     with localcontext() as context:
         context.prec = 40
         part = Decimal(2).ln() / PARTS
@@ -45,7 +47,7 @@ def _powers() -> tuple[Twofold, Twofold]:
 
 
 def power(y: Twofold, p: float) -> Twofold:
-    """y^p for y >= 0 to about 26 digits (0 below 1e-290, and at most 1e300)."""
+    """Return y^p for y >= 0 to about 26 digits; the result is 0 for y < 1e-290, and at most about 1e300."""
     if p == 1.0:
         return y
     if p == 2.0:
@@ -71,7 +73,7 @@ def power(y: Twofold, p: float) -> Twofold:
 
 
 def _log_gamma_below_one(q: float) -> float:
-    """log Gamma(1 - q) for 0 <= q < 1, relatively accurate as q -> 0."""
+    """Return log Gamma(1 - q) for 0 <= q < 1, with a small relative error as q -> 0."""
     if q > 0.25:
         return math.lgamma(1.0 - q)
     k = np.arange(2.0, 32.0)
@@ -80,7 +82,7 @@ def _log_gamma_below_one(q: float) -> float:
 
 @dataclass(frozen=True)
 class Mills:
-    """What depends on p alone: h = p - 1, q = 1 - 1/p, R(0), and the coefficients of the near series."""
+    """The constants of one p: h = p - 1, q = 1 - 1/p, R(0) (`centre`), and coefficients of the series for y <= 1."""
 
     p: float
     h: float
@@ -91,7 +93,10 @@ class Mills:
     steep: tuple[float, ...]
 
     def _factors(self, y: Array) -> tuple[Array, Array, Array]:
-        """w = y^(p-1) - 1, z = y^p and E(y) = (R(0) - R(y))/y by the near series, 1 - g y^(p-1) = (1 - g) - g w."""
+        """Return w = y^(p-1) - 1, z = y^p and E(y) = (R(0) - R(y))/y by the series, for y <= 1.
+
+        It uses 1 - g y^(p-1) = (1 - g) - g w.
+        """
         with np.errstate(divide="ignore", under="ignore"):
             w = np.expm1(self.h * np.log(y)) if self.h else np.zeros_like(y)
             z = y * (1.0 + w)
@@ -101,11 +106,11 @@ class Mills:
         return w, z, flat - w * steep
 
     def fall(self, y: Array) -> Array:
-        """R(0) - R(y) for y <= 1."""
+        """Return R(0) - R(y) for y <= 1."""
         return y * self._factors(y)[2]
 
     def slope(self, y: Array) -> Array:
-        """-R'(y) = 1 - U'(y) R(y) = (1 - Gamma(a) y^(p-1)) + p z E(y)."""
+        """Return -R'(y) = 1 - U'(y) R(y) = (1 - Gamma(a) y^(p-1)) + p z E(y)."""
         w, z, ratio = self._factors(y)
         return self.lead[0] - self.lead[1] * w + self.p * z * ratio
 
@@ -120,7 +125,7 @@ class Mills:
         return out
 
     def drop(self, y: Array, d: Array) -> Array:
-        """The part of the step before 1 and the part beyond: both positive."""
+        """Return R(y) - R(y + d): the part of the step below 1 plus the part above, both positive."""
         out = np.zeros_like(y)
         if self.h == 0.0:
             return out
@@ -151,8 +156,9 @@ class Mills:
         return out
 
     def _fraction(self, z: Array, gap: Array, levels: int) -> tuple[Array, Array, Array, Array]:
-        """A_0, A_0' - A_0, B_0, B_0 - B_0' at z and z' = z + gap, started from the fixed point of the level below the
-        last.
+        """Return A_0, A_0' - A_0, B_0, B_0 - B_0' at z and z' = z + gap.
+
+        The recursion starts from the fixed point of the level after the last one.
         """
         n = levels + 1
         root, root_there = np.sqrt(1.0 + 4.0 * n / z) * z, np.sqrt(1.0 + 4.0 * n / (z + gap)) * (z + gap)
@@ -179,8 +185,9 @@ def _bands(z: Array) -> list[tuple[NDArray[np.bool_], int]]:
 
 @lru_cache(maxsize=512)
 def shape_of(p: float) -> Mills:
+    """Return the constants of p; they are computed once for each p."""
     h, q = p - 1.0, (p - 1.0) / p
-    # g_k - 1 and g_k from g_(-1) = Gamma(a) on, by Gamma's own recursion
+    # g_k - 1 and g_k, starting from g_(-1) = Gamma(a), by the recursion of the gamma function
     excess, power = math.expm1(_log_gamma_below_one(q)), math.gamma(1.0 - q)
     lead, flat, steep, weight = (-excess, power), [], [], 1.0
     for k in range(1, _TERMS + 1):

@@ -1,8 +1,9 @@
-"""The descriptor of a noise family: everything that hush knows of a family beside its class.
+"""`Family`, the descriptor of a noise family: everything that hush needs besides the class.
 
-A file of the noise room ends with its `FAMILY`. Calibration, exact draws, ledgers, citations, the self-test of `hush
-doctor`, the command line and the explorer read these descriptors and nothing else, so that a new family is one class
-and one descriptor.
+A file of a family has two parts: the class (a `Law` or a joint `Noise`) and, at its end, a descriptor named `FAMILY`.
+Calibration, exact draws, ledgers, citations, `hush doctor`, the command line and the explorer use the descriptor and
+never test for a particular class. A new family is therefore one class, one descriptor, and one line in catalogue.py.
+laplace.py is a short example.
 """
 
 from __future__ import annotations
@@ -11,155 +12,70 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter
 from hush.noise.contract import Law, Noise
+from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail
 
-__all__ = ["Counts", "Family", "Reference", "Request", "Shape", "Short", "TwoUniforms"]
+__all__ = ["Counts", "Family", "Reference", "Shape", "Short", "TwoUniforms"]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The shapes of a scale family, for calibration: a parameter t in [low, high], and how to build the unit-scale
-    noise from it.
+    """How to calibrate a family with a scale and one shape parameter.
 
-    `like_laplace(scale)` and `like_gaussian(sigma)` build the member that equals that noise up to rounding. They are
-    always tried, so the family is never worse than its special cases. `start` guesses t from r, the variance of pure
-    Laplace over Gaussian noise.
+    Calibration searches a parameter t in [low, high]. For each t it builds the member of scale 1, finds the least
+    multiple of it that meets the budget, and keeps the t with the least loss.
     """
 
+    #: Returns the member of scale 1 for a shape parameter (`value(t)`).
     build: Callable[[float], Law]
+    #: The range of t.
     low: float
     high: float
+    #: The first step of the search in t.
     stride: float
+    #: Returns a first guess of t from r, the variance of pure Laplace noise divided by that of Gaussian noise.
     start: Callable[[float], float]
+    #: True if t is the logarithm of the shape parameter, False if t is the shape parameter.
     logarithmic: bool = True
+    #: Return the member that equals Laplace noise of this scale, or Gaussian noise of this sigma, up to rounding. These
+    #: members are always tried, so that the family is never worse than its special cases. None: there is none.
     like_laplace: Callable[[float], Law] | None = None
     like_gaussian: Callable[[float], Law] | None = None
 
     def value(self, t: float) -> float:
-        """The shape parameter itself."""
+        """Return the shape parameter for t."""
         return math.exp(t) if self.logarithmic else t
 
 
-class Request(Protocol):
-    """What a calibration asks of a family: a budget, a sensitivity, a loss, and the tools to find the least noise."""
-
-    def __hash__(self) -> int: ...
-
-    @property
-    def epsilon(self) -> float: ...
-
-    @property
-    def delta(self) -> float: ...
-
-    @property
-    def bound(self) -> Any:
-        """The sensitivity, a `hush.Sensitivity`."""
-
-    @property
-    def times(self) -> int: ...
-
-    @property
-    def loss(self) -> str:
-        """What is made least: "variance", "mae", "p95" or "p999"."""
-
-    @property
-    def notion(self) -> str:
-        """ "dp", or "pdp" for probabilistic privacy."""
-
-    @property
-    def step(self) -> float | None:
-        """The lattice that the noise has to live on, or None."""
-
-    @property
-    def plain(self) -> bool:
-        """Does every number move by the same `shift`, with no other norm given?"""
-
-    @property
-    def shift(self) -> float:
-        """How far one number moves, where `plain`."""
-
-    @property
-    def count(self) -> int:
-        """How many one-dimensional releases this comes to."""
-
-    @property
-    def rough_size(self) -> float:
-        """A first guess of the noise's size: the better of the Gaussian and the pure Laplace."""
-
-    @property
-    def regime(self) -> float:
-        """The variance of pure Laplace noise over that of Gaussian noise: which shape is best depends on little
-        else.
-        """
-
-    def value(self, noise: Law) -> float:
-        """The loss of a noise."""
-
-    def on_lattice(self, noise: Law) -> Law:
-        """The noise, or its version on the lattice that the request names."""
-
-    def off_lattice(self) -> Request:
-        """The same request without a lattice."""
-
-    def excess(self, noise: Law, relative: float | None = None) -> float:
-        """log of delta over its target (of the pure epsilon, where delta is 0): at or below 0 means private.
-
-        `relative` is the share of the shift that a composition's grid may cost; None takes the grid that certifies.
-        """
-
-    def meets(self, noise: Law) -> bool:
-        """Does the noise give the budget, certified?"""
-
-    def gaussian_sigma(self) -> float:
-        """The least deviation of Gaussian noise for this request; needs delta > 0."""
-
-    def least(
-        self, noise_at: Callable[[float], Law], start: float, *, tolerance: float, relative: float | None = None
-    ) -> Law:
-        """The noise at the smallest x, to `tolerance` from above, that meets the budget; `noise_at(x)` grows more
-        private with x.
-        """
-
-    def at_scale(self, unit: Law, guess: float, *, fine: bool = True) -> Law:
-        """The least multiple of a noise that meets the budget, from a guess of the factor on."""
-
-    def search(self, family: Family) -> Law:
-        """The best member of a family with a `Shape`."""
-
-    def limits(self, family: Family) -> list[Law]:
-        """The members of a family with a `Shape` that are Laplace and Gaussian noise, where they meet the budget."""
-
-
 class Counts(NamedTuple):
-    """P(N > k) of a count, for a law that is step (N - N') with independent counts: in floats (arrays of k), and in
-    balls (one k).
-    """
+    """The law of one count N, for a lattice law that is step (N - N') with independent counts N and N'."""
 
+    #: P(N > k) in floats, for an array of k.
     above: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    #: P(N > k) in ball arithmetic, for one k.
     ball: Callable[[int], Ball]
 
 
 class TwoUniforms(NamedTuple):
-    """|X|/unit as a function of two independent uniforms: of 63-bit words in floats (NaN: too near an end), and of
-    balls.
-    """
+    """A law whose magnitude |X| is a function of two independent uniform variables."""
 
+    #: The length that magnitudes are measured in.
     unit: float
+    #: |X|/unit in floats, from two arrays of 63-bit words; NaN where a word is too close to 0 or 1 for floats.
     magnitude: Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.float64]]
+    #: |X|/unit in ball arithmetic, from two balls.
     ball: Callable[[Ball, Ball], Ball]
 
 
 class Reference(NamedTuple):
-    """A known number for the self-test: delta of the noise at epsilon for a sensitivity of 1, from its density in
-    forty digits.
-    """
+    """A known delta for the self-test: of `noise` at `epsilon` for a sensitivity of 1, computed in forty digits."""
 
     noise: Any
     epsilon: float
@@ -167,88 +83,97 @@ class Reference(NamedTuple):
 
 
 class Short(NamedTuple):
-    """For families with many parameters: turns a calibrated noise into a few numbers, and back. The sensitivity is
-    1.
-    """
+    """A short form of a calibrated noise with many parameters, for a sensitivity of 1."""
 
+    #: Returns the few numbers that describe the noise.
     numbers: Callable[[Any], list[float]]
+    #: Returns the noise for an epsilon and these numbers.
     noise: Callable[[float, list[float]], Law]
 
 
 @dataclass(frozen=True)
 class Family:
-    """A noise family: its name, its class, and what the class cannot say itself. Every field after the class may be
-    left out.
+    """A noise family: its name, its class, and what cannot be derived from the class.
 
-    name, type       the family's name in ledgers and on the command line, and its class, a frozen dataclass
-    parameters       those of the constructor, in order; all of the dataclass's fields by default
-    paper, cites     the source in short words; keys of references.bib, or whole BibTeX entries
-    version          of the parameters' meaning; written to ledgers where it is not 1, and checked when they are read
-    ranked           does `calibrate` rank the family (on a lattice only, where the law is `discrete`)?
-    notions          the notions of privacy it is calibrated for
-    pure             can a member have a pure epsilon?
-    vectors          does `calibrate` find a member of finite variance for any number of coordinates?
-    on_whole_numbers a function from a scale to the lattice noise of that scale; set it if that noise beats the
-    rounded continuous one
-    calibrate        the least noise for a request; or `shape`, shapes to search; or `unit`, a member whose least multiple is found
-    tail             noise -> (x -> P(|X| > x)) in balls, the definition of its exact draw
-    log_weight       noise -> (x -> log f(x)/f(0)) in balls, for the lattice version; `degree` 1 or 2 where that is a polynomial
-    counts           for a difference of two counts, the law of one of them; such laws are drawn by their counts
-    two_uniforms     a function of two uniforms, for large lattices where the tail is slow
-    panels           is the quantile smooth enough for polynomials on large lattices?
-    reference        a known delta for `hush doctor`: (noise, epsilon, delta), for a sensitivity of 1
-    lattice_cites    what the lattice version rests on
-    divisible        is it a law of shares and sums of noise (see hush.federated)?
-    public           may scripts import the class from `hush`?
-    short            how to store a calibrated noise in the explorer's table
+    Every field after `type` is optional. Without a field the family lacks the feature that needs it, and hush raises an
+    error that names the field.
     """
 
+    # -- identity --------------------------------------------------------------------------------------------
+
+    #: The name in ledgers and on the command line: small letters, digits, underscores.
     name: str
+    #: The class, a frozen dataclass.
     type: type[Any]
+    #: The constructor parameters, in order. Default: all fields of the dataclass.
     parameters: tuple[str, ...] = ()
+    #: The source in a few words, for statements.
     paper: str = ""
+    #: The sources for `hush.cite`: keys of references.bib, or whole BibTeX entries.
     cites: tuple[str, ...] = ()
+    #: Raise it when the parameters change their meaning. It is written to ledgers if it is not 1, and checked when a
+    #: ledger is read.
     version: int = 1
+
+    # -- calibration: set one of `calibrate`, `shape` and `unit` ---------------------------------------------
+
+    #: True if `hush.calibrate` compares this family with the others.
     ranked: bool = True
+    #: The notions of privacy that the family can be calibrated for: "dp", "pdp" (probabilistic privacy).
     notions: tuple[str, ...] = ("dp",)
+    #: True if some member has a finite pure epsilon (delta = 0).
     pure: bool = True
+    #: True if calibration finds a member of finite variance for vectors of every length.
     vectors: bool = True
+    #: Returns the lattice noise of a given scale. Set it only if that noise is better than the rounded continuous
+    #: noise.
     on_whole_numbers: Callable[[float], Law] | None = None
+    #: Returns the least noise for a request.
     calibrate: Callable[[Request], Law] | None = None
+    #: The shapes that calibration searches.
     shape: Shape | None = None
+    #: Returns one member; calibration finds its least multiple.
     unit: Callable[[], Law] | None = None
+
+    # -- exact draws -----------------------------------------------------------------------------------------
+
+    #: Takes a noise and returns the function x -> P(|X| > x) in ball arithmetic. Draws are exact for this function.
     tail: Callable[[Any], Tail] | None = None
+    #: Takes a noise and returns the function x -> log f(x)/f(0) in ball arithmetic. The lattice version, `Discrete`, is
+    #: drawn from it.
     log_weight: Callable[[Any], Tail] | None = None
+    #: 1 or 2 if log f is a polynomial of this degree in |x|; the sums over the lattice are then faster. Else None.
     degree: int | None = None
+    #: For a difference of two counts: takes a noise and returns the law of one count. The counts are drawn separately.
     counts: Callable[[Any], Counts] | None = None
+    #: Takes a noise and returns it as a function of two uniforms. It is used on fine lattices if the tail is slow.
     two_uniforms: Callable[[Any], TwoUniforms] | None = None
+    #: False if polynomials cannot approximate the quantile function, for example because the density is infinite at 0.
     panels: bool = True
+
+    # -- tests, citations, display ---------------------------------------------------------------------------
+
+    #: A known delta that `hush doctor` computes again: (noise, epsilon, delta), for a sensitivity of 1.
     reference: Reference | None = None
+    #: The sources of the lattice version.
     lattice_cites: tuple[str, ...] = ("canonne2020",)
+    #: True for a law of sums and shares of noise (see hush.federated).
     divisible: bool = False
+    #: True if the class can be imported from `hush`.
     public: bool = True
+    #: How the explorer stores a calibrated noise with many parameters.
     short: Short | None = None
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.type, type)
-            or not issubclass(self.type, Noise)
-            or not hasattr(self.type, "__dataclass_fields__")
-        ):
-            raise InvalidParameter(
-                f"type must be a frozen dataclass that derives from hush.Law or hush.Noise, got {self.type!r:.80}."
-            )
-        if not getattr(self.type, "__dataclass_params__").frozen:  # noqa: B009 - no public way to ask
-            raise InvalidParameter(
-                f"{self.type.__name__} must be frozen, so that nobody changes a noise that was charged; write @dataclass(frozen=True)."
-            )
+        _check_class(self.type)
         if not isinstance(self.version, int) or self.version < 1:
             raise InvalidParameter(
                 f"version must be a whole number, 1 or greater, got {self.version!r}; write version=1."
             )
         if not isinstance(self.name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise InvalidParameter(
-                f"name must be of small letters, digits and underscores, got {self.name!r:.60}; write 'my_noise'."
+                f"name must consist of small letters, digits and underscores and start with a letter, "
+                f"got {self.name!r:.60}; write 'my_noise'."
             )
         kind: Any = self.type
         known = tuple(field.name for field in fields(kind) if field.init)
@@ -258,17 +183,17 @@ class Family:
                 f"parameters must be those of {self.type.__name__}, {', '.join(known)}; got {', '.join(given)}."
             )
         object.__setattr__(self, "parameters", given)
-        if self.reference is not None:  # a plain tuple will do
+        if self.reference is not None:  # callers may pass an ordinary tuple
             object.__setattr__(self, "reference", Reference(*self.reference))
 
     @property
     def numeric(self) -> bool:
-        """Is every parameter one number?"""
+        """True if every parameter is a single number."""
         kinds = {field.name: str(getattr(field.type, "__name__", field.type)) for field in fields(self.type)}
         return all(kinds[name].removesuffix(" | None") in ("float", "int") for name in self.parameters)
 
     def has_default(self, parameter: str) -> bool:
-        """May the constructor be called without this parameter?"""
+        """Return True if the constructor can be called without this parameter."""
         return next(field for field in fields(self.type) if field.name == parameter).default is not MISSING
 
     @property
@@ -276,3 +201,16 @@ class Family:
         """The module that a script imports the class from."""
         module: str = self.type.__module__
         return "hush" if self.public and module.startswith("hush.noise.") else module
+
+
+def _check_class(kind: Any) -> None:
+    """Raise unless the class is a frozen dataclass derived from `Noise`."""
+    if not isinstance(kind, type) or not issubclass(kind, Noise) or not hasattr(kind, "__dataclass_fields__"):
+        raise InvalidParameter(
+            f"type must be a frozen dataclass that derives from hush.Law or hush.Noise, got {kind!r:.80}."
+        )
+    if not getattr(kind, "__dataclass_params__").frozen:  # noqa: B009 - dataclasses have no public way to ask
+        raise InvalidParameter(
+            f"{kind.__name__} must be frozen, so that a noise cannot change after it was charged to a ledger; "
+            "write @dataclass(frozen=True)."
+        )

@@ -1,4 +1,4 @@
-"""Flipped Huber: a Laplace centre grafted onto Gaussian tails."""
+"""Flipped Huber noise: a Laplace density at the centre, continued by Gaussian tails."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from scipy.special import gammainc, log_ndtr, ndtri_exp
 
 from hush.errors import non_negative, positive, reals
 from hush.noise.contract import Law
-from hush.noise.family import Family, Reference, Request, Shape
+from hush.noise.family import Family, Reference, Shape
 from hush.noise.gaussian import Gaussian
 from hush.noise.log_concave import LogConcave
+from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail, flint_module, normal_tail
 from hush.numerics.bracket import unwrap
 from hush.numerics.mills import drop, mean_excess, mills
@@ -30,11 +31,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FlippedHuber(LogConcave):
-    """Flipped Huber noise: Laplace with scale gamma^2/alpha up to |t| = alpha, Gaussian of deviation gamma beyond.
+    """Flipped Huber noise: Laplace with scale gamma^2/alpha up to |t| = alpha, Gaussian with sigma = gamma beyond.
 
     f(t) = exp(-rho(t)/gamma^2)/kappa, rho(t) = alpha |t| for |t| <= alpha and (t^2 + alpha^2)/2 beyond (FH paper, eq.
-    8-9).
-    alpha = 0 is the Gaussian; a large alpha/gamma is Laplace but for its far tail.
+    8-9). alpha = 0 is the Gaussian. For large alpha/gamma the law is Laplace except in its far tail.
 
     Guarantees: exact delta for every shift (FH paper, Theorem 4 with eq. 13 and 15).
 
@@ -73,7 +73,7 @@ class FlippedHuber(LogConcave):
 
     @cached_property
     def _hollow(self) -> float:
-        """1/b - M(b), what the Laplace centre's Mills ratio is short of at the graft."""
+        """1/b - M(b): the Mills ratio of the Laplace law, 1/b, minus that of this law at y = b."""
         b = float(self._b.hi)
         return float(mean_excess(b)) / b if b > 0.0 else math.inf
 
@@ -93,7 +93,7 @@ class FlippedHuber(LogConcave):
         return np.where(y < b, centre, mills(np.maximum(y, b)))
 
     def unit_drop(self, y: Array, d: Array) -> Array:
-        """R is 1/b - (1/b - M(b)) e^(-b(b-y)) up to b and M(y) beyond: two positive falls."""
+        """R is 1/b - (1/b - M(b)) e^(-b(b-y)) up to b and M(y) beyond; the drop is a sum of two positive terms."""
         b = float(self._b.hi)
         y, d = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(d, dtype=np.float64))
         if b == 0.0:
@@ -104,10 +104,11 @@ class FlippedHuber(LogConcave):
         return fall + drop(np.maximum(y, b), d - inner)
 
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
-        """Where the loss rho(y + d) - rho(y) equals epsilon, piece by piece (FH paper, eq. 15).
+        """Return the y where the loss rho(y + d) - rho(y) equals epsilon, piece by piece (FH paper, eq. 15).
 
-        Written from the outside in: both points in Gaussian tails on one side; centre against tail on one side (y < b
-        < y + d); both in the centre on either side of zero; centre against tail across zero; both in tails across zero.
+        The cases from the outside in: both points in the Gaussian tail of one side; y in the centre and y + d in the
+        tail of the same side; both in the centre on different sides of zero; one in the centre and one in the tail of
+        the other side; both in tails of different sides.
         """
         shape = np.shape(epsilon)
         epsilon = np.atleast_1d(np.asarray(epsilon, dtype=np.float64))
@@ -117,9 +118,8 @@ class FlippedHuber(LogConcave):
         if self.alpha > 0.0:
             flat = epsilon - b * d
             past = max(step - float(b.hi), 0.0)
-            outside = (
-                flat.hi >= 0.5 * past * past
-            )  # epsilon is at least rho(d), the loss at the centre: both points on one side
+            # both points are on one side if epsilon is at least rho(d), the loss at the centre
+            outside = flat.hi >= 0.5 * past * past
             graft = outside & (y.hi < b.hi)
             centre = ~outside & (0.5 * (epsilon / b.hi + step) <= b.hi)
             across = ~outside & ~centre & (step + b.hi - np.sqrt(2.0 * (epsilon + b.hi * step)) <= b.hi)
@@ -135,7 +135,7 @@ class FlippedHuber(LogConcave):
 
     @property
     def variance(self) -> float:
-        """FH paper, eq. (11), with the centre's share as an incomplete gamma function."""
+        """FH paper, eq. (11), with the part of the centre as an incomplete gamma function."""
         b = float(self._b.hi)
         if b < 1e-100:
             return self.gamma * self.gamma
@@ -153,7 +153,7 @@ class FlippedHuber(LogConcave):
 
     @property
     def fisher_information(self) -> float:
-        """(b + e^(-b^2) M(b)) 2/(kappa gamma), the same number as FH paper, eq. (12)."""
+        """(b + e^(-b^2) M(b)) 2/(kappa gamma), equal to FH paper, eq. (12)."""
         b = float(self._b.hi)
         return (b + math.exp(-b * b) * float(mills(b))) / self._half_kappa / (self.gamma * self.gamma)
 
@@ -164,12 +164,12 @@ class FlippedHuber(LogConcave):
 
     @property
     def kappa(self) -> float:
-        """The normaliser: f(0) = 1/kappa (FH paper, eq. 8)."""
+        """The normalising constant: f(0) = 1/kappa (FH paper, eq. 8)."""
         return 2.0 * self._half_kappa * self.gamma
 
     @property
     def omega(self) -> float:
-        """kappa e^(b^2/2)/gamma (FH paper, eq. 9); infinite once e^(b^2/2) overflows, where `kappa` still holds."""
+        """kappa e^(b^2/2)/gamma (FH paper, eq. 9); infinite where e^(b^2/2) overflows, although `kappa` is finite."""
         half = 0.5 * float((self._b * self._b).hi)
         return self.kappa / self.gamma * math.exp(half) if half < 709.0 else math.inf
 
@@ -210,7 +210,7 @@ class FlippedHuber(LogConcave):
 
 
 def _log_centre(slope: Array, b: float) -> Array:
-    """log of the integral of e^(slope y) over (0, b)."""
+    """Return the log of the integral of e^(slope y) over (0, b)."""
     x = slope * b
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         flat = np.log(b) + np.log1p(x / 2.0 + x * x / 6.0 + x**3 / 24.0)
@@ -219,12 +219,12 @@ def _log_centre(slope: Array, b: float) -> Array:
 
 
 def _log_tail(u: Array, b: float) -> Array:
-    """log of the integral of e^(u y - (y^2 + b^2)/2) over (b, infinity)."""
+    """Return the log of the integral of e^(u y - (y^2 + b^2)/2) over (b, infinity)."""
     return 0.5 * u * u - 0.5 * b * b + 0.5 * math.log(2.0 * math.pi) + log_ndtr(u - b)
 
 
 def _noise(request: Request) -> Law:
-    """The best shape, and the one at the kink of the curve, which a search over shapes misses."""
+    """Return the better of two members: the best one of the search, and the one at the kink, which a search misses."""
     kink = _at_kink(request)
     if kink is not None and request.regime < 0.9 and request.meets(kink):
         return min((kink, *request.limits(FAMILY)), key=request.value)
@@ -233,8 +233,9 @@ def _noise(request: Request) -> Law:
 
 
 def _at_kink(request: Request) -> Law | None:
-    """The member whose flat loss, times the number of releases, is exactly epsilon (erratum A9): one root in b =
-    alpha/gamma.
+    """Return the member whose constant loss at the centre, times the number of releases, is epsilon (erratum A9).
+
+    It is the root of one equation in b = alpha/gamma.
     """
     if not request.plain or request.delta == 0.0 or request.step is not None:
         return None

@@ -1,4 +1,4 @@
-"""The Gaussian."""
+"""The Gaussian law."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import ClassVar
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
 from hush.noise.divisible import scale_of
-from hush.noise.family import Family, Reference, Request
+from hush.noise.family import Family, Reference
 from hush.noise.gaussian_tailed import GaussianTailed
+from hush.noise.request import Request
 from hush.numerics.ball import Tail, normal_tail
 from hush.numerics.rounding import FEW_ROUNDINGS
 from hush.numerics.search import nudged
@@ -70,7 +71,7 @@ class Gaussian(GaussianTailed):
 
 
 def gaussian_noise(request: Request) -> Law:
-    """The least deviation, in closed form but for the last digit."""
+    """Return the least Gaussian noise for a request: a closed form, whose last digits are then certified."""
     if request.delta == 0.0:
         raise Unsupported("Gaussian noise has no pure epsilon")
     sigma = request.gaussian_sigma()
@@ -78,7 +79,7 @@ def gaussian_noise(request: Request) -> Law:
         return request.at_scale(Gaussian(1.0), sigma)
     if request.notion != "dp":
         return Gaussian(sigma)
-    # times and l0 enter through a rounded square root
+    # the closed form contains a rounded square root of times and l0, so the result may have to be raised slightly
     found = nudged(lambda sigma: request.meets(Gaussian(sigma)), sigma, first=FEW_ROUNDINGS.share, growth=2.0, turns=30)
     if found is None:
         raise Unsupported("Gaussian noise could not be certified for this budget")

@@ -1,4 +1,4 @@
-"""Laws with Gaussian tails that meet at the centre: what the Gaussian and OSGT share."""
+"""The common base class of the Gaussian and OSGT laws: two Gaussian tails that meet at the centre."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _GAUSSIAN_PEAK = Twofold(-math.log(2.0 * float(mills(0.0))))
 
 
 class GaussianTailed(LogConcave):
-    """exp(-y^2/2 - r y)/(2 M(r)) for y >= 0 in units of sigma, with M the normal Mills ratio; r = 0 is the Gaussian
-    itself.
+    """A symmetric law with the density exp(-y^2/2 - r y)/(2 M(r)) for y >= 0, in units of sigma.
 
-    The Mills ratio of this law at y is M(r + y), and its loss is linear on each side of the centre:
+    M is the normal Mills ratio, and r = 0 is the Gaussian. The Mills ratio of this law at y is M(r + y), and its loss
+    is linear on each side of the centre:
 
         y >= 0:   d (2y + 2r + d)/2 = eps      =>   y = eps/d - d/2 - r
         y <  0:   (d - 2z)(d + 2r)/2 = eps     =>   z = d/2 - eps/(d + 2r),  z = -y
 
-    These are the two branches of OSGT paper, Theorem 1.
+    These are the two branches of Theorem 1 of the OSGT paper.
     """
 
     @property
     def _offset(self) -> Twofold:
-        """r, twofold."""
+        """r in twofold precision."""
         return Twofold(0.0)
 
     @property

@@ -1,4 +1,10 @@
-"""The Laplace law."""
+"""The Laplace law. It is a short example of a family file: the class first, then the functions of its descriptor.
+
+The law is log-concave, so the class derives from `LogConcave` and defines the four `unit_*` methods in units of the
+scale, y = |x|/scale. Everything about privacy follows from them (log_concave.py). The descriptor `FAMILY` at the end
+tells calibration, exact draws and citations what they need (family.py). The last step to add a family is its line in
+catalogue.py.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +18,9 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
 from hush.noise.divisible import shape_of
-from hush.noise.family import Family, Reference, Request
+from hush.noise.family import Family, Reference
 from hush.noise.log_concave import LogConcave
+from hush.noise.request import Request
 from hush.numerics.ball import Tail
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 from hush.numerics.twofold import Twofold
@@ -40,22 +47,30 @@ class Laplace(LogConcave):
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale, "write Laplace(1.0)"))
 
+    # -- the law in units of the scale -----------------------------------------------------------------------
+
     @property
     def unit(self) -> float:
         return self.scale
 
     def unit_log_density(self, y: Twofold) -> Twofold:
+        """log f(y) = -log 2 - y."""
         return Twofold(-0.6931471805599453, -2.3190468138462996e-17) - y  # -log 2
 
     def unit_mills(self, y: Array) -> Array:
+        """P(Y > y)/f(y) = 1."""
         return np.ones_like(y)
 
     def unit_drop(self, y: Array, d: Array) -> Array:
+        """The Mills ratio is constant, so its differences are 0."""
         return np.zeros(np.broadcast_shapes(np.shape(y), np.shape(d)))
 
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
+        """The y with loss epsilon: (epsilon - d)/2 for epsilon < d; infinite for larger epsilon."""
         y = (epsilon - d).halved()
         return y.where(y.hi < 0.0, np.inf)
+
+    # -- moments and shape -----------------------------------------------------------------------------------
 
     @property
     def variance(self) -> float:
@@ -73,6 +88,8 @@ class Laplace(LogConcave):
     def kinks(self) -> tuple[float, ...]:
         return (0.0,)
 
+    # -- the pure epsilon ------------------------------------------------------------------------------------
+
     def max_loss(self, shift: float) -> float:
         return positive("shift", shift) / self.scale
 
@@ -86,8 +103,10 @@ class Laplace(LogConcave):
     def memoryless(self) -> float:
         return self.scale
 
+    # -- shares of the noise (hush.federated) ----------------------------------------------------------------
+
     def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
-        from hush.noise.gamma_difference import GammaDifference  # which is made of this law
+        from hush.noise.gamma_difference import GammaDifference  # here, because that module imports this one
 
         return GammaDifference(shape_of(ratio, upwards=upwards), self.scale)
 
@@ -97,11 +116,14 @@ class Laplace(LogConcave):
         return PolyaDifference(shape_of(ratio, upwards=upwards), self.scale, step)
 
 
-def laplace_noise(request: Request) -> Law:
-    """The pure scale, and then less of it by what delta buys.
+# -- the functions of the descriptor -------------------------------------------------------------------------
 
-    As the scale falls by e^-u below the pure one, delta grows from 0 like a power of u: nearly linear in log u, so
-    that is what is solved.
+
+def laplace_noise(request: Request) -> Law:
+    """Return the least Laplace noise for a request: the scale for pure privacy, reduced as far as delta allows.
+
+    With the scale e^-u times the one for pure privacy, delta grows from 0 like a power of u. log delta is nearly linear
+    in log u, so the search is in x = -log u.
     """
     if not request.bound.is_box:
         return request.at_scale(Laplace(1.0), request.rough_size)
@@ -125,15 +147,18 @@ def laplace_noise(request: Request) -> Law:
 
 
 def _tail(noise: Laplace) -> Tail:
+    """Return the function x -> P(|X| > x) in ball arithmetic."""
     return lambda x: (-x / noise.scale).exp()
 
 
 def _log_weight(noise: Laplace) -> Tail:
+    """Return the function x -> log f(x)/f(0) in ball arithmetic."""
     return lambda x: -x / noise.scale
 
 
 def _on_whole_numbers(scale: float) -> Law:
-    from hush.noise.discrete import Discrete  # which is made of this law
+    """Return the discrete Laplace noise of a scale, which is better on whole numbers than rounded Laplace noise."""
+    from hush.noise.discrete import Discrete  # here, to keep this module independent of the lattice laws
 
     return Discrete(Laplace(scale))
 
@@ -147,7 +172,7 @@ FAMILY = Family(
     on_whole_numbers=_on_whole_numbers,
     tail=_tail,
     log_weight=_log_weight,
-    degree=1,
+    degree=1,  # log f is linear in |x|
     reference=Reference(Laplace(1.0), 0.5, 0.22119921692859513),
     lattice_cites=("ghosh2012",),
 )

@@ -1,4 +1,4 @@
-"""Laws on a lattice, answered from a table of their points: sums, never formulas of a continuous relative."""
+"""The base class of laws on a lattice. All numbers are sums over a table of points, never continuous formulas."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ __all__ = ["MOST_POINTS", "Lattice"]
 
 Array = NDArray[np.float64]
 
-#: The table holds every lattice point whose probability is a float; a finer lattice than this is refused.
+#: The largest table. The table holds every point whose probability does not underflow; finer lattices raise an error.
 MOST_POINTS = 4_000_000
 
 
 class Lattice(Law):
-    """A symmetric unimodal law on the multiples of `step`, given by
+    """A symmetric unimodal law on the multiples of `step`. A subclass defines
 
-    points       how many points 0, 1, 2, ... the table holds
-    masses       their probabilities
-    log_mass(k)  log of the probability of point k >= 0, a whole number
-    losses(n)    losses log p(k)/p(k - n) at k = n/2, then downwards, and the probabilities there; they rise along the way to one peak
+    points       the number of points 0, 1, 2, ... in the table
+    masses       their probabilities p(0), p(1), p(2), ...
+    log_mass(k)  log p(k) for whole numbers k >= 0
+    losses(n)    the losses log p(k)/p(k - n) for k from n/2 downwards, and the probabilities p(k); the losses must rise
+                 to one peak and then fall
     """
 
     discrete: ClassVar[bool] = True
@@ -38,32 +39,32 @@ class Lattice(Law):
 
     @property
     def points(self) -> int:
-        raise NotCertified("a lattice law has to count its points.")
+        raise NotCertified(f"{type(self).__name__} must define `points`, the length of its table.")
 
     @property
     def masses(self) -> Array:
-        raise NotCertified("a lattice law has to give its probabilities.")
+        raise NotCertified(f"{type(self).__name__} must define `masses`, its probabilities.")
 
     def log_mass(self, k: Array) -> Array:
-        raise NotCertified("a lattice law has to give the logarithms of its probabilities.")
+        raise NotCertified(f"{type(self).__name__} must define `log_mass`, the logarithms of its probabilities.")
 
     def losses(self, n: int) -> tuple[Array, Array]:
-        raise NotCertified("a lattice law has to give its losses.")
+        raise NotCertified(f"{type(self).__name__} must define `losses`.")
 
     @cached_property
     def upper_sums(self) -> Array:
-        """P(X >= k step) for k = 0, 1, 2, ..., summed from the far end in extended precision, with a 0 to close."""
+        """P(X >= k step) for k = 0, 1, 2, ..., summed from the far end in extended precision; the last entry is 0."""
         sums = np.cumsum(self.masses[::-1].astype(np.longdouble))[::-1].astype(np.float64)
         return np.append(sums, 0.0)
 
     def at_least(self, k: Array) -> Array:
-        """P(X >= k step) for whole numbers k of either sign."""
+        """Return P(X >= k step) for whole numbers k of either sign."""
         near = np.clip(k, 0, self.points).astype(np.int64)
         mirrored = np.clip(1.0 - k, 0, self.points).astype(np.int64)
         return np.where(k > 0, self.upper_sums[near], 1.0 - self.upper_sums[mirrored])
 
     def _index(self, x: Array) -> Array:
-        """x in steps, snapped to the whole number it stands for."""
+        """Return x in steps; a quotient that is a whole number up to rounding becomes exactly that number."""
         k = np.clip(x / self.step, -1e15, 1e15)
         near = np.round(k)
         return np.where(np.abs(k - near) <= 1e-9 * np.maximum(np.abs(near), 1.0), near, k)
@@ -97,8 +98,8 @@ class Lattice(Law):
         """The least lattice point x with P(X <= x) >= u."""
         u = probabilities("u", u)
         falling = -self.upper_sums
-        low = np.searchsorted(falling, -u, side="right") - 1  # largest k with P(X >= k) >= u, so x = -k
-        high = np.searchsorted(falling[1:], -(1.0 - u), side="left")  # least k with P(X >= k + 1) <= 1 - u
+        low = np.searchsorted(falling, -u, side="right") - 1  # the largest k with P(X >= k) >= u, so x = -k
+        high = np.searchsorted(falling[1:], -(1.0 - u), side="left")  # the least k with P(X >= k + 1) <= 1 - u
         k = np.where(u <= self.upper_sums[0], -low.astype(np.float64), high.astype(np.float64))
         end = self.support
         return unwrap(np.where(u <= 0.0, -end, np.where(u >= 1.0, end, k * self.step + 0.0)))
@@ -130,25 +131,26 @@ class Lattice(Law):
 
     @property
     def fisher_information(self) -> float:
-        """Infinite: a lattice law moved by less than a step shares no point with itself."""
+        """Infinite: a lattice law moved by less than a step has no point in common with itself."""
         return math.inf
 
     # -- privacy ---------------------------------------------------------------------------------------------
 
     def steps_in(self, shift: float) -> int:
+        """Return the shift as a whole number of steps; raise if it is not one."""
         shift = positive("shift", shift)
         n = round(shift / self.step)
         if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
-            # up, never to the nearest: answers that are rounded to the lattice may move by the next whole number of
-            # steps
+            # propose the next larger whole number: answers that are rounded to the lattice can move that far
             enough = math.ceil(Fraction(shift) / Fraction(self.step)) * self.step
             raise Unsupported(
-                f"answers on a lattice of step {self.step!r} move by whole steps, not by {shift!r}; write sensitivity={enough!r}."
+                f"answers on a lattice of step {self.step!r} move by whole steps, not by {shift!r}; "
+                f"write sensitivity={enough!r}."
             )
         return n
 
     def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
-        """Every point of the table; a table does not reach further than it does."""
+        """Return every point of the table, and None for a larger `reach`."""
         if reach > 1.0:
             return None
         n = self.steps_in(shift)
@@ -162,19 +164,17 @@ class Lattice(Law):
             raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
         n = self.steps_in(shift)
         loss, _ = self.losses(n)
-        peak = int(np.argmax(loss))  # the last point of the table where the law is log-concave
+        peak = int(np.argmax(loss))  # for a log-concave law the last point of the table
         rising, falling = loss[: peak + 1], loss[peak:]
-        first = np.searchsorted(
-            rising, epsilon, side="right"
-        )  # how many points from n/2 downwards stay at or below epsilon
+        first = np.searchsorted(rising, epsilon, side="right")  # the points from n/2 downwards with loss <= epsilon
         last = peak + np.searchsorted(-falling, -epsilon, side="left") - 1
         top, bottom = (math.floor(n / 2) - index.astype(np.float64) for index in (first, last))
-        # halfway to the next point, so that the open interval holds exactly the lattice points from `bottom` to `top`
+        # end halfway to the next point, so that the open interval contains exactly the points from `bottom` to `top`
         upper = np.where(first < rising.size, (top + 0.5) * self.step, -np.inf)[..., None]
         return Region(np.where(last < loss.size - 1, (bottom - 0.5) * self.step, -np.inf)[..., None], upper)
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
-        """Sum over the points of the region of p(k) (1 - e^(epsilon - loss)): every term positive."""
+        """Return the sum over the points of the region of p(k) (1 - e^(epsilon - loss)); every term is positive."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         loss, mass = self.losses(self.steps_in(shift))
         chunk = max(1, 4_000_000 // max(loss.size, 1))

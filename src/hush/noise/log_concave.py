@@ -1,14 +1,15 @@
-"""Log-concave families: a density and its Mills ratio are all that privacy needs.
+"""The base class of log-concave laws: all privacy numbers follow from the density and its Mills ratio.
 
-Work in units of the family's scale. With f the density and R(y) = P(Y > y)/f(y) its Mills ratio, a shift d and the
-crossing y where the privacy loss log f(-y)/f(-y - d) equals epsilon, the exceeding region is the half line x < -y, and
+All lengths are in units of the scale of the family. f is the density, R(y) = P(Y > y)/f(y) its Mills ratio, and d the
+shift. The crossing is the y where the privacy loss log f(-y)/f(-y - d) equals epsilon. The exceeding region is then the
+half line x < -y, and
 
     delta = P(Y < -y) - e^eps P(Y < -y - d) = f(y) (R(y) - R(y + d))                                   if y >= 0,
     delta = (1 - f(z)/f(0)) + f(z) (R(0) - R(z)) + f(z) (R(0) - R(d - z)),   z = -y                    if y < 0.
 
-Both follow from f(y) = e^eps f(y + d) at the crossing and f(0) R(0) = 1/2. Every term is positive, so nothing
-cancels; the drops R(a) - R(b) come from each family without subtraction, and crossings and exponents are carried in
-twofold precision.
+Both follow from f(y) = e^eps f(y + d) at the crossing and from f(0) R(0) = 1/2. Every term is positive, so there is no
+cancellation. Each family computes the drops R(a) - R(b) without subtraction. Crossings and exponents are in twofold
+precision.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from hush.numerics.twofold import Twofold
 __all__ = ["LogConcave"]
 
 Array = NDArray[np.float64]
-_FAR = 1e140  # in units; twofold products overflow beyond, and every density here has long been 0
+_FAR = 1e140  # units; twofold products overflow beyond, where all densities are 0 in floats
 
 
 class LogConcave(Law):
-    """A family given in units of its scale by four hooks (all for y >= 0):
+    """A log-concave law. A subclass defines `unit` and four methods, in units of `unit` and for y >= 0:
 
-    unit_log_density(y)   log f(y), twofold in and out
+    unit_log_density(y)   log f(y); argument and result are `Twofold`
     unit_mills(y)         R(y) = P(Y > y)/f(y)
-    unit_drop(y, d)       R(y) - R(y + d)
-    unit_crossing(e, d)   the y with log f(-y)/f(-y - d) = e (may be negative; +inf where the loss never gets there)
+    unit_drop(y, d)       R(y) - R(y + d), without cancellation
+    unit_crossing(e, d)   the y with log f(-y)/f(-y - d) = e; it may be negative, and is +inf where the loss is never e
     """
 
     log_concave: ClassVar[bool] = True
@@ -44,25 +45,26 @@ class LogConcave(Law):
 
     @property
     def unit(self) -> float:
-        """The length that the family measures in."""
-        raise NotCertified("a log-concave family has to name its unit.")
+        """The length that y and d are measured in, usually the scale parameter."""
+        raise NotCertified(f"{type(self).__name__} must define `unit`, the length that it is measured in.")
 
     def unit_log_density(self, y: Twofold) -> Twofold:
-        raise NotCertified("a log-concave family has to give its density.")
+        raise NotCertified(f"{type(self).__name__} must define `unit_log_density`.")
 
     def unit_mills(self, y: Array) -> Array:
-        raise NotCertified("a log-concave family has to give its Mills ratio.")
+        raise NotCertified(f"{type(self).__name__} must define `unit_mills`, the Mills ratio.")
 
     def unit_drop(self, y: Array, d: Array) -> Array:
-        raise NotCertified("a log-concave family has to give the drop of its Mills ratio.")
+        raise NotCertified(f"{type(self).__name__} must define `unit_drop`, the difference of two Mills ratios.")
 
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
-        raise NotCertified("a log-concave family has to give its crossing.")
+        raise NotCertified(f"{type(self).__name__} must define `unit_crossing`.")
 
-    # -- the contract's hooks --------------------------------------------------------------------------------
+    # -- the methods of `Law`, which follow ------------------------------------------------------------------
 
     def in_units(self, x: Array) -> Twofold:
-        # by an exact power of two first, so that units near the ends of the float range pass through twofold products
+        """Return |x|/unit in twofold precision."""
+        # divide by an exact power of two first, so that very large and very small units do not overflow
         fraction, power = math.frexp(self.unit)
         with np.errstate(under="ignore", over="ignore"):
             return Twofold(np.minimum(np.ldexp(np.abs(x), -power), _FAR)) / fraction
@@ -78,14 +80,14 @@ class LogConcave(Law):
         return np.where(far, -np.inf, self.unit_log_density(y).value() + np.log(self.unit_mills(y.value())))
 
     def _central(self, z: Array) -> Array:
-        """P(0 < Y < z), accurate for small z."""
+        """Return P(0 < Y < z), accurate for small z."""
         fall = self.unit_log_density(Twofold(z)) - self.unit_log_density(Twofold(0.0))
         return -0.5 * fall.expm1() + self.unit_log_density(Twofold(z)).exp() * self.unit_drop(np.zeros_like(z), z)
 
     def inverse_tail(self, v: Array) -> Array:
         v = np.asarray(v, dtype=np.float64)
-        # log P(Y > z) is concave, so from the right of the root Newton's steps come down to it and never cross;
-        # doubling finds the right
+        # log P(Y > z) is concave, so Newton's steps from the right of the root decrease to it and never cross it;
+        # doubling finds a start on the right
         furthest = -np.log(2.0 * v) * float(self.unit_mills(np.zeros(())))
         z = np.minimum(furthest, float(self.unit_mills(np.zeros(()))))
         for _ in range(40):
@@ -95,7 +97,7 @@ class LogConcave(Law):
             if not short.any():
                 break
             z = np.where(short, np.minimum(2.0 * z, furthest), z)
-        for _ in range(200):  # so they need no bracket
+        for _ in range(200):  # monotone steps need no bracket
             excess = self.unit_log_density(Twofold(z)).value() + np.log(self.unit_mills(z)) - np.log(v)
             step = np.minimum(excess, 0.0) * self.unit_mills(z)
             z = np.maximum(z + step, 0.0)
@@ -104,7 +106,7 @@ class LogConcave(Law):
         return self._polish_centre(z, v) * self.unit
 
     def _polish_centre(self, z: Array, v: Array) -> Array:
-        """Near the centre log v carries no digits of 1/2 - v: finish on P(0 < Y < z) = 1/2 - v instead."""
+        """Improve quantiles near the centre by solving P(0 < Y < z) = 1/2 - v; log v has no digits of 1/2 - v there."""
         centre = v > 0.25
         if not centre.any():
             return z
@@ -116,8 +118,9 @@ class LogConcave(Law):
         return z
 
     def atoms(self, shift: float) -> tuple[float, ...]:
-        """The loss at the centre, log f(0)/f(shift), if it hardly grows from there: an atom of the Laplace law,
-        nearly one of its kin.
+        """Return the loss at the centre, log f(0)/f(shift), if the loss grows little from there outwards.
+
+        It is an atom of the Laplace law, and nearly an atom of laws close to it.
         """
         if 0.0 not in self.kinks:
             return ()
@@ -137,7 +140,7 @@ class LogConcave(Law):
         return Region(np.full_like(upper, -np.inf), upper, crossing=crossing)
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
-        """The module's formula for the half line that `exceeds` found."""
+        """Return delta by the formula of the module docstring, for the half line that `exceeds` returned."""
         d = self.in_units(np.asarray(shift))
         y = (
             region.crossing
@@ -147,12 +150,12 @@ class LogConcave(Law):
         return self.surplus_at(y, d)
 
     def unit_drop_from(self, y: Twofold, d: Twofold) -> Array:
-        """The drop from a twofold point, for a family whose Mills ratio needs its digits."""
+        """Return `unit_drop` from a twofold point. A family whose Mills ratio needs the extra digits overrides it."""
         return self.unit_drop(y.hi, d.hi)
 
     def surplus_at(self, y: Twofold, d: Twofold) -> Array:
-        """delta from the crossing y and the shift d, both in units and twofold; elementwise."""
-        reached = y.hi < _FAR  # beyond, the density has long been 0
+        """Return delta from the crossing y and the shift d, both in units and twofold precision, elementwise."""
+        reached = y.hi < _FAR  # beyond, the density is 0 in floats
         outer = reached & (y.hi >= 0.0)
         inner = reached & (y.hi < 0.0)
         spread = Twofold(np.broadcast_to(d.hi, y.hi.shape), np.broadcast_to(d.lo, y.hi.shape))

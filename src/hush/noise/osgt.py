@@ -1,4 +1,4 @@
-"""Offset-symmetric Gaussian tails: two Gaussian tails moved inwards until they meet at the centre."""
+"""OSGT noise, offset-symmetric Gaussian tails: two Gaussian tails moved inwards until they meet at the centre."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["FAMILY", "OSGT"]
 
 @dataclass(frozen=True)
 class OSGT(GaussianTailed):
-    """Offset-symmetric Gaussian tails with offset m >= 0 and tail deviation sigma > 0.
+    """Offset-symmetric Gaussian tails with offset m >= 0 and standard deviation of the tails sigma > 0.
 
-    f(y) = exp(-(|y| + m)^2 / (2 sigma^2)) / (2 sqrt(2 pi) sigma Q(m/sigma)); m = 0 is the Gaussian, large m/sigma
-    tends to Laplace with scale sigma^2/m.
+    f(y) = exp(-(|y| + m)^2 / (2 sigma^2)) / (2 sqrt(2 pi) sigma Q(m/sigma)); m = 0 is the Gaussian, and for large
+    m/sigma the law tends to Laplace with scale sigma^2/m.
 
     Guarantees: exact delta for every shift (OSGT paper, Theorem 1); variance by eq. (9).
 
@@ -57,9 +57,7 @@ class OSGT(GaussianTailed):
 
     @property
     def variance(self) -> float:
-        """V(m, sigma^2) of OSGT paper, eq. (9), as the product of two moment ratios (no cancellation for large
-        m/sigma).
-        """
+        """V(m, sigma^2) of OSGT paper, eq. (9), as a product of two moment ratios, without cancellation."""
         return self._moments[1] * (self.sigma * self.sigma)
 
     @property
@@ -75,8 +73,9 @@ class OSGT(GaussianTailed):
 
     @property
     def subgaussian_proxy(self) -> float:
-        """sigma^2 for every m >= 0: the density is a Gaussian times an even log-concave factor (erratum to
-        Proposition 2).
+        """sigma^2 for every m >= 0, because the density is a Gaussian one times an even log-concave factor.
+
+        See the erratum to Proposition 2.
         """
         return self.sigma * self.sigma
 
@@ -92,8 +91,9 @@ class OSGT(GaussianTailed):
 
 
 def _tail(noise: OSGT) -> Tail:
-    """Q((x + m)/sigma)/Q(m/sigma); far out each Q is a density times U(1/2, 1/2, z^2), and the densities are divided
-    by hand.
+    """Return the function x -> P(|X| > x) = Q((x + m)/sigma)/Q(m/sigma).
+
+    For large m/sigma each Q is a density times U(1/2, 1/2, z^2/2), and the ratio of the densities is computed directly.
     """
 
     def beyond(x: Ball) -> Ball:

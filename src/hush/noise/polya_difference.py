@@ -1,14 +1,14 @@
 """The difference of two Polya (negative binomial) counts of any shape: a share of discrete Laplace noise, or a sum of
 such shares.
 
-With q = e^(-step/scale) and shape r the generating function is ((1 - q)^2/((1 - q z)(1 - q/z)))^r. For r < 1 a
-contour around the cut makes its coefficients a mixture of geometric ones,
+With q = e^(-step/scale) and shape r the generating function is ((1 - q)^2/((1 - q z)(1 - q/z)))^r. For r < 1 a contour
+around the cut gives its coefficients as a mixture of geometric ones, for k >= 0,
 
-    p(k) = (1 - q)^(2r) q^k (sin(pi r)/pi) int_0^inf e^(-(k + r) t) ((1 - q^2 e^(-t)) (1 - e^(-t)))^(-r) dt,          k >= 0,
+    p(k) = (1 - q)^(2r) q^k (sin(pi r)/pi) int_0^inf e^(-(k + r) t) ((1 - q^2 e^(-t)) (1 - e^(-t)))^(-r) dt,
 
-a positive integral; a whole shape more is a convolution with the two-sided geometric law, two running sums. Sums over
-many shapes leave the floats' range; there the ratios rho_k = p(k)/p(k-1) run downwards, as they do for the Skellam
-law: z d/dz of the generating function is
+which is an integral of a positive function. Raising the shape by 1 is a convolution with the two-sided geometric law:
+two running sums. For large shapes these sums overflow. The ratios rho_k = p(k)/p(k-1) are then computed from large k
+downwards, as for the Skellam law, by the recursion that z d/dz of the generating function gives,
 
     q (k - 1 + r) p(k-1) = (1 + q^2) k p(k) - q (k + 1 - r) p(k+1).
 """
@@ -35,20 +35,22 @@ __all__ = ["FAMILY", "PolyaDifference"]
 
 Array = NDArray[np.float64]
 
-_MOST_SHAPE = 4096.0  # beyond, the law is Gaussian for all that matters
-_FEW_SHAPES = 32.0  # up to here by running sums: (4 10^6)^32/32! is still a float
+_MOST_SHAPE = 4096.0  # the largest shape; beyond it the law is practically Gaussian
+_FEW_SHAPES = 32.0  # the largest shape computed by running sums: (4 10^6)^32/32! does not overflow
 _ULP = float(np.finfo(np.longdouble).eps)
 
 
 @dataclass(frozen=True)
 class PolyaDifference(Lattice):
-    """step (N - N') with N, N' independent negative binomial counts of shape r, P(N = k) = Gamma(r + k)/(Gamma(r) k!)
-    (1 - q)^r q^k.
+    """step (N - N') with N, N' independent negative binomial counts of shape r > 0.
+
+    P(N = k) = Gamma(r + k)/(Gamma(r) k!) (1 - q)^r q^k, q = e^(-step/scale).
 
     Guarantees: shapes add up under independent sums, and shape 1 is the discrete Laplace law of the same scale (the
-    generating function is a power). Symmetric and unimodal for every shape: for r <= 1 the counts' probabilities a
-    fall and are log-convex, so p(k) = sum a_j a_(j+k) falls and is log-convex for k >= 0, and the loss is largest at
-    0: pure epsilon log p(0)/p(n). For r >= 1 everything is log-concave and the pure epsilon is shift/scale.
+    generating function is a power). The law is symmetric and unimodal for every shape. For r <= 1 the probabilities a
+    of a count fall and are log-convex, so p(k) = sum a_j a_(j+k) falls and is log-convex for k >= 0, and the loss is
+    largest at 0: the pure epsilon is log p(0)/p(n). For r >= 1 all these sequences are log-concave and the pure epsilon
+    is shift/scale.
 
     >>> noise = PolyaDifference(0.1, 2.0)
     >>> round(noise.variance / PolyaDifference(1.0, 2.0).variance, 12)
@@ -66,12 +68,13 @@ class PolyaDifference(Lattice):
             )
         if self.shape > _MOST_SHAPE:
             raise Unsupported(
-                f"a shape of {self.shape:g} is more than {_MOST_SHAPE:g} whole noises together; use Skellam or Gaussian noise."
+                f"shape must not be more than {_MOST_SHAPE:g}, got {self.shape:g}; use Skellam or Gaussian noise."
             )
         if self.points > MOST_POINTS:
             least = self.scale * 800.0 / MOST_POINTS
             raise Unsupported(
-                f"a lattice of step {self.step:g} is too fine for scale {self.scale:g}; use a step of at least {rounded_up(least, 3)}."
+                f"a lattice of step {self.step:g} is too fine for scale {self.scale:g}; "
+                f"use a step of at least {rounded_up(least, 3)}."
             )
 
     @property
@@ -81,7 +84,7 @@ class PolyaDifference(Lattice):
 
     @property
     def points(self) -> int:
-        """Up to where p falls below every float; (k + 1)^r more than the geometric law for shapes above 1."""
+        """The length of the table: p(k) underflows beyond. For r > 1 it falls like (k + 1)^r times a geometric law."""
         if self.shape > _FEW_SHAPES:
             return self._reach(750.0)
         reach = 750.0
@@ -90,7 +93,7 @@ class PolyaDifference(Lattice):
         return int(reach / self._fall) + 2
 
     def _reach(self, depth: float) -> int:
-        """A k with log P(X >= k) < -depth: Chernoff's bound at the best of a few tilts below the fall."""
+        """Return a k with log P(X >= k) < -depth, by Chernoff's bound at the best of a few tilts."""
         tilts = self._fall * np.append(np.arange(1, 40) / 40.0, 1.0 - 2.0 ** -np.arange(6.0, 27.0))
         one_less = math.log(-math.expm1(-self._fall))
         moments = 2.0 * one_less - np.log(-np.expm1(tilts - self._fall)) - np.log(-np.expm1(-tilts - self._fall))
@@ -98,7 +101,7 @@ class PolyaDifference(Lattice):
 
     @cached_property
     def _log_table(self) -> Array:
-        """log p(k) for k = 0, 1, 2, ..., checked: the probabilities sum to 1 and the variance is the known one."""
+        """log p(k) for k = 0, 1, 2, ...; it is checked that they sum to 1 and that the variance is the exact one."""
         found = self._by_ratios() if self.shape > _FEW_SHAPES else self._by_sums()
         with np.errstate(under="ignore"):
             mass = np.exp(found)
@@ -106,12 +109,13 @@ class PolyaDifference(Lattice):
         spread = 2.0 * math.fsum(mass * np.arange(mass.size, dtype=np.float64) ** 2) * self.step**2 / self.variance
         if not (off < 1e-11 and abs(spread - 1.0) < 1e-9):
             raise NotCertified(
-                f"the probabilities of {self} could not be established (they miss 1 by {off:.1g}); use Skellam noise."
+                f"the probabilities of {self} could not be computed (their sum differs from 1 by {off:.1g}); "
+                "use Skellam noise."
             )
         return found
 
     def _by_ratios(self) -> Array:
-        """Ratios from far beyond the table downwards: an error there shrinks with every step."""
+        """Return log p(k) from ratios, computed from far beyond the table downwards; errors shrink with every step."""
         r, one = np.longdouble(self.shape), np.longdouble(1.0)
         q = np.exp(-np.longdouble(self.step) / np.longdouble(self.scale))
         centre, last = one + q * q, self.points
@@ -125,10 +129,11 @@ class PolyaDifference(Lattice):
             return (logs - np.log(one + 2.0 * np.sum(np.exp(logs[1:])))).astype(np.float64)
 
     def _by_sums(self) -> Array:
+        """Return log p(k) from the law of the fractional part of the shape and running sums for its whole part."""
         k = np.arange(self.points + 1, dtype=np.float64)
         whole, part = divmod(self.shape, 1.0)
         values, turns = (np.ones(k.size), int(whole) - 1) if part == 0.0 else (self._fractional(part), int(whole))
-        # for part 0 the start is shape 1: coefficients q^k/(1 - q^2), of which q^k is taken out and the constant kept
+        # for part 0 start at shape 1: its coefficients are q^k/(1 - q^2); the factor q^k is added at the end
         log_constant = -math.log(-math.expm1(-2.0 * self._fall)) if part == 0.0 else 0.0
         for _ in range(turns):
             values, grown = self._one_shape_more(values)
@@ -137,7 +142,10 @@ class PolyaDifference(Lattice):
         return np.log(values) + log_constant - k * self._fall + 2.0 * self.shape * one_less
 
     def _fractional(self, r: float) -> Array:
-        """p(k)/(q^k (1 - q)^(2r)) for 0 < r < 1: Gauss-Jacobi at the singular end, Gauss-Legendre on octaves beyond."""
+        """Return p(k)/(q^k (1 - q)^(2r)) for 0 < r < 1.
+
+        The integral uses Gauss-Jacobi at the singular end and Gauss-Legendre on octaves beyond.
+        """
         from scipy.special import roots_jacobi
 
         spread = -math.expm1(-2.0 * self._fall)  # 1 - q^2
@@ -162,12 +170,11 @@ class PolyaDifference(Lattice):
         return _mixture(self.points + 1, t, mass)
 
     def _one_shape_more(self, u: Array) -> tuple[Array, float]:
-        """The convolution of q^|k| u with q^|k|/(1 - q^2), as another u and the logarithm of a factor taken out."""
+        """Return the convolution of q^|k| u with q^|k|/(1 - q^2), as a new u and the log of a separated factor."""
         from scipy.signal import lfilter
 
         square = math.exp(-2.0 * self._fall)
-        # beyond k: sum over j > k of u_j q^(2 (j - k)), backwards; up to k: the sum of u_j, and the mirrored part
-        # that is beyond 0
+        # for j > k: the sum of u_j q^(2 (j - k)), backwards; for j <= k: the sum of u_j, and the part with j < 0
         beyond = square * np.append(lfilter([1.0], [1.0, -square], u[:0:-1])[::-1], u[-1] / (1.0 - square) * square)
         total = np.cumsum(u) + beyond[0] + beyond
         top = float(total.max())
@@ -181,18 +188,20 @@ class PolyaDifference(Lattice):
     def log_mass(self, k: Array) -> Array:
         last = self._log_table.size - 1.0
         inside = self._log_table[np.minimum(k, last).astype(np.int64)]
-        return (
-            inside - np.maximum(k - last, 0.0) * self._fall
-        )  # beyond the table, where no float is left, geometrically
+        # beyond the table, where p(k) underflows, continue geometrically
+        return inside - np.maximum(k - last, 0.0) * self._fall
 
     @property
     def _unsure(self) -> float:
-        """Logarithms near -745 are kept to an ulp or two: losses are raised by this, so that delta errs upwards."""
-        ratios = 4.0 * _ULP * self.points if self.shape > _FEW_SHAPES else 0.0  # one rounding for each
+        """A bound on the error of the losses. Losses are raised by it, so that delta is an upper bound.
+
+        The error of a logarithm near -745 is one or two units in the last place.
+        """
+        ratios = 4.0 * _ULP * self.points if self.shape > _FEW_SHAPES else 0.0  # one rounding for each ratio
         return 4e-16 * (800.0 + abs(float(self._log_table[0]))) + ratios
 
     def error_at(self, epsilon: Array, shift: float) -> Array:
-        """What lowering the losses by their error, instead of raising them, would change."""
+        """Return the relative change of delta if the losses were lowered by their error instead of raised."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         region = self.exceeds(epsilon, shift)
         high, low = (self.surplus(region, epsilon + moved, shift) for moved in (0.0, 2.0 * self._unsure))
@@ -200,7 +209,7 @@ class PolyaDifference(Lattice):
             self.relative_error + np.where(high > 0.0, (high - low) / np.where(high > 0.0, high, 1.0), 1.0), 1.0
         )
 
-    @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
+    @lru_cache(maxsize=64)  # noqa: B019 - the class is frozen, and its table is kept as long as the cache
     def losses(self, n: int) -> tuple[Array, Array]:
         k = np.arange(n // 2, -self.points, -1, dtype=np.float64)
         loss = self.log_mass(np.abs(k)) - self.log_mass(np.abs(k - n))
@@ -225,7 +234,7 @@ class PolyaDifference(Lattice):
 
 
 def _mixture(count: int, t: Array, mass: Array) -> Array:
-    """sum over i of mass_i e^(-k t_i) for k = 0 .. count - 1."""
+    """Return the sum over i of mass_i e^(-k t_i) for k = 0, ..., count - 1."""
     out = np.empty(count)
     size = max(1, 2_000_000 // t.size)
     with np.errstate(under="ignore"):
@@ -237,7 +246,7 @@ def _mixture(count: int, t: Array, mass: Array) -> Array:
 
 
 def _counts(noise: PolyaDifference) -> Counts:
-    """Negative binomial counts: P(N > k) = 1 - I_(1-q)(r, k + 1), the regularised incomplete beta function."""
+    """Return P(N > k) = 1 - I_(1-q)(r, k + 1) of a negative binomial count, a regularised incomplete beta function."""
     from scipy.special import betaincc
 
     r, per_step = noise.shape, noise.step / noise.scale

@@ -1,4 +1,4 @@
-"""Where and how much a law exceeds its shifted copy: regions of the line, and lists of losses."""
+"""The comparison of a law with its shifted copy: `Region`, a union of intervals, and `LossTerms`, a list of losses."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ Array = NDArray[np.float64]
 class Region:
     """A union of intervals (lower, upper) along the last axis, empty where lower >= upper.
 
-    An interval of weight w > 1 stands for a whole geometric sequence of intervals that go on outwards from it by
-    `period`, each holding a fixed fraction of the mass before (the endless steps of a staircase): its surplus counts
-    w times. A half line's end may be kept in `crossing` too, in the family's units, negated and in twofold precision.
+    An interval of weight w > 1 represents a geometric sequence of intervals: copies moved outwards by multiples of
+    `period`, each with a fixed fraction of the mass of the previous one (the steps of a staircase). Its surplus is
+    multiplied by w. For a half line, `crossing` may hold its end with more digits: negated, in the units of the family,
+    in twofold precision.
     """
 
     lower: Array
@@ -31,7 +32,7 @@ class Region:
     crossing: Twofold | None = None
 
     def contains(self, x: Any) -> Any:
-        """Which of the points x (scalar epsilon only) lie inside?"""
+        """Return True for the points x inside the region, which must be that of one epsilon."""
         x = np.asarray(x, dtype=np.float64)[..., None]
         inside = (self.lower < x) & (x < self.upper)
         if self.period > 0.0:
@@ -40,16 +41,16 @@ class Region:
 
     def _in_sequence(self, x: Array) -> NDArray[np.bool_]:
         recurs = np.broadcast_to(self.weight, self.lower.shape) > 1.0
-        outward = np.where(self.upper <= 0.0, self.upper - x, x - self.lower)  # how far beyond the inner end
+        outward = np.where(self.upper <= 0.0, self.upper - x, x - self.lower)  # distance outwards from the inner end
         folded = outward - self.period * np.floor(outward / self.period)
         return recurs & (outward > 0.0) & (folded > 0.0) & (folded < self.upper - self.lower)
 
 
 @dataclass(frozen=True)
 class LossTerms:
-    """A law laid over its shifted copy, as a list: log probabilities, and the loss log f(x)/f(x - shift) of each.
+    """A law and its shifted copy as a list: log probabilities, and the loss log f(x)/f(x - shift) of each.
 
-    `complete` says that nothing is left out; else the terms at both ends show whether what is left out matters.
+    `complete` is True if the list has all terms. Otherwise the terms at both ends bound the missing ones.
     """
 
     log_mass: Array

@@ -1,8 +1,8 @@
-"""The Skellam law: the difference of two Poisson counts, closed under addition on the whole numbers.
+"""The Skellam law: the difference of two Poisson counts. Sums of independent Skellam variables are Skellam variables.
 
-Its probabilities are p(k) = e^(-v) I_|k|(v), v = sigma^2/step^2 the variance in steps. Ratios of neighbours come from
-the continued fraction I_(k+1)/I_k = 1/(2(k+1)/v + I_(k+2)/I_(k+1)), run downwards: all terms are positive and an
-error shrinks by the product of the squared ratios.
+Its probabilities are p(k) = e^(-v) I_|k|(v), where v = sigma^2/step^2 is the variance in steps. The ratios of
+neighbours come from the continued fraction I_(k+1)/I_k = 1/(2(k+1)/v + I_(k+2)/I_(k+1)), computed from large k
+downwards. All terms are positive, and an error shrinks by the product of the squared ratios.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
 from hush.noise.divisible import scale_of
-from hush.noise.family import Counts, Family, Reference, Request
+from hush.noise.family import Counts, Family, Reference
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.region import Region
+from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module, precision
 from hush.numerics.rounding import FEW_ROUNDINGS, rounded_down, rounded_up
 from hush.numerics.search import first_true_from
@@ -31,22 +32,20 @@ Array = NDArray[np.float64]
 Wide = NDArray[np.longdouble]
 
 _ULP = float(np.finfo(np.longdouble).eps)
-_MOST_STEPS = 1 << 62  # more than any table holds
-_DEPTH = 1700.0  # logarithms of probabilities in the table go down to minus this: 5e-324 shifted by a loss of 950
+_MOST_STEPS = 1 << 62  # steps; more than any table has
+_DEPTH = 1700.0  # the table ends at log p(k) = -1700: log 5e-324, minus a loss of 950
 
 
 @dataclass(frozen=True)
 class Skellam(Lattice):
-    """step times the difference of two independent Poisson counts of mean sigma^2/(2 step^2) each: standard deviation
-    sigma.
+    """step (N - N') with independent Poisson counts N, N' of mean sigma^2/(2 step^2) each; sigma is the deviation.
 
     P(X = k step) = e^(-v) I_|k|(v),  v = (sigma/step)^2.
 
-    Guarantees: sums of independent members are members, their variances added. The probabilities are log-concave
-    (convolutions of log-concave ones), so the loss log p(k)/p(k - n) falls with k, the exceeding set is a half line
-    of points, and the full shift is worst.
-    The loss is unbounded: no pure epsilon. (Agarwal, Kairouz and Liu 2021 bound its Renyi divergences; the curve here
-    is exact.)
+    Guarantees: sums of independent members are members, and their variances add up. The probabilities are log-concave
+    (convolutions of log-concave ones), so the loss log p(k)/p(k - n) falls with k, the exceeding set is a half line of
+    points, and the full shift is worst. The loss is unbounded, so there is no pure epsilon. (Agarwal, Kairouz and Liu
+    2021 bound the Renyi divergences; the curve of hush is exact.)
 
     >>> round(Skellam(2.0).variance, 12)
     4.0
@@ -61,7 +60,8 @@ class Skellam(Lattice):
         if self.sigma / self.step < 1e-150 or self._reach(800.0) > MOST_POINTS:
             raise Unsupported(
                 f"a lattice of step {self.step:g} does not suit Skellam noise of sigma {self.sigma:g}: "
-                f"use a step from {rounded_up(self.sigma * 40.0 / MOST_POINTS, 3)} to {rounded_down(self.sigma * 1e150, 3)}."
+                f"use a step from {rounded_up(self.sigma * 40.0 / MOST_POINTS, 3)} "
+                f"to {rounded_down(self.sigma * 1e150, 3)}."
             )
 
     @property
@@ -74,8 +74,10 @@ class Skellam(Lattice):
         return 0.5 * self._v
 
     def _reach(self, depth: float) -> int:
-        """A k with log P(X >= k) < -depth: Chernoff's bound, k asinh(k/v) - sqrt(k^2 + v^2) + v, the least whole
-        number and one more.
+        """Return a k with log P(X >= k) < -depth.
+
+        Chernoff's bound is k asinh(k/v) - sqrt(k^2 + v^2) + v; the result is one more than the least k that satisfies
+        it.
         """
         v = self._v
 
@@ -90,7 +92,7 @@ class Skellam(Lattice):
     def log_weights(self) -> Wide:
         """log p(k)/p(0) for k = 0, 1, 2, ... in extended precision."""
         last = self._reach(_DEPTH)
-        extra = self._reach(_DEPTH + 60.0)  # from a start out here the error has shrunk by e^-120
+        extra = self._reach(_DEPTH + 60.0)  # the start; its error shrinks by e^-120 until the table begins
         ratio, ratios = np.longdouble(0.0), np.empty(last, dtype=np.longdouble)
         per_step, one = np.longdouble(2.0) / self._wide_v, np.longdouble(1.0)
         for k in range(extra, 0, -1):
@@ -124,34 +126,34 @@ class Skellam(Lattice):
         inside = (table[near] - self._log_total).astype(np.float64)
         if not (beyond := k >= table.size).any():
             return inside
-        far = np.where(beyond, k, 1.0)  # e^(-v) (v/2)^k/k! times less than e^(v^2/(4k)), here far beyond every v
+        far = np.where(beyond, k, 1.0)  # p(k) is e^(-v) (v/2)^k/k! times less than e^(v^2/(4k)), and k is far beyond v
         from scipy.special import gammaln
 
         return np.where(beyond, far * math.log(0.5 * self._v) - gammaln(far + 1.0) - self._v, inside)
 
-    @lru_cache(maxsize=64)  # noqa: B019 - frozen, and the table it reads lives as long
+    @lru_cache(maxsize=64)  # noqa: B019 - the class is frozen, and its table is kept as long as the cache
     def losses(self, n: int) -> tuple[Array, Array]:
         table, last = self.log_weights, self.log_weights.size - 1
         k = np.arange(n // 2, -self.points, -1)
         there = np.abs(k - n)
         loss = table[np.abs(k)] - table[np.minimum(there, last)]
-        # a point beyond the table counts as one without a probability: its loss is at least 900, and more is an upper
-        # bound
+        # the loss of a point beyond the table is at least 900; infinity is an upper bound
         return np.where(there <= last, loss, np.inf).astype(np.float64), self.masses[np.abs(k)]
 
     def _unsure(self, epsilon: Array, shift: float) -> Array:
-        """A bound on the error of losses near epsilon: n ratios, each off by a deviation's worth of roundings at
-        most, and a difference.
+        """Return a bound on the error of losses near epsilon.
+
+        A loss is a difference of two logarithms: the log of n ratios, each with at most about sigma/step roundings.
         """
         return _ULP * (4.0 * self.steps_in(shift) * (1.0 + self.sigma / self.step) + 8.0 * _DEPTH) + 4e-16 * epsilon
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
-        """The sum over the region; epsilon is lowered by what the losses may be off, so that delta errs upwards."""
+        """Return the sum over the region; epsilon is lowered by the error of the losses, so delta is an upper bound."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         return super().surplus(region, epsilon - self._unsure(epsilon, shift), shift)
 
     def error_at(self, epsilon: Array, shift: float) -> Array:
-        """What raising epsilon by the losses' error, instead of lowering it, would change."""
+        """Return the relative change of delta if epsilon were raised by the error of the losses instead of lowered."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         region, unsure = self.exceeds(epsilon, shift), self._unsure(epsilon, shift)
         high, low = (super(Skellam, self).surplus(region, epsilon + side * unsure, shift) for side in (-1.0, 1.0))
@@ -163,7 +165,7 @@ class Skellam(Lattice):
 
     @property
     def subgaussian_proxy(self) -> float:
-        """None: E e^(tX) = e^(v (cosh(t step) - 1)) grows faster than any e^(c t^2)."""
+        """Infinite, because E e^(tX) = e^(v (cosh(t step) - 1)) grows faster than any e^(c t^2)."""
         return math.inf
 
     def scaled(self, k: float) -> Skellam:
@@ -177,9 +179,9 @@ class Skellam(Lattice):
 
 
 def _noise(request: Request) -> Law:
-    """The least sigma on the lattice that is asked for, from the Gaussian's on."""
+    """Return the noise of least sigma on the lattice of the request; the search starts at the Gaussian sigma."""
     if request.step is None:
-        raise Unsupported("Skellam noise lives on a lattice; write step=1.0")
+        raise Unsupported("Skellam noise exists on a lattice only; write step=1.0")
     if request.delta == 0.0:
         raise Unsupported("Skellam noise has no pure epsilon")
     step, first = request.step, request.gaussian_sigma()
@@ -191,10 +193,11 @@ def _noise(request: Request) -> Law:
 
 
 def _counts(noise: Skellam) -> Counts:
-    """Poisson counts of mean m = sigma^2/(2 step^2): P(N > k) = e^(-m) sum over j > k of m^j/j!."""
+    """Return P(N > k) = e^(-m) sum over j > k of m^j/j! of a Poisson count of mean m = sigma^2/(2 step^2)."""
     if noise.rate > 1e9:
         raise Unsupported(
-            f"{noise} has {noise.rate:.3g} events on average, too many to draw; use a step of {noise.sigma / 4e4:.3g}."
+            f"the Poisson counts of {noise} have a mean of {noise.rate:.3g}, too large to draw; "
+            f"use a step of {noise.sigma / 4e4:.3g}."
         )
     start, table = _poisson_table(noise.rate)
 
@@ -216,8 +219,9 @@ def _counts(noise: Skellam) -> Counts:
 
 
 def _poisson_table(mean: float) -> tuple[int, Array]:
-    """The first k and P(N > k) from there on, as far as probabilities are floats: products of ratios from the mode,
-    summed both ways.
+    """Return the first k and P(N > k) from there on, as far as the probabilities do not underflow.
+
+    The probabilities are products of ratios from the mode, summed from both ends.
     """
     reach = 40.0 * math.sqrt(mean) + 400.0
     mode, start = int(mean), max(int(mean - reach), 0)
@@ -233,10 +237,10 @@ def _poisson_table(mean: float) -> tuple[int, Array]:
 
 
 def _series(mean: Ball, start: int, direction: int, bits: int) -> Ball:
-    """Sum of products of m/j, j = start, start + 1, ... (upwards), or of j/m, j = start, start - 1, ..., with a bound
-    on the rest.
+    """Return the sum of products of m/j, j = start, start + 1, ... (upwards), or of j/m, j = start, start - 1, ...
 
-    Ratios fall along the way, so what is left out is at most the last term times rho/(1 - rho), rho the next ratio.
+    The result includes a bound on the omitted rest: the ratios decrease, so the rest is at most the last term times
+    rho/(1 - rho), rho the next ratio.
     """
     arb = flint_module().arb
     total, term, j, small = arb(0), arb(1), start, arb(2) ** -(bits + 8)

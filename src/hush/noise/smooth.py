@@ -1,4 +1,4 @@
-"""Crossings of smooth log-concave densities, which have no closed form."""
+"""Crossings of smooth log-concave densities, for families whose crossing has no closed form."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["FAR", "Newton", "crossing"]
 Array = NDArray[np.float64]
 Newton = Callable[[Array, Array, Twofold], tuple[Array, Array]]
 
-FAR = 1e140  # in units; what lies beyond has no mass in floats
+FAR = 1e140  # units; the mass beyond is 0 in floats
 
 
 def crossing(epsilon: Array, d: Twofold, start: Array, newton: Newton, energy: Callable[[Twofold], Twofold]) -> Twofold:
-    """The y >= -d/2 where the loss U(y + d) - U(|y|) equals epsilon, by Newton's steps.
+    """Return the y >= -d/2 where the loss U(y + d) - U(|y|) equals epsilon, by Newton's method.
 
-    `start` bounds y on the side from which the steps go one way (infinite: beyond all mass), `newton` gives epsilon -
-    loss and its slope in floats, `energy` the twofold U of a last step, left out where a hopelessly small d would
-    drown it in round-off.
+    `start` is on the side of the root from which Newton's steps are monotone; infinite means that the crossing is
+    beyond all mass. `newton` returns epsilon - loss and the slope of the loss in floats. `energy` returns U in
+    twofold precision, for a last step. That step is omitted where d is so small that it would be round-off.
     """
     live, step = start < FAR, float(d.hi)
     e, x, last = epsilon[live], start[live], not live.any()
@@ -33,7 +33,7 @@ def crossing(epsilon: Array, d: Twofold, start: Array, newton: Newton, energy: C
             break
         last = bool((np.abs(x - before) <= 1e-9 * np.abs(x) + 4e-15 * (x + step)).all())
     y = Twofold(x)
-    for _ in range(2 if (np.abs(x) < 1e-6 * step).any() else 1):  # two where the slope may jump
+    for _ in range(2 if (np.abs(x) < 1e-6 * step).any() else 1):  # two steps where the slope may jump
         near, far = y.where(y.hi >= 0.0, -y), y + d
         both = energy(Twofold(np.stack([far.hi, near.hi]), np.stack([far.lo, near.lo])))
         slope = newton(y.hi, e, d)[1]

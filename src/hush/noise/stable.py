@@ -1,12 +1,12 @@
-"""The symmetric alpha-stable law: pure privacy whose noises add up to noise of the same shape.
+"""The symmetric alpha-stable law. It has a pure epsilon, and sums of independent noises are of the same family.
 
-Work in units of gamma and measure to the left: y = -x/gamma, s = shift/gamma. The privacy loss is an integral of the
-score,
+Lengths are in units of gamma, measured to the left: y = -x/gamma, s = shift/gamma. The privacy loss is an integral of
+the score,
 
-    M(y) = log p(y)/p(y + s) = integral over (|y|, y + s) of -p'/p,     y > -s/2,
+    M(y) = log p(y)/p(y + s) = integral over (|y|, y + s) of -p'/p,     y > -s/2.
 
-which rises from 0 at y = -s/2 to one maximum and falls back to 0 as y grows, so that it exceeds epsilon on a bounded
-interval.
+It rises from 0 at y = -s/2 to one maximum and falls back to 0 as y grows, so it exceeds epsilon on a bounded interval.
+The numerics are in stable_density.py (density and tail) and stable_loss.py (loss).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["FAMILY", "Stable"]
 
 Array = NDArray[np.float64]
 
-_PLAIN = 0.02  # a difference of tails that keeps this share of the larger one is taken as it stands
+_PLAIN = 0.02  # a difference of tails is used directly if it is at least this fraction of the larger one
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Stable(Law):
     alpha = 1 is the Cauchy law and alpha = 2 the Gaussian with sigma = gamma sqrt 2. The sum of n independent copies is
     n^(1/alpha) times one of them (SaS paper, Lemma V.1).
 
-    Guarantees: for alpha < 2 pure privacy, epsilon = sup_y M(y) (SaS paper, Theorem IV.4, which proves it finite);
-    E|X| = 2 gamma Gamma(1 - 1/alpha)/pi (Theorem V.2). Density, tail and score to 1e-13 relative, from the centre to
-    x = 1e300.
+    Guarantees: for alpha < 2 pure privacy with epsilon = sup_y M(y) (SaS paper, Theorem IV.4, which proves it finite);
+    E|X| = 2 gamma Gamma(1 - 1/alpha)/pi (Theorem V.2). Density, tail and score have a relative error below 1e-13 from
+    the centre to x = 1e300.
 
     >>> round(Stable(1.0, 1.0).max_loss(1.0), 12)      # 2 asinh(1/2)
     0.962423650119
@@ -88,7 +88,7 @@ class Stable(Law):
             return law(self.alpha).quantile(np.asarray(v, dtype=np.float64)) * self.gamma
 
     def score(self, x: Any) -> Any:
-        """-p'(x)/p(x), an odd function.
+        """Return -p'(x)/p(x), an odd function.
 
         >>> Stable(1.0, 2.0).score(2.0)                # 2 x/(gamma^2 + x^2)
         0.5
@@ -111,7 +111,7 @@ class Stable(Law):
 
     @property
     def fisher_information(self) -> float:
-        """E (p'/p)^2: 1/(2 gamma^2) at both ends of the family, a little less between."""
+        """E (p'/p)^2: 1/(2 gamma^2) for alpha = 1 and alpha = 2, slightly less between."""
         return (0.5 if self.alpha in (1.0, 2.0) else information(self.alpha)) / self.gamma**2
 
     @property
@@ -136,7 +136,7 @@ class Stable(Law):
         return Stable(self.alpha, scale_of(self.gamma * float(ratio) ** (1.0 / self.alpha), POWER, upwards=upwards))
 
     def sup_score(self) -> float:
-        """sup |p'/p|, rounded up: the slope of max_loss at shift 0, infinite at alpha = 2.
+        """Return sup |p'/p|, rounded up: the slope of `max_loss` at shift 0, infinite at alpha = 2.
 
         >>> round(Stable(1.0, 0.5).sup_score(), 9)
         2.0
@@ -144,8 +144,9 @@ class Stable(Law):
         return math.inf if self.alpha == 2.0 else up(peak_of_score(self.alpha)[1] / self.gamma, SUPREMUM)
 
     def max_loss(self, shift: float) -> float:
-        """sup M, rounded up: the pure epsilon of SaS paper, Theorem IV.4; 2 asinh(s/2) at alpha = 1, infinite at
-        alpha = 2.
+        """Return sup M, rounded up: the pure epsilon of SaS paper, Theorem IV.4.
+
+        It is 2 asinh(s/2) at alpha = 1, and infinite at alpha = 2.
         """
         s = positive("shift", shift) / self.gamma
         if self.alpha == 2.0:
@@ -162,7 +163,7 @@ class Stable(Law):
         if self._gaussian:
             return self._gaussian.exceeds(epsilon, shift)
         s = shift / self.gamma
-        near, far = np.zeros(epsilon.shape), np.zeros(epsilon.shape)  # equal ends: empty
+        near, far = np.zeros(epsilon.shape), np.zeros(epsilon.shape)  # equal ends mean an empty interval
         inside = (epsilon > 0.0) & (epsilon < self.max_loss(shift))
         if inside.any():
             near[inside], far[inside] = (self._quadratic if self.alpha == 1.0 else self._ends)(epsilon[inside], s)
@@ -172,14 +173,14 @@ class Stable(Law):
 
     @staticmethod
     def _quadratic(epsilon: Array, s: float) -> tuple[Array, Array]:
-        """alpha = 1: the roots of k y^2 - 2 s y + k - s^2 = 0, k = e^eps - 1."""
+        """Return the y with M(y) = epsilon at alpha = 1, the roots of k y^2 - 2 s y + k - s^2 = 0, k = e^eps - 1."""
         k = np.expm1(epsilon)
         root = np.sqrt(np.maximum((s - k) * (s + k) + k * s * s, 0.0))
         far = (s + root) / k
         return (k - s * s) / (s + root), far
 
     def _ends(self, epsilon: Array, s: float) -> tuple[Array, Array]:
-        """Both y where M(y) = epsilon."""
+        """Return the two y with M(y) = epsilon."""
         alpha = self.alpha
         top, most = largest_loss(alpha, s)
         epsilon = np.minimum(down(epsilon, STABLE_LOSS), most)
@@ -192,17 +193,18 @@ class Stable(Law):
         return near, np.expm1(far)
 
     def error_at(self, epsilon: Array, shift: float) -> Array:
-        """`relative_error` up to 0.999 of the pure epsilon; beyond, only that the value errs upwards."""
+        """Return `relative_error` up to 0.999 of the pure epsilon; beyond, 1: the value is an upper bound only."""
         return np.where(epsilon <= 0.999 * self.max_loss(shift), self.relative_error, 1.0)
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
-        """P(I) - e^epsilon P(I - shift) summed over the intervals I.
+        """Return the sum of P(I) - e^epsilon P(I - shift) over the intervals I.
 
-        A plain difference of tails where little cancels, else the integral of p(y) (1 - e^(epsilon - M(y))) on graded
-        panels.
-        Guarantees: `relative_error` for epsilon up to 0.999 max_loss. Beyond, where delta falls like (max_loss -
-        epsilon)^(3/2), M is known to 5e-15 only and epsilon is lowered by as much: delta errs upwards, by 1e-14
-        epsilon/(max_loss - epsilon).
+        It is a difference of tails where little cancels, and otherwise the integral of p(y) (1 - e^(epsilon - M(y))) on
+        graded panels.
+
+        Guarantees: `relative_error` for epsilon up to 0.999 max_loss. Beyond, delta falls like
+        (max_loss - epsilon)^(3/2). M has an error of 5e-15 there, and epsilon is lowered by as much. Delta is then an
+        upper bound, too large by 1e-14 epsilon/(max_loss - epsilon).
         """
         if self._gaussian:
             return self._gaussian.surplus(region, epsilon, shift)
@@ -224,7 +226,7 @@ class Stable(Law):
         return np.where(y >= 0.0, beyond, 1.0 - beyond)
 
     def _by_panels(self, low: float, high: float, epsilon: float, s: float) -> float:
-        high = min(high, 1e9 * max(1.0, s))  # the integrand falls like y^(-2-alpha): what is left out is below 1e-18
+        high = min(high, 1e9 * max(1.0, s))  # the integrand falls like y^(-2-alpha): the omitted part is below 1e-18
         y, weight = nodes_between(low, high)
         with np.errstate(under="ignore"):
             share = -np.expm1(down(epsilon, STABLE_LOSS) - loss(self.alpha, y, s))

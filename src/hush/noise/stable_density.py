@@ -1,19 +1,20 @@
-"""The symmetric stable density of unit scale, its tail and its score, to full precision at every x.
+"""The density, the tail and the score of the symmetric stable law at scale 1, to full float precision at every x.
 
 With characteristic function exp(-|t|^alpha), 1 < alpha < 2, and x >= 0 (SaS paper, eq. (18)),
 
     p(x) = (1/pi) Re int f(t) dt,    P(X > x) = (1/pi) Re int (i/t) f(t) dt,    -p'(x) = (1/pi) Im int t f(t) dt,
     f(t) = exp(-t^alpha + i x t),    t from 0 to infinity in the right half of the upper half plane.
 
-Three ways, by the size of x:
+There are three methods, by the size of x:
 
     x < 3/2       a ray t = s e^(i phi), with e^(ixt) - 1 in place of e^(ixt), so that small x keeps its digits
-    x < 20        up the imaginary axis to the saddle point of f (or to where f has died), then parallel to the real axis. On the
-                  axis the integrand is e^A sin B, B proportional to sin(pi (2-alpha)/2): the power tail, free of
-                  cancellation for alpha near 2. The level part carries the Gaussian-like body.
-    x >= 20       the asymptotic series (SaS paper, Lemma IV.2, with the 1/k! that eq. (20) lost)
+    x < 20        up the imaginary axis to the saddle point of f (or to where f is negligible), then parallel to the
+                  real axis. On the imaginary axis the integrand is e^A sin B, B proportional to
+                  sin(pi (2-alpha)/2): it gives the power tail, without cancellation for alpha near 2. The parallel
+                  part gives the Gaussian-like body.
+    x >= 20       the asymptotic series (SaS paper, Lemma IV.2, with the 1/k! that is missing in eq. (20))
 
-The first two fill a table of local polynomials once per alpha; every call afterwards is a table look-up.
+The first two fill a table of local polynomials once for each alpha; every later call is a table look-up.
 """
 
 from __future__ import annotations
@@ -34,19 +35,17 @@ __all__ = ["CauchyLaw", "StableLaw", "contour", "law"]
 
 Array = NDArray[np.float64]
 
-NEAR = 1.5  # the ray below, the bent contour above
-FAR = 20.0  # the series from here on: its 16th term is below 1e-17 of the first for every alpha
-_PIECES = (
-    8  # local polynomials per unit of x; singularities of log p stay 6 half-widths away even where body and tail meet
-)
-_ORDER = 16
-_TERMS = 16
-_DEATH = 75.0  # e^-75 is nothing beside any tail for x < 20
+NEAR = 1.5  # the ray is used below this x, the L-shaped contour above
+FAR = 20.0  # the series is used from this x on: its 16th term is below 1e-17 of the first for every alpha
+_PIECES = 8  # local polynomials per unit of x; the singularities of log p are at least 6 half-widths away
+_ORDER = 16  # coefficients of a local polynomial
+_TERMS = 16  # terms of the series
+_DEATH = 75.0  # exponent: e^-75 is negligible compared with any tail for x < 20
 
 
 @lru_cache(maxsize=1)
 def _ray_nodes() -> tuple[Array, Array]:
-    """Double-exponential rule on (0, inf) for integrands that decay like e^-s and are singular like s^alpha at 0."""
+    """Return a double-exponential rule on (0, inf) for integrands that decay like e^-s and behave like s^alpha at 0."""
     v = np.arange(-141, 141) / 32.0
     fall = np.exp(-v)
     s = np.exp(v - fall)
@@ -55,7 +54,7 @@ def _ray_nodes() -> tuple[Array, Array]:
 
 @lru_cache(maxsize=1)
 def _axis_nodes() -> tuple[Array, Array]:
-    """Double-exponential (tanh-sinh) rule on (0, 1)."""
+    """Return a double-exponential (tanh-sinh) rule on (0, 1)."""
     v = np.arange(-125, 126) / 32.0
     inner = np.exp(-math.pi * np.sinh(v))
     node = 1.0 / (1.0 + inner)
@@ -63,7 +62,7 @@ def _axis_nodes() -> tuple[Array, Array]:
 
 
 def _by_ray(alpha: float, x: Array) -> tuple[Array, Array, Array]:
-    """P(X > x), p(x), -p'(x) for 0 < x < 3/2."""
+    """Return P(X > x), p(x), -p'(x) for 0 < x < 3/2."""
     s, weight = _ray_nodes()
     turn = np.exp(0.125j * math.pi / alpha)
     t = s * turn
@@ -74,19 +73,19 @@ def _by_ray(alpha: float, x: Array) -> tuple[Array, Array, Array]:
 
 
 def _corner(alpha: float, bend: float, x: Array) -> Array:
-    """How far up the axis: the saddle (x/(alpha |cos(pi alpha/2)|))^(1/(alpha-1)), or sooner where e^(-xy) has died."""
+    """Return the height of the corner: the saddle (x/(alpha |cos(pi alpha/2)|))^(1/(alpha-1)), at most _DEATH/x."""
     with np.errstate(over="ignore"):
         saddle = np.exp(np.minimum(np.log(x / (alpha * bend)) / (alpha - 1.0), 600.0))
     return np.minimum(saddle, _DEATH / x)
 
 
 def _level(alpha: float, bend: float, x: Array, y: Array) -> tuple[Array, Array, Array]:
-    """The part of the three integrals along t = i y + u, u > 0."""
+    """Return the parts of the three integrals along t = i y + u, u > 0."""
 
     def fallen(u: Array) -> Any:
         return ((u + 1j * y) ** alpha).real + bend * y**alpha >= 40.0
 
-    # |f| falls steadily with u: find where it is below e^-40 of its start (roughly is enough)
+    # |f| decreases with u: find approximately where it is e^-40 of its start
     end = halved(fallen, np.zeros_like(x), np.full_like(x, 300.0), turns=14)[1]
     nodes, weights = gauss(80)
     t = end[:, None] * nodes + 1j * y[:, None]
@@ -95,10 +94,9 @@ def _level(alpha: float, bend: float, x: Array, y: Array) -> tuple[Array, Array,
 
 
 def _by_corner(alpha: float, x: Array) -> tuple[Array, Array, Array]:
-    """P(X > x), p(x), -p'(x) for 3/2 <= x < 20 on the L-shaped contour."""
-    bend = (
-        math.sin(0.5 * math.pi * (alpha - 1.0)) if alpha < 1.5 else math.cos(0.5 * math.pi * (2.0 - alpha))
-    )  # -cos(pi alpha/2)
+    """Return P(X > x), p(x), -p'(x) for 3/2 <= x < 20 on the L-shaped contour."""
+    # bend = -cos(pi alpha/2)
+    bend = math.sin(0.5 * math.pi * (alpha - 1.0)) if alpha < 1.5 else math.cos(0.5 * math.pi * (2.0 - alpha))
     lift = math.sin(0.5 * math.pi * (2.0 - alpha))  # sin(pi alpha/2), exact as alpha -> 2
     node, weight = _axis_nodes()
     y = _corner(alpha, bend, x)
@@ -116,7 +114,7 @@ def _by_corner(alpha: float, x: Array) -> tuple[Array, Array, Array]:
 
 
 def contour(alpha: float, x: Array) -> tuple[Array, Array, Array]:
-    """P(X > x), p(x), -p'(x) for 0 < x < 20 by contour integration.
+    """Return P(X > x), p(x), -p'(x) for 0 < x < 20 by contour integration.
 
     Guarantees: relative error below 1e-13 for 1 < alpha < 2.
 
@@ -135,7 +133,7 @@ def contour(alpha: float, x: Array) -> tuple[Array, Array, Array]:
 
 
 def central(law: StableLaw | CauchyLaw, y: Array) -> Array:
-    """P(0 < Y < y) without cancellation, however small y is."""
+    """Return P(0 < Y < y) without cancellation, for every y."""
     short = y < 1.0
     nodes, weights = gauss(14)
     step = np.where(short, y, 0.0)[..., None]
@@ -165,7 +163,7 @@ class CauchyLaw:
         return np.where(small, 2.0 * inner / (1.0 + inner * inner), 2.0 / np.where(small, 1.0, y))
 
     def quantile(self, v: Array) -> Array:
-        """The y with P(Y > y) = v, 0 < v <= 1/2."""
+        """Return the y with P(Y > y) = v, 0 < v <= 1/2."""
         with np.errstate(divide="ignore", over="ignore"):
             return np.where(v > 0.25, np.tan(math.pi * (0.5 - v)), 1.0 / np.tan(math.pi * np.minimum(v, 0.25)))
 
@@ -189,17 +187,16 @@ class StableLaw:
         to_powers = np.zeros((_ORDER, _ORDER))
         for k in range(_ORDER):
             to_powers[: k + 1, k] = chebyshev.cheb2poly(np.eye(_ORDER)[k])[: k + 1]
-        level = values[:, :, _ORDER // 2]  # only the departure from it is interpolated, so that round-off is its size
+        level = values[:, :, _ORDER // 2]  # only the difference from it is interpolated, which keeps round-off small
         coefficients = np.einsum("jk,fpk->fjp", to_chebyshev, values - level[:, :, None])
-        self._table = np.einsum(
-            "ij,fjp->fip", to_powers, coefficients
-        )  # one product of both matrices would lose digits
+        # two products, because one product with both matrices multiplied would lose digits
+        self._table = np.einsum("ij,fjp->fip", to_powers, coefficients)
         self._table[:, 0, :] += level
         # SaS paper, eq. (20) with its 1/k!: (-1)^(k+1) sin(k pi alpha/2) = sin(k pi (2-alpha)/2)
         n = np.arange(1, _TERMS + 1)
         lift = np.sin(0.5 * math.pi * n * (2.0 - alpha))
         self._series = np.exp(gammaln(n * alpha + 1.0) - gammaln(n + 1.0) - gammaln(alpha + 1.0)) * lift / lift[0]
-        self._log_first = math.log(math.gamma(alpha + 1.0) * lift[0] / math.pi)  # p ~ this x^(-alpha-1)
+        self._log_first = math.log(math.gamma(alpha + 1.0) * lift[0] / math.pi)  # p(x) is about e^this x^(-alpha-1)
         self._k: Array = n.astype(np.float64)
 
     def _look_up(self, which: int, y: Array) -> Array:
@@ -212,7 +209,7 @@ class StableLaw:
         return value
 
     def _far_sum(self, y: Array, factor: Array) -> Array:
-        """The series in z = y^-alpha, leading term 1 times factor[0]."""
+        """Return the series in z = y^-alpha with each term multiplied by its factor; the first term is factor[0]."""
         with np.errstate(under="ignore"):
             return np.polynomial.polynomial.polyval(y**-self.alpha, self._series * factor)
 
@@ -220,7 +217,7 @@ class StableLaw:
         y = np.asarray(y, dtype=np.float64)
         flat = y.ravel()
         out = np.empty_like(flat)
-        for start in range(0, flat.size, 16384):  # keeps the work arrays in cache
+        for start in range(0, flat.size, 16384):  # blocks that stay in the processor cache
             part, result = flat[start : start + 16384], out[start : start + 16384]
             near = part < FAR
             result[near] = self._look_up(which, part[near])
@@ -249,14 +246,14 @@ class StableLaw:
         return self._split(2, y) * np.where(y < FAR, y, 1.0)
 
     def quantile(self, v: Array) -> Array:
-        """The y with P(Y > y) = v, 0 < v <= 1/2: Newton's steps in log y, kept inside a shrinking bracket."""
+        """Return the y with P(Y > y) = v, 0 < v <= 1/2, by Newton's steps in log y inside a bracket."""
         centre = v > 0.25
         target = np.log(np.where(centre, 0.25, v))
         with np.errstate(over="ignore"):
             tail_like = np.exp((self._log_first - math.log(self.alpha) - target) / self.alpha)
         low, high = np.full_like(target, 0.25), 40.0 + 4.0 * tail_like
         y = np.clip(np.maximum(tail_like, 2.0 * np.sqrt(-target - 0.7)), low, high)
-        # not newton_roots: the steps are relative, from a close start, and each number stops by itself
+        # newton_roots does not fit: the steps are relative, and each element has its own stopping rule
         for _ in range(100):
             excess = self.log_tail(y) - target
             low, high = np.where(excess > 0.0, y, low), np.where(excess < 0.0, y, high)
@@ -271,8 +268,9 @@ class StableLaw:
         return self._polish_centre(np.where(centre, 0.0, y), v, centre)
 
     def _polish_centre(self, y: Array, v: Array, centre: NDArray[np.bool_]) -> Array:
-        """Near the centre log v carries no digits of 1/2 - v: solve P(0 < Y < y) = 1/2 - v, which is concave, from
-        the left.
+        """Compute quantiles near the centre by solving P(0 < Y < y) = 1/2 - v, which is concave in y, from the left.
+
+        The equation in log v does not work there, because log v has no digits of 1/2 - v.
         """
         if not centre.any():
             return y
@@ -289,7 +287,7 @@ class StableLaw:
 
 @lru_cache(maxsize=64)
 def law(alpha: float) -> StableLaw | CauchyLaw:
-    """The unit-scale law for 1 <= alpha < 2; its table is made once per alpha.
+    """Return the law at scale 1 for 1 <= alpha < 2; its table is computed once for each alpha.
 
     >>> round(float(np.exp(law(1.5).log_tail(np.array(30.0)))), 12)
     0.001225830277

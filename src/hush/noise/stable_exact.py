@@ -1,8 +1,9 @@
 """The symmetric alpha-stable law for exact draws: its tail in ball arithmetic, and its magnitude as a function of two
 uniforms.
 
-Chambers, Mallows and Stuck 1976, for the symmetric law, written with the angle phi = pi/2 - theta measured from the
-pole so that every sine keeps its digits (c = (2 - alpha) pi/2, phi uniform in (0, pi/2), W standard exponential):
+The formula is that of Chambers, Mallows and Stuck 1976 for the symmetric law. The angle phi = pi/2 - theta is measured
+from the pole, so that every sine keeps its digits (c = (2 - alpha) pi/2, phi uniform in (0, pi/2), W standard
+exponential):
 
     |X| = gamma  sin(c + alpha phi) sin(phi)^(-1/alpha) (sin(c + (alpha - 1) phi)/W)^(-(alpha - 1)/alpha)
 
@@ -24,17 +25,17 @@ __all__ = ["tail", "two_uniforms"]
 Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
-_LEAST = 2.0**43  # of 2^63: a uniform below 2^-20, or as near to 1, is left to the balls
+_LEAST = 2.0**43  # words below this, of 2^63: uniforms within 2^-20 of 0 or 1 are left to ball arithmetic
 
 
 def tail(alpha: float, gamma: float) -> Tail:
-    """1 - (2/pi) (phi + Im of the integral of exp(i x t - t^alpha) dw along w = u + i phi), t = e^w, 0 < phi < pi/(2
-    alpha).
+    """Return the function x -> P(|X| > x).
 
-    It is the inversion integral (2/pi) int sin(x t)/t e^(-t^alpha) dt = P(|X| <= x) with t = e^w, the path lifted by
-    phi: the integrand is entire in w. Below u = -L it differs from 1 by at most |z| e^|z|, z = i x t - t^alpha, |t| =
-    e^(-L): that bounds both the vertical side, which gives phi, and what is left out on the left. On the right
-    |exp(...)| <= exp(-c e^(alpha u)), c = cos(alpha phi).
+    The tail is 1 - (2/pi) (phi + Im of the integral of exp(i x t - t^alpha) dw along w = u + i phi), t = e^w, 0 < phi
+    < pi/(2 alpha). It is the inversion integral (2/pi) int sin(x t)/t e^(-t^alpha) dt = P(|X| <= x) with t = e^w and
+    the path moved up by phi; the integrand is entire in w. Below u = -L the integrand differs from 1 by at most |z|
+    e^|z|, z = i x t - t^alpha, |t| = e^(-L). This bounds both the vertical side, which gives phi, and the omitted
+    part on the left. On the right |exp(...)| <= exp(-c e^(alpha u)), c = cos(alpha phi).
     """
     if alpha == 1.0:
         return lambda x: (gamma / x).atan() * 2 / flint_module().arb.pi()
@@ -65,11 +66,10 @@ def tail(alpha: float, gamma: float) -> Tail:
 
 
 def _series(y: Ball, alpha: float) -> Ball | None:
-    """The asymptotic series (2/pi) sum (-1)^(n+1) Gamma(alpha n)/n! sin(pi alpha n/2) y^(-alpha n), if it is sharp
-    enough at this y.
+    """Return the tail by its asymptotic series, or None if the series is not accurate enough at this y.
 
-    On the ray t = s e^(i phi) with alpha phi = pi/2 the exponential e^(-z), Re z = 0, differs from its first N + 1
-    Taylor terms by at most
+    The series is (2/pi) sum (-1)^(n+1) Gamma(alpha n)/n! sin(pi alpha n/2) y^(-alpha n). On the ray t = s e^(i phi)
+    with alpha phi = pi/2 the exponential e^(-z), Re z = 0, differs from its first N + 1 Taylor terms by at most
     |z|^(N+1)/(N+1)!, so the remainder is at most (2/pi) Gamma(alpha (N+1))/(N+1)! (y sin phi)^(-alpha (N+1)).
     """
     flint = flint_module()
@@ -78,9 +78,8 @@ def _series(y: Ball, alpha: float) -> Ball | None:
     size = float(y.mid()) * float(sine.mid())
     if size < 4.0:
         return None
-    log_least = (
-        math.log(size / alpha) * alpha / (alpha - 1.0)
-    )  # of the n where the terms are least, by e^(-(alpha - 1) n)
+    # log of the n with the smallest terms, which are about e^(-(alpha - 1) n); the logarithm does not overflow
+    log_least = math.log(size / alpha) * alpha / (alpha - 1.0)
     if log_least < 30.0 and (alpha - 1.0) * math.exp(log_least) < 0.7 * (flint.ctx.prec + 16):
         return None
     total, fading = arb(0), arb(2) ** -(flint.ctx.prec + 8)
@@ -94,13 +93,14 @@ def _series(y: Ball, alpha: float) -> Ball | None:
 
 
 def two_uniforms(alpha: float) -> tuple[Callable[[Words, Words], Array], Callable[[Ball, Ball], Ball]]:
-    """|X|/gamma from 63-bit words of both uniforms (NaN where a word is too near an end to tell in floats), and from
-    their balls.
+    """Return two functions for |X|/gamma: from 63-bit words of both uniforms in floats, and from two balls.
+
+    The first returns NaN where a word is too close to 0 or 1 for floats.
     """
 
     def magnitude(angle: Words, wait: Words) -> Array:
         u, v = angle.astype(np.float64), wait.astype(np.float64)
-        rest = (np.uint64(1 << 63) - wait).astype(np.float64)  # exact before it is rounded: 1 - U' keeps its digits
+        rest = (np.uint64(1 << 63) - wait).astype(np.float64)  # subtracted as integers, so that 1 - U' keeps its digits
         u[(u < _LEAST) | (v < _LEAST) | (rest < _LEAST)] = np.nan
         u *= 0.5 * math.pi * 2.0**-63
         c = 0.5 * math.pi * (2.0 - alpha)

@@ -1,9 +1,8 @@
-"""The privacy loss of the symmetric alpha-stable law at unit scale: its value, its largest value, and nodes to
-integrate it.
+"""The privacy loss of the symmetric alpha-stable law at scale 1: its value, its maximum, and nodes to integrate it.
 
-    M(y) = log p(y)/p(y + s) = integral over (|y|, y + s) of -p'/p,     y > -s/2,
+    M(y) = log p(y)/p(y + s) = integral over (|y|, y + s) of -p'/p,     y > -s/2.
 
-rises from 0 at y = -s/2 to one maximum and falls back to 0 as y grows.
+The loss rises from 0 at y = -s/2 to one maximum and falls back to 0 as y grows.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def loss(alpha: float, y: Array, s: float) -> Array:
-    """M(y) for y >= -s/2: an integral of the score over a short way, a difference of logarithms over a long one."""
+    """Return M(y) for y >= -s/2: an integral of the score for a short interval, a difference of logs for a long one."""
     unit = law(alpha)
     start = np.abs(y)
     way = np.where(y >= 0.0, s, np.maximum(s + 2.0 * y, 0.0))
@@ -40,7 +39,7 @@ def loss(alpha: float, y: Array, s: float) -> Array:
 
 @lru_cache(maxsize=256)
 def peak_of_score(alpha: float) -> tuple[float, float, float]:
-    """Where the score peaks, its peak, and a bound on y times the score."""
+    """Return the place of the maximum of the score, the maximum, and a bound on y times the score."""
     unit = law(alpha)
     y = np.arange(1, 1281) / 64.0
     score = unit.score(y)
@@ -52,8 +51,9 @@ def peak_of_score(alpha: float) -> tuple[float, float, float]:
 
 @lru_cache(maxsize=256)
 def largest_loss(alpha: float, s: float) -> tuple[float, float]:
-    """The y >= 0 where M is largest, and M there: the scores at y and y + s agree, on either side of the score's
-    peak.
+    """Return the y >= 0 where M is largest, and M there.
+
+    The scores at y and y + s are equal, and these points are on different sides of the maximum of the score.
     """
     from scipy.optimize import brentq  # here, because it is slow to import
 
@@ -73,9 +73,7 @@ def largest_loss(alpha: float, s: float) -> tuple[float, float]:
 
 
 def nodes_between(low: float, high: float, *, order: int = 16) -> tuple[Array, Array]:
-    """Nodes and weights on (low, high): panels of 1/2 below |y| = 20, where body and tail meet, and growing fourfold
-    beyond.
-    """
+    """Return nodes and weights on (low, high): panels of width 1/2 for |y| < 20, and fourfold growing ones beyond."""
     inner = np.arange(0.0, FAR, 0.5)
     far = max(abs(low), abs(high), FAR)
     outer = FAR * 4.0 ** np.arange(0, math.ceil(math.log(far / FAR, 4.0)) + 1)
@@ -88,7 +86,7 @@ def nodes_between(low: float, high: float, *, order: int = 16) -> tuple[Array, A
 
 @lru_cache(maxsize=256)
 def information(alpha: float) -> float:
-    """Fisher information of location at unit scale: the integral of score^2 p."""
+    """Return the Fisher information of location at scale 1, the integral of score^2 p."""
     y, weight = nodes_between(0.0, 1e6)
     with np.errstate(under="ignore"):
         return 2.0 * float(np.sum(weight * law(alpha).score(y) ** 2 * np.exp(law(alpha).log_density(y))))

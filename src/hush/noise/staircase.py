@@ -1,4 +1,4 @@
-"""The staircase: the least noise that pure differential privacy allows for one number."""
+"""The staircase law: the noise of least variance for one number under pure differential privacy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, positive, within
 from hush.noise.contract import Law
-from hush.noise.family import Family, Reference, Request
+from hush.noise.family import Family, Reference
+from hush.noise.request import Request
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
 from hush.numerics.ball import Ball, Tail, flint_module
 from hush.numerics.rounding import FEW_ROUNDINGS, down, rounded_up
@@ -23,11 +24,11 @@ Array = NDArray[np.float64]
 
 
 def least_variance_gamma(epsilon: float) -> float:
-    """The step fraction with least variance: (w - b)/(1 - b) with w^3 = b (1 + b)/2 and b = e^(-epsilon).
+    """Return the step fraction with least variance, (w - b)/(1 - b) with w^3 = b (1 + b)/2 and b = e^(-epsilon).
 
-    Setting the derivative of the variance to zero leaves a cubic in gamma that is a perfect cube in w = b + (1 - b)
-    gamma; written with expm1 it keeps every digit as epsilon goes to 0 (where gamma goes to 1/2). Same number as Geng
-    and Viswanath 2014, Theorem 5.
+    Setting the derivative of the variance to zero gives a cubic equation in gamma that is a perfect cube in w = b +
+    (1 - b) gamma. The form with expm1 keeps all digits as epsilon goes to 0, where gamma goes to 1/2. The result
+    equals that of Geng and Viswanath 2014, Theorem 5.
 
     >>> round(least_variance_gamma(0.1), 15)
     0.491666667437583
@@ -37,17 +38,17 @@ def least_variance_gamma(epsilon: float) -> float:
 
 
 def least_mean_abs_gamma(epsilon: float) -> float:
-    """The step fraction with least mean absolute value, 1/(1 + e^(epsilon/2)) (Geng and Viswanath 2014, Theorem 4)."""
+    """Return the step fraction with least E|X|, 1/(1 + e^(epsilon/2)) (Geng and Viswanath 2014, Theorem 4)."""
     half = math.exp(-0.5 * epsilon)
     return half / (1.0 + half)
 
 
 @dataclass(frozen=True)
 class Staircase(Steps):
-    """Staircase noise: levels fall by e^(-epsilon) once per sensitivity, at the fraction gamma of each period.
+    """Staircase noise: the density falls by the factor e^(-epsilon) once per sensitivity Delta.
 
-    f(x) = a e^(-k epsilon) for k Delta <= |x| < (k + gamma) Delta and a e^(-(k+1) epsilon) up to (k + 1) Delta;
-    gamma=None takes the variance-optimal fraction.
+    f(x) = a e^(-k epsilon) for k Delta <= |x| < (k + gamma) Delta and a e^(-(k+1) epsilon) up to (k + 1) Delta. The
+    default gamma=None selects the fraction with least variance.
 
     Guarantees: pure epsilon for every shift up to `sensitivity` (Geng and Viswanath 2014); no noise has less variance
     at delta = 0.
@@ -69,10 +70,11 @@ class Staircase(Steps):
         )
         object.__setattr__(self, "gamma", gamma)
 
-    # -- in units of the sensitivity: level(u) = floor(u), plus 1 from the fraction gamma on -----------------
+    # -- in units of the sensitivity: level(u) = floor(u), plus 1 after the fraction gamma of a period -------
 
     @property
     def fraction(self) -> float:
+        """gamma as a number."""
         assert self.gamma is not None
         return self.gamma
 
@@ -107,7 +109,7 @@ class Staircase(Steps):
         return np.where(np.isinf(x), -np.inf, log_density)
 
     def log_tail(self, x: Array) -> Array:
-        """The rest of this period and all periods after it: a b^k (rest + b^1 (gamma + b(1 - gamma))/(1 - b))."""
+        """The mass of the rest of this period and all later ones: a b^k (rest + b (gamma + b (1 - gamma))/(1 - b))."""
         u = np.where(np.isinf(x), 0.0, x / self.sensitivity)
         whole = np.floor(u)
         inside = u - whole
@@ -120,9 +122,8 @@ class Staircase(Steps):
         g, b, mean = self.fraction, self._fall, self._mean_level
         below = np.log(2.0 * v)  # P(X > k) = b^k / 2
         whole = np.maximum(np.ceil(-below / self.epsilon) - 1.0, 0.0)
-        share = (
-            -np.expm1(below + self.epsilon * whole) * mean / self._fall_short
-        )  # how much of this period's mass is passed, in levels
+        # the mass of this period before x, in units of its first level
+        share = -np.expm1(below + self.epsilon * whole) * mean / self._fall_short
         share = np.clip(share, 0.0, mean)
         flat = np.minimum(share, g) + np.maximum(share - g, 0.0) / b
         return (whole + np.minimum(flat, 1.0)) * self.sensitivity
@@ -137,14 +138,14 @@ class Staircase(Steps):
         return _pieces(self, shift)
 
     def _outer(self, whole: float, part: float) -> tuple[Array, Array, Array]:
-        """Both points on one side of the centre: one period says it all, the rest repeats it."""
+        """Return edges and levels of the pieces of one period with both points on one side of 0; it is repeated."""
         g = self.fraction
         edges = np.unique([0.0, g, 1.0, (1.0 - part) % 1.0, (g - part) % 1.0])
         middle = 0.5 * (edges[:-1] + edges[1:])
         return edges, self._level(middle), self._level(middle + part) + whole
 
     def _inner(self, whole: int, part: float) -> tuple[Array, Array, Array]:
-        """Points between the two centres, 0 < x < shift."""
+        """Return edges and levels of the pieces between the two centres, 0 < x < shift."""
         starts = np.arange(whole + 1.0)
         mine = np.concatenate([starts, starts + self.fraction])
         edges = np.unique(np.concatenate([mine, (whole - mine) + part, [whole + part]]))
@@ -159,7 +160,7 @@ class Staircase(Steps):
 
     @property
     def variance(self) -> float:
-        """Sum over steps of the integral of x^2 f, in closed form."""
+        """The sum over all steps of the integral of x^2 f, in closed form."""
         g, b, d = self.fraction, self._fall, self._fall_short
         s1, s2 = b / d**2, b * (1.0 + b) / d**3
         centre = d * (s2 * g + s1 * g * g) + g**3 / 3.0
@@ -173,12 +174,12 @@ class Staircase(Steps):
 
     @property
     def fisher_information(self) -> float:
-        """Infinite: the density jumps."""
+        """Infinite, because the density jumps."""
         return math.inf
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """The jumps out to 60 periods, for those who integrate by hand."""
+        """The jumps of the first 60 periods, for numerical integration."""
         starts = np.arange(60.0)
         jumps = np.concatenate([starts[1:], starts + self.fraction]) * self.sensitivity
         return tuple(float(x) for x in np.unique(jumps))
@@ -196,13 +197,14 @@ class Staircase(Steps):
 def _pieces(noise: Staircase, shift: float) -> Pieces:
     unit = noise.sensitivity
     whole = math.floor(shift / unit)
-    # fmod is exact, so that shift = n * sensitivity has no sliver of rounding between steps.
+    # fmod is exact, so that shift = n * sensitivity gives no tiny piece from rounding
     part = math.fmod(shift, unit) / unit
     if part >= 1.0:
         whole, part = whole + 1, 0.0
     if 4 * (whole + 2) > MOST_PIECES:
         raise Unsupported(
-            f"a shift of {shift:g} spans too many periods of {unit:g}; use Laplace({rounded_up(unit / noise.epsilon)}) instead."
+            f"a shift of {shift:g} spans too many periods of {unit:g}; "
+            f"use Laplace({rounded_up(unit / noise.epsilon)}) instead."
         )
     whole = round((shift - math.fmod(shift, unit)) / unit)
     edges, mine, other = noise._outer(whole, part)
@@ -227,18 +229,18 @@ def _pieces(noise: Staircase, shift: float) -> Pieces:
 
 
 def _noise(request: Request) -> Law:
-    """The staircase at epsilon per one-dimensional release: pure, whatever delta is."""
+    """Return the staircase for the epsilon of one one-dimensional release; its privacy is pure for every delta."""
     if not request.plain:
-        raise Unsupported("the staircase is proved for one linf with l0 only")
+        raise Unsupported("staircase noise is proved for a single linf bound (with l0) only")
     if request.step is not None:
-        raise Unsupported("a staircase on a lattice of its own step is the discrete Laplace")
+        raise Unsupported("on a lattice the staircase law is the discrete Laplace law")
     share = request.epsilon if request.count == 1 else down(request.epsilon / request.count, FEW_ROUNDINGS)
     gamma = least_mean_abs_gamma(share) if request.loss == "mae" else least_variance_gamma(share)
     return Staircase(share, request.shift, gamma)
 
 
 def _tail(noise: Staircase) -> Tail:
-    """b^k for the whole periods passed, b = e^(-epsilon), times what is left after the part of a period."""
+    """Return the function x -> P(|X| > x): b^k for k whole periods, b = e^(-epsilon), times the rest of one period."""
 
     def beyond(x: Ball) -> Ball:
         arb = flint_module().arb
@@ -246,11 +248,10 @@ def _tail(noise: Staircase) -> Tail:
         u = x / noise.sensitivity
         period = u.floor().unique_fmpz()
         if period is None:
-            return arb.nan()  # the precision is too low to know the period: the caller asks again with more
+            return arb.nan()  # the precision is too low to know the period; the caller repeats with more bits
         part = u - period
-        passed = part.min(
-            gamma + b * (part - gamma)
-        )  # mass passed within the period: one line up to gamma, a flatter one beyond
+        # the mass of this period before x: one slope up to gamma, a smaller one beyond
+        passed = part.min(gamma + b * (part - gamma))
         level = gamma + b * (1 - gamma)
         return b**period * (1 - (1 - b) * passed / level)
 

@@ -1,4 +1,7 @@
-"""Any symmetric step density on equal cells: what numerically optimal noise looks like."""
+"""Step noise: any symmetric density that is constant on cells of equal width.
+
+Numerically optimal noise has this form. The numerics in units of the cell width are in stepped_cells.py.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, positive, reals, whole, within
 from hush.noise.contract import Law
-from hush.noise.family import Family, Reference, Request, Short
+from hush.noise.family import Family, Reference, Short
+from hush.noise.request import Request
+from hush.noise.stepped_cells import Cells
 from hush.noise.stepped_exact import tail
 from hush.noise.stepped_heights import CELLS, cut_staircase, exposed
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
@@ -22,20 +27,19 @@ __all__ = ["FAMILY", "Stepped"]
 
 Array = NDArray[np.float64]
 
-_LARGEST_RATIO = 0.999999999999  # of a height to the one a period before: below 1, so that a geometric tail has a sum
+_LARGEST_RATIO = 0.999999999999  # below 1, so that the sum of the repeated cells is finite
 
 
 @dataclass(frozen=True)
 class Stepped(Steps):
-    """A symmetric piecewise-constant density: cell i of the half line, [i width, (i + 1) width), has density
-    proportional to heights[i].
+    """A symmetric piecewise-constant density on cells of equal width.
 
-    With ratio = 0 the law ends after the last cell. With 0 < ratio < 1 the last `period` cells recur for ever, each
-    time multiplied by ratio. A staircase with gamma = j/n is Stepped(Delta/n, (1,)*j + (e^-eps,)*(n-j), ratio=e^-eps,
-    period=n).
+    f(x) is proportional to heights[i] for i width <= |x| < (i + 1) width. With ratio = 0 the density is 0 after the
+    last cell. With 0 < ratio < 1 the last `period` cells are repeated for ever, each time multiplied by ratio. A
+    staircase with gamma = j/n is Stepped(Delta/n, (1,)*j + (e^-eps,)*(n-j), ratio=e^-eps, period=n).
 
-    Guarantees: exact delta for every shift; where the heights are not falling, smaller shifts can be worse, and the
-    curve checks all.
+    Guarantees: exact delta for every shift. Where the heights rise somewhere, a smaller shift can be worse; the curve
+    then takes the maximum over all shifts.
 
     >>> Stepped(1.0, (2.0, 1.0)).cdf([0.0, 1.0, 2.0]).round(12).tolist()
     [0.5, 0.833333333333, 1.0]
@@ -67,82 +71,35 @@ class Stepped(Steps):
         object.__setattr__(self, "period", period)
 
     def __str__(self) -> str:
-        """A line, however many heights there are (repr has them all)."""
+        """Return one short line without the heights; `repr` lists them."""
         tail = f", ratio={self.ratio:g}, period={self.period}" if self.ratio > 0.0 else ""
         return f"Stepped(width={self.width:g}, {len(self.heights)} heights{tail})"
 
     @cached_property
-    def _log_heights(self) -> Array:
-        """log density of the listed cells, for a unit width."""
-        h = np.array(self.heights)
-        total = math.fsum(h) + math.fsum(h[-self.period :]) * self.ratio / (1.0 - self.ratio)
-        with np.errstate(divide="ignore"):
-            return np.log(h) - math.log(2.0 * total)
+    def _cells(self) -> Cells:
+        return Cells(self.heights, self.ratio, self.period)
 
     @property
     def unimodal(self) -> bool:
-        """Do the heights never rise, the recurrence included?"""
-        h = np.append(self.heights, self.heights[-self.period] * self.ratio)
-        return bool((np.diff(h) <= 0.0).all())
+        """True if the heights never rise, including from one repetition to the next."""
+        return self._cells.unimodal
 
     @property
     def support(self) -> float:
         return math.inf if self.ratio > 0.0 else len(self.heights) * self.width
 
-    def _log_cell(self, cell: Array) -> Array:
-        """log density of cell numbers 0, 1, 2, ... for a unit width."""
-        n = len(self.heights)
-        past = np.maximum(cell - (n - self.period), 0.0)
-        rounds = np.floor(past / self.period)
-        inside = np.clip(
-            past - rounds * self.period, 0.0, self.period - 1.0
-        )  # beyond 2^53 cells floats do not tell cells apart
-        index = np.where(cell < n, cell, n - self.period + inside).astype(np.int64)
-        if self.ratio == 0.0:
-            return np.where(cell < n, self._log_heights[np.minimum(index, n - 1)], -np.inf)
-        with np.errstate(invalid="ignore"):
-            return self._log_heights[index] + np.where(cell < n, 0.0, rounds * math.log(self.ratio))
-
     def log_density(self, x: Array) -> Array:
         far = np.isinf(x)
         cell = np.floor(np.abs(np.where(far, 0.0, x)) / self.width)
-        return np.where(far, -np.inf, self._log_cell(cell) - math.log(self.width))
-
-    @cached_property
-    def _beyond(self) -> Array:
-        """P(X > i width) for i = 0 .. number of cells, summed from the outside in."""
-        mass = np.exp(self._log_heights)
-        tail = mass[-self.period :].sum() * self.ratio / (1.0 - self.ratio)
-        return np.append(np.cumsum(np.append(tail, mass[::-1]))[::-1][:-1], tail)
-
-    def _sf_units(self, u: Array) -> Array:
-        """(log of) P(X > u width) for u >= 0."""
-        n = len(self.heights)
-        past = np.maximum(np.floor((u - n) / self.period) + 1.0, 0.0) if self.ratio > 0.0 else np.zeros_like(u)
-        folded = np.minimum(u - past * self.period, float(n))
-        cell = np.minimum(np.floor(folded), n - 1.0).astype(np.int64)
-        part = np.clip(cell + 1.0 - folded, 0.0, 1.0)
-        with np.errstate(divide="ignore"):
-            log_sf = np.log(self._beyond[cell + 1] + part * np.exp(self._log_heights[cell]))
-        return log_sf + (past * math.log(self.ratio) if self.ratio > 0.0 else 0.0)
+        return np.where(far, -np.inf, self._cells.log_density(cell) - math.log(self.width))
 
     def log_tail(self, x: Array) -> Array:
         far = np.isinf(x)
-        return np.where(far, -np.inf, self._sf_units(np.where(far, 0.0, x) / self.width))
+        return np.where(far, -np.inf, self._cells.log_tail(np.where(far, 0.0, x) / self.width))
 
     def inverse_tail(self, v: Array) -> Array:
-        n = len(self.heights)
-        asked = v = np.asarray(v, dtype=np.float64)
-        past = np.zeros_like(v)
-        if self.ratio > 0.0:
-            end = self._beyond[-1]
-            past = np.where(v < end, np.floor(np.log(np.minimum(v / end, 1.0)) / math.log(self.ratio)) + 1.0, 0.0)
-            v = np.exp(np.log(v) - past * math.log(self.ratio))
-        cell = np.clip(np.searchsorted(-self._beyond, -v, side="right") - 1, 0, n - 1)
-        mass = np.exp(self._log_heights[cell])
-        part = np.divide(v - self._beyond[cell + 1], mass, out=np.zeros_like(v), where=mass > 0.0)
-        x = (cell + 1.0 - np.clip(part, 0.0, 1.0) + past * self.period) * self.width
-        return np.where(asked >= 0.5, 0.0, x)  # the median, whatever rounding made of one half
+        v = np.asarray(v, dtype=np.float64)
+        return np.where(v >= 0.5, 0.0, self._cells.quantile(v) * self.width)  # exactly 0 at the median
 
     # -- privacy ---------------------------------------------------------------------------------------------
 
@@ -154,8 +111,9 @@ class Stepped(Steps):
         return _pieces(self, shift)
 
     def worst_shifts(self, shift: float) -> tuple[float, ...]:
-        """Where the heights rise somewhere, every whole number of cells too: between whole cells the divergence is
-        linear.
+        """Return the full shift, and also every whole number of cells if the heights rise somewhere.
+
+        Between whole numbers of cells the divergence is linear in the shift, so its maximum is at one of them.
         """
         if self.unimodal:
             return (shift,)
@@ -168,43 +126,22 @@ class Stepped(Steps):
 
     # -- moments ---------------------------------------------------------------------------------------------
 
-    def _moment(self, power: int) -> float:
-        """2 sum over cells of height times the integral of x^power, recurring cells summed in closed form."""
-        i = np.arange(len(self.heights), dtype=np.float64)
-        mass = np.exp(self._log_heights)
-        total = float(np.sum(mass * _cell_moment(i, power)))
-        if self.ratio > 0.0:
-            q, p = self.ratio, float(self.period)
-            s0, s1, s2 = (
-                q / (1 - q),
-                q / (1 - q) ** 2,
-                q * (1 + q) / (1 - q) ** 3,
-            )  # sums of q^r, r q^r, r^2 q^r over r >= 1
-            last, tail = i[-self.period :], mass[-self.period :]
-            if power == 1:
-                total += float(np.sum(tail * (_cell_moment(last, 1) * s0 + p * s1)))
-            else:
-                total += float(
-                    np.sum(tail * (_cell_moment(last, 2) * s0 + 2.0 * p * _cell_moment(last, 1) * s1 + p * p * s2))
-                )
-        return 2.0 * total * self.width**power
-
     @property
     def variance(self) -> float:
-        return self._moment(2)
+        return self._cells.moment(2) * self.width**2
 
     @property
     def mean_abs(self) -> float:
-        return self._moment(1)
+        return self._cells.moment(1) * self.width
 
     @property
     def fisher_information(self) -> float:
-        """Infinite: the density jumps."""
+        """Infinite, because the density jumps."""
         return math.inf
 
     @property
     def subgaussian_proxy(self) -> float:
-        """support^2 by Hoeffding's lemma, infinite with a geometric tail."""
+        """support^2 by Hoeffding's lemma; infinite with a geometric tail."""
         return self.support**2
 
     @property
@@ -220,15 +157,11 @@ class Stepped(Steps):
         return self.scaled_by(k, "width")
 
 
-def _cell_moment(i: Array, power: int) -> Array:
-    """The integral of x^power over the unit cell [i, i + 1)."""
-    return i + 0.5 if power == 1 else i * i + i + 1.0 / 3.0
-
-
 @lru_cache(maxsize=256)
 def _pieces(noise: Stepped, shift: float) -> Pieces:
-    """Cells against shifted cells: with shift = (n + t) widths every breakpoint is a whole number of widths, or t
-    beyond one.
+    """Return the pieces on which the density and its shifted copy are both constant.
+
+    With shift = (n + t) widths, every breakpoint is a whole number of widths, or t widths after one.
     """
     n = round((shift - math.fmod(shift, noise.width)) / noise.width)
     t = math.fmod(shift, noise.width) / noise.width
@@ -238,15 +171,15 @@ def _pieces(noise: Stepped, shift: float) -> Pieces:
     recurring = noise.period if noise.ratio > 0.0 else 0
     k = np.arange(float(listed + recurring))
     weight = np.where(k >= listed, 1.0 / (1.0 - noise.ratio), 1.0)
-    # both points on one side: u in [k, k + 1 - t) faces cell k + n, the rest faces k + n + 1
+    # x and x - shift on one side of 0: u in [k, k + 1 - t) is compared with cell k + n, the rest with k + n + 1
     outer = [(k, k + 1.0 - t, k, k + n, weight), (k + 1.0 - t, k + 1.0, k, k + n + 1.0, weight)]
     j = np.arange(n + 1.0)
     one = np.ones(n + 1)
-    # between the centres: x in [j, j + t) faces cell n - j, x in [j + t, j + 1) faces n - j - 1
+    # 0 < x < shift: x in [j, j + t) is compared with cell n - j, x in [j + t, j + 1) with cell n - j - 1
     inner = [(j, j + t, j, n - j, one), (j[:-1] + t, j[1:], j[:-1], n - j[:-1] - 1.0, one[:-1])]
 
     def row(lower: Any, upper: Any, here: Array, there: Array, w: Array) -> tuple[Array, ...]:
-        mine, other = noise._log_cell(here), noise._log_cell(there)
+        mine, other = noise._cells.log_density(here), noise._cells.log_density(there)
         with np.errstate(invalid="ignore"):
             loss = np.where(np.isneginf(mine), -np.inf, mine - other)
         return lower * noise.width, upper * noise.width, mine - math.log(noise.width), loss, w
@@ -259,18 +192,18 @@ def _pieces(noise: Stepped, shift: float) -> Pieces:
     return Pieces(*(c[keep] for c in columns))
 
 
-# -- calibration: a staircase cut off where delta allows -----------------------------------------------------
+# -- calibration: a staircase that is cut off where delta allows -----------------------------------------------------
 
 
 def _noise(request: Request) -> Law:
-    """Nearly the optimum of the linear programme, without solving it (one number only)."""
+    """Return nearly the optimum of the linear programme without solving it, for one number only."""
     if not request.plain or request.count != 1 or request.step is not None:
         raise Unsupported("step noise is calibrated for one number only")
     if request.delta == 0.0:
-        raise Unsupported("without delta the step noise is the staircase")
+        raise Unsupported("with delta = 0 the best step noise is the staircase")
     edge = math.log1p(math.expm1(min(request.epsilon, 700.0)) / (2.0 * request.delta)) / request.epsilon
     if edge * CELLS > 50_000:
-        raise Unsupported("epsilon is too small for step noise; the truncated Laplace is as good there")
+        raise Unsupported("epsilon is too small for step noise; truncated Laplace noise is as good there")
     best: tuple[float, Law] | None = None
     cells = math.ceil((edge + 2.0) * CELLS) + CELLS
     for first in range(0, CELLS + 1, 2):
@@ -288,7 +221,7 @@ def _noise(request: Request) -> Law:
 
 
 def _numbers(noise: Stepped) -> list[float]:
-    """How many cells are on the first step, and how many there are in all."""
+    """Return the number of cells on the first step, and the number of all cells."""
     heights = np.asarray(noise.heights)
     return [int(np.count_nonzero(heights[:CELLS] == 1.0)), heights.size]
 

@@ -10,13 +10,13 @@ __all__ = ["tail"]
 
 
 def tail(width: float, heights: tuple[float, ...], ratio: float, period: int) -> Tail:
-    """What is left of the cell at x, and the cells after it, over all cells."""
+    """Return the function x -> P(|X| > x): the mass from x on, divided by the mass of all cells."""
 
     def beyond(x: Ball) -> Ball:
         arb = flint_module().arb
         cell = (x / width).floor().unique_fmpz()
         if cell is None:
-            return arb.nan()  # the precision is too low to know the cell: the caller asks again with more
+            return arb.nan()  # the precision is too low to know the cell; the caller repeats with more bits
         n, cells, past = len(heights), int(cell), 0
         if cells >= n:
             if ratio == 0.0:
@@ -33,7 +33,7 @@ def tail(width: float, heights: tuple[float, ...], ratio: float, period: int) ->
 
 @lru_cache(maxsize=16)
 def _sums(heights: tuple[float, ...], ratio: float, period: int, bits: int) -> list[Ball]:
-    """Heights from cell i on, the recurring ones included, for every i."""
+    """Return for every i the sum of the heights from cell i on, including the repeated cells."""
     arb = flint_module().arb
     with precision(bits):
         recurring = sum((arb(h) for h in heights[-period:]), arb(0))

@@ -1,4 +1,4 @@
-"""Heights of a staircase that is cut off: what step noise is calibrated among."""
+"""Heights of staircases that are cut off at both ends: the candidates for the calibration of step noise."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["CELLS", "cut_staircase", "exposed"]
 
 Array = NDArray[np.float64]
 
-CELLS = 64  # to the sensitivity
+CELLS = 64  # cells per sensitivity
 
 
 def cut_staircase(epsilon: float, first: int, cells: int) -> Array:
-    """Heights that fall by e^(-epsilon) after `first` cells, and then once per sensitivity."""
+    """Return heights that fall by the factor e^(-epsilon) after `first` cells, and then once per sensitivity."""
     index = np.arange(cells)
     level = np.floor(index / CELLS) + ((index % CELLS) >= first)
     heights: Array = np.exp(-epsilon * level)
@@ -21,8 +21,9 @@ def cut_staircase(epsilon: float, first: int, cells: int) -> Array:
 
 
 def exposed(heights: Array) -> Array:
-    """For a cut after each cell: the mass of the outermost sensitivity on one side, as a share of the whole (both
-    sides).
+    """Return for each cell the delta of the noise that is cut off after it.
+
+    It is the mass within one sensitivity of one end, divided by the mass of both sides.
     """
     mass = np.cumsum(heights)
     inner = np.concatenate([np.zeros(min(CELLS, mass.size)), mass[:-CELLS]])

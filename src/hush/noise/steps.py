@@ -1,8 +1,7 @@
-"""What all piecewise-constant densities share: privacy is a sum over pieces.
+"""The base class of piecewise-constant densities: every privacy number is a sum over pieces.
 
-Lay a step density over its shifted copy and both are constant between breakpoints. A family lists those pieces once
-for a shift; the exceeding region, the surplus, the largest loss and every Renyi divergence are then plain sums over
-the list.
+A step density and its shifted copy are both constant between breakpoints. A family lists these pieces once for a shift.
+The exceeding region, the surplus, the largest loss and all Renyi divergences are then sums over the list.
 """
 
 from __future__ import annotations
@@ -21,13 +20,16 @@ __all__ = ["MOST_PIECES", "Pieces", "Steps"]
 
 Array = NDArray[np.float64]
 
-#: More breakpoints than this between a density and its shifted copy are refused rather than listed.
+#: The largest number of pieces; a shift that needs more raises an error.
 MOST_PIECES = 2_000_000
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Intervals that tile the line, each with log f, the loss log f(x)/f(x - shift), and its weight (see `Region`)."""
+    """Disjoint intervals that cover the line.
+
+    Each has its log f, its loss log f(x)/f(x - shift), and a weight (see `Region`).
+    """
 
     lower: Array
     upper: Array
@@ -37,23 +39,24 @@ class Pieces:
 
     @property
     def mass(self) -> Array:
-        """Probability of each piece, with everything that its weight stands for."""
+        """The probability of each piece, including the repetitions that its weight represents."""
         with np.errstate(under="ignore"):
             return np.exp(self.log_density) * (self.upper - self.lower) * self.weight
 
 
 class Steps(Law):
-    """A family that lists its pieces."""
+    """A piecewise-constant law: it defines `pieces`, and `recurrence` if pieces are repeated for ever."""
 
     relative_error: ClassVar[float] = 1e-13
 
     @property
     def recurrence(self) -> float:
-        """The length by which weighted pieces recur."""
+        """The distance after which pieces with a weight are repeated."""
         return 0.0
 
     def pieces(self, shift: float) -> Pieces:
-        raise reject("shift", shift, "a shift this family can lay out")
+        """Return the pieces of the density and its copy moved by `shift`."""
+        raise reject("shift", shift, "a shift for which this family can list its pieces")
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
@@ -67,7 +70,7 @@ class Steps(Law):
         return Region(lower, upper, pieces.weight[any_chosen], self.recurrence)
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
-        """Sum over the pieces above epsilon of mass (1 - e^(epsilon - loss)): every term positive."""
+        """Return the sum of mass (1 - e^(epsilon - loss)) over the pieces with loss > epsilon; all terms are >= 0."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         pieces = self.pieces(shift)
         rising = pieces.loss > 0.0
@@ -78,8 +81,7 @@ class Steps(Law):
         with np.errstate(under="ignore"):
             for start in range(0, flat.size, chunk):
                 below = np.minimum(flat[start : start + chunk, None] - loss, 0.0)
-                # a plain sum along the row, so that a number does not depend on its company (a matrix product's order
-                # does)
+                # np.sum and not a matrix product, whose order of summation depends on the size of the batch
                 total[start : start + chunk] = np.sum(-np.expm1(below) * mass, axis=1)
         return total.reshape(epsilon.shape)
 

@@ -1,4 +1,4 @@
-"""Laplace noise cut off at a bound: the whole of delta is spent on the edge."""
+"""Truncated Laplace noise: the Laplace law conditioned on |X| <= bound. Its delta is the mass near the bound."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from scipy.special import gammainc
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
-from hush.noise.family import Family, Reference, Request
+from hush.noise.family import Family, Reference
 from hush.noise.log_concave import LogConcave
 from hush.noise.region import Region
+from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail, flint_module
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
 from hush.numerics.search import nudged
@@ -28,13 +29,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TruncatedLaplace(LogConcave):
-    """Laplace noise of a scale, conditioned on |X| <= bound.
+    """Laplace noise of the given scale, conditioned on |X| <= bound.
 
     f(x) = exp(-|x|/scale) / (2 scale (1 - exp(-bound/scale))) for |x| <= bound, 0 beyond.
 
-    Guarantees: exact delta for every shift. With shift <= scale * eps the exceeding region is the edge [-bound, shift
-    - bound), which the shifted density does not reach; so no delta-free epsilon exists (Geng, Ding, Guo and Kumar
-      2020).
+    Guarantees: exact delta for every shift. With shift <= scale * eps the exceeding region is [-bound, shift - bound),
+    where the shifted density is 0; so there is no pure epsilon (Geng, Ding, Guo and Kumar 2020).
 
     >>> TruncatedLaplace(1.0, 5.0).max_loss(1.0)
     inf
@@ -58,7 +58,7 @@ class TruncatedLaplace(LogConcave):
 
     @cached_property
     def _kept(self) -> float:
-        """1 - e^(-B): the mass of the Laplace law that the cut keeps."""
+        """1 - e^(-B), B = bound/scale: the probability of |X| <= bound under the Laplace law."""
         return -math.expm1(-float(self._edge.hi))
 
     def unit_log_density(self, y: Twofold) -> Twofold:
@@ -68,28 +68,28 @@ class TruncatedLaplace(LogConcave):
         return -np.expm1(np.minimum(y - self._edge.hi, 0.0))
 
     def unit_drop(self, y: Array, d: Array) -> Array:
-        room = np.maximum(self._edge.hi - y, 0.0)
-        step = np.minimum(d, room)
+        to_edge = np.maximum(self._edge.hi - y, 0.0)
+        step = np.minimum(d, to_edge)
         with np.errstate(under="ignore"):
-            return np.exp(step - room) * -np.expm1(-step)
+            return np.exp(step - to_edge) * -np.expm1(-step)
 
     def unit_drop_from(self, y: Twofold, d: Twofold) -> Array:
-        room = np.maximum(
-            (self._edge - y).value(), 0.0
-        )  # a shift that is tiny against the bound lives in the second float
-        step = np.minimum(d.hi, room)
+        """`unit_drop` with the distance to the edge in twofold precision: a shift may be tiny relative to the bound."""
+        to_edge = np.maximum((self._edge - y).value(), 0.0)
+        step = np.minimum(d.hi, to_edge)
         with np.errstate(under="ignore"):
-            return np.exp(step - room) * -np.expm1(-step)
+            return np.exp(step - to_edge) * -np.expm1(-step)
 
     def unit_crossing(self, epsilon: Array, d: Twofold) -> Twofold:
-        """The Laplace crossing (eps - d)/2 below eps = d, or the edge B - d beyond which f(x - shift) = 0, whichever
-        is further in.
+        """Return the smaller of the Laplace crossing (eps - d)/2, for eps < d, and the edge B - d.
+
+        Beyond the edge f(x - shift) = 0.
         """
         laplace = (epsilon - d).halved()
         edge = self._edge - d + np.zeros_like(laplace.hi)
         crossing = laplace.where((laplace.hi < 0.0) & (laplace.hi < edge.hi), edge)
         whole = -self._edge + np.zeros_like(laplace.hi)
-        return crossing.where(crossing.hi > whole.hi, whole)  # the two supports are disjoint from shift = 2 bound on
+        return crossing.where(crossing.hi > whole.hi, whole)  # the two supports are disjoint for shift >= 2 bound
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         region = super().exceeds(epsilon, shift)
@@ -105,7 +105,7 @@ class TruncatedLaplace(LogConcave):
 
     def inverse_tail(self, v: Array) -> Array:
         edge = float(self._edge.hi)
-        # from the edge, with all digits of the distance to it, unless it is far away
+        # measured from the edge, so that the distance to it keeps its digits, unless the edge is far away
         tail = (
             edge - np.log1p(2.0 * v * math.expm1(edge))
             if edge < 30.0
@@ -146,11 +146,14 @@ class TruncatedLaplace(LogConcave):
 
 
 def truncated_laplace_noise(request: Request) -> Law:
-    """Scale from epsilon, bound from delta: each release spends its share of delta on the uncovered edge."""
+    """Return the noise whose scale follows from epsilon and whose bound follows from delta.
+
+    Each release spends its part of delta on the edge that the shifted density does not cover.
+    """
     if not request.plain:
-        raise Unsupported("truncated Laplace is proved for one linf with l0 only")
+        raise Unsupported("truncated Laplace noise is proved for a single linf bound (with l0) only")
     if request.delta == 0.0:
-        raise Unsupported("truncated Laplace has no pure epsilon")
+        raise Unsupported("truncated Laplace noise has no pure epsilon")
     share = request.epsilon / request.count
     edge = -math.expm1(math.log1p(-request.delta) / request.count)
     scale = up(request.shift / share, FEW_ROUNDINGS)
@@ -161,7 +164,7 @@ def truncated_laplace_noise(request: Request) -> Law:
 
     found = nudged(lambda bound: request.meets(noise_at(bound)), bound, first=ELEMENTARY.share, growth=100.0, turns=5)
     if found is None:
-        raise Unsupported("truncated Laplace could not be certified for this budget")
+        raise Unsupported("truncated Laplace noise could not be certified for this budget")
     return noise_at(found)
 
 

@@ -1,3 +1,3 @@
-"""Arithmetic that keeps its promises: brackets, error-free transforms, log-space, Mills ratios, safe roots,
-quadrature.
+"""Numerical tools with stated error bounds: brackets, error-free transforms, log-space arithmetic, Mills ratios, roots,
+quadrature and rounding to the safe side.
 """

@@ -1,5 +1,6 @@
-"""Ball arithmetic: numbers as intervals that provably hold them (`arb` of python-flint), at the ambient precision
-`flint.ctx.prec`.
+"""Ball arithmetic with python-flint: a number is an interval (`arb`) that provably contains the exact value.
+
+Every computation uses the precision that is currently set in `flint.ctx.prec`; `precision(bits)` sets it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any
 
 __all__ = ["Ball", "Tail", "flint_module", "normal_tail", "precision"]
 
-Ball = Any  # flint has no types
-#: A function of one ball. For a law on a lattice the argument is a whole number of steps.
+Ball = Any  # python-flint has no type annotations
+#: A function of one ball, x -> P(|X| > x). For a law on a lattice the argument is a whole number of steps.
 Tail = Callable[[Any], Ball]
 
 
 class _Lock:
-    """One lock for the process; a forked child, whose other threads are gone, starts with a free one."""
+    """The lock of the process. A forked child gets a new one, because the thread that held it does not exist there."""
 
     held = threading.RLock()
 
@@ -32,7 +33,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def flint_module() -> Any:
-    """python-flint, loaded at the first use so that `import hush` stays light."""
+    """Return python-flint. It is imported at the first use, to keep `import hush` fast."""
     import flint
 
     return flint
@@ -40,7 +41,10 @@ def flint_module() -> Any:
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Work at this many bits. The precision is one for the whole process, so one thread at a time."""
+    """Set the working precision in bits inside a `with` block.
+
+    flint has one precision for the whole process, so only one thread at a time may be inside such a block.
+    """
     with _Lock.held, flint_module().ctx.workprec(bits):
         yield
 

@@ -1,4 +1,4 @@
-"""Two numbers with the truth between them."""
+"""A lower and an upper bound with the true value between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Bracket", "unwrap"]
 
 
 def unwrap(value: Any) -> Any:
-    """A Python float for a single number, the array itself otherwise."""
+    """Return a Python float for a single number, and the array otherwise."""
     array = np.asarray(value, dtype=np.float64)
     return float(array) if array.ndim == 0 else array
 
@@ -23,8 +23,8 @@ def unwrap(value: Any) -> Any:
 class Bracket:
     """A certified enclosure: lower <= truth <= upper, for one number or elementwise for an array.
 
-    Guarantees: construction fails with `NotCertified` if an end is NaN or the ends are crossed; an answer is never
-    clipped into its bracket.
+    Guarantees: construction raises `NotCertified` if an end is NaN or if lower > upper. Values are never clipped to
+    make a bracket valid.
 
     >>> b = Bracket(0.9, 1.1)
     >>> b.contains(1.0), b.contains(2.0)
@@ -37,35 +37,36 @@ class Bracket:
     def __post_init__(self) -> None:
         lower, upper = unwrap(self.lower), unwrap(self.upper)
         if not np.all(np.less_equal(lower, upper)):
-            raise NotCertified(f"the bracket ({lower}, {upper}) is crossed or not a number.")
+            raise NotCertified(
+                f"the bracket ({lower}, {upper}) is not valid: lower must be at most upper, without NaN."
+            )
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
 
     @property
     def width(self) -> Any:
-        """upper - lower, and 0 where both ends are the same infinity."""
+        """upper - lower; 0 where both ends are the same infinity."""
         lower, upper = np.asarray(self.lower), np.asarray(self.upper)
         with np.errstate(invalid="ignore"):
             return unwrap(np.where(lower == upper, 0.0, upper - lower))
 
     @property
     def middle(self) -> Any:
-        """A point inside; an estimate, never a bound."""
+        """A point inside the bracket: an estimate, not a bound."""
         with np.errstate(over="ignore"):
             return unwrap(np.clip(0.5 * (np.asarray(self.lower) + self.upper), self.lower, self.upper))
 
     def contains(self, value: Any) -> Any:
-        """Is the value between the ends (ends included)?"""
+        """Return True where lower <= value <= upper."""
         inside = np.logical_and(np.less_equal(self.lower, value), np.less_equal(value, self.upper))
         return bool(inside) if np.ndim(inside) == 0 else inside
 
 
 def around(value: Any, relative: Any) -> Bracket:
-    """The bracket of a non-negative value known to a relative error, rounded outward by one unit more.
+    """Return the bracket of a non-negative value with a known relative error, rounded outward by one more float.
 
-    A relative error of 1 leaves the lower end at 0 and says that the value itself errs upwards.
-
-    A value that underflowed stays above zero at the upper end: the truth is positive even where floats are not.
+    A relative error of 1 means that the value is an upper bound only: the lower end is then 0. The upper end is above
+    zero even where the value underflowed to 0, because the exact value is positive.
     """
     value = np.asarray(value, dtype=np.float64)
     relative = np.asarray(relative, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Logarithms in twofold precision."""
+"""Logarithms in twofold precision (two floats, about 30 digits)."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from hush.numerics.twofold import Twofold
 
 __all__ = ["PARTS", "log_twofold", "split"]
 
-PARTS = 64  # steps of the tables of logarithms and powers
+PARTS = 64  # table entries per unit of the argument, in the tables of logarithms and powers
 
 
 def split(numbers: list[Decimal]) -> Twofold:
-    """Decimals as a twofold array."""
+    """Convert decimals to a twofold array."""
     high = [float(x) for x in numbers]
     return Twofold(high, [float(x - Decimal(h)) for x, h in zip(numbers, high, strict=True)])
 
 
 @cache
 def _logarithms() -> tuple[Twofold, Twofold]:
-    """log 2, and log(j/64) for j = 44 ... 91."""
+    """Return log 2, and log(j/64) for j = 44 ... 91."""
     with localcontext() as context:
         context.prec = 40
         return split([Decimal(2).ln()])[0], split([(Decimal(j) / PARTS).ln() for j in range(44, 92)])
 
 
 def log_twofold(y: Twofold) -> Twofold:
-    """log y for y > 0 to about 26 digits: a table at steps of 1/64 and 2 artanh of the small rest."""
+    """Return log y for y > 0 to about 26 digits: a table at steps of 1/64, plus 2 artanh of the small remainder."""
     log2, logs = _logarithms()
     mantissa, exponent = np.frexp(y.hi)
-    # a mantissa around 1 keeps the logarithm of a y near 1 from cancelling
+    # keep the mantissa around 1, so that nothing cancels in the logarithm of a y near 1
     exponent = np.where(mantissa < math.sqrt(0.5), exponent - 1, exponent)
     m = Twofold(np.ldexp(y.hi, -exponent), np.ldexp(y.lo, -exponent))
     j = np.rint(m.hi * PARTS).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Sums and differences of numbers known by their logarithms."""
+"""Sums and differences of numbers that are given by their logarithms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["exp_excess", "log1mexp", "log_difference"]
 
 
 def log1mexp(x: Any) -> Any:
-    """log(1 - e**x) for x <= 0, accurate at both ends (-inf at x = 0).
+    """Return log(1 - e**x) for x <= 0, accurate for small and for large |x| (-inf at x = 0).
 
     >>> float(log1mexp(-1e-20)), float(log1mexp(-50.0))
     (-46.0517018598..., -1.92874984796...e-22)
@@ -21,7 +21,7 @@ def log1mexp(x: Any) -> Any:
 
 
 def log_difference(larger: Any, smaller: Any) -> Any:
-    """log(e**larger - e**smaller), -inf where they are equal."""
+    """Return log(e**larger - e**smaller); -inf where both are equal."""
     larger, smaller = np.asarray(larger, dtype=np.float64), np.asarray(smaller, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         gap = np.where(np.isneginf(smaller), -np.inf, smaller - larger)
@@ -29,7 +29,7 @@ def log_difference(larger: Any, smaller: Any) -> Any:
 
 
 def exp_excess(x: Any) -> Any:
-    """e**x - 1 - x, which is never negative, without cancellation.
+    """Return e**x - 1 - x, which is never negative, without cancellation.
 
     >>> float(exp_excess(1e-8))
     5.0000000166...e-17

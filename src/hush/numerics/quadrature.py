@@ -1,4 +1,4 @@
-"""Gauss-Legendre panels, and an adaptive integrator for positive functions given by their logarithm."""
+"""Gauss-Legendre panels, and an adaptive integrator for non-negative functions that returns a bracket."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Array = NDArray[np.float64]
 
 @cache
 def gauss(order: int) -> tuple[Array, Array]:
-    """Nodes and weights of Gauss-Legendre on [0, 1]."""
+    """Return the nodes and weights of the Gauss-Legendre rule on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
 def panels(low: float, high: float, cuts: Any, *, order: int = 24, pieces: int = 16) -> tuple[Array, Array]:
-    """Nodes and weights on (low, high), cut at the given points and again into equal pieces."""
+    """Return nodes and weights on (low, high), which is cut at the given points and then into equal pieces."""
     inner = np.asarray(cuts, dtype=np.float64)
     inner = inner[(inner > low) & (inner < high)]
     corners = np.concatenate([[low], inner, [high]])
@@ -50,11 +50,11 @@ def _panel_sums(function: Callable[[Array], Array], left: Array, right: Array) -
 
 
 def integral(function: Callable[[Array], Array], edges: Any, *, relative: float = 1e-13) -> Bracket:
-    """The integral of a non-negative function over the panels between `edges`, as a bracket.
+    """Return a bracket of the integral of a non-negative function over the panels between `edges`.
 
-    Each panel is summed by 20-point Gauss-Legendre whole and in two halves; panels whose two sums differ by more than
-    their share are halved again. The bracket is widened by ten times the sum of the differences that remain and by
-    round-off.
+    Each panel is integrated by the 20-point Gauss-Legendre rule twice: as one piece, and as two halves. Panels are
+    halved again while the two results differ by more than their part of the tolerance. The bracket is widened by ten
+    times the sum of the remaining differences, and by round-off.
     """
     edges = np.unique(np.asarray(edges, dtype=np.float64))
     left, right = edges[:-1], edges[1:]
@@ -74,4 +74,4 @@ def integral(function: Callable[[Array], Array], edges: Any, *, relative: float 
             break
         middle = 0.5 * (left + right)
         left, right = np.concatenate([left[rough], middle[rough]]), np.concatenate([middle[rough], right[rough]])
-    raise NotCertified("the integral did not settle; please report the parameters.")
+    raise NotCertified("the integral did not converge; please report the parameters.")

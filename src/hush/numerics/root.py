@@ -1,16 +1,16 @@
-"""Roots and maxima of many functions at once; numerics/search.py is the twin for one number.
+"""Roots and maxima of arrays of functions, elementwise. The module numerics/search.py does the same for one number.
 
-    safe_root           a sign change to the last float, ending on the safe side
-    safe_chords         the same to a given nearness, with few evaluations
-    ridders             a sign change to the last digits, on either side
-    halved              a bracket where only yes or no is known
+A point is called safe if the condition holds there (for a root: if the function is <= 0), and unsafe otherwise.
+
+    safe_root           a sign change, to the last float; the answer is on the safe side
+    safe_chords         a sign change, to a given tolerance, with few evaluations; the answer is on the safe side
+    ridders             a sign change, to the last digits; the answer may be on either side
+    halved              bisection of a condition that is only true or false
     first_whole         the least whole number for which a condition holds
-    bracket_upwards     a bracket for it
-    newton_roots        a good guess at a root, by Newton's steps inside brackets
-    raised_until        from good guesses to numbers that are safe
-    narrowed_maximum    the largest value, by ever finer grids
-
-Every function works elementwise.
+    bracket_upwards     a bracket of a sign change, by growing steps
+    newton_roots        an approximate root, by Newton's method inside brackets; may be on either side
+    raised_until        from an approximation upwards to a safe number
+    narrowed_maximum    the largest value, by a sequence of finer grids
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
-_SETTLED = 4e-15  # a Newton step this small, against the size of its number, is round-off
+_SETTLED = 4e-15  # a Newton step of this size, relative to its number, is round-off
 
 
 def bracket_upwards(function: Callable[[Array], Array], start: Any, *, largest: float = 1e40) -> tuple[Array, Array]:
-    """Double `start` until the function is no longer positive: (last positive point, first safe point; inf if there
-    is none).
+    """Multiply `start` by 4 until the function is no longer positive, elementwise.
+
+    Returns (the last positive point, the first safe point). The safe point is infinite if none is below `largest`.
     """
     safe = np.array(start, dtype=np.float64)
     unsafe = np.zeros_like(safe)
@@ -57,8 +58,8 @@ def bracket_upwards(function: Callable[[Array], Array], start: Any, *, largest: 
             return unsafe, np.where(safe > largest, np.inf, safe)
 
 
-#: Where a round looks, as shares of the bracket around the secant's root: near it at every scale, so that a good
-#: guess wins at once.
+#: Distances from the root of the secant at which one round evaluates the function, as fractions of the bracket. They
+#: cover every order of magnitude, so that a good secant shrinks the bracket at once.
 _OFFSETS = np.array([-1e-1, -1e-2, -1e-4, -1e-7, -1e-10, -1e-13, 0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-2, 1e-1])
 _SPREAD = np.array([0.125, 0.25, 0.5, 0.75, 0.875])
 
@@ -77,18 +78,19 @@ def _candidates(a: Array, b: Array, fa: Array, fb: Array) -> Array:
 def safe_root(
     function: Callable[[Array], Array], unsafe: Any, safe: Any, *, relative: float = 4e-16
 ) -> tuple[Array, Array]:
-    """Narrow (unsafe, safe) around a sign change, elementwise: function > 0 at `unsafe` and <= 0 at `safe`, kept
-    throughout.
+    """Narrow the bracket (unsafe, safe) around a sign change, elementwise.
 
-    A round evaluates 18 points at once (one vectorised call costs little more than one number): some spread over the
-    bracket, so that it shrinks at least fourfold whatever the function does, and some around the secant's root at
-    every scale. `function` takes arrays with one more axis in front. Returns (unsafe, safe), at most `relative` apart
-    or neighbouring floats; the second is the answer to give away.
+    The function must be > 0 at `unsafe` and <= 0 at `safe`; this stays true in every round. `function` takes arrays
+    with one more axis in front. A round evaluates 18 points in one vectorised call, which costs little more than one
+    point. Some points are spread over the bracket, so that it shrinks at least fourfold for every function; the others
+    are close to the root of the secant.
+
+    Returns (unsafe, safe), which differ by at most `relative` or are neighbouring floats. Use the second as the answer.
     """
     a, b = (np.array(v, dtype=np.float64) for v in np.broadcast_arrays(unsafe, safe))
     fa, fb = function(a[None])[0], function(b[None])[0]
     if not (np.all(fb <= 0.0) and np.all((fa > 0.0) | (a == b))):
-        raise NotCertified("the root is not bracketed.")
+        raise NotCertified("the root is not bracketed: the function must be > 0 at `unsafe` and <= 0 at `safe`.")
     for _ in range(100):
         close = np.abs(b - a) <= relative * np.maximum(np.abs(a), np.abs(b))
         middle = 0.5 * (a + b)
@@ -99,7 +101,7 @@ def safe_root(
         )
         values = np.concatenate([fa[None], function(points[1:-1]), fb[None]])
         a, b, fa, fb = _tightest(points, values, a, b)
-    raise NotCertified("the root did not settle.")
+    raise NotCertified("the search for a root did not converge; please report the arguments.")
 
 
 def _ordered(a: Array, b: Array, fa: Array, fb: Array) -> tuple[Array, Array]:
@@ -107,7 +109,7 @@ def _ordered(a: Array, b: Array, fa: Array, fb: Array) -> tuple[Array, Array]:
 
 
 def _tightest(points: Array, values: Array, a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
-    """The safe point nearest to the unsafe end and the last unsafe point before it."""
+    """Return the safe point nearest to the unsafe end, and the last unsafe point before it."""
     distance = np.abs(points - a)
     safe = values <= 0.0
     first = np.argmin(np.where(safe, distance, np.inf), axis=0)[None]
@@ -120,11 +122,13 @@ def _tightest(points: Array, values: Array, a: Array, b: Array) -> tuple[Array, 
 
 
 def safe_chords(function: Callable[[Array, Index], Array], unsafe: Array, safe: Array, *, near: float) -> Array:
-    """The safe ends of sign changes of falling functions, for flat arrays: function > 0 below them.
+    """Return the safe ends of the sign changes of decreasing functions, for flat arrays.
 
-    Guarantees: the function is between -near and 0 at the result, or no float is left below it that is safe. A
-    function that is at most 0 at `unsafe` already gives `unsafe`, and one above 0 at `safe` gives `safe`.
-    `function(x, at)` is that of the numbers `at`. Chords, and one half in three.
+    `function(x, at)` evaluates the functions with the indices `at`. Two of three steps follow the chord, the third
+    halves the bracket.
+
+    Guarantees: at the result the function is between -near and 0, or no smaller float is safe. If the function is at
+    most 0 at `unsafe`, the result is `unsafe`; if it is above 0 at `safe`, the result is `safe`.
     """
     low, high, every = unsafe.copy(), safe.copy(), np.arange(unsafe.size)
     above, below = function(low, every), function(high, every)
@@ -145,7 +149,9 @@ def safe_chords(function: Callable[[Array, Index], Array], unsafe: Array, safe: 
 
 
 def halved(holds: Callable[[Array], Any], unsafe: Array, safe: Array, *, turns: int) -> tuple[Array, Array]:
-    """Brackets (unsafe, safe) after so many halves: `holds` is true at the second, unless it never was inside.
+    """Return the brackets (unsafe, safe) after `turns` bisections.
+
+    `holds` is true at the second end, unless it was false at every point tried.
 
     >>> halved(lambda x: x * x >= 2.0, np.zeros(1), np.full(1, 2.0), turns=3)
     (array([1.25]), array([1.5]))
@@ -158,8 +164,9 @@ def halved(holds: Callable[[Array], Any], unsafe: Array, safe: Array, *, turns: 
 
 
 def first_whole(holds: Callable[[Array], Any], shape: tuple[int, ...]) -> Array:
-    """The least whole numbers from 0 on for which conditions hold that stay true once they are: by doubling, then
-    halves.
+    """Return the least whole numbers >= 0 for which the conditions hold, by doubling and then bisection.
+
+    Each condition must stay true for all larger numbers.
     """
     low, high = np.full(shape, -1.0), np.ones(shape)
     while (short := ~holds(high)).any():
@@ -172,8 +179,9 @@ def first_whole(holds: Callable[[Array], Any], shape: tuple[int, ...]) -> Array:
 
 
 def ridders(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
-    """Ridders' method, elementwise, where the function changes sign between a and b; the bracket halves at every
-    step.
+    """Return roots by Ridders' method, elementwise; the function must change sign between a and b.
+
+    Each step at least halves the bracket.
     """
     at_a, at_b = function(a), function(b)
     last, settled = a, np.zeros(a.shape, dtype=bool)
@@ -186,14 +194,14 @@ def ridders(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
         point = middle + (middle - a) * np.sign(at_a - at_b) * move
         at_point = function(point)
         crossed = np.sign(at_middle) != np.sign(at_point)
-        left = np.sign(at_a) != np.sign(at_point)  # else the root is on the far side of the point
+        left = np.sign(at_a) != np.sign(at_point)  # otherwise the root is between the point and b
         a, at_a, b, at_b = (
             np.where(crossed, middle, np.where(left, a, point)),
             np.where(crossed, at_middle, np.where(left, at_a, at_point)),
             np.where(crossed | left, point, b),
             np.where(crossed | left, at_point, at_b),
         )
-        # a root that has settled stays put, so that it does not depend on its company
+        # freeze converged elements: results must not depend on the rest of the batch
         settled |= np.abs(point - last) <= FEW_ROUNDINGS.share * np.abs(point)
         last = np.where(settled, last, point)
         if settled.all():
@@ -204,9 +212,10 @@ def ridders(function: Callable[[Array], Array], a: Array, b: Array) -> Array:
 def raised_until(
     fails: Callable[[Array, Index], Any], start: Array, *, first: float, growth: float, turns: int = 30
 ) -> Array:
-    """Each number raised until `fails` is false: by the share `first`, then by shares `growth` times as large.
+    """Raise each number until `fails` is false for it.
 
-    `fails(x[late], late)` is asked only of the numbers that still fail.
+    The first rise is by the fraction `first`; each further one is `growth` times as large. `fails(x[late], late)` is
+    called only for the numbers that still fail.
     """
     x = np.array(start, dtype=np.float64).ravel()
     late, rise = np.arange(x.size), first
@@ -216,7 +225,7 @@ def raised_until(
             return x.reshape(np.shape(start))
         x[late] *= 1.0 + rise
         rise *= growth
-    raise NotCertified("no number that meets the target was found; please report the arguments.")
+    raise NotCertified("the search found no number that meets the target; please report the arguments.")
 
 
 def newton_roots(
@@ -225,10 +234,11 @@ def newton_roots(
     high: Array,
     size: Callable[[Array, Index], Array],
 ) -> Array:
-    """Roots of falling functions, for flat arrays: Newton's steps from `high` where they stay inside, halves elsewhere.
+    """Return approximate roots of decreasing functions, for flat arrays.
 
-    `probe(x, at)` is (value, -slope) of the functions numbered `at`; a step that is small against `size(x, at)` is the
-    last. The result is near the roots, on either side; the caller checks.
+    Newton's steps start from `high`; a step that leaves the bracket is replaced by bisection. `probe(x, at)` returns
+    (value, -slope) of the functions with the indices `at`. The iteration ends when a step is small relative to
+    `size(x, at)`. The results may be on either side of the roots; the caller has to check them.
     """
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
     x, active = high.copy(), np.arange(high.size)
@@ -251,10 +261,10 @@ def newton_roots(
 def narrowed_maximum(
     function: Callable[[Array], Array], low: Any, high: Any, *, points: int = 33, rounds: int = 12
 ) -> Array:
-    """The largest value that a function takes on a grid and on finer grids about the best point, elementwise.
+    """Return the largest value of a function on a grid and on finer grids around the best point, elementwise.
 
-    `function` takes arrays with one more axis in front. Smooth or with a corner, either way this closes in; of several
-    peaks the one counts that the first grid shows.
+    `function` takes arrays with one more axis in front. The search converges for smooth peaks and for corners. If there
+    are several peaks, it follows the one that is highest on the first grid.
 
     >>> round(float(narrowed_maximum(lambda x: 1.0 - np.abs(x - 0.3), 0.0, 1.0)), 12)
     1.0

@@ -1,9 +1,9 @@
-"""Rounding to the safe side: the one home of every factor that turns a computed number into a bound.
+"""Rounding to the safe side. All factors that turn a computed number into a bound are defined in this module.
 
-A `Claim` says by which share a computed number may be off, and why that share is enough. `up` and `down` move a number
-that is not negative by a claim, at the price of one multiplication. `next_up` and `next_down` move any number to the
-neighbouring float: enough after one operation that is rounded correctly. Fractions become floats, and floats become
-decimal text, on the side that the caller names.
+A `Claim` states a relative error and the reason why it is large enough. `up` and `down` move a non-negative number by a
+claim, with one multiplication. `next_up` and `next_down` move any number to the neighbouring float, which is enough
+after one correctly rounded operation. The other functions round fractions to floats, and floats to decimal text, in the
+direction that their name states.
 """
 
 from __future__ import annotations
@@ -67,13 +67,16 @@ Array = NDArray[np.float64]
 
 #: The distance from 1 to the next float.
 ULP = 2.0**-52
-#: Just above `ULP`: a bound on the error of one operation that stays a bound when it is itself multiplied and rounded.
+#: Slightly more than `ULP`: a bound on the error of one operation that stays valid after it is multiplied and rounded.
 UNIT = 2.3e-16
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The truth is within `share` of the computed number, relative to it, and `reason` says why."""
+    """A relative error bound: the exact value is within `share` of the computed number, for the stated `reason`.
+
+    A reason that starts with "no bound" marks a tolerance of a search or a comparison, which proves nothing.
+    """
 
     share: float
     reason: str
@@ -86,10 +89,10 @@ class Claim:
         object.__setattr__(self, "below", 1.0 - self.share)
 
 
-# -- the claims, from the smallest to the largest ------------------------------------------------------------
+# -- all claims, from the smallest to the largest ------------------------------------------------------------
 
 TWO_ROUNDINGS = Claim(4e-16, "two operations rounded correctly, 2^-53 each, and the multiplication by the factor")
-FEW_ROUNDINGS = Claim(1e-15, "at most seven roundings on positive numbers, 2^-53 each, and the factor's own")
+FEW_ROUNDINGS = Claim(1e-15, "at most seven roundings on positive numbers, 2^-53 each, and that of the factor")
 GAUSSIAN_AMOUNT = Claim(2e-15, "roots, logarithms and inverse error functions, each within a few 2^-53")
 ROOTS_AND_LOGARITHMS = Claim(2e-15, "sums of positive terms, with a root and a logarithm, each within a few 2^-53")
 POWER = Claim(2e-15, "a power with a rounded exponent: 2^-53 times the log of a base from 1e-6 to 1e6, at most 14")
@@ -99,25 +102,25 @@ STABLE_LOSS = Claim(
 ELEMENTARY = Claim(1e-14, "exponentials and logarithms, 2^-52 each, that amplify errors at most tenfold")
 NORMAL_TAILS = Claim(2e-14, "two normal tails with exponents in twofold precision, each within 1e-14 of the truth")
 SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum by halves of at most 2^24 positive terms, each within 5e-14")
-CONVERSION = Claim(1e-13, "to spare: a conversion from Renyi bounds already rounds up by the sizes of its terms")
+CONVERSION = Claim(1e-13, "an extra margin: a conversion from Renyi bounds already rounds up by the sizes of its terms")
 CLOSED_FORM = Claim(1e-12, "a closed form or a sum of positive terms in at most a thousand roundings, about 1e-13")
 SUPREMUM = Claim(1e-12, "the value at a smooth peak, which is flat there: computed values are within 1e-13")
-SAME_FACT = Claim(1e-12, "no bound: two bounds this close are one fact, rounded in two ways")
+SAME_FACT = Claim(1e-12, "no bound: two bounds this close are the same fact, rounded in two ways")
 PURE_EPSILON = Claim(1e-11, "the largest relative error that any family states")
 BETA_INVERSE = Claim(1e-11, "the inverse of the incomplete beta function, which keeps about 1e-13")
-TWO_TAILS = Claim(1e-11, "a normal tail in plain floats: an exponent of up to 745 has an error of at most 2e-13")
-SPECIAL_FUNCTION = Claim(1e-9, "a tail or a quantile of any law here; the least exact one is within 1e-11")
-FOREIGN = Claim(1e-9, "the round-off of another library's privacy loss distribution, which states none")
+TWO_TAILS = Claim(1e-11, "a normal tail in single floats: an exponent of up to 745 has an error of at most 2e-13")
+SPECIAL_FUNCTION = Claim(1e-9, "a tail or a quantile of any law of hush; the least accurate one is within 1e-11")
+FOREIGN = Claim(1e-9, "the round-off of a privacy loss distribution of another library, which states no error")
 SPARE = Claim(1e-9, "noise is larger, or a budget smaller, by more than all roundings of its parts together")
-CHECKED = Claim(1e-9, "no bound: what a check forgives, above the round-off of either of two computations")
-NEAR_ENOUGH = Claim(1e-9, "no bound: equal for the purpose of a choice that is safe either way")
+CHECKED = Claim(1e-9, "no bound: the tolerance of a check, above the round-off of the two computations it compares")
+NEAR_ENOUGH = Claim(1e-9, "no bound: the values are treated as equal in a choice where both options are safe")
 SEARCH_AIM = Claim(1e-8, "no bound: a search aims this far to the safe side, so that its first check succeeds")
 BETWEEN_FINE_POINTS = Claim(1e-5, "a characteristic function at 201 points; 40,001 points show 2e-6 more")
 BETWEEN_COARSE_POINTS = Claim(1e-4, "a smooth variance at 201 points of a range: four squared steps")
-TIED = Claim(1e-4, "no bound: losses this close are a tie, and the plainer family leads")
-COARSE_SEARCH = Claim(2e-4, "no bound: a coarse search may be off by this, so what is this close is looked at again")
-FLAT_MINIMUM = Claim(3e-4, "no bound: a search for a shape ends where its neighbours are no worse than this")
-WORTHLESS = Claim(5e-4, "no bound: a gain that is smaller than this is not worth a search")
+TIED = Claim(1e-4, "no bound: losses this close are a tie, and the simpler family is preferred")
+COARSE_SEARCH = Claim(2e-4, "no bound: a coarse search may be wrong by this, so closer candidates are searched again")
+FLAT_MINIMUM = Claim(3e-4, "no bound: a search for a shape ends where its neighbours differ by less than this")
+WORTHLESS = Claim(5e-4, "no bound: a smaller gain does not justify a search")
 
 
 # -- floats --------------------------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ def up(x: float, claim: Claim) -> float: ...
 @overload
 def up(x: Array, claim: Claim) -> Array: ...
 def up(x: Any, claim: Claim) -> Any:
-    """x raised by a claim, for x >= 0: the truth is not above it.
+    """Return x raised by a claim, for x >= 0: an upper bound of the exact value.
 
     >>> up(3.0, CLOSED_FORM)
     3.0000000000030003
@@ -141,7 +144,7 @@ def down(x: float, claim: Claim) -> float: ...
 @overload
 def down(x: Array, claim: Claim) -> Array: ...
 def down(x: Any, claim: Claim) -> Any:
-    """x lowered by a claim, for x >= 0: the truth is not below it.
+    """Return x lowered by a claim, for x >= 0: a lower bound of the exact value.
 
     >>> down(3.0, CLOSED_FORM)
     2.999999999997
@@ -154,7 +157,7 @@ def next_up(x: float) -> float: ...
 @overload
 def next_up(x: Array) -> Array: ...
 def next_up(x: Any) -> Any:
-    """The next float above x, of either sign; infinity stays.
+    """Return the next float above x, for x of either sign; infinity is unchanged.
 
     >>> next_up(1.0) - 1.0 == ULP, next_up(0.0)
     (True, 5e-324)
@@ -167,7 +170,7 @@ def next_down(x: float) -> float: ...
 @overload
 def next_down(x: Array) -> Array: ...
 def next_down(x: Any) -> Any:
-    """The next float below x, of either sign; minus infinity stays."""
+    """Return the next float below x, for x of either sign; minus infinity is unchanged."""
     return math.nextafter(x, -math.inf) if type(x) is float else np.nextafter(x, -np.inf)
 
 
@@ -175,7 +178,7 @@ def next_down(x: Any) -> Any:
 
 
 def round_up(value: Fraction) -> float:
-    """The least float that is not below.
+    """Return the least float that is not below the fraction.
 
     >>> round_up(Fraction(1, 10)), Fraction(round_up(Fraction(1, 3))) > Fraction(1, 3)
     (0.1, True)
@@ -185,7 +188,7 @@ def round_up(value: Fraction) -> float:
 
 
 def round_down(value: Fraction) -> float:
-    """The greatest float that is not above, and 0 for what is below 0: for an amount that is left."""
+    """Return the greatest float that is not above the fraction, and 0 for a negative one: for a remaining budget."""
     return -round_up(-value) if value > 0 else 0.0
 
 
@@ -193,27 +196,27 @@ def round_down(value: Fraction) -> float:
 
 
 def _decimal(value: float, digits: int, way: str) -> Decimal:
-    """A float's shortest decimals are what somebody wrote. They are kept where they are short enough."""
+    """Round the shortest decimal form of a float, which is the number as a user wrote it, in the given direction."""
     return Context(prec=digits, rounding=way).create_decimal(Decimal(repr(float(value))))
 
 
 def decimal_up(value: float, digits: int) -> Decimal:
-    """The shortest decimals of a number, rounded up to so many digits."""
+    """Return the shortest decimal form of a number, rounded up to the given number of digits."""
     return _decimal(value, digits, ROUND_CEILING)
 
 
 def decimal_down(value: float, digits: int) -> Decimal:
-    """The shortest decimals of a number, rounded down to so many digits."""
+    """Return the shortest decimal form of a number, rounded down to the given number of digits."""
     return _decimal(value, digits, ROUND_FLOOR)
 
 
 def decimal_nearest(value: float, digits: int) -> Decimal:
-    """The shortest decimals of a number, rounded to so many digits: an estimate, never a bound."""
+    """Return the shortest decimal form of a number, rounded to the nearest: an estimate, not a bound."""
     return _decimal(value, digits, ROUND_HALF_EVEN)
 
 
 def rounded_up(value: float, digits: int = 6) -> str:
-    """A number to so many digits, never below it: for an epsilon, a delta, a scale, an error.
+    """Return the number as text, rounded up: for an epsilon, a delta, a scale or an error.
 
     >>> rounded_up(0.1), rounded_up(1.0000001), rounded_up(0.35009612), rounded_up(2e-7, 3)
     ('0.1', '1.00001', '0.350097', '2e-07')
@@ -222,7 +225,7 @@ def rounded_up(value: float, digits: int = 6) -> str:
 
 
 def rounded_down(value: float, digits: int = 6) -> str:
-    """The same, never above the number: for a budget that is left, a rate of errors that is certain.
+    """Return the number as text, rounded down: for a remaining budget, or a lower bound on an error rate.
 
     >>> rounded_down(0.1), rounded_down(1.9999999)
     ('0.1', '1.99999')
@@ -231,7 +234,7 @@ def rounded_down(value: float, digits: int = 6) -> str:
 
 
 def percent_up(share: float) -> str:
-    """A probability of at most this, in per cent, rounded up: one decimal, and more where it is near 100.
+    """Return an upper bound on a probability in per cent, rounded up to one decimal, or to more close to 100.
 
     >>> percent_up(0.6225), percent_up(0.99995), percent_up(1.0)
     ('62.3 %', '99.995 %', '100 %')

@@ -1,14 +1,16 @@
-"""Searches for one number, where functions are slow or not vectorised; numerics/root.py is the twin for arrays.
+"""Roots and minima of one function, which may be slow or not vectorised. The module numerics/root.py works on arrays.
 
-    safe_secant                    a sign change, ending on the safe side
-    safe_end                       the same where only yes or no is known: halves
+A point is called safe if the condition holds there (for a root: if the function is <= 0), and unsafe otherwise.
+
+    safe_secant                    a sign change; the answer is on the safe side
+    safe_end                       bisection of a condition that is only true or false
     first_true, first_true_from    the least whole number for which a condition holds
-    guarded_newton                 a good guess at a root, by Newton's steps inside a bracket
-    nudged                         from a good guess to the first point near it that is safe
+    guarded_newton                 an approximate root, by Newton's method inside a bracket
+    nudged                         from an approximation to the first safe point near it
     golden_minimum                 the place of a minimum
-    narrowed_minimum               the place and the value of a minimum, by ever finer grids
+    narrowed_minimum               the place and the value of a minimum, by a sequence of finer grids
 
-Each ends after a bounded number of evaluations.
+Every search ends after a bounded number of evaluations.
 """
 
 from __future__ import annotations
@@ -38,23 +40,23 @@ Array = NDArray[np.float64]
 def safe_secant(
     function: Callable[[float], float], unsafe: float, safe: float, *, relative: float, near: float = 0.0
 ) -> float:
-    """The safe end of a sign change, narrowed to a relative width: function > 0 at `unsafe` and <= 0 at `safe`.
+    """Return the safe end of a sign change, to a relative width; function > 0 at `unsafe` and <= 0 at `safe`.
 
-    A safe end where the function is above -near is near enough. Two secant steps, then one half: few evaluations, and
-    never more than three times those of halves.
+    The search also ends when the function at the safe end is above -near. Two secant steps alternate with one
+    bisection: this needs few evaluations, and at most three times as many as bisection alone.
 
     >>> safe_secant(lambda x: x * x - 2.0, 2.0, 1.0, relative=1e-12)
     1.41421356237...
     """
     at_unsafe, at_safe = function(unsafe), function(safe)
     if not at_safe <= 0.0 < at_unsafe:
-        raise NotCertified("the root is not bracketed.")
+        raise NotCertified("the root is not bracketed: the function must be > 0 at `unsafe` and <= 0 at `safe`.")
     for turn in range(200):
         size, gap = max(abs(unsafe), abs(safe)), unsafe - safe
         if abs(gap) <= relative * size or at_safe > -near:
             break
         share = at_safe / (at_safe - at_unsafe) if turn % 3 < 2 else 0.5
-        least = 0.3 * relative * size / abs(gap)  # so that a step from either end shrinks the bracket
+        least = 0.3 * relative * size / abs(gap)  # the least step, so that each step shrinks the bracket
         point = safe + gap * min(max(share, least), 1.0 - least)
         value = function(point)
         if value <= 0.0:
@@ -73,9 +75,9 @@ def safe_end(
     geometric: bool = False,
     turns: int = 200,
 ) -> float:
-    """The safe end of a bracket, halved until it is relatively narrow or no float is left between its ends.
+    """Return the safe end of a bracket after bisection to a relative width, or until its ends are neighbouring floats.
 
-    Guarantees: `holds` is true at the result, unless the result is `safe` itself, which is not tried.
+    Guarantees: `holds` is true at the result, unless the result is `safe` itself, which is not evaluated.
 
     >>> safe_end(lambda x: x * x <= 2.0, 2.0, 1.0, relative=1e-9)
     1.41421356...
@@ -90,7 +92,9 @@ def safe_end(
 
 
 def first_true(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The least whole number from low to high where a condition holds that stays true once it is; high + 1 if none.
+    """Return the least whole number from low to high for which `holds` is true; high + 1 if there is none.
+
+    The condition must stay true for all larger numbers.
 
     >>> first_true(0, 100, lambda n: n * n >= 50), first_true(0, 5, lambda n: n > 9)
     (8, 6)
@@ -103,7 +107,10 @@ def first_true(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 
 def first_true_from(low: int, most: int, holds: Callable[[int], bool]) -> int | None:
-    """The same by doubling from `low` >= 1, where small numbers are likelier and cheaper; None if none up to `most`.
+    """Return the least whole number >= `low` for which `holds` is true; None if there is none up to `most`.
+
+    `low` must be at least 1, and the condition must stay true for all larger numbers. The search doubles upwards from
+    `low`: use it where small answers are more likely, or small numbers cheaper to test.
 
     >>> first_true_from(1, 1000, lambda n: n * n >= 50), first_true_from(1, 4, lambda n: n > 9)
     (8, None)
@@ -117,16 +124,16 @@ def first_true_from(low: int, most: int, holds: Callable[[int], bool]) -> int | 
 
 
 def nudged(holds: Callable[[float], bool], start: float, *, first: float, growth: float, turns: int) -> float | None:
-    """The first of `start` and points ever further from it for which a condition holds; None if none does.
+    """Return the first of `start` and points further and further from it for which `holds` is true; None if none.
 
-    `first` is the first relative step, below 0 for steps downwards; each step is `growth` times as large as the one
-    before.
+    `first` is the first relative step, negative for steps downwards. Each step is `growth` times as large as the
+    previous one.
     """
     point, rise = start, first
     for _ in range(turns):
         if holds(point):
             return point
-        point += rise * abs(point) + math.copysign(1e-300, first)  # so that 0 moves too
+        point += rise * abs(point) + math.copysign(1e-300, first)  # the second term moves a point at 0
         rise *= growth
     return None
 
@@ -138,10 +145,11 @@ def guarded_newton(
     high: float,
     between: Callable[[float, float], float],
 ) -> float:
-    """A point near a root, by Newton's steps where they stay inside (low, high) and by `between(low, high)` where not.
+    """Return an approximate root by Newton's method; a step that leaves (low, high) is replaced by `between(low,
+    high)`.
 
-    `probe(x)` is (excess, Newton's point): an excess above 0 says that the root is above x, and a point that is not to
-    be trusted is NaN. It is None where x is near enough. The caller checks the result.
+    `probe(x)` returns (excess, Newton's next point), or None if x is close enough. An excess > 0 means that the root is
+    above x. The next point is NaN where the slope cannot be trusted. The caller has to check the result.
     """
     point = start
     for _ in range(200):
@@ -155,7 +163,9 @@ def guarded_newton(
 
 
 def golden_minimum(function: Callable[[float], float], low: float, high: float, *, width: float) -> float:
-    """The middle of a bracket of that width around the minimum of a function that falls, then rises: golden section.
+    """Return the place of the minimum of a function that falls and then rises, by golden section.
+
+    The result is the middle of a bracket of the given width.
 
     >>> golden_minimum(lambda x: (x - 0.3) ** 2, 0.0, 1.0, width=1e-6)
     0.3000...
@@ -178,10 +188,10 @@ def golden_minimum(function: Callable[[float], float], low: float, high: float, 
 def narrowed_minimum(
     function: Callable[[Array], Array], low: float, high: float, *, points: Sequence[int]
 ) -> tuple[float, float]:
-    """About the place, and the least value seen: a grid, and finer grids about its best point, of so many points each.
+    """Return (approximate place, least value seen) of a minimum, from a grid and finer grids around its best point.
 
-    `function` takes a whole grid; values that are NaN are passed over. Of several valleys the one counts that the first
-    grid shows.
+    `points` lists the number of points of each grid. `function` takes a whole grid; NaN values are ignored. If there
+    are several minima, the search follows the one that is lowest on the first grid.
 
     >>> round(narrowed_minimum(lambda x: np.abs(x - 0.3), 0.0, 1.0, points=(9,) * 20)[0], 9)
     0.3

@@ -1,8 +1,8 @@
-"""Twice the working precision, as unevaluated sums of two floats.
+"""Arithmetic with twice the float precision: a number is the unevaluated sum of two floats.
 
-Exponents decide privacy: a relative error of 1e-16 in an exponent of 700 is one of 7e-14 in delta, and thresholds
-such as eps/d - d/2 - r cancel. The error-free transformations of Dekker (1971) and Knuth give such sums to about 30
-digits with a handful of ordinary operations, vectorised.
+Exponents need the extra digits. A relative error of 1e-16 in an exponent of 700 becomes 7e-14 in delta, and digits
+cancel in thresholds such as eps/d - d/2 - r. The error-free transformations of Dekker (1971) and Knuth compute such
+sums to about 30 digits with a few ordinary float operations, on whole arrays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _renormal(large: Any, small: Any) -> tuple[Any, Any]:
-    """Two-sum for |large| >= |small| (Dekker)."""
+    """Return the float sum and its rounding error, for |large| >= |small| (Dekker)."""
     total = large + small
     return total, small - (total - large)
 
@@ -44,9 +44,9 @@ def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 class Twofold:
-    """hi + lo with |lo| at most half a unit in the last place of hi; relative error of one operation below 1e-30.
+    """The number hi + lo, with |lo| at most half a unit in the last place of hi.
 
-    Operands must keep below 1e150 in size, which every caller's arguments do.
+    One operation has a relative error below 1e-30. Operands must be below 1e150 in absolute value; callers ensure this.
 
     >>> third = Twofold(1.0) / 3.0
     >>> float((third * 3.0 - 1.0).value())
@@ -92,7 +92,7 @@ class Twofold:
         return Twofold(*_renormal(first, second))
 
     def halved(self) -> Twofold:
-        """Exactly half."""
+        """Return half of the number, exactly (unless the low part is subnormal)."""
         return Twofold(0.5 * self.hi, 0.5 * self.lo)
 
     def __rtruediv__(self, other: Any) -> Twofold:
@@ -102,34 +102,34 @@ class Twofold:
     __rmul__ = __mul__
 
     def sqrt(self) -> Twofold:
-        """Square root of a non-negative value (one Newton correction)."""
+        """Return the square root of a non-negative number (one Newton correction)."""
         root = np.sqrt(self.hi)
         safe = np.where(root > 0.0, root, 1.0)
         rest = (self - Twofold(root) * root).hi
         return Twofold(*_renormal(root, np.where(root > 0.0, rest / (2.0 * safe), 0.0)))
 
     def exp(self) -> Array:
-        """e**(hi + lo) as plain floats, to about one unit in the last place."""
+        """Return e**(hi + lo) as floats, to about one unit in the last place."""
         with np.errstate(under="ignore"):
             return np.exp(self.hi) * (1.0 + self.lo)
 
     def expm1(self) -> Array:
-        """e**(hi + lo) - 1 as plain floats."""
+        """Return e**(hi + lo) - 1 as floats."""
         with np.errstate(under="ignore"):
             return np.expm1(self.hi) + np.exp(self.hi) * self.lo
 
     def value(self) -> Array:
-        """The nearest float."""
+        """Return the nearest float."""
         return self.hi + self.lo
 
     def __getitem__(self, key: Any) -> Twofold:
         return Twofold(self.hi[key], self.lo[key])
 
     def put(self, mask: Any, part: Twofold) -> None:
-        """Write `part` where the mask holds."""
+        """Write `part` into the elements where the mask is true."""
         self.hi[mask], self.lo[mask] = part.hi, part.lo
 
     def where(self, condition: Any, other: Any) -> Twofold:
-        """self where the condition holds, other elsewhere."""
+        """Return self where the condition is true, and `other` elsewhere."""
         other = Twofold.of(other)
         return Twofold(np.where(condition, self.hi, other.hi), np.where(condition, self.lo, other.lo))

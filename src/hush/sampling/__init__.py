@@ -1,1 +1,1 @@
-"""Bits, and exact draws made from them."""
+"""Exact draws of noise from random bits, and mechanisms that add them on a lattice."""

@@ -1,9 +1,8 @@
-"""Lattice laws that are differences of two independent counts: each count is drawn from its own thresholds, and the
-two are subtracted.
+"""Draws of lattice laws that are differences of two independent counts, such as Skellam noise.
 
-The family's descriptor supplies the law of a count, P(N > k), in floats and in balls.
-The difference of exact draws is an exact draw of the difference; the two use separate words and separate rounds of
-further bits.
+Each count is drawn exactly from its thresholds P(N > k), which the descriptor of the family supplies in floats and in
+balls (`Family.counts`). The difference of two exact independent draws is an exact draw of the difference. The two
+counts use different words and different rounds of further bits, so they are independent.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Ball = Any
 
-_SECOND = 1 << 40  # rounds of the second count start here: the first never gets that far
+_SECOND = 1 << 40  # the first round of the second count; the first count never needs so many rounds
 
 
 def is_difference(noise: Law) -> bool:
-    """Is the law drawn this way?"""
+    """Return True if the law is drawn as a difference of two counts."""
     row = family_of(noise)
     return row is not None and row.counts is not None
 
 
 class Counts(Tails):
-    """The thresholds P(N > k) of a count, in the form that magnitudes are drawn from."""
+    """The thresholds P(N > k) of one count, with the interface of `Tails`."""
 
     def __init__(self, noise: Law, margin: float = MARGIN) -> None:
         self.noise, self.step, self.margin = noise, 1.0, margin
@@ -56,7 +55,7 @@ class Counts(Tails):
         return threshold
 
     def guess(self, v: Array) -> Array:
-        """The number of thresholds above v."""
+        """Return the number of thresholds above v."""
         v = np.asarray(v, dtype=np.float64)
         return first_whole(lambda k: self.at(k) <= v, v.shape)
 
@@ -74,14 +73,14 @@ class Counts(Tails):
 
 
 class Table(Tails):
-    """The thresholds of the difference itself, from the table of its law: for intervals; draws go by the two counts."""
+    """The thresholds of the difference, from the table of its law. They serve for intervals only, not for draws."""
 
     def __init__(self, noise: Law, step: float) -> None:
         self.noise, self.step, self.margin, self.slack = noise, step, MARGIN, 1e-9
 
 
 class _Lane:
-    """The bits of one of the two counts: its row of words, and rounds of its own."""
+    """The bits of one of the two counts: its row of words, and its range of rounds."""
 
     def __init__(self, bits: Bits, offset: int, row: NDArray[Any] | None = None) -> None:
         self._bits, self._offset, self._row = bits, offset, row
@@ -95,7 +94,7 @@ class _Lane:
 
 
 class Difference:
-    """The sampler: two look-ups a draw; what either leaves is settled for both."""
+    """The sampler. A draw is two table look-ups; if the table does not decide one of them, both are settled again."""
 
     def __init__(self, noise: Law, margin: float = MARGIN) -> None:
         self._guide = Guide(Counts(noise, margin))
@@ -107,12 +106,12 @@ class Difference:
         for count, row in ((out, words[0]), (second, words[1])):
             places, _ = self._guide.fill(count, _Lane(entropy, 0, row), scratch)
             left.append(places)
-        out[:] = np.abs(out) - np.abs(second)  # the sign that a guide draws is not used
+        out[:] = np.abs(out) - np.abs(second)  # the sign that `Guide` draws is not used
         rest = np.union1d(*left).astype(np.int64)
         return rest, words[:, rest].T.astype(np.uint64)
 
     def settle(self, draws: NDArray[np.int64], words: Words, entropy: Bits) -> NDArray[np.int64]:
         first, second = (
             np.abs(self._guide.settle(draws, words[:, [i]], _Lane(entropy, i * _SECOND))) for i in (0, 1)
-        )  # a word that the table did decide leads to the same count here
+        )  # a word that the table did decide gives the same count here
         return first - second

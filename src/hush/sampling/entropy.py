@@ -1,15 +1,15 @@
-"""Where random bits come from.
+"""Sources of random bits.
 
-A draw call asks its entropy to `begin`, takes one word per draw from a stream, and for the few draws that one word
-does not decide asks for `more`: bits that are a function of (secret key, call, draw, round) alone. So what a draw
-comes out as does not depend on which other draws needed refinement, and a test can force refinement on every draw and
-must see the same samples.
+A call of `draw` begins with `Entropy.begin`, which returns the bits of this call. Each draw takes one word from a
+stream. The few draws that one word does not decide take `more` bits, which are a function of (secret key, call, draw,
+round) alone. The result of a draw therefore does not depend on which other draws needed more bits. A test can force
+more bits for every draw and must get the same samples.
 
     stream    AES-256 in counter mode, one key per call
     more      AES-256 of the block (draw number, round), another key per call
 
 Under the standard assumption that AES is a pseudorandom permutation, both are indistinguishable from independent fair
-bits (a call would have to use about 2^64 blocks before the missing repetitions of a permutation could show).
+bits. (A permutation never repeats a block; this could be noticed after about 2^64 blocks in one call.)
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ class Bits(Protocol):
     """The bits of one draw call."""
 
     def words(self, count: int, dtype: Any, lanes: int = 1) -> NDArray[Any]:
-        """Unsigned words for the next `count` draws: a row for each lane."""
+        """Return unsigned words for the next `count` draws: one row for each lane."""
 
     def more(self, draws: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
-        """128 more bits for each of the numbered draws, as two words a row, in the given round."""
+        """Return 128 more bits for each of the numbered draws in the given round: one row of two words for each."""
 
 
 class Entropy(Protocol):
     """A source of bits."""
 
-    #: May a release use it?
+    #: True if a release may use it.
     secure: bool
 
     def begin(self) -> Bits:
-        """Fresh bits for one draw call; calls at the same time, in several threads, do not meet."""
+        """Return fresh bits for one draw call. Calls in several threads at the same time get different bits."""
 
 
 def must_be_entropy(given: Any) -> None:
-    """Refuse what is no source of bits, a number first of all: there is no seed to set."""
+    """Raise unless the argument is a source of bits or None. A number is rejected: there is no seed."""
     if given is not None and not (callable(getattr(given, "begin", None)) and hasattr(given, "secure")):
         raise reject(
             "entropy",
             given,
             "a source of bits, or None",
-            "leave it out: noise comes from the operating system, and has no seed",
+            "omit it: random bits come from the operating system, and there is no seed",
         )
 
 
@@ -70,7 +70,7 @@ class KeyedBits:
         )  # here, because it is slow to import
 
         self._stream = Cipher(algorithms.AES(secret[:32]), modes.CTR(bytes(16))).encryptor()
-        # a single block at a time is a pseudorandom function; every block here is different, so ECB shows nothing
+        # AES of single blocks is a pseudorandom function. All blocks here are different, so ECB mode reveals nothing.
         self._block = Cipher(algorithms.AES(secret[32:64]), modes.ECB()).encryptor()
 
     def words(self, count: int, dtype: Any, lanes: int = 1) -> NDArray[Any]:
@@ -85,10 +85,10 @@ class KeyedBits:
 
 
 class NamedBits:
-    """Bits that are a function of 64 secret bytes and of each draw's own name (128 bits, two words a row).
+    """Bits that are a function of 64 secret bytes and of the name of each draw (128 bits, two words in a row).
 
-    Where a computation may be repeated (a distributed engine retries tasks), the same name then gives the same noise:
-    a repetition is not a second release. Names must be different, and the secret fresh for every release.
+    A distributed engine may run a task twice. The same name gives the same noise, so a repetition is not a second
+    release. The names must all be different, and every release needs a fresh secret.
     """
 
     def __init__(self, secret: bytes, names: NDArray[np.uint64]) -> None:
@@ -110,15 +110,16 @@ class NamedBits:
 
     @staticmethod
     def _encrypted(key: Any, names: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
-        """AES of AES(name) + number: a message of two blocks, so that no two (name, number) meet."""
+        """Return AES(AES(name) xor number): a message of two blocks, so that all (name, number) have separate bits."""
         inner = np.frombuffer(key.update(names.tobytes()), dtype="<u8").reshape(-1, 2).copy()
         inner[:, 1] ^= np.uint64(number)
         return np.frombuffer(key.update(inner.tobytes()), dtype="<u8").reshape(-1, 2)
 
 
 class SecureEntropy:
-    """Keys fresh from the operating system at every draw call; there is no seed to set, to store or to share with a
-    forked child.
+    """Bits from keys that the operating system generates anew at every draw call.
+
+    There is no seed that could be set, stored, or shared with a forked process.
     """
 
     secure = True
@@ -128,8 +129,9 @@ class SecureEntropy:
 
 
 class DeterministicTestEntropy:
-    """The same bits for the same number: for tests only, since whoever knows the number can take the noise away.
-    `release` refuses it.
+    """The same bits for the same number, for tests only; `release` rejects it.
+
+    Anyone who knows the number can subtract the noise.
     """
 
     secure = False

@@ -1,4 +1,4 @@
-"""Exact draws on a lattice."""
+"""`draw`: exact draws of a noise on a lattice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hush.sampling.threshold import MARGIN, SATURATED, Pending, Tails, tails
 
 __all__ = ["SATURATED", "draw", "draw_from", "law_of", "plain_law", "sampler", "sampler_for"]
 
-_BLOCK = 1 << 14  # draws at a time: their arrays stay in the processor's cache
+_BLOCK = 1 << 14  # draws in one block, so that its arrays stay in the processor cache
 
 
 class _Sampler(Protocol):
@@ -32,10 +32,10 @@ class _Sampler(Protocol):
 
 @lru_cache(maxsize=64)
 def sampler(noise: Law, step: float, margin: float = MARGIN) -> _Sampler:
-    """The way to draw this noise on this lattice, its tables built and validated.
+    """Return the sampler of this noise on this lattice, with its tables built and validated.
 
-    `margin` is how many times the error seen by ball arithmetic the bounds allow for; a test that makes it huge sends
-    every draw through ball arithmetic.
+    Error bounds are `margin` times the error that ball arithmetic finds. A test can set it very large: then ball
+    arithmetic decides every draw.
     """
     if is_difference(noise):
         return Difference(noise, margin)
@@ -47,24 +47,24 @@ def sampler(noise: Law, step: float, margin: float = MARGIN) -> _Sampler:
 
 
 def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | None = None) -> NDArray[np.int64]:
-    """`size` independent draws of the noise, as whole numbers of lattice steps: exactly distributed, from secure bits.
+    """Return `size` independent draws of the noise, in whole lattice steps: exactly distributed, from secure bits.
 
-    A joint noise of d numbers gives d numbers for each draw: the last axis of the answer.
+    A joint noise of d numbers gives d numbers for each draw, along the last axis.
 
     The law. For a continuous noise and step h,  P(k) = F((k + 1/2) h) - F((k - 1/2) h): the noise rounded to the
-    lattice. For a lattice noise, P(k) is its own probability of the point k step. Parameters count as the exact
-    binary numbers they are.
+    lattice. For a lattice noise, P(k) is the probability of the point k step. Parameters are taken as the exact binary
+    numbers that the floats are.
 
-    Why it is exact. A draw is a function of an endless string of fair bits, of which a prefix is known at any time.
-    The prefix makes an interval, and the draw is settled when the whole interval leads to the same k. Float64 settles
-    it only where its error bound (a thousand times what ball arithmetic shows, checked again for these very
-    parameters) leaves no doubt; else the prefix is made longer and balls, whose radius bounds every rounding, decide.
-    So no rounding error ever chooses between two values, and an undecided prefix has probability zero in the limit.
-    The proof in full: docs/maths/sampling.md.
+    Why it is exact. A draw is a function of an infinite string of fair bits, of which a prefix is known at any time.
+    The prefix defines an interval, and the draw is decided when the whole interval leads to the same k. Float64 decides
+    only where its error bound leaves no doubt; the bound is a thousand times the error that ball arithmetic finds, and
+    is checked again for the parameters of this call. Otherwise the prefix is extended and ball arithmetic decides,
+    whose radius bounds every rounding. So no rounding error ever chooses between two values, and the probability that
+    a prefix stays undecided tends to zero. The full proof is in docs/maths/sampling.md.
 
     A draw of 2^62 steps or more is returned as 2^62 with its sign. Add draws to values of at most 2^61 steps and clip
-    the sum to +-2^61 (as `release` does): what comes out is then exactly the clipped sum of the value and the
-    unlimited noise.
+    the sum to +-2^61, as `release` does. The result is then exactly the clipped sum of the value and the unlimited
+    noise.
 
     >>> from hush import Laplace
     >>> sample = draw(Laplace(2.0), 1000, step=0.5)
@@ -72,7 +72,7 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     ('int64', (1000,))
     """
     if not isinstance(noise, Noise):
-        raise InvalidParameter(f"noise must be a noise such as Gaussian(2.0), got {noise!r}.")
+        raise InvalidParameter(f"noise must be a hush noise, got {noise!r}; write for example Gaussian(2.0).")
     must_be_entropy(entropy)
     shape = (size,) if np.ndim(size) == 0 else tuple(size)
     shape = tuple(whole("size", n, 0, "write size=1000") for n in shape)
@@ -82,7 +82,7 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
 
 
 def draw_from(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64]:
-    """`draw` from given bits, one call's worth: for engines that must be able to repeat a draw."""
+    """Return draws from the given bits of one call. It is for engines that must be able to repeat a draw."""
     if not isinstance(noise, Law):
         return _joint(bits, noise, size, _lattice(noise, step))
     sample = np.empty(size, dtype=np.int64)
@@ -91,24 +91,25 @@ def draw_from(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.in
 
 
 def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64]:
-    """Draws of a joint noise, by its own method; what comes back is checked to be what a caller may add to a vector."""
+    """Return draws of a joint noise by its method `lattice_draws`, after checking their type, shape and range."""
     drawn = noise.lattice_draws(bits, size, step)
     wanted = (size, noise.dimension)
     if not isinstance(drawn, np.ndarray) or drawn.dtype != np.int64 or drawn.shape != wanted:
         raise NotCertified(
-            f"lattice_draws of {type(noise).__name__} must give int64 numbers of shape {wanted}; nothing was drawn."
+            f"lattice_draws of {type(noise).__name__} must return int64 numbers of shape {wanted}; nothing was drawn."
         )
     if drawn.size and (int(drawn.max()) > SATURATED or int(drawn.min()) < -SATURATED):
         raise NotCertified(
-            f"lattice_draws of {type(noise).__name__} must keep to 2^62 steps either way; nothing was drawn."
+            f"lattice_draws of {type(noise).__name__} must return at most 2^62 steps in absolute value; "
+            "nothing was drawn."
         )
     return drawn
 
 
 def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
-    """Every draw by the fast path, then those it left, all at once."""
+    """Fill all draws by the fast path, then settle the undecided ones together."""
     left, words = [], []
-    scratch = np.empty((4, min(_BLOCK, sample.size)))  # pages are touched once, not once a block
+    scratch = np.empty((4, min(_BLOCK, sample.size)))  # allocated once for all blocks
     for start in range(0, sample.size, _BLOCK):
         places, undecided = way.fill(sample[start : start + _BLOCK], entropy, scratch)
         if places.size:
@@ -120,19 +121,21 @@ def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
 
 
 def sampler_for(noise: Noise, step: float | None = None) -> _Sampler:
-    """The sampler of a law as given: built, validated and kept for the next call."""
+    """Return the sampler of a law; it is built and validated at the first call and then reused."""
     if not isinstance(noise, Law):
-        raise Unsupported(f"{type(noise).__name__} is drawn jointly, not number by number.")
+        raise Unsupported(
+            f"{type(noise).__name__} is a joint noise and has no sampler for single numbers; write draw(...)."
+        )
     return sampler(plain_law(noise), _lattice(noise, step))
 
 
 def law_of(noise: Law, step: float) -> Tails:
-    """The law of a draw as falling thresholds, for intervals."""
+    """Return the law of a draw as decreasing thresholds, for intervals."""
     return Table(noise, step) if is_difference(noise) else tails(plain_law(noise), step)
 
 
 def plain_law(noise: Law) -> Law:
-    """The simplest noise of exactly this law; a lattice law keeps its step."""
+    """Return the same distribution as a member of the simplest family; a lattice law keeps its step."""
     return noise.plain()
 
 
@@ -141,5 +144,5 @@ def _lattice(noise: Noise, step: float | None) -> float:
         return positive("step", 1.0 if step is None else step, "write step=1.0")
     own: float = noise.step
     if step is not None and positive("step", step) != own:
-        raise Unsupported(f"{noise} lives on its own lattice; write step={own!r} or leave step out.")
+        raise Unsupported(f"{noise} has its own lattice; write step={own!r} or omit step.")
     return own

@@ -1,4 +1,4 @@
-"""Tails of lattice laws in ball arithmetic: sums of weights, from the outside in."""
+"""Tails of the lattice versions of laws (`Discrete`) in ball arithmetic: sums of weights, from the outside in."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ __all__ = ["DiscreteTail"]
 
 
 def _log_weight(noise: Law) -> Tail:
-    """x -> log f(x)/f(0) for a log-concave family, x >= 0."""
+    """Return the function x -> log f(x)/f(0) of a log-concave family, x >= 0."""
     row = descriptor(noise)
     if row.log_weight is None:
         raise Unsupported(
-            f"{row.name} noise has no exact lattice draw: its Family needs `log_weight`, log f(x)/f(0) in ball arithmetic."
+            f"{row.name} noise has no exact lattice draw: its Family needs `log_weight`, "
+            "the function log f(x)/f(0) in ball arithmetic."
         )
     return row.log_weight(noise)
 
 
 class DiscreteTail:
-    """P(|K| > k) of a lattice law: sums of weights from the outside in.
+    """The function k -> P(|K| > k) of a lattice law, a sum of weights.
 
-    Weights are summed until they fall below the precision; what is left out is at most the next weight over 1 - r,
-    with r the ratio of the last two, because a log-concave sequence falls at a growing rate.
+    Weights are summed until they are below the precision. The omitted rest is at most the next weight divided by 1 - r,
+    with r the ratio of the last two weights, because the ratios of a log-concave sequence decrease.
     """
 
-    #: Beyond this a sum takes longer than anyone would wait.
-    MOST_TERMS = 500_000
+    MOST_TERMS = 500_000  # terms of a sum; more would take too long
 
     def __init__(self, noise: Law) -> None:
         self._noise = noise
-        #: of log f as a polynomial: 1 makes the weights a geometric sequence, 2 their ratios
+        #: The degree of log f as a polynomial. With 1 the weights are a geometric sequence, with 2 their ratios are.
         self._degree = descriptor(noise.continuous).degree
         self._sums: dict[int, tuple[list[Ball], Ball]] = {}
 
     def __call__(self, k: int) -> Ball:
-        """The tail beyond k steps, at the ambient precision."""
+        """Return P(|K| > k) at the current precision."""
         flint = flint_module()
         if self._degree == 1:
             return self._geometric(k)
-        bits = -(-flint.ctx.prec // 128) * 128  # few precisions, so that sums are kept and reused
+        bits = -(-flint.ctx.prec // 128) * 128  # rounded up to few different values, so that the sums are reused
         if bits not in self._sums:
             with precision(bits):
                 self._sums[bits] = self._summed(bits)
@@ -54,7 +54,10 @@ class DiscreteTail:
         return 2 * from_next / (2 * sums[0] - 1)
 
     def _geometric(self, k: int) -> Ball:
-        """Sums of q^j from k + 1 to the last point, over all of them: 2 (q^(k+1) - q^(n+1))/(1 + q - 2 q^(n+1))."""
+        """Return the sum of q^|j| over k < |j| <= n divided by that over |j| <= n, n the last point.
+
+        It is 2 (q^(k+1) - q^(n+1))/(1 + q - 2 q^(n+1)).
+        """
         arb = flint_module().arb
         per_step, last = _log_weight(self._noise.continuous)(arb(self._noise.step)), self._last_point()
         if k + 1 > last:
@@ -63,9 +66,7 @@ class DiscreteTail:
         return 2 * ((per_step * (k + 1)).exp() - cut) / (1 + per_step.exp() - 2 * cut)
 
     def _summed(self, bits: int) -> tuple[list[Ball], Ball]:
-        """Sums of the weights from k on, for k = 0, 1, ..., and the bound on all that is left out, as a ball that
-        holds 0.
-        """
+        """Return the sums of the weights from k on, for k = 0, 1, ..., and the omitted rest: a ball that contains 0."""
         arb = flint_module().arb
         log_weight, step, end = _log_weight(self._noise.continuous), arb(self._noise.step), self._last_point()
         weights, last, rest = [arb(1)], arb(1), arb(0)
@@ -97,7 +98,7 @@ class DiscreteTail:
         return sums[::-1], rest
 
     def _last_point(self) -> float:
-        """The last lattice point inside the support, by the rule that the family's own table follows."""
+        """Return the last lattice point inside the support, by the same rule as the table of `Discrete`."""
         support, step = self._noise.continuous.support, self._noise.step
         if math.isinf(support):
             return math.inf

@@ -1,13 +1,14 @@
-"""Large lattices: the quantile function by polynomials, each draw from one 64-bit word.
+"""Draws on fine lattices: piecewise polynomials approximate the quantile function; each draw takes one 64-bit word.
 
-A word is a sign (its lowest bit) and the first 63 bits of V. The quantile x(V) of |X|, in steps, is a polynomial of
-degree 5 on each of 128 panels to the octave of V, found by the leading bits of V as a float; the draw is the nearest
-whole number unless x lies within the error bound of a half, on a panel that has a kink of the density, or below the
-last octave. Those go on to `decide` and `refine`.
+A word consists of a sign (its lowest bit) and the first 63 bits of V. The quantile x(V) of |X|, in steps, is a
+polynomial of degree 5 on each panel. There are 128 panels in each octave of V; the leading bits of V as a float give
+the number of the panel. The draw is the nearest whole number, with three exceptions: x is within the error bound of a
+half, the panel contains a kink of the density, or V is below the last octave. These draws go to `Tails.decide` and
+`Tails.refine`.
 
-The bound: x(V) is analytic inside every panel that holds no kink, so that its error there is of the size seen on a
-dense check; the panels are compared with the float64 tail everywhere and with ball arithmetic at a sample, and the
-bound is a thousand times the worst of both. The word's own width and its rounding to a float move x by at most
+The error bound: x(V) is analytic inside every panel without a kink, so a dense check shows the size of its error
+there. The panels are compared with the float64 tail everywhere and with ball arithmetic at a sample of points, and
+the bound is a thousand times the larger error. The width of a word and its rounding to a float move x by at most
 |dx/dV| V (2^-53 + 2^-43).
 """
 
@@ -30,19 +31,19 @@ __all__ = ["Panels"]
 
 Array = NDArray[np.float64]
 
-_OCTAVES, _PER_OCTAVE_BITS, _DEGREE = 20, 7, 5
-_BITS_BELOW = 52 - _PER_OCTAVE_BITS  # mantissa bits that place V inside its panel
-_COUNT = _OCTAVES << _PER_OCTAVE_BITS
+_OCTAVES = 20  # octaves of V with panels
+_PER_OCTAVE_BITS = 7  # an octave has 2^7 panels
+_DEGREE = 5  # degree of the polynomials
+_BITS_BELOW = 52 - _PER_OCTAVE_BITS  # mantissa bits that give the place of V inside its panel
+_COUNT = _OCTAVES << _PER_OCTAVE_BITS  # number of panels
 _FIRST = (1023 + 63 - _OCTAVES) << _PER_OCTAVE_BITS  # number of the first panel, for V as a whole number of 63 bits
-_FROM_END = 2.0**-20  # the last place of a panel to check, as a share of its width from the end
-_ROUGH = 1e-14  # a panel off by more than this, in units, is left to `decide`
+_FROM_END = 2.0**-20  # distance of the last checked point from the end of a panel, as a fraction of its width
+_ROUGH = 1e-14  # relative error; a panel with a larger one is not used
 
 
 @cache
 def _nodes() -> tuple[Array, Array, Array]:
-    """Chebyshev points in (0, 1), values there to coefficients of powers, and points to check between and beyond
-    them.
-    """
+    """Return the Chebyshev points in (0, 1), the matrix from values to coefficients, and the points to check."""
     nodes = 0.5 - 0.5 * np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
     fit = np.linalg.inv(np.vander(2.0 * nodes - 1.0, increasing=True))  # well conditioned about the middle
     shift = np.zeros((_DEGREE + 1, _DEGREE + 1))  # powers of 2t - 1 to powers of t
@@ -63,12 +64,11 @@ class Panels:
         nodes, fit, between = _nodes()
         x = noise.inverse_tail(0.5 * (low[:, None] + width[:, None] * nodes))
         middle = x[:, [_DEGREE // 2]]
-        coefficients = (
-            x - middle
-        ) @ fit.T  # differences first: they are small, and so is what the fit makes of their round-off
+        # fit the differences from the middle: they are small, so their round-off is small too
+        coefficients = (x - middle) @ fit.T
         coefficients[:, :1] += middle
         usable = self._without_kinks(low, width)
-        unit = float(noise.inverse_tail(np.array(0.25)))  # a length to measure errors in: the median of |X|
+        unit = float(noise.inverse_tail(np.array(0.25)))  # the median of |X|, the unit of the errors
         error, spread = self._errors(coefficients, low, width, between, unit)
         usable &= error <= _ROUGH
         seen = max(float(error[usable].max(initial=2.0**-53)), self._ball_error(coefficients, low, width, usable, unit))
@@ -76,7 +76,8 @@ class Panels:
         #: |x - truth| <= tolerance (unit + x), in any unit of length
         self.tolerance = law.margin * seen + own_width
         self._limit = 0.5 - self.tolerance * unit / law.step
-        padded = np.full((_COUNT + 2, _DEGREE + 1), np.nan)  # the ends: below the last octave, and V rounded up to 1
+        # NaN in the first row for V below the last octave, and in the last row for V that is rounded up to 1
+        padded = np.full((_COUNT + 2, _DEGREE + 1), np.nan)
         padded[1:-1][usable] = coefficients[usable] * 2.0 ** (-_BITS_BELOW * np.arange(_DEGREE + 1)) / law.step
         self._coefficients = [np.ascontiguousarray(column) for column in padded.T]
 
@@ -90,14 +91,15 @@ class Panels:
             return np.zeros(low.size, dtype=bool)
         with np.errstate(under="ignore"):
             at = 2.0 * np.exp(noise.log_tail(kinks))
-        for moved in (down(at, NEAR_ENOUGH), up(at, NEAR_ENOUGH)):  # a kink on an edge spoils both sides
+        for moved in (down(at, NEAR_ENOUGH), up(at, NEAR_ENOUGH)):  # a kink at an edge excludes both panels
             inside = (moved >= low[0]) & (moved < low[-1] + width[-1])
             smooth[np.searchsorted(low, moved[inside], side="right") - 1] = False
         return smooth
 
     def _errors(self, coefficients: Array, low: Array, width: Array, at: Array, unit: float) -> tuple[Array, Array]:
-        """The largest |x - truth|/(unit + x) seen on each panel against the float64 tail, and the largest |dx/dV|
-        V/(unit + x).
+        """Return for each panel the largest |x - truth|/(unit + x) and the largest |dx/dV| V/(unit + x).
+
+        The truth is taken from the float64 tail.
         """
         noise = self._law.noise
         v = low[:, None] + width[:, None] * at
@@ -110,7 +112,7 @@ class Panels:
     def _ball_error(
         self, coefficients: Array, low: Array, width: Array, usable: NDArray[np.bool_], unit: float
     ) -> float:
-        """The largest |x - truth|/(unit + x) that ball arithmetic shows on a sample of panels."""
+        """Return the largest |x - truth|/(unit + x) that ball arithmetic finds on a sample of panels."""
         from flint import arb
 
         noise = self._law.noise
@@ -124,13 +126,15 @@ class Panels:
                 density = 2.0 * float(noise.pdf(x))
                 seen = max(seen, abs(float(beyond(arb(x)) - arb(v))) / density / (unit + x))
         if seen > 1e-12:
-            raise NotCertified(f"the quantile of {noise} is off by {seen:.2g}, more than round-off; nothing was drawn.")
+            raise NotCertified(
+                f"the quantile of {noise} has an error of {seen:.2g}, more than round-off; nothing was drawn."
+            )
         return seen
 
     # -- drawing ---------------------------------------------------------------------------------------------
 
     def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: Array) -> Pending:
-        """The next draws into `out`; what is left to `settle`."""
+        """Write the next draws into `out`, and return the undecided ones for `settle`."""
         words = entropy.words(out.size, np.uint64)[0]
         x = self.quantile(words >> np.uint64(1), scratch)
         whole, gap = scratch[1:3, : out.size]
@@ -139,7 +143,7 @@ class Panels:
         np.abs(gap, out=gap)
         x *= self.tolerance
         gap += x
-        rest = np.flatnonzero(~(gap < self._limit))  # NaN, on a panel without a polynomial, is left too
+        rest = np.flatnonzero(~(gap < self._limit))  # NaN, on a panel without a polynomial, is undecided too
         whole[rest] = 0.0
         np.copyto(out, whole, casting="unsafe")
         sign = gap.view(np.int64)
@@ -150,8 +154,9 @@ class Panels:
         return rest, words[rest][:, None]
 
     def quantile(self, known: NDArray[np.uint64], scratch: Array) -> Array:
-        """x in steps for the first 63 bits of V, NaN where there is no polynomial; the answer is the first row of
-        `scratch`.
+        """Return x in steps for the first 63 bits of V, and NaN where there is no polynomial.
+
+        The result is stored in the first row of `scratch`.
         """
         x, inside, v, spare = scratch[:, : known.size]
         panel, bits = spare.view(np.int64), v.view(np.int64)
@@ -170,7 +175,7 @@ class Panels:
         return x
 
     def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Bits) -> NDArray[np.int64]:
-        """The draws that `fill` left, by their numbers and words."""
+        """Return the draws that `fill` left undecided, from their numbers and words."""
         known = words[:, 0] >> np.uint64(1)
         magnitude, certain = self._law.decide(known)
         for i in np.flatnonzero(~certain):

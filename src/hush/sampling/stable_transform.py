@@ -1,8 +1,8 @@
-"""Large lattices of a noise that is a function of two uniforms, where its tail in ball arithmetic would take an
-integral.
+"""Draws on fine lattices of a noise that is a function of two uniforms, such as stable noise.
 
-Both uniforms are known as intervals. The float64 value decides unless it lies within its error bound of a half; then
-both intervals are refined with more bits and the same formula in ball arithmetic until the whole ball rounds one way.
+It is used where the tail in ball arithmetic is a slow integral. Both uniforms are known as intervals. The float64 value
+decides unless it is within its error bound of a half. Then both intervals take more bits, and the same formula is
+evaluated in ball arithmetic until the whole ball rounds to one number.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 class Transformation:
-    """Draws of one (noise, step)."""
+    """The sampler of one noise on the lattice of one step."""
 
     def __init__(self, noise: Law, two: TwoUniforms, step: float, margin: float = MARGIN) -> None:
         self._noise, self._two, self._step = noise, two, step
@@ -36,8 +36,9 @@ class Transformation:
         self._limit = 0.5 - self.tolerance * two.unit / step
 
     def _seen(self) -> tuple[float, float]:
-        """The largest |x - truth|/(unit + x) that ball arithmetic shows, and the largest that a word's width can make
-        of it.
+        """Return the largest |x - truth|/(unit + x) that ball arithmetic finds.
+
+        The second number is the largest effect of the width of a word, in the same unit.
         """
         from flint import arb
 
@@ -67,12 +68,13 @@ class Transformation:
                 width = max(width, float(self._two.ball(_interval(a, 63), _interval(w, 63)).rad()) * 2.0 / (1.0 + x))
         if not (seen < 1e-12 and width < 1e-10):
             raise NotCertified(
-                f"the transformation for {self._noise} is off by {seen:.2g}, more than round-off; nothing was drawn."
+                f"the transformation for {self._noise} has an error of {seen:.2g}, more than round-off; "
+                "nothing was drawn."
             )
         return seen, width
 
     def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: NDArray[np.float64]) -> Pending:
-        """The next draws into `out`; what is left to `settle`."""
+        """Write the next draws into `out`, and return the undecided ones for `settle`."""
         words = entropy.words(out.size, np.uint64, lanes=2)
         angle, wait = words >> np.uint64(1)
         x = self._two.magnitude(angle, wait) * (self._two.unit / self._step)
@@ -87,7 +89,7 @@ class Transformation:
         return rest, words[:, rest].T
 
     def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Bits) -> NDArray[np.int64]:
-        """The draws that `fill` left, by their numbers and words."""
+        """Return the draws that `fill` left undecided, from their numbers and words."""
         known = words >> np.uint64(1)
         magnitude = np.array(
             [self._refine(int(d), int(a), int(w), entropy) for d, (a, w) in zip(draws, known, strict=True)],
@@ -120,7 +122,7 @@ class Transformation:
 
 
 def _interval(known: int, bits: int) -> Any:
-    """The ball of all uniforms that start with these bits."""
+    """Return the ball of all uniforms that start with these bits."""
     from flint import arb
 
     return arb(2 * known + 1, 1) / arb(2) ** (bits + 1)

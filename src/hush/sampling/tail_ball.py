@@ -1,9 +1,9 @@
-"""Tails of every family in ball arithmetic: P(|X| > x) as an interval that provably holds it, as narrow as asked.
+"""Tails of all families in ball arithmetic: an interval that provably contains P(|X| > x), as narrow as needed.
 
-`tail(noise)` gives a function of x >= 0 (an `arb`, python-flint's ball) that works at the ambient precision
-`flint.ctx.prec`. Parameters are taken as the exact binary numbers they are. A family's descriptor supplies it from
-the family's definition alone, with none of the float64 code, so that agreement with the family's `log_tail` is
-evidence for both.
+`tail(noise)` returns a function of x >= 0 (an `arb`, the ball of python-flint) that uses the current precision
+`flint.ctx.prec`. Parameters are taken as the exact binary numbers that the floats are. The descriptor of a family
+defines this function from the mathematical definition, without any float64 code of the class. Agreement with the
+`log_tail` of the class is therefore evidence for both.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ __all__ = ["Ball", "Tail", "descriptor", "flint_module", "precision", "tail"]
 
 
 def descriptor(noise: Law) -> Family:
-    """The descriptor of a noise that is to be drawn."""
+    """Return the descriptor of a noise; raise if its class is not registered."""
     row = family_of(noise)
     if row is None:
         raise Unsupported(
-            f"{type(noise).__name__} is not registered, so it has no exact draw; write hush.register({type(noise).__name__}) first."
+            f"{type(noise).__name__} is not registered, so it has no exact draw; "
+            f"write hush.register({type(noise).__name__}) first."
         )
     return row
 
 
 def tail(noise: Law) -> Tail:
-    """x -> P(|X| > x) at the ambient precision; of a law on a lattice k -> P(|X| > k step)."""
+    """Return the function x -> P(|X| > x) at the current precision; for a law on a lattice, k -> P(|X| > k step)."""
     row = descriptor(noise)
     if row.tail is None:
         raise Unsupported(

@@ -1,12 +1,12 @@
-"""The law of a draw, as a falling sequence of thresholds.
+"""The law of a draw as a decreasing sequence of thresholds.
 
-By symmetry a draw is a fair sign and a magnitude, and the magnitude M is read off one uniform V in (0, 1):
+By symmetry a draw is a fair sign and a magnitude. One uniform V in (0, 1) determines the magnitude M:
 
     T_k = P(|K| > k),      M = the number of k >= 0 with V < T_k,      so that P(M > k) = P(V < T_k) = T_k.
 
-For a continuous noise rounded to the lattice of step h, T_k = P(|X| > (k + 1/2) h); for a lattice noise T_k is a sum
-of its point masses. V is never a number: its bits are revealed as they are needed, and what is known of it is an
-interval [A, A + 1] 2^-b.
+For a continuous noise rounded to the lattice of step h, T_k = P(|X| > (k + 1/2) h). For a lattice noise, T_k is a sum
+of its point masses. V is never stored as one number. Its bits are generated as they are needed: the first b bits define
+an interval [A, A + 1] 2^-b that contains V.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ __all__ = ["MARGIN", "SATURATED", "Pending", "Tails", "tails"]
 
 Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
-#: What a fast path leaves undecided: places in its block, and their words, a row each.
+#: The undecided draws of a fast path: their places in the block, and their words, one row each.
 Pending = tuple[NDArray[np.int64], Words]
 
 #: A draw of this many steps or more is returned as this many; see `exact.draw`.
 SATURATED = 1 << 62
-#: Error bounds are this many times what ball arithmetic shows.
+#: Error bounds are this many times the error that ball arithmetic finds.
 MARGIN = 1000.0
 
-_LEAST_SLACK = 1e-11  # a thousand times ten times the 1e-15 that the families keep
-_MOST_SLACK = 1e-6  # worse than this is no round-off: something is wrong
-_BELOW_ONE = next_down(1.0)  # the largest V that floats hold
-_FAR = 2.0**52  # steps; beyond, neighbouring thresholds are not told apart in float64
+_LEAST_SLACK = 1e-11  # relative error bound, at least: a thousand times ten times the 1e-15 of the families
+_MOST_SLACK = 1e-6  # relative error bound, at most: a larger one is not round-off but a mistake
+_BELOW_ONE = next_down(1.0)  # the largest V that is a float
+_FAR = 2.0**52  # steps; float64 does not distinguish neighbouring thresholds beyond
 
 
 class Tails:
-    """The thresholds of (noise, step): in float64 with a validated relative error, and in ball arithmetic."""
+    """The thresholds of one noise on the lattice of one step: in float64 with a validated error, and in balls."""
 
     def __init__(self, noise: Law, step: float, margin: float = MARGIN) -> None:
         self.noise, self.step, self.margin = noise, step, margin
@@ -55,17 +55,17 @@ class Tails:
         self.slack = self._validated_slack()
 
     # -- float64: |T_k - truth| <= slack (T_k + 2 x f(x)), x = (k + 1/2) h -----------------------------------
-    # The second term is what a relative error of x makes of T: near the end of a bounded law it is all there is.
+    # The second term is the effect of a relative error of x. Near the end of a bounded law it dominates.
 
     def at(self, k: Array) -> Array:
-        """T_k for whole numbers k >= 0."""
+        """Return T_k for whole numbers k >= 0."""
         with np.errstate(under="ignore"):
             if isinstance(self.noise, Lattice):
                 return 2.0 * self.noise.at_least(k + 1.0)
             return 2.0 * np.exp(self.noise.log_tail((k + 0.5) * self.step))
 
     def spread(self, k: Array, threshold: Array) -> Array:
-        """T_k + 2 x f(x), in units of which errors are bounded; f on either side of x, should it jump there."""
+        """Return T_k + 2 x f(x), the unit of the error bounds; f is the larger value if it jumps at x."""
         if isinstance(self.noise, Lattice):
             return threshold
         x = (k + 0.5) * self.step
@@ -76,16 +76,18 @@ class Tails:
             return threshold + 2.0 * np.nan_to_num(x * density, posinf=np.inf)
 
     def ends(self, k: Array) -> tuple[Array, Array]:
-        """Numbers below and above the true T_k."""
+        """Return a lower and an upper bound of the exact T_k."""
         threshold = self.at(k)
         error = self.slack * self.spread(k, threshold)
         return threshold - error, threshold + error
 
     def steps_beyond(self, probability: float) -> int:
-        """A number m of steps with P(|K| > m) <= probability, the least or next to it."""
+        """Return a number m of steps with P(|K| > m) <= probability: the least one, or one more."""
         near = int(min(float(self.guess(np.array(min(max(probability, 1e-300), _BELOW_ONE)))), float(SATURATED)))
         low, high, stride = near, near, 1
-        while not self._surely_below(high, probability):  # outwards to a certain one, then back to the first
+        while not self._surely_below(
+            high, probability
+        ):  # double outwards to a certain m, then search back for the first
             low, high, stride = high, high + stride, 2 * stride
             if high > SATURATED:
                 return SATURATED
@@ -95,7 +97,7 @@ class Tails:
         return bool(self.ends(np.array(float(m)))[1] <= probability)
 
     def guess(self, v: Array) -> Array:
-        """About the number of thresholds above v, for 0 < v < 1."""
+        """Return approximately the number of thresholds above v, for 0 < v < 1."""
         if isinstance(self.noise, Lattice):
             return np.searchsorted(-self.noise.upper_sums[1:], -0.5 * v, side="left").astype(np.float64)
         with np.errstate(over="ignore"):
@@ -104,8 +106,9 @@ class Tails:
     def decide(
         self, words: Words, table: tuple[Array, Array] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Magnitudes from the first 63 bits of V, and which are certain (the others are near). `table` may list the
-        first `ends`.
+        """Return the magnitudes from the first 63 bits of V, and which of them are certain; the others are close.
+
+        `table` may contain the first `ends`.
         """
         low = np.maximum(words.astype(np.float64) * 2.0**-63, 2.0**-63)
         m, certain = np.zeros(low.size), np.zeros(low.size, dtype=bool)
@@ -113,7 +116,9 @@ class Tails:
         if table is not None:
             below, above = table
             listed = low > up(above[-1], CLOSED_FORM)
-            near = above.size - np.searchsorted(above[::-1], low[listed], side="right")  # thresholds that may lie above
+            near = above.size - np.searchsorted(
+                above[::-1], low[listed], side="right"
+            )  # the number of thresholds that may be above V
             m[listed] = near
             before = np.where(near > 0, below[np.maximum(near - 1, 0)], np.inf)
             certain[listed] = self._clear(low[listed], above[np.minimum(near, above.size - 1)], before)
@@ -126,7 +131,7 @@ class Tails:
         guess = self.guess(np.minimum(low, _BELOW_ONE))
         reached = guess < _FAR
         m = np.where(reached, guess, 0.0)
-        for _ in range(3):  # the guess is off by one where rounding went the other way
+        for _ in range(3):  # the guess may be wrong by one because of rounding
             here, before = self.at(m), np.where(m > 0.0, self.at(np.maximum(m - 1.0, 0.0)), np.inf)
             step = 1.0 * (low < here) - 1.0 * (low >= before)
             if not step.any():
@@ -137,15 +142,13 @@ class Tails:
 
     @staticmethod
     def _clear(low: Array, here: Array, before: Array) -> NDArray[np.bool_]:
-        """Is the whole interval of V, and its rounding, above the upper end of T_m and below the lower end of
-        T_(m-1)?
-        """
+        """Return True if the whole interval of V, with its rounding, is between the bounds of T_m and T_(m-1)."""
         return (down(low, FEW_ROUNDINGS) >= here) & (up(low + 2.0**-63, FEW_ROUNDINGS) <= before)
 
     # -- balls -----------------------------------------------------------------------------------------------
 
     def ball(self, k: int) -> Any:
-        """T_k at the ambient precision."""
+        """Return T_k at the current precision, as a ball."""
         from flint import arb
 
         if self.noise.discrete:
@@ -153,8 +156,9 @@ class Tails:
         return self._ball(arb(2 * k + 1) * arb(self.step) / 2)
 
     def _validated_slack(self) -> float:
-        """`margin` times the worst error that ball arithmetic shows, in units of `spread`, from the centre far into
-        the tail.
+        """Return `margin` times the largest error that ball arithmetic finds, in units of `spread`.
+
+        The points range from the centre far into the tail.
         """
         from flint import arb
 
@@ -166,19 +170,20 @@ class Tails:
                 truth = self.ball(int(k))
                 if not truth.is_finite() or truth.rad() > 2.0**-120:
                     raise NotCertified(
-                        f"ball arithmetic gives no sharp tail of {self.noise} at {k * self.step:g}; nothing was drawn."
+                        f"ball arithmetic gives no accurate tail of {self.noise} at {k * self.step:g}; "
+                        "nothing was drawn."
                     )
                 if truth > 2.0**-100 and unit > 0.0:
                     seen = max(seen, abs(float(arb(float(value)) - truth)) / float(unit))
         slack = max(_LEAST_SLACK * self.margin / MARGIN, self.margin * seen)
         if self.margin == MARGIN and slack > _MOST_SLACK:
             raise NotCertified(
-                f"the float64 tail of {self.noise} is off by {seen:.2g}, more than round-off; nothing was drawn."
+                f"the float64 tail of {self.noise} has an error of {seen:.2g}, more than round-off; nothing was drawn."
             )
         return min(slack, 0.5)
 
     def _points_to_check(self) -> Array:
-        """Whole numbers of steps: spread over the law, and close to the end of a bounded one on either side."""
+        """Return whole numbers of steps, spread over the law; for a bounded law also some close to its end."""
         count = 10 if self.noise.slow_tail else 32
         far = float(np.minimum(self.guess(np.array(2.0**-40)), 2.0**40))
         points = [np.zeros(1), np.geomspace(1.0, max(far, 1.0), count)]
@@ -188,10 +193,10 @@ class Tails:
         return np.unique(np.maximum(np.floor(np.concatenate(points)), 0.0))
 
     def refine(self, draw: int, known: int, bits: int, turn: int, near: int, entropy: Bits) -> int:
-        """The magnitude of one draw, by balls: `known` are the first `bits` bits of V, `turn` the next round of
-        `more`, `near` a guess.
+        """Return the magnitude of one draw, decided in ball arithmetic.
 
-        Compare thresholds with the interval of V; where a threshold lies inside it, reveal 128 more bits.
+        `known` are the first `bits` bits of V, `turn` is the next round of `more`, and `near` is a guess of the
+        magnitude. While a threshold is inside the interval of V, 128 more bits are generated.
         """
         while (found := self._between(known, bits, near)) is None:
             high, low = (int(word) for word in entropy.more(np.array([draw], dtype=np.int64), turn)[0])
@@ -199,13 +204,14 @@ class Tails:
         return found
 
     def _between(self, known: int, bits: int, near: int) -> int | None:
-        """The magnitude if the interval [known, known + 1] 2^-bits holds no threshold, else None: search outwards
-        from the guess.
+        """Return the magnitude if no threshold is inside the interval [known, known + 1] 2^-bits, and None otherwise.
+
+        The search goes outwards from the guess `near`.
         """
         if known == 0:
             return None
         m = min(near, SATURATED - 1)
-        # no search of numerics/search.py: a ball may leave a comparison open, and then the search ends
+        # numerics/search.py has no such search: a comparison of balls can be undecided, and then the search ends
         low, high, stride = -1, SATURATED, 1  # V < T_low, and V >= T_high unless the draw saturates
         while high - low > 1:
             below = self._below(m, known, bits)
@@ -221,11 +227,11 @@ class Tails:
         return high
 
     def _below(self, k: int, known: int, bits: int) -> bool | None:
-        """Is V < T_k? None if T_k lies inside the interval of V."""
+        """Return whether V < T_k, and None if T_k is inside the interval of V."""
         from flint import arb
 
-        for room in (64, 192, 448):
-            with precision(max(bits + room, 192)):
+        for extra in (64, 192, 448):
+            with precision(max(bits + extra, 192)):
                 scaled = self.ball(k) * arb(2) ** bits
                 if scaled >= known + 1:
                     return True
@@ -236,5 +242,5 @@ class Tails:
 
 @lru_cache(maxsize=64)
 def tails(noise: Law, step: float, margin: float = MARGIN) -> Tails:
-    """The thresholds, validated once."""
+    """Return the thresholds; they are validated at the first call and then reused."""
     return Tails(noise, step, margin)
