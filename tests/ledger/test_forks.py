@@ -28,7 +28,7 @@ def test_a_fork_waits_for_the_calls_of_other_threads(path: Path, kind: str, in_m
         ledger = Ledger(None, epsilon=1.0, delta=0.0) if {in_memory} else file
         inside, over = threading.Event(), []
         def hold():
-            with ledger._file.{kind}() as connection:
+            with ledger._store.file.{kind}() as connection:
                 connection.execute("SELECT * FROM entries").fetchall()
                 inside.set()
                 time.sleep(0.3)
@@ -102,18 +102,18 @@ def test_a_fork_in_the_middle_of_a_call_leaves_a_child_without_ledgers(path: Pat
         import threading
         ledger = Ledger(path, epsilon=1.0, delta=0.0)
         memory = Ledger(None, epsilon=1.0, delta=0.0)
-        plus, children, here = type(ledger._known[1]).plus, [], os.getpid()
+        plus, children, here = type(ledger._store._known[1]).plus, [], os.getpid()
 
         def forking(self, entries):  # called while the transaction of `spend` is open
             if not children and os.getpid() == here:
                 children.append(os.fork())
             return plus(self, entries)
 
-        type(ledger._known[1]).plus = forking
+        type(ledger._store._known[1]).plus = forking
         try:
             ledger.spend((Laplace(100.0), 1.0))
         except LedgerError as failure:
-            assert os.getpid() != here and "in the middle of a call" in str(failure), failure
+            assert os.getpid() != here and "forked during a ledger call" in str(failure), failure
         if os.getpid() != here:
             for attempt in (lambda: Ledger(path), lambda: ledger.left, lambda: ledger.spend((Laplace(100.0), 1.0)), lambda: memory.left):
                 try:
@@ -147,7 +147,7 @@ def test_a_fork_does_not_wait_forever(path: Path) -> None:
         hush.ledger.fork_guard.LONGEST = 0.2
         ledger, inside, go = Ledger(path, epsilon=1.0, delta=0.0), threading.Event(), threading.Event()
         def hold():
-            with ledger._file.reading():
+            with ledger._store.file.reading():
                 inside.set()
                 go.wait()
         holder = threading.Thread(target=hold)
@@ -157,7 +157,7 @@ def test_a_fork_does_not_wait_forever(path: Path) -> None:
             try:
                 Ledger(path)
             except LedgerError as failure:
-                assert "forked in the middle of a ledger call" in str(failure)
+                assert "forked during a ledger call" in str(failure)
             else:
                 raise AssertionError("the child used a ledger")
         codes = waited([forked(work)])
@@ -178,7 +178,7 @@ def test_the_lock_of_a_ledger_in_memory_is_new_in_a_child(path: Path) -> None:
         import threading
         memory, held, stop = Ledger(None, epsilon=1.0, delta=1e-6), threading.Event(), threading.Event()
         def hold():
-            with memory._exclusive():
+            with memory._store.exclusive():
                 held.set()
                 stop.wait(60)
         holder = threading.Thread(target=hold)

@@ -149,8 +149,8 @@ def test_an_interrupt_after_the_commit_says_that_the_charge_stands(
     late.after = after
     with pytest.raises(KeyboardInterrupt) as caught:
         ledger.spend(SMALL)
-    assert [note for note in caught.value.__notes__ if "The charge stands: entry 2 of the ledger" in note]
-    assert not in_memory or ledger._file._memory is not None
+    assert [note for note in caught.value.__notes__ if "The charge was recorded: entry 2 of the ledger" in note]
+    assert not in_memory or ledger._store.file._memory is not None
     if not in_memory:
         assert not os.path.exists(f"{ledger.path}-wal")  # closed, though the traceback is still here
     assert len(ledger.entries) == 2 and ledger.spend(SMALL).number == 3
@@ -169,6 +169,6 @@ def test_an_interrupt_before_the_commit_spends_nothing(
         ledger.spend(SMALL)
     assert not hasattr(caught.value, "__notes__")
     if in_memory:
-        assert ledger._file._memory is not None and not ledger._file._memory.in_transaction
+        assert ledger._store.file._memory is not None and not ledger._store.file._memory.in_transaction
     assert ledger.entries == () and ledger.spend(SMALL).number == 1
     ledger.verify()

@@ -164,7 +164,7 @@ def test_a_payment_is_for_as_many_numbers_as_the_mechanism() -> None:
         payment.noise(mechanism, np.zeros(1000, dtype=np.int64))
     draws = payment.open(mechanism)  # the refusal took nothing
     draws.add(STEPS)
-    with pytest.raises(NotPaid, match="0 numbers are left"):
+    with pytest.raises(NotPaid, match="covers 0 more numbers"):
         draws.add(STEPS)
 
 

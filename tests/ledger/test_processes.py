@@ -182,12 +182,12 @@ def test_a_ledger_carried_through_a_fork(path: Path) -> None:
         memory.spend((Gaussian(100.0), 1.0))
         stop = threading.Event()
         def hold():
-            with ledger._exclusive():
+            with ledger._store.exclusive():
                 stop.wait(60)
         holder = threading.Thread(target=hold)
         holder.start()
-        while ledger._lock.acquire(blocking=False):  # fork while a thread holds the lock
-            ledger._lock.release()
+        while ledger._store._lock.acquire(blocking=False):  # fork while a thread holds the lock
+            ledger._store._lock.release()
 
         def work():
             for _ in range(20):

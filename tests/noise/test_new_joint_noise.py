@@ -210,7 +210,7 @@ def test_a_ledger_charges_it_and_a_statement_reports_it(tmp_path: Path, mode: st
 
 def test_the_marginal_s_intervals_hold_the_truth() -> None:
     """95 % intervals of 4,000 joint draws: fewer misses than a chance below 1e-6 allows."""
-    payment = hush.unaccounted(hush.Charge(Square(4.0), BOX, 4000))
+    payment = hush.unaccounted(hush.Charge(Square(4.0), BOX, times=4000))
     mechanism = hush.Mechanism(Square(4.0), BOX, 1.0, integers=True, coordinates=2)
     drawn = payment.open(mechanism).add(np.zeros((4000, 2), dtype=np.int64))
     half = hush.release(np.array([0, 0]), mechanism, ledger=None).error.half_width95

@@ -324,19 +324,19 @@ def test_error_sum(epsilon, delta):
     with mp.workdps(40):
         truth = 2 * (1 - mp.mpf(delta)) / (1 + mp.exp(mp.mpf(epsilon)))
         assert float(hush.error_sum(epsilon, delta) / truth - 1) == pytest.approx(0.0, abs=1e-13)
-    assert hush.error_sum(epsilon, delta) <= hush.error_sum(epsilon)
+    assert hush.error_sum(epsilon, delta) <= hush.error_sum(epsilon, 0.0)
 
 
 @given(spread(1e-3, 20.0))
 def test_error_sum_bounds_the_attacker(e):
     """Laplace with pure epsilon e keeps p + q above 2/(1 + e^e)."""
-    assert hush.curve(hush.Laplace(1.0), e).least_error_sum >= hush.error_sum(e) * (1.0 - 1e-12)
+    assert hush.curve(hush.Laplace(1.0), e).least_error_sum >= hush.error_sum(e, 0.0) * (1.0 - 1e-12)
 
 
 @given(spread(1e-12, 1.0))
 def test_error_sum_inverts(least):
     """epsilon_for_error_sum is the inverse of error_sum."""
-    assert hush.error_sum(hush.epsilon_for_error_sum(least)) == pytest.approx(least, rel=1e-13)
+    assert hush.error_sum(hush.epsilon_for_error_sum(least), 0.0) == pytest.approx(least, rel=1e-13)
 
 
 # -- noises that are not unimodal ----------------------------------------------------------------------------

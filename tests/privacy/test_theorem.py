@@ -365,5 +365,5 @@ def test_a_decimal_stands_for_the_steps_that_it_is_written_as(facts: dict[str, A
 
 def test_releases_of_different_relations_are_not_composed() -> None:
     replaced = hush.Sensitivity(linf=1.0, l0=1, neighbours="replace")
-    with pytest.raises(hush.InvalidParameter, match="no epsilon speaks of both"):
+    with pytest.raises(hush.InvalidParameter, match="no epsilon covers both"):
         hush.compose([(hush.Laplace(1.0), 1.0, 1), (hush.Laplace(1.0), replaced, 1)])

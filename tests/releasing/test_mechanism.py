@@ -169,7 +169,7 @@ def test_lattice_noise_is_not_released_on_values_off_its_lattice(facts, times):
 
 def test_a_guarantee_that_the_noise_does_not_keep_is_refused():
     claimed = Mechanism(Laplace(0.01), 1.0, 1 / 1024, guarantee=hush.Guarantee(0.1, 0.0))
-    with pytest.raises(InvalidParameter, match="does not keep the guarantee"):
+    with pytest.raises(InvalidParameter, match="does not satisfy its guarantee"):
         hush.release(3.0, claimed, ledger=None)
     part = Mechanism(Laplace(0.01), 1.0, 1 / 1024, part_of=hush.Charge(Laplace(1000.0), hush.Sensitivity.of(1.0)))
     with pytest.raises(InvalidParameter, match="part of another charge"):

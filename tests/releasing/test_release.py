@@ -48,7 +48,7 @@ def test_values_are_noisy_by_what_the_plan_says():
 def test_intervals_hold_the_truth_as_often_as_they_say(plan, values, level):
     """At least the level (4.9 sigma below it: 1e-6), and not much more than one lattice step's worth."""
     answer = hush.release(values, plan, ledger=None)
-    low, high = answer.interval(level)
+    low, high = answer.interval(level=level)
     hits = np.mean((low <= values) & (values <= high))
     spread = 4.9 * math.sqrt(level * (1 - level) / values.size)
     assert hits >= level - spread
@@ -80,7 +80,7 @@ def test_json_there_and_back():
             back = Release.from_json(version.to_json())
             assert back.to_json() == version.to_json()
             assert np.array_equal(back.value, version.value) and np.array_equal(back.noisy, version.noisy)
-            assert back.interval(0.9)[0] == pytest.approx(version.interval(0.9)[0])
+            assert back.interval(level=0.9)[0] == pytest.approx(version.interval(level=0.9)[0])
     json.loads(hush.release(1.0, hush.calibrate(1.0, 0.0, family="stable", loss="mae"), ledger=None).to_json())
     for text in ("", "[]", "{}", '{"value": 1, "receipt": {}}', "nonsense"):
         with pytest.raises(InvalidParameter, match="JSON"):
@@ -134,9 +134,9 @@ def test_bad_requests_spend_nothing():
             [1.0, 2.0, 3.0], hush.calibrate(1.0, 1e-6, Sensitivity(linf=(1.0, 2.0)), family="gaussian"), ledger=book
         )
     with pytest.raises(InvalidParameter, match="level"):
-        hush.release(1, PLAN, ledger=None).interval(1.0)
+        hush.release(1, PLAN, ledger=None).interval(level=1.0)
     with pytest.raises(InvalidParameter, match="method"):
-        hush.release([1] * 9, MANY, ledger=None).denoised("magic")
+        hush.release([1] * 9, MANY, ledger=None).denoised(method="magic")
     assert not book.entries
 
 
@@ -167,7 +167,7 @@ def test_denoising_takes_error_away():
     assert np.sum((answer.denoised().value - flat) ** 2) < 0.2 * np.sum((answer.value - flat) ** 2)
     sparse = np.where(rng.random(2000) < 0.01, 500.0, 0.0)
     answer = hush.release(sparse, MANY, ledger=None)
-    assert np.sum((answer.denoised("soft-threshold").value - sparse) ** 2) < 0.5 * np.sum((answer.value - sparse) ** 2)
+    assert np.sum((answer.denoised(method="soft-threshold").value - sparse) ** 2) < 0.5 * np.sum((answer.value - sparse) ** 2)
     with pytest.raises(InvalidParameter, match="4 numbers"):
         hush.release([1.0, 2.0], MANY, ledger=None).denoised()
     with pytest.raises(Unsupported, match="finite variance"):

@@ -127,7 +127,9 @@ def _noises(epsilon: float, delta: float, wishes: tuple[Wish, ...], noise: str, 
     ]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, noise):
-            others = [Charge(law, w.bound, w.times) for law, w in zip(gaussians, wishes, strict=True) if w is not wish]
+            others = [
+                Charge(law, w.bound, times=w.times) for law, w in zip(gaussians, wishes, strict=True) if w is not wish
+            ]
             found = _shaped(epsilon, delta, wish, None if noise == "auto" else noise, others)
             if found is None and noise != "auto":
                 raise Unsupported(f"{noise} noise does not fit beside the private scaling; write noise='gaussian'.")
@@ -151,7 +153,9 @@ def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others
         return law
 
     def fits(factor: float) -> bool:
-        return Budget(epsilon, delta).covers(compose([*others, Charge(law.scaled(factor), wish.bound, wish.times)]))
+        return Budget(epsilon, delta).covers(
+            compose([*others, Charge(law.scaled(factor), wish.bound, times=wish.times)])
+        )
 
     low, high = 1.0, 1.0 / math.sqrt(wish.share) * 1.02
     while not fits(high):
@@ -199,7 +203,7 @@ def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
 def _mechanism(wish: Wish, noise: Law, epsilon: float, delta: float) -> Mechanism:
     """On a lattice: single numbers on one that divides their bound, vectors of whole numbers on the whole numbers."""
     bound = wish.pure if delta == 0.0 else wish.bound
-    promise = Guarantee(epsilon, delta, wish.times, neighbours=bound.neighbours)
+    promise = Guarantee(epsilon, delta, times=wish.times, neighbours=bound.neighbours)
     return Mechanism.fitted(noise, bound, promise, integers=not bound.is_box, coordinates=wish.numbers)
 
 
