@@ -147,8 +147,7 @@ def made_like(example: str) -> Callable[[type[_R]], type[_R]]:
 
 def _misfit(function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Why the arguments do not fit the function; empty where they do."""
-    signature = inspect.signature(function)
-    known = signature.parameters
+    known = (signature := inspect.signature(function)).parameters
     starred = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
     unknown = [] if starred else [name for name in kwargs if name not in known]
     if unknown:
@@ -157,7 +156,8 @@ def _misfit(function: Callable[..., object], args: tuple[Any, ...], kwargs: dict
         signature.bind(*args, **kwargs)
     except TypeError as failure:
         text = str(failure)
-        return f"needs the argument {text.rsplit(' ', 1)[1]}" if "missing" in text else f"was called with {text}"
+        missing = text.rsplit(" ", 1)[1].strip("'")
+        return f"is missing {missing}" if "missing" in text else f"was called with {text}"
     return ""
 
 

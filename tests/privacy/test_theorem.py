@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -367,3 +368,11 @@ def test_releases_of_different_relations_are_not_composed() -> None:
     replaced = hush.Sensitivity(linf=1.0, l0=1, neighbours="replace")
     with pytest.raises(hush.InvalidParameter, match="no epsilon covers both"):
         hush.compose([(hush.Laplace(1.0), 1.0, 1), (hush.Laplace(1.0), replaced, 1)])
+
+
+def test_a_charge_goes_through_pickle_with_an_equal_hash() -> None:
+    """The stored hash stays behind: hashes of strings differ between processes."""
+    charge = hush.Charge(hush.Laplace(2.0), hush.Sensitivity(linf=1.0, l0=3), times=4)
+    assert hash(charge) == hash(charge.once.repeated(4)) and "_hash" not in charge.__getstate__()
+    copied = pickle.loads(pickle.dumps(charge))
+    assert copied == charge and hash(copied) == hash(charge) and copied.once.times == 1

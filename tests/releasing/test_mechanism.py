@@ -174,3 +174,20 @@ def test_a_guarantee_that_the_noise_does_not_keep_is_refused():
     part = Mechanism(Laplace(0.01), 1.0, 1 / 1024, part_of=hush.Charge(Laplace(1000.0), hush.Sensitivity.of(1.0)))
     with pytest.raises(InvalidParameter, match="part of another charge"):
         hush.release(3.0, part, ledger=None)
+
+
+@pytest.mark.parametrize("bound", [Sensitivity(linf=(1e-9, 1e6)), Sensitivity(linf=(1.0, 1e13))], ids=str)
+def test_very_different_coordinates_share_a_lattice(bound):
+    """The small one is rounded coarsely, which moves privacy and noise by next to nothing."""
+    plan = hush.calibrate(1.0, 1e-6, bound, family="gaussian")
+    mechanism = Mechanism.of(plan, coordinates=2)
+    assert float(np.asarray(mechanism.curve().delta(1.0))) <= 1e-6
+    assert mechanism.noise.variance / plan.variance * (1.0 + mechanism.rounding_loss) < 1.001
+    assert hush.release([1.0, 2.0], plan, ledger=None).value.shape == (2,)
+
+
+def test_integers_on_a_very_fine_lattice():
+    """A step far below what int64 multiplies by: exact all the same, and limited."""
+    steps = Mechanism(hush.Laplace(1.0), 1.0, 2.0**-70, integers=True).on_lattice(np.array([0, 1, -3]))
+    assert steps.tolist() == [0, 2**61, -(2**61)]
+    assert Mechanism(hush.Laplace(1.0), 1.0, 2.0**-50, integers=True).on_lattice(np.array([3])).tolist() == [3 * 2**50]
