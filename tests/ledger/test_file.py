@@ -42,7 +42,7 @@ def triggers(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def edit(path: Path, statement: str) -> None:
-    """What somebody who knows SQLite would do: drop the triggers, change a line, put the triggers back."""
+    """An attack with SQLite: drop the triggers, change a row, create the triggers again."""
     with opened(path) as connection:
         kept = triggers(connection)
         for name in kept:
@@ -61,7 +61,8 @@ def edit(path: Path, statement: str) -> None:
         "UPDATE entries SET label = 'other' WHERE number = 3",
         "DELETE FROM entries WHERE number = 5",
         "DELETE FROM entries",
-        "INSERT OR REPLACE INTO entries SELECT 3, time, 'other', mechanism, previous, hash FROM entries WHERE number = 3",
+        "INSERT OR REPLACE INTO entries "
+        "SELECT 3, time, 'other', mechanism, previous, hash FROM entries WHERE number = 3",
         "INSERT INTO entries SELECT 9, time, label, mechanism, previous, hash FROM entries WHERE number = 5",
         "UPDATE cap SET content = '{}'",
         "DELETE FROM cap",
@@ -103,7 +104,7 @@ def test_the_database_itself_refuses_changes(path: Path, statement: str) -> None
     ],
 )
 def test_an_edited_file_is_damaged(path: Path, statement: str) -> None:
-    """Noticed when it is opened, by whatever was open already, and by verify; and nothing can be spent."""
+    """Opening, an open ledger and verify all notice it, and nothing can be spent."""
     ledger = Ledger(path)
     if statement.startswith("DROP TABLE"):
         with opened(path) as connection:
@@ -156,7 +157,7 @@ def test_not_a_database(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_is_not_taken_for_a_new_ledger(path: Path) -> None:
-    """A ledger cut down to nothing must not come back with its budget restored."""
+    """A truncated ledger must not be opened as a new one with its full budget."""
     path.write_bytes(b"")
     with pytest.raises(LedgerError, match="empty"):
         Ledger(path, epsilon=1.0, delta=1e-6)
@@ -354,7 +355,7 @@ def test_creating_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pyt
 
 
 def test_somebody_faster_at_creating(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other one's ledger is opened, or refused if its cap is another."""
+    """The ledger of the faster process is opened, or rejected if its cap differs."""
     place, link = tmp_path / "a.ledger", os.link
 
     def beaten(*arguments: Any) -> None:

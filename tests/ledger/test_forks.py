@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("kind", ["reading", "writing"])
 @pytest.mark.parametrize("in_memory", [False, True])
 def test_a_fork_waits_for_the_calls_of_other_threads(path: Path, kind: str, in_memory: bool) -> None:
-    """So that SQLite's lock tables, which the child inherits, are empty."""
+    """Then the lock tables of SQLite, which the child inherits, are empty."""
     codes, left, count = run(
         f"""
         import threading
@@ -55,7 +55,7 @@ def test_a_fork_waits_for_the_calls_of_other_threads(path: Path, kind: str, in_m
 
 
 def test_busy_threads_and_forks_never_pass_the_cap(path: Path) -> None:
-    """A thread asks all the time while the program forks; then parent and child spend all there is: 40 fit."""
+    """A thread reads all the time while the program forks; then parent and child spend everything: 40 releases fit."""
     found = run(
         """
         import threading
@@ -96,7 +96,9 @@ def test_busy_threads_and_forks_never_pass_the_cap(path: Path) -> None:
 
 
 def test_a_fork_in_the_middle_of_a_call_leaves_a_child_without_ledgers(path: Path) -> None:
-    """It cannot wait for its own thread. The child neither commits nor closes what it inherited; the parent goes on."""
+    """The fork cannot wait for its thread. The child neither commits nor closes the inherited connection; the parent
+    continues.
+    """
     codes, count = run(
         """
         import threading
@@ -115,7 +117,8 @@ def test_a_fork_in_the_middle_of_a_call_leaves_a_child_without_ledgers(path: Pat
         except LedgerError as failure:
             assert os.getpid() != here and "forked during a ledger call" in str(failure), failure
         if os.getpid() != here:
-            for attempt in (lambda: Ledger(path), lambda: ledger.left, lambda: ledger.spend((Laplace(100.0), 1.0)), lambda: memory.left):
+            spend = lambda: ledger.spend((Laplace(100.0), 1.0))
+            for attempt in (lambda: Ledger(path), lambda: ledger.left, spend, lambda: memory.left):
                 try:
                     attempt()
                 except LedgerError as failure:
@@ -139,7 +142,7 @@ def test_a_fork_in_the_middle_of_a_call_leaves_a_child_without_ledgers(path: Pat
 
 
 def test_a_fork_does_not_wait_forever(path: Path) -> None:
-    """A call that does not end in time costs the child its ledgers, not the program its life."""
+    """If a call does not end in time, the child cannot use ledgers, but the program does not hang."""
     codes = run(
         """
         import threading
@@ -172,7 +175,7 @@ def test_a_fork_does_not_wait_forever(path: Path) -> None:
 
 
 def test_the_lock_of_a_ledger_in_memory_is_new_in_a_child(path: Path) -> None:
-    """A thread of the parent held it, and is not there to release it."""
+    """A thread of the parent held the lock and does not exist in the child."""
     codes = run(
         """
         import threading

@@ -1,4 +1,4 @@
-"""The rules of composition: what is accepted is within the cap, what is refused is not."""
+"""The rules of composition: accepted releases are within the cap, rejected ones are not."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_glance_never_accepts_what_composition_would_not() -> None:
 
 
 def test_many_different_mechanisms_without_a_pure_epsilon() -> None:
-    """From eight on the shortcut takes (epsilon, delta) pairs; the sum is still what composition says."""
+    """From eight mechanisms on, the shortcut uses (epsilon, delta) pairs; the sum still agrees with composition."""
     ledger = Ledger(None, **NONADAPTIVE)
     noises = [hush.OSGT(20.0 + i, 40.0 + i) for i in range(14)]
     assert attempts(ledger, [(noise, 1.0) for noise in noises]) == [True] * 14

@@ -34,7 +34,7 @@ FAMILIES = {
 
 
 def inside(bracket: hush.Bracket, truth: float, slack: float = 0.0) -> bool:
-    """Does the bracket hold the truth, known to a relative `slack`?"""
+    """Does the bracket contain the truth, which is known to a relative `slack`?"""
     return float(bracket.lower) * (1.0 - slack) <= truth <= float(bracket.upper) * (1.0 + slack)
 
 
@@ -44,7 +44,7 @@ def width(bracket: hush.Bracket) -> float:
 
 
 def composed(*parts: tuple[hush.Noise, float, int]) -> Composed:
-    """Parts as they are: nothing merged, no closed form."""
+    """The parts unchanged: nothing is merged and no closed form is used."""
     return Composed(tuple((OneNumber(noise, shift), times) for noise, shift, times in parts))
 
 
@@ -309,7 +309,9 @@ def test_no_pure_epsilon_where_a_part_has_none() -> None:
 
 @pytest.mark.parametrize("times", [1, 2, 10, 100])
 def test_the_mass_at_infinity_of_truncated_laplace_stays(times: int) -> None:
-    """Mass the moved law does not reach is told apart for certain: 1 - (1 - m)^k is left at every epsilon."""
+    """Mass that the shifted law does not reach distinguishes the inputs with certainty: delta >= 1 - (1 - m)^k at every
+    epsilon.
+    """
     noise = hush.TruncatedLaplace(1.0, 9.0)
     lost = (math.exp(-8.0) - math.exp(-9.0)) / (2.0 * -math.expm1(-9.0))
     whole = -math.expm1(times * math.log1p(-lost))

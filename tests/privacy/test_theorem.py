@@ -1,4 +1,4 @@
-"""Vector answers: which theorem certifies what, and that every bound lies above the exact composition it stands for."""
+"""Vector answers: which theorem covers which charge, and every bound lies above the exact composition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receipts: one form with a version, as JSON and back; what was changed does not pass for a receipt."""
+"""Receipts: one format with a version, to JSON and back; a changed receipt is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spend, draw, receipt: what a release promises, and what it never does."""
+"""release: spending, drawing and receipts; what a release guarantees, and what it never does."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_on_screen():
 
 
 def test_the_ledger_is_charged_once_and_before_any_noise(monkeypatch):
-    """When the first bit is asked for, the entry is already there."""
+    """The entry is in the ledger before the first random bit is drawn."""
     book, seen = ledger(), []
     begin = SecureEntropy.begin
     monkeypatch.setattr(SecureEntropy, "begin", lambda self: (seen.append(len(book.entries)), begin(self))[1])
@@ -141,7 +141,7 @@ def test_bad_requests_spend_nothing():
 
 
 def test_a_mechanism_made_by_hand():
-    """Its guarantee is its own curve, rounding included."""
+    """The guarantee of a hand-made mechanism comes from its curve, with rounding."""
     answer = hush.release(3.7, Mechanism(hush.Laplace(2.0), 1.0, 0.3), ledger=ledger())
     assert (
         answer.receipt["guarantee"]["epsilon"] == pytest.approx(1.2 / 2.0)
@@ -198,7 +198,7 @@ def test_tiny_noise_leaves_room_for_values(epsilon, value):
 
 
 def test_a_value_at_the_limit_has_an_open_interval():
-    """The lattice ends; what lies beyond comes back as the end, and the interval says so (4.9 sigma: 1e-6)."""
+    """A value beyond the lattice is released as its limit, and the interval is infinite there (4.9 sigma: 1e-6)."""
     plan = hush.calibrate(1.0, 0.0, Sensitivity(l1=1.0), family="laplace")
     values = np.full(20_000, 1e15)
     values[::2] = -1e15
