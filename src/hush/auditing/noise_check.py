@@ -84,7 +84,7 @@ def check(noise: Noise | type) -> NoiseCheck:
             )
         noise = row.reference.noise
     if not isinstance(noise, Noise):
-        raise InvalidParameter(f"noise must be a noise, got {noise!r:.60}; write check(Laplace(1.0)).")
+        raise InvalidParameter(f"check takes a noise, got {noise!r:.60}; write check(Laplace(1.0)).")
     found = _law_rows(noise) if isinstance(noise, Law) else (NoiseCheckRow(*one) for one in joint_rows(noise))
     return NoiseCheck(in_words(noise), (*found, *_descriptor_rows(noise, row)))
 
