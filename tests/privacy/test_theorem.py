@@ -88,7 +88,7 @@ def test_what_bounds_a_whole_is_composed_by_its_box() -> None:
 
 @pytest.mark.parametrize("facts", [{"linf": 1.0}, {"linf": 0.5, "neighbours": "replace"}])
 def test_linf_without_a_number_of_moves_is_refused(facts: dict[str, Any]) -> None:
-    with pytest.raises(hush.InvalidParameter, match=r"l0=1\) for one number"):
+    with pytest.raises(hush.InvalidParameter, match=r"l0=1\) if at most one number moves"):
         hush.Sensitivity(**facts)
 
 
@@ -99,7 +99,7 @@ def test_all_of_d_numbers() -> None:
     )
     assert hush.Sensitivity(linf=1.0, dimension=4).moving == 4
     assert hush.Sensitivity(linf=1.0, l0=2, dimension=4).moving == 2
-    with pytest.raises(hush.InvalidParameter, match="at most the number of coordinates, 4"):
+    with pytest.raises(hush.InvalidParameter, match="at most 4, the number of coordinates"):
         hush.Sensitivity(linf=1.0, l0=5, dimension=4)
     with pytest.raises(hush.InvalidParameter, match="linf lists 2 numbers"):
         hush.Sensitivity(linf=(1.0, 2.0), dimension=3)
