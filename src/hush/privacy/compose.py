@@ -110,7 +110,7 @@ def subsample(noise: Noise, rate: float, sensitivity: Any = 1.0, *, times: int =
 
     >>> from hush import Gaussian
     >>> round(compose([subsample(Gaussian(2.0), 0.05, times=50)]).epsilon(1e-5), 3)
-    0.79
+    0.782
     """
     return Charge(noise, Sensitivity.of(sensitivity), times=times, rate=sampling_rate(rate))
 
