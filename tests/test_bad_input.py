@@ -125,7 +125,7 @@ CALLS: list[tuple[str, Callable[[Any], Any], list[Any]]] = [
     ("alpha", lambda v: hush.curve(G).tradeoff(v), [*NOT_ARRAYS, -0.1, 1.1, INF]),
     ("epsilon", lambda v: hush.curve(G).delta_bracket(v), [*NOT_ARRAYS, INF]),
     ("delta", lambda v: hush.curve(G).epsilon_bracket(v), NOT_DELTAS),
-    ("epsilon", lambda v: hush.error_sum(v), NOT_NEGATIVE),
+    ("epsilon", lambda v: hush.error_sum(v, 0.0), NOT_NEGATIVE),
     ("delta", lambda v: hush.error_sum(1.0, v), [*NOT_NUMBERS, -0.1, 1.0, 2.0]),
     ("least", lambda v: hush.epsilon_for_error_sum(v), [*NOT_POSITIVE, 1.1]),
     # Gaussian amounts
@@ -149,7 +149,7 @@ CALLS: list[tuple[str, Callable[[Any], Any], list[Any]]] = [
     ("delta", lambda v: gaussian.sigma_bounds(1.0, v), [*NOT_DELTAS, 0.0]),
     ("delta", lambda v: gaussian.fails_beyond(v, "dwork2014"), [*NOT_DELTAS, 0.0]),
     ("method", lambda v: gaussian.fails_beyond(1e-5, v), ["optimal", "", None, 3, []]),
-    ("notion", lambda v: gaussian.fails_beyond(1e-5, "dwork2014", v), ["pDP", "", None, 3, []]),
+    ("notion", lambda v: gaussian.fails_beyond(1e-5, "dwork2014", notion=v), ["pDP", "", None, 3, []]),
     ("epsilon", lambda v: gaussian.check(v, 1e-5, 1.0), [*NOT_NUMBERS, INF, -1.0, 1e9]),
     ("delta", lambda v: gaussian.check(1.0, v, 1.0), [*NOT_NUMBERS, 0.0, 1.0, 2.0, -0.5]),
     ("sigma", lambda v: gaussian.check(1.0, 1e-5, v), NOT_POSITIVE),

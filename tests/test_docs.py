@@ -256,7 +256,7 @@ def test_a_tie_is_told_where_the_first_is_not_the_least(capsys: pytest.CaptureFi
     plan = hush.calibrate(1.0, 1e-6)
     less = [choice for choice in plan.ranking if choice.loss < plan.value]
     assert [choice.family for choice in less] == ["stepped"] and plan.value / less[0].loss < 1.0001
-    assert "; stepped, less plain, would save under 0.01 %; next comes truncated_laplace" in plan.why
+    assert "; stepped, less simple, would save under 0.01 %; next comes truncated_laplace" in plan.why
     assert f"`{plan.why}`" in " ".join((ROOT / "docs" / "choose_noise.md").read_text().split())
     assert main(["calibrate", "--epsilon", "1", "--delta", "1e-6"]) == 0
     shown = capsys.readouterr().out

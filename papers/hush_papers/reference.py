@@ -15,6 +15,7 @@ __all__ = ["Reference", "reference"]
 PAGES = {
     "hush.noise": "noise",
     "hush.privacy.gaussian": "gaussian",
+    "hush.privacy.probabilistic": "gaussian",
     "hush.privacy": "privacy",
     "hush.calibration": "privacy",
     "hush.sampling": "release",

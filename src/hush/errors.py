@@ -1,18 +1,17 @@
-"""What can go wrong, and the checks that say so in one sentence.
+"""The errors that hush raises, and the validators of arguments.
 
     HushError
     +-- InvalidParameter   (also ValueError)       a value outside its allowed range, or of the wrong type
-    |   +-- IncompleteCall (also TypeError)        an argument that is missing, or one that there is not
-    |   +-- UnknownFamily  (also LedgerError)      a noise was written down by a family that is not registered here
-    +-- Unsupported        (also TypeError)        no theorem covers this request; the message names the nearest call that has one
-    +-- BudgetExceeded                             the ledger's cap would be passed
-    +-- NotPaid                                    noise on data that no payment covers; nothing was drawn
-    +-- LedgerError                                a ledger file that cannot be read, written or trusted; nothing was released
+    |   +-- IncompleteCall (also TypeError)        an argument is missing, or the function has none of that name
+    |   +-- UnknownFamily  (also LedgerError)      a stored noise is of a family that is not registered here
+    +-- Unsupported        (also TypeError)        no theorem covers the request; the message names one that is covered
+    +-- BudgetExceeded                             the release would exceed the ledger's cap
+    +-- NotPaid                                    no payment covers this noise on data; nothing was drawn
+    +-- LedgerError                                a ledger file cannot be read, written or trusted
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
-    +-- MissingExtra       (also ImportError)      an optional library is not installed; the message is the command that installs it
+    +-- MissingExtra       (also ImportError)      an optional library is not installed; says how to install it
 
-Every validator takes the argument's name and value, and its message states the argument, the value, the allowed
-range and what to write instead.
+Every validator takes an argument's name and value. Its message states both, the allowed range and what to write.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ Array = NDArray[np.float64]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-#: Beyond this a privacy budget promises nothing, and asking for it is a slip.
+#: The largest epsilon that is accepted. A larger one gives no privacy, so it is taken to be a typing error.
 LARGEST_BUDGET = 1e6
 
 
 class HushError(Exception):
-    """The root of every error hush raises on purpose."""
+    """The base class of every error that hush raises on purpose."""
 
 
 class InvalidParameter(HushError, ValueError):
@@ -58,19 +57,19 @@ class InvalidParameter(HushError, ValueError):
 
 
 class IncompleteCall(InvalidParameter, TypeError):
-    """A call with an argument missing, or with one that the function does not have."""
+    """A call that lacks an argument, or that has one which the function does not take."""
 
 
 class Unsupported(HushError, TypeError):
-    """No theorem certifies this request; the message names the nearest call that is certified."""
+    """No theorem covers this request; the message names the nearest call that one covers."""
 
 
 class BudgetExceeded(HushError):
-    """The privacy budget does not cover this release."""
+    """The release would exceed the cap of the ledger; nothing was spent."""
 
 
 class NotPaid(HushError):
-    """Noise on data that no payment covers; nothing was drawn."""
+    """No payment covers this noise on data; nothing was drawn."""
 
 
 class LedgerError(HushError):
@@ -78,7 +77,7 @@ class LedgerError(HushError):
 
 
 class UnknownFamily(InvalidParameter, LedgerError):
-    """A noise that was written down by a family that is not registered in this process, or by another version of it."""
+    """A stored noise is of a family that is not registered in this process, or of another version of that family."""
 
 
 class NotCertified(HushError, ArithmeticError):
@@ -91,13 +90,8 @@ class MissingExtra(HushError, ImportError):
 
 @contextlib.contextmanager
 def needs(library: str, what: str, *, extra: str = "") -> Iterator[None]:
-    """Import optional libraries inside this block: one that is missing becomes the sentence that says how to install
-    it.
+    """Import optional libraries inside this block; a missing one raises `MissingExtra` with the install command.
 
-    >>> with needs("polars", "to_polars()"):
-    ...     import a_library_that_nobody_has
-    Traceback (most recent call last):
-    hush.errors.MissingExtra: to_polars() needs polars, which is not installed; write: pip install polars.
     >>> with needs("Altair", "a chart", extra="charts"):
     ...     import a_library_that_nobody_has
     Traceback (most recent call last):
@@ -113,10 +107,9 @@ def needs(library: str, what: str, *, extra: str = "") -> Iterator[None]:
 
 
 def reject(name: str, value: object, allowed: str, instead: str = "") -> InvalidParameter:
-    """The one sentence for a bad argument, as an exception to raise."""
+    """The exception for a bad argument, for the caller to raise: one sentence."""
     shown = repr(value)
-    if len(shown) > 60:
-        shown = shown[:57] + "..."
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
     ending = f"; {instead}" if instead else ""
     return InvalidParameter(
         f"{name} must be {allowed}, got {shown}{ending}{'?' if instead.startswith('did you mean') else '.'}"
@@ -124,9 +117,7 @@ def reject(name: str, value: object, allowed: str, instead: str = "") -> Invalid
 
 
 def called_like(example: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """A function whose forgotten or unknown arguments are told in one sentence, with a call that works. Costs nothing
-    where all is well.
-    """
+    """Decorate a function: a missing or unknown argument raises `IncompleteCall` with `example`, a call that works."""
 
     def wrap(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @functools.wraps(function)
@@ -137,32 +128,42 @@ def called_like(example: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
                 wrong = "" if isinstance(failure, HushError) else _misfit(function, args, kwargs)
                 if not wrong:
                     raise
-            raise IncompleteCall(f"{example.partition('(')[0]} is {wrong}; write {example}.")
+            raise IncompleteCall(f"{example.partition('(')[0]} {wrong}; write {example}.")
 
         return call
 
     return wrap
 
 
+def made_like(example: str) -> Callable[[type[_R]], type[_R]]:
+    """Decorate a class in the same way; place it above @dataclass."""
+
+    def wrap(kind: type[_R]) -> type[_R]:
+        kind.__init__ = called_like(example)(kind.__init__)  # type: ignore[method-assign]
+        return kind
+
+    return wrap
+
+
 def _misfit(function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """How the arguments do not fit the function, or nothing."""
-    known = inspect.signature(function).parameters
-    starred = {p.kind for p in known.values()} & {inspect.Parameter.VAR_KEYWORD}
+    """Why the arguments do not fit the function; empty where they do."""
+    known = (signature := inspect.signature(function)).parameters
+    starred = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
     unknown = [] if starred else [name for name in kwargs if name not in known]
     if unknown:
-        near = nearest(unknown[0], known)
-        return f"given {unknown[0]}=, which it does not have" + (f", {near}" if near else "")
+        return ", ".join(filter(None, (f"has no argument {unknown[0]}=", nearest(unknown[0], known))))
     try:
-        inspect.signature(function).bind(*args, **kwargs)
+        signature.bind(*args, **kwargs)
     except TypeError as failure:
         text = str(failure)
-        return "missing " + text.rsplit(" ", 1)[1].strip("'") if "missing" in text else f"called with {text}"
+        missing = text.rsplit(" ", 1)[1].strip("'")
+        return f"is missing {missing}" if "missing" in text else f"was called with {text}"
     return ""
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """ "did you mean 'gaussian'" for a misspelt word, or nothing."""
-    import difflib  # seldom needed
+    """ "did you mean 'gaussian'" for a misspelt word; empty where no known word is close."""
+    import difflib  # imported here, because it is rarely needed
 
     words = list(known)
     if not isinstance(word, str):
@@ -172,7 +173,7 @@ def nearest(word: object, known: Iterable[str]) -> str:
 
 
 def _unquoted(name: str, value: object, instead: str) -> str:
-    """What to write for a number given as text."""
+    """The hint for a number that was given as text."""
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             return f"write {name}={float(value):g}, without quotes"
@@ -180,7 +181,7 @@ def _unquoted(name: str, value: object, instead: str) -> str:
 
 
 def as_float(name: str, value: Any, allowed: str, instead: str = "") -> float:
-    """One real number as a Python float; strings, booleans, arrays and NaN are refused."""
+    """One real number as a Python float; strings, booleans, arrays and NaN are rejected."""
     if isinstance(value, bool | np.bool_ | str | bytes | complex) or value is None:
         raise reject(name, value, allowed, _unquoted(name, value, instead))
     try:
@@ -192,51 +193,44 @@ def as_float(name: str, value: Any, allowed: str, instead: str = "") -> float:
     return float(array)
 
 
+def _checked(
+    read: Callable[..., _R], name: str, value: Any, allowed: str, inside: Callable[[_R], Any], instead: str = ""
+) -> _R:
+    """The value as `read` (as_float or reals) returns it, if it is inside the allowed range."""
+    found = read(name, value, allowed, instead)
+    if not inside(found):
+        raise reject(name, value, allowed, instead)
+    return found
+
+
 def positive(name: str, value: Any, instead: str = "") -> float:
     """A finite number greater than zero."""
-    allowed = "a finite number greater than 0"
-    number = as_float(name, value, allowed, instead)
-    if not 0.0 < number < math.inf:
-        raise reject(name, value, allowed, instead)
-    return number
+    return _checked(as_float, name, value, "a finite number greater than 0", lambda x: 0.0 < x < math.inf, instead)
 
 
 def non_negative(name: str, value: Any, instead: str = "") -> float:
     """A finite number, zero allowed."""
-    allowed = "a finite number, 0 or greater"
-    number = as_float(name, value, allowed, instead)
-    if not 0.0 <= number < math.inf:
-        raise reject(name, value, allowed, instead)
-    return number
+    return _checked(as_float, name, value, "a finite number, 0 or greater", lambda x: 0.0 <= x < math.inf, instead)
 
 
 def within(name: str, value: Any, low: float, high: float, instead: str = "") -> float:
     """A number in the closed interval [low, high]."""
-    allowed = f"a number from {low:g} to {high:g}"
-    number = as_float(name, value, allowed, instead)
-    if not low <= number <= high:
-        raise reject(name, value, allowed, instead)
-    return number
+    return _checked(as_float, name, value, f"a number from {low:g} to {high:g}", lambda x: low <= x <= high, instead)
 
 
 def must_be_level(level: Any, most: float = 1.0) -> float:
-    """The level of an interval: above 0 and below 1, or at most `most`."""
+    """The level of an interval: above 0, below 1, and at most `most`."""
     allowed = "a number between 0 and 1" if most >= 1.0 else f"a number above 0 and at most {most:.10g}"
-    number = as_float("level", level, allowed, "write level=0.95")
-    if not 0.0 < number < 1.0 or number > most:
-        raise reject("level", level, allowed, "write level=0.95")
-    return number
+    return _checked(as_float, "level", level, allowed, lambda x: 0.0 < x < 1.0 and x <= most, "write level=0.95")
 
 
 def whole(name: str, value: Any, least: int = 1, instead: str = "") -> int:
-    """An integer, at least `least`."""
+    """An integer, at least `least`; a float with a whole value, such as 3.0, is accepted."""
     allowed = f"a whole number, {least} or greater"
-    number: float
     try:
-        number = (
-            as_float(name, value, allowed, instead) if isinstance(value, bool | np.bool_) else operator.index(value)
-        )
-    except TypeError:  # 3.0 is welcome; integers must not come this way, because beyond 2^53 a float would change them
+        # an integer must not become a float: beyond 2^53 that would change it
+        number = math.nan if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
         number = as_float(name, value, allowed, instead)
     if not (least <= number < 2**63 and number == int(number)):
         raise reject(name, value, allowed, instead)
@@ -244,7 +238,7 @@ def whole(name: str, value: Any, least: int = 1, instead: str = "") -> int:
 
 
 def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
-    """One word out of a list."""
+    """One of the listed words."""
     words = tuple(choices)
     if not isinstance(value, str) or value not in words:
         raise reject(name, value, "one of " + ", ".join(words), nearest(value, words))
@@ -268,49 +262,39 @@ def reals(name: str, value: Any, allowed: str = "finite numbers", instead: str =
 
 
 def epsilons(name: str, value: Any) -> Array:
-    """Epsilons at which a curve is asked: any finite real numbers, negative ones too."""
-    array = reals(name, value)
-    if not np.isfinite(array).all():
-        raise reject(name, value, "finite", "ask for a finite epsilon")
-    return array
+    """Epsilons at which a curve is evaluated: any finite real numbers, negative ones too."""
+    example = f"write for example {name}=1.0"
+    return _checked(reals, name, value, "finite numbers", lambda x: np.isfinite(x).all(), example)
+
+
+def probabilities(name: str, value: Any) -> Array:
+    """Probabilities in [0, 1]."""
+    return _checked(reals, name, value, "in [0, 1]", lambda x: ((x >= 0.0) & (x <= 1.0)).all())
+
+
+def positives(name: str, value: Any) -> Array:
+    """Finite numbers greater than zero."""
+    return _checked(reals, name, value, "finite and greater than 0", lambda x: ((x > 0.0) & (x < math.inf)).all())
 
 
 def deltas(name: str, value: Any, *, zero: bool) -> Array:
-    """Deltas in (0, 1), or [0, 1) where delta = 0 has a meaning."""
+    """Deltas in (0, 1), or in [0, 1) with zero=True."""
     allowed = "in [0, 1)" if zero else "in (0, 1)"
     array = reals(name, value, allowed, f"write for example {name}=1e-6")
     low = array >= 0.0 if zero else array > 0.0
     if not (low & (array < 1.0)).all():
         hint = "a delta below 5e-324 is 0 in floating point" if not zero and (array == 0.0).any() else ""
-        hint = "it is a small probability, such as 1e-6, and comes after epsilon" if (array >= 1.0).any() else hint
+        hint = "delta is a small probability, such as 1e-6, and comes after epsilon" if (array >= 1.0).any() else hint
         raise reject(name, value, allowed, hint)
     return array
 
 
-def probabilities(name: str, value: Any) -> Array:
-    """Probabilities in [0, 1]."""
-    array = reals(name, value, "in [0, 1]")
-    if not ((array >= 0.0) & (array <= 1.0)).all():
-        raise reject(name, value, "in [0, 1]")
-    return array
-
-
 def budgets(name: str, value: Any, *, zero: bool = False) -> Array:
-    """Epsilons to calibrate for: greater than 0 (or 0 where it has a meaning), and small enough to mean something."""
+    """Epsilons of a budget: greater than 0 (or 0 too, with zero=True) and at most LARGEST_BUDGET."""
     allowed = f"{'from' if zero else 'greater than'} 0 and at most {LARGEST_BUDGET:g}"
-    array = reals(name, value, allowed, f"write for example {name}=1.0")
+    example = f"write for example {name}=1.0"
+    array = reals(name, value, allowed, example)
     low = array >= 0.0 if zero else array > 0.0
     if not (low & (array <= LARGEST_BUDGET)).all():
-        raise reject(
-            name, value, allowed, "a larger epsilon promises nothing" if low.all() else f"write for example {name}=1.0"
-        )
-    return array
-
-
-def positives(name: str, value: Any) -> Array:
-    """Finite numbers greater than zero."""
-    allowed = "finite and greater than 0"
-    array = reals(name, value, allowed)
-    if not ((array > 0.0) & np.isfinite(array)).all():
-        raise reject(name, value, allowed)
+        raise reject(name, value, allowed, "a larger epsilon gives no privacy" if low.all() else example)
     return array

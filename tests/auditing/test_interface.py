@@ -140,7 +140,7 @@ def test_a_mechanism_is_drawn_on_its_own_lattice(monkeypatch: pytest.MonkeyPatch
     found = hush.audit(mechanism, epsilon=3.0, samples=1000)
     assert asked[0] == (hush.Laplace(1.0), (1000, 2), 0.25)
     assert found.violated and found.inputs == ("[0.0, 0.0]", "[1.5, 1.5]")  # no noise was drawn
-    with pytest.raises(hush.InvalidParameter, match="epsilon is needed"):
+    with pytest.raises(hush.InvalidParameter, match="epsilon is missing"):
         hush.audit(mechanism)
 
 
@@ -194,7 +194,7 @@ def uneven(value: float, turn: Iterator[int] = itertools.cycle((1, 2))) -> list[
 
 
 BAD: list[tuple[Any, dict[str, Any], str]] = [
-    (GOOD, {}, "epsilon is needed"),
+    (GOOD, {}, "epsilon is missing"),
     (GOOD, {"epsilon": 0.0}, "epsilon must be greater than 0"),
     (GOOD, {"epsilon": -1.0}, "epsilon must be greater than 0"),
     (GOOD, {"epsilon": float("nan")}, "epsilon must be"),
@@ -214,8 +214,8 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     ("laplace", {"epsilon": 1.0}, "target must be a function"),
     (failing, {"epsilon": 1.0}, "raised RuntimeError at input 0.0: the disk is full"),
     (uneven, {"epsilon": 1.0, "samples": 1000}, "differ in shape"),
-    (lambda value, size: np.zeros(size - 1), {"epsilon": 1.0}, "gave 99999 outputs"),
-    (lambda value, size: 1.0, {"epsilon": 1.0}, "gave one number"),
+    (lambda value, size: np.zeros(size - 1), {"epsilon": 1.0}, "returned 99999 outputs"),
+    (lambda value, size: 1.0, {"epsilon": 1.0}, "returned one number"),
     (lambda value, size: np.zeros((size, 2 if value else 1)), {"epsilon": 1.0}, "differ in length"),
     (lambda value, size: np.zeros((size, 0)), {"epsilon": 1.0}, "must be numbers"),
     (lambda value, size: np.full(size, np.nan), {"epsilon": 1.0}, "NaN or infinity"),
@@ -223,7 +223,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     (lambda value, size: np.full(size, "yes"), {"epsilon": 1.0}, "must be numbers"),
     (lambda value, size: [None] * size, {"epsilon": 1.0}, "must be numbers"),
     (max, {"epsilon": 1.0}, "vectorised"),
-    (hush.Laplace(1.0), {}, "epsilon is needed"),
+    (hush.Laplace(1.0), {}, "epsilon is missing"),
     (hush.Laplace(1.0), {"epsilon": 1.0, "inputs": (1.0, 1.0)}, "two different finite numbers"),
     (hush.Discrete(hush.Laplace(1.0)), {"epsilon": 1.0, "inputs": (0.0, 0.5)}, "apart by whole steps"),
 ]

@@ -502,3 +502,30 @@ def test_a_pure_epsilon_is_met_exactly(bound: Any, times: int) -> None:
             if choice.noise is not None:
                 one = pure_epsilon(hush.Charge(choice.noise, hush.Sensitivity.of(bound)).once)
                 assert one is not None and one * times <= Fraction(epsilon), choice.family
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "l0"), [(100.0, 1e-6, 2), (1.0, 1e-57, 5)])
+def test_calibrate_survives_extreme_budgets(epsilon, delta, l0):
+    plan = hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=l0))
+    assert hush.delta(plan.noise, epsilon, hush.Sensitivity(linf=1.0, l0=l0)) <= delta
+
+
+def test_lattice_noise_for_a_move_that_is_no_whole_step_is_refused():
+    with pytest.raises(hush.Unsupported):
+        hush.calibrate(1.0, 1e-6, 0.7, family="laplace", step=1.0)
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "step", "reason"),
+    [
+        (0.5, None, "the sensitivity is not a whole number"),
+        (hush.Sensitivity(l2=1.0, dimension=2), None, "not given by linf alone"),
+        (1.0, 1.0, "beside step="),
+    ],
+)
+def test_integer_values_without_effect_are_explained(sensitivity: Any, step: float | None, reason: str) -> None:
+    """The noise is that of real values, and `why` ends with the reason."""
+    plan = hush.calibrate(1.0, 1e-6, sensitivity, family="laplace", step=step, values="integer")
+    assert plan.why.endswith(f"{reason}.") and "values='integer' had no effect" in plan.why
+    assert plan.noise == hush.calibrate(1.0, 1e-6, sensitivity, family="laplace", step=step).noise
+    assert "no effect" not in hush.calibrate(1.0, 1e-6, 2.0, family="laplace", values="integer").why

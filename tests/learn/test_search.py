@@ -192,8 +192,8 @@ def test_what_is_left_for_one_run(size, left):
 
 def test_a_run_is_as_bad_as_its_worst_candidate_and_part():
     small, large = (
-        (Charge(hush.Gaussian(4.0), Sensitivity(linf=1.0, l0=1), 3),),
-        (Charge(hush.Gaussian(1.0), Sensitivity(l2=2.0), 2),),
+        (Charge(hush.Gaussian(4.0), Sensitivity(linf=1.0, l0=1), times=3),),
+        (Charge(hush.Gaussian(1.0), Sensitivity(l2=2.0), times=2),),
     )
     both = run_divergence([small, large])
     assert both(3.0) == pytest.approx(2 * 3.0 * 4.0 / 2.0, rel=1e-9)

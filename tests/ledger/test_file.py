@@ -42,7 +42,7 @@ def triggers(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def edit(path: Path, statement: str) -> None:
-    """What somebody who knows SQLite would do: drop the triggers, change a line, put the triggers back."""
+    """An attack with SQLite: drop the triggers, change a row, create the triggers again."""
     with opened(path) as connection:
         kept = triggers(connection)
         for name in kept:
@@ -61,7 +61,8 @@ def edit(path: Path, statement: str) -> None:
         "UPDATE entries SET label = 'other' WHERE number = 3",
         "DELETE FROM entries WHERE number = 5",
         "DELETE FROM entries",
-        "INSERT OR REPLACE INTO entries SELECT 3, time, 'other', mechanism, previous, hash FROM entries WHERE number = 3",
+        "INSERT OR REPLACE INTO entries "
+        "SELECT 3, time, 'other', mechanism, previous, hash FROM entries WHERE number = 3",
         "INSERT INTO entries SELECT 9, time, label, mechanism, previous, hash FROM entries WHERE number = 5",
         "UPDATE cap SET content = '{}'",
         "DELETE FROM cap",
@@ -103,7 +104,7 @@ def test_the_database_itself_refuses_changes(path: Path, statement: str) -> None
     ],
 )
 def test_an_edited_file_is_damaged(path: Path, statement: str) -> None:
-    """Noticed when it is opened, by whatever was open already, and by verify; and nothing can be spent."""
+    """Opening, an open ledger and verify all notice it, and nothing can be spent."""
     ledger = Ledger(path)
     if statement.startswith("DROP TABLE"):
         with opened(path) as connection:
@@ -126,7 +127,7 @@ def test_a_changed_end_stops_a_ledger_that_is_open(path: Path) -> None:
 def test_missing_triggers_are_noticed_by_verify(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("DROP TRIGGER entries_no_update")
-    with pytest.raises(LedgerError, match="append-only were changed"):
+    with pytest.raises(LedgerError, match="append-only, were changed"):
         Ledger(path).verify()
 
 
@@ -138,7 +139,7 @@ def test_entries_beyond_the_cap_are_noticed_by_verify(path: Path, monkeypatch: p
     with monkeypatch.context() as patch:
         patch.setattr(Nonadaptive, "settled", lambda self: self)
         ledger.spend((Gaussian(0.5), 1.0))
-    with pytest.raises(LedgerError, match="together pass its cap"):
+    with pytest.raises(LedgerError, match="together exceed its cap"):
         Ledger(path).verify()
 
 
@@ -156,7 +157,7 @@ def test_not_a_database(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_is_not_taken_for_a_new_ledger(path: Path) -> None:
-    """A ledger cut down to nothing must not come back with its budget restored."""
+    """A truncated ledger must not be opened as a new one with its full budget."""
     path.write_bytes(b"")
     with pytest.raises(LedgerError, match="empty"):
         Ledger(path, epsilon=1.0, delta=1e-6)
@@ -193,7 +194,7 @@ def test_a_page_overwritten(path: Path, page: int) -> None:
 def test_an_unknown_schema_version(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("PRAGMA user_version = 7")
-    with pytest.raises(LedgerError, match="schema version 7 and this hush knows version 1"):
+    with pytest.raises(LedgerError, match="schema version 7, and this version of hush reads version 1"):
         Ledger(path)
 
 
@@ -207,7 +208,7 @@ def test_a_folder_is_no_ledger(tmp_path: Path) -> None:
 def test_a_deleted_file_is_not_made_anew(path: Path) -> None:
     ledger = Ledger(path)
     path.unlink()
-    with pytest.raises(LedgerError, match="is gone"):
+    with pytest.raises(LedgerError, match="does not exist any more"):
         ledger.spend(SMALL)
     assert not path.exists()
 
@@ -261,7 +262,7 @@ def test_a_failing_disk_spends_nothing(
 ) -> None:
     ledger = Ledger(path)
     failure = sqlite3.OperationalError(message)
-    outcome = "the charge may stand" if word == "COMMIT" else "nothing was spent"
+    outcome = "the charge may have been recorded" if word == "COMMIT" else "nothing was spent"
     with failing(monkeypatch, word, failure), pytest.raises(LedgerError, match=f"{words}.*{outcome}"):
         ledger.spend(SMALL)
     assert len(ledger.entries) == 5
@@ -354,7 +355,7 @@ def test_creating_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pyt
 
 
 def test_somebody_faster_at_creating(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other one's ledger is opened, or refused if its cap is another."""
+    """The ledger of the faster process is opened, or rejected if its cap differs."""
     place, link = tmp_path / "a.ledger", os.link
 
     def beaten(*arguments: Any) -> None:

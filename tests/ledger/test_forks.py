@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("kind", ["reading", "writing"])
 @pytest.mark.parametrize("in_memory", [False, True])
 def test_a_fork_waits_for_the_calls_of_other_threads(path: Path, kind: str, in_memory: bool) -> None:
-    """So that SQLite's lock tables, which the child inherits, are empty."""
+    """Then the lock tables of SQLite, which the child inherits, are empty."""
     codes, left, count = run(
         f"""
         import threading
@@ -28,7 +28,7 @@ def test_a_fork_waits_for_the_calls_of_other_threads(path: Path, kind: str, in_m
         ledger = Ledger(None, epsilon=1.0, delta=0.0) if {in_memory} else file
         inside, over = threading.Event(), []
         def hold():
-            with ledger._file.{kind}() as connection:
+            with ledger._store.file.{kind}() as connection:
                 connection.execute("SELECT * FROM entries").fetchall()
                 inside.set()
                 time.sleep(0.3)
@@ -55,7 +55,7 @@ def test_a_fork_waits_for_the_calls_of_other_threads(path: Path, kind: str, in_m
 
 
 def test_busy_threads_and_forks_never_pass_the_cap(path: Path) -> None:
-    """A thread asks all the time while the program forks; then parent and child spend all there is: 40 fit."""
+    """A thread reads all the time while the program forks; then parent and child spend everything: 40 releases fit."""
     found = run(
         """
         import threading
@@ -96,26 +96,29 @@ def test_busy_threads_and_forks_never_pass_the_cap(path: Path) -> None:
 
 
 def test_a_fork_in_the_middle_of_a_call_leaves_a_child_without_ledgers(path: Path) -> None:
-    """It cannot wait for its own thread. The child neither commits nor closes what it inherited; the parent goes on."""
+    """The fork cannot wait for its thread. The child neither commits nor closes the inherited connection; the parent
+    continues.
+    """
     codes, count = run(
         """
         import threading
         ledger = Ledger(path, epsilon=1.0, delta=0.0)
         memory = Ledger(None, epsilon=1.0, delta=0.0)
-        plus, children, here = type(ledger._known[1]).plus, [], os.getpid()
+        plus, children, here = type(ledger._store._known[1]).plus, [], os.getpid()
 
         def forking(self, entries):  # called while the transaction of `spend` is open
             if not children and os.getpid() == here:
                 children.append(os.fork())
             return plus(self, entries)
 
-        type(ledger._known[1]).plus = forking
+        type(ledger._store._known[1]).plus = forking
         try:
             ledger.spend((Laplace(100.0), 1.0))
         except LedgerError as failure:
-            assert os.getpid() != here and "in the middle of a call" in str(failure), failure
+            assert os.getpid() != here and "forked during a ledger call" in str(failure), failure
         if os.getpid() != here:
-            for attempt in (lambda: Ledger(path), lambda: ledger.left, lambda: ledger.spend((Laplace(100.0), 1.0)), lambda: memory.left):
+            spend = lambda: ledger.spend((Laplace(100.0), 1.0))
+            for attempt in (lambda: Ledger(path), lambda: ledger.left, spend, lambda: memory.left):
                 try:
                     attempt()
                 except LedgerError as failure:
@@ -139,7 +142,7 @@ def test_a_fork_in_the_middle_of_a_call_leaves_a_child_without_ledgers(path: Pat
 
 
 def test_a_fork_does_not_wait_forever(path: Path) -> None:
-    """A call that does not end in time costs the child its ledgers, not the program its life."""
+    """If a call does not end in time, the child cannot use ledgers, but the program does not hang."""
     codes = run(
         """
         import threading
@@ -147,7 +150,7 @@ def test_a_fork_does_not_wait_forever(path: Path) -> None:
         hush.ledger.fork_guard.LONGEST = 0.2
         ledger, inside, go = Ledger(path, epsilon=1.0, delta=0.0), threading.Event(), threading.Event()
         def hold():
-            with ledger._file.reading():
+            with ledger._store.file.reading():
                 inside.set()
                 go.wait()
         holder = threading.Thread(target=hold)
@@ -157,7 +160,7 @@ def test_a_fork_does_not_wait_forever(path: Path) -> None:
             try:
                 Ledger(path)
             except LedgerError as failure:
-                assert "forked in the middle of a ledger call" in str(failure)
+                assert "forked during a ledger call" in str(failure)
             else:
                 raise AssertionError("the child used a ledger")
         codes = waited([forked(work)])
@@ -172,13 +175,13 @@ def test_a_fork_does_not_wait_forever(path: Path) -> None:
 
 
 def test_the_lock_of_a_ledger_in_memory_is_new_in_a_child(path: Path) -> None:
-    """A thread of the parent held it, and is not there to release it."""
+    """A thread of the parent held the lock and does not exist in the child."""
     codes = run(
         """
         import threading
         memory, held, stop = Ledger(None, epsilon=1.0, delta=1e-6), threading.Event(), threading.Event()
         def hold():
-            with memory._exclusive():
+            with memory._store.exclusive():
                 held.set()
                 stop.wait(60)
         holder = threading.Thread(target=hold)

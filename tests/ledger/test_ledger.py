@@ -75,7 +75,7 @@ def test_what_was_spent_is_there_when_it_is_opened_again(path: Path) -> None:
         assert first.number == 1 and first.label == "zwei Zähler" and first.extra_delta == 1e-9
         assert first.charges == (
             Charge(Gaussian(20.0), Sensitivity.of(1.0)),
-            Charge(Laplace(30.0), Sensitivity(linf=1.0, l0=3), 2),
+            Charge(Laplace(30.0), Sensitivity(linf=1.0, l0=3), times=2),
         )
         assert first.time.endswith("+00:00")
         again.verify()
@@ -140,10 +140,10 @@ def test_bad_paths(arguments: tuple[object, ...], words: str) -> None:
         ({"epsilon": 1.0, "delta": 1.0}, "delta must be"),
         ({"epsilon": 1.0, "delta": -1e-9}, "delta must be"),
         ({"epsilon": 1.0, "delta": 1e-6, "mode": "free"}, "mode must be one of nonadaptive, adaptive"),
-        ({"epsilon": 1.0, "delta": 1e-6, "order": 3.0}, "only an adaptive ledger"),
+        ({"epsilon": 1.0, "delta": 1e-6, "order": 3.0}, 'only a ledger with mode="adaptive"'),
         (
             {"epsilon": 1.0, "delta": 0.0, "mode": "adaptive", "order": 3.0},
-            "only an adaptive ledger with a delta",
+            'only a ledger with mode="adaptive" and delta > 0',
         ),
         ({"epsilon": 1.0, "delta": 1e-6, "mode": "adaptive", "order": 1.0}, "greater than 1"),
         ({"epsilon": 1.0, "delta": 1e-6, "mode": "adaptive", "order": 2.0}, "leaves no budget"),
@@ -216,7 +216,7 @@ def test_a_subsampled_release(path: Path) -> None:
     part = hush.subsample(Gaussian(2.0), 0.01, times=10)
     ledger = Ledger(path, epsilon=1.0, delta=1e-6)
     ledger.spend(part)
-    assert Ledger(path).entries[0].charges == (Charge(Gaussian(2.0), Sensitivity.of(1.0), 10, rate=0.01),)
+    assert Ledger(path).entries[0].charges == (Charge(Gaussian(2.0), Sensitivity.of(1.0), times=10, rate=0.01),)
     assert ledger.spent.epsilon == pytest.approx(hush.compose([part]).epsilon(1e-6), rel=1e-9)
 
 
@@ -257,7 +257,7 @@ def test_bad_parts_spend_nothing(parts: object, error: type[HushError], words: s
         ({"extra_delta": -1e-9}, "extra_delta must be"),
         ({"extra_delta": 1.0}, "extra_delta must be"),
         ({"extra_delta": float("nan")}, "extra_delta must be"),
-        ({"epsilon": 1.0}, "together or not at all"),
+        ({"epsilon": 1.0}, "both epsilon and delta, or neither"),
         ({"epsilon": float("inf"), "delta": 0.0}, "epsilon must be"),
     ],
 )
@@ -281,7 +281,7 @@ def test_a_claim_is_checked_and_kept() -> None:
     plan = hush.calibrate(0.5, 1e-7)
     entry = ledger.spend((plan.noise, 1.0), epsilon=plan.epsilon, delta=plan.delta).entry
     assert entry is not None and (entry.epsilon, entry.delta) == (0.5, 1e-7) and ledger.entries[0] == entry
-    with pytest.raises(InvalidParameter, match=r"does not keep the epsilon 0\.1 and delta 1e-07"):
+    with pytest.raises(InvalidParameter, match=r"does not satisfy epsilon=0\.1 and delta=1e-07"):
         ledger.spend((plan.noise, 1.0), epsilon=0.1, delta=1e-7)
     assert len(ledger.entries) == 1
 
@@ -307,7 +307,7 @@ def test_a_ledger_belongs_to_its_data(path: Path) -> None:
         with pytest.raises(InvalidParameter, match="protects 'table people, 5 columns', not 'table cars'"):
             ledger.bind("table cars")
     Ledger(path, source="table people, 5 columns").verify()
-    with pytest.raises(InvalidParameter, match="a ledger of its own"):
+    with pytest.raises(InvalidParameter, match="a separate ledger for each data set"):
         Ledger(path, source="table cars")
 
 
@@ -340,7 +340,7 @@ def test_it_prints_what_is_spent_and_left(path: Path) -> None:
     assert "&lt;b&gt;first" in page and "<progress" in page and "Gaussian(sigma=20.0)" in page
     assert str(ledger.entries[0]) == "1. <b>first</b>: Gaussian(sigma=20.0)"
     path.unlink()
-    assert "is gone" in repr(ledger)
+    assert "does not exist any more" in repr(ledger)
 
 
 def test_float_of_an_amount_is_its_epsilon() -> None:
@@ -426,7 +426,7 @@ def test_a_refusal_without_a_factor_names_an_epsilon_that_fits() -> None:
 def test_a_refusal_for_extra_delta_says_so() -> None:
     ledger = Ledger(None, epsilon=1.0, delta=1e-6)
     ledger.spend(SMALL, extra_delta=9e-7)
-    with pytest.raises(BudgetExceeded, match=r"extra delta is 2e-07 and .* is left of that"):
+    with pytest.raises(BudgetExceeded, match=r"extra_delta is 2e-07, and .* of delta is left"):
         ledger.spend(SMALL, extra_delta=2e-7)
-    with pytest.raises(BudgetExceeded, match="no finite epsilon by itself"):
+    with pytest.raises(BudgetExceeded, match="costs no finite epsilon"):
         Ledger(None, epsilon=1.0, delta=0.0).spend(SMALL)

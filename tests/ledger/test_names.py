@@ -49,7 +49,7 @@ def test_a_symbolic_link_is_the_same_ledger(path: Path) -> None:
 
 
 def test_the_draft_of_a_creator_that_died_is_removed(path: Path) -> None:
-    """Between giving the file its name and removing the draft; only a draft of this very file goes."""
+    """A crash between naming the file and removing the draft: only a draft of the same file is removed."""
     draft, stranger = (path.with_name(f".hush-{digit * 16}") for digit in "0a")
     os.link(path, draft)
     stranger.write_bytes(b"")
@@ -90,7 +90,7 @@ def crashed(path: Path) -> Path:
 
 
 def test_opening_folds_the_log_in(crashed: Path, tmp_path: Path) -> None:
-    """Even while others have the file open; after that the file alone holds every charge."""
+    """Also while others have the file open. Afterwards the file alone contains every charge."""
     with closing(sqlite3.connect(crashed)) as other:
         other.execute("SELECT * FROM entries").fetchall()
         assert len(Ledger(crashed).entries) == 3
@@ -113,7 +113,7 @@ def test_verify_says_that_there_was_a_log(crashed: Path, capsys: pytest.CaptureF
 
 
 class Late(sqlite3.Connection):
-    """Does what it is told, and then is interrupted, once."""
+    """A connection that executes a statement and then raises KeyboardInterrupt, once."""
 
     after = ""
 
@@ -149,8 +149,8 @@ def test_an_interrupt_after_the_commit_says_that_the_charge_stands(
     late.after = after
     with pytest.raises(KeyboardInterrupt) as caught:
         ledger.spend(SMALL)
-    assert [note for note in caught.value.__notes__ if "The charge stands: entry 2 of the ledger" in note]
-    assert not in_memory or ledger._file._memory is not None
+    assert [note for note in caught.value.__notes__ if "The charge was recorded: entry 2 of the ledger" in note]
+    assert not in_memory or ledger._store.file._memory is not None
     if not in_memory:
         assert not os.path.exists(f"{ledger.path}-wal")  # closed, though the traceback is still here
     assert len(ledger.entries) == 2 and ledger.spend(SMALL).number == 3
@@ -169,6 +169,6 @@ def test_an_interrupt_before_the_commit_spends_nothing(
         ledger.spend(SMALL)
     assert not hasattr(caught.value, "__notes__")
     if in_memory:
-        assert ledger._file._memory is not None and not ledger._file._memory.in_transaction
+        assert ledger._store.file._memory is not None and not ledger._store.file._memory.in_transaction
     assert ledger.entries == () and ledger.spend(SMALL).number == 1
     ledger.verify()

@@ -135,7 +135,7 @@ def test_noise_without_a_payment_is_a_type_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("plan", [hush.calibrate(1.0, 1e-6), Mechanism(hush.Laplace(2.0), 1.0, 1.0)])
 def test_a_vector_needs_a_sensitivity_that_speaks_of_vectors(plan: object) -> None:
     book = Ledger(None, epsilon=2.0, delta=1e-5)
-    with pytest.raises(hush.InvalidParameter, match=r"dimension=100 where it may move all"):
+    with pytest.raises(hush.InvalidParameter, match=r"dimension=100 if one person may change all"):
         hush.release(np.zeros(100), plan, ledger=book)  # type: ignore[arg-type]
     assert book.entries == ()
     hush.release(3.0, plan, ledger=book)  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ def test_a_vector_needs_a_sensitivity_that_speaks_of_vectors(plan: object) -> No
 
 def test_a_vector_of_another_dimension_is_refused() -> None:
     plan = hush.calibrate(1.0, 1e-6, Sensitivity(linf=1.0, dimension=3), family="gaussian")
-    with pytest.raises(hush.InvalidParameter, match="of 3 numbers, but 4 are released"):
+    with pytest.raises(hush.InvalidParameter, match="for 3 numbers, but 4 are released"):
         hush.release(np.zeros(4), plan, ledger=None)
     assert hush.release(np.zeros(3), plan, ledger=None).value.shape == (3,)
 
@@ -164,7 +164,7 @@ def test_a_payment_is_for_as_many_numbers_as_the_mechanism() -> None:
         payment.noise(mechanism, np.zeros(1000, dtype=np.int64))
     draws = payment.open(mechanism)  # the refusal took nothing
     draws.add(STEPS)
-    with pytest.raises(NotPaid, match="0 numbers are left"):
+    with pytest.raises(NotPaid, match="covers 0 more numbers"):
         draws.add(STEPS)
 
 

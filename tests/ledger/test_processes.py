@@ -63,7 +63,7 @@ def waited(children):
 
 
 def run(code: str, path: Path, **options: Any) -> Any:
-    """What a program of its own prints last, as JSON; its ledger's path is `path`."""
+    """The last line that a separate program prints, read as JSON; `path` is the path of its ledger."""
     folder = str(Path(hush.__file__).parents[1])
     program = HEAD + textwrap.dedent(code)
     command = [sys.executable, "-W", "ignore", "-c", program, str(path)]
@@ -125,7 +125,7 @@ def test_killed_at_random_it_never_released_more_than_it_spent(path: Path) -> No
 
 @pytest.mark.parametrize("mode", ["nonadaptive", "adaptive"])
 def test_eight_processes_never_pass_the_cap(path: Path, mode: str) -> None:
-    """And they leave nothing unspent: together they get exactly as many releases as one process would."""
+    """Together they get exactly as many releases as one process would."""
     noise = Laplace(30.0)
     alone = Ledger(None, epsilon=1.0, delta=1e-6, mode=mode)
     most = 0
@@ -172,7 +172,7 @@ def test_eight_processes_create_one_ledger(path: Path) -> None:
 
 
 def test_a_ledger_carried_through_a_fork(path: Path) -> None:
-    """Parent and child go on with the same object; each sees the other's entries; no connection is shared."""
+    """Parent and child continue with the same object; each reads the entries of the other; no connection is shared."""
     found = run(
         """
         import threading
@@ -182,12 +182,12 @@ def test_a_ledger_carried_through_a_fork(path: Path) -> None:
         memory.spend((Gaussian(100.0), 1.0))
         stop = threading.Event()
         def hold():
-            with ledger._exclusive():
+            with ledger._store.exclusive():
                 stop.wait(60)
         holder = threading.Thread(target=hold)
         holder.start()
-        while ledger._lock.acquire(blocking=False):  # fork while a thread holds the lock
-            ledger._lock.release()
+        while ledger._store._lock.acquire(blocking=False):  # fork while a thread holds the lock
+            ledger._store._lock.release()
 
         def work():
             for _ in range(20):
@@ -228,7 +228,7 @@ def public_folder() -> Iterator[Path]:
 
 @pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o555), (0o444, 0o777), (0o666, 0o555)])
 def test_a_read_only_ledger_is_a_clear_error(public_folder: Path, file_mode: int, folder_mode: int) -> None:
-    """As root nothing is read-only, so root becomes somebody else first."""
+    """Nothing is read-only for root, so root changes to another user first."""
     path = public_folder / "a.ledger"
     Ledger(path, epsilon=1.0, delta=1e-6).spend((Gaussian(100.0), 1.0))
     before = path.read_bytes()
@@ -237,7 +237,8 @@ def test_a_read_only_ledger_is_a_clear_error(public_folder: Path, file_mode: int
     try:
         said = run(
             """
-            Ledger(None, epsilon=1.0, delta=1e-6).spend((Gaussian(100.0), 1.0))  # all modules are loaded while they can be read
+            # load all modules while they can be read
+            Ledger(None, epsilon=1.0, delta=1e-6).spend((Gaussian(100.0), 1.0))
             if os.getuid() == 0:
                 os.setgroups([])
                 os.setgid(65534)
@@ -259,7 +260,7 @@ def test_a_read_only_ledger_is_a_clear_error(public_folder: Path, file_mode: int
 
 @pytest.mark.parametrize("room", [0, 20_000, 60_000])
 def test_a_full_disk_is_a_clear_error_and_no_release(path: Path, room: int) -> None:
-    """A limit on the size of files stands in for the disk: writes beyond it fail. Afterwards all goes on."""
+    """A limit on file sizes simulates a full disk: writes beyond it fail. Afterwards everything works again."""
     said, released, count = run(
         f"""
         import resource

@@ -1,4 +1,4 @@
-"""The rules of composition: what is accepted is within the cap, what is refused is not."""
+"""The rules of composition: accepted releases are within the cap, rejected ones are not."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_glance_never_accepts_what_composition_would_not() -> None:
     parts = [(Laplace(40.0 + i), 1.0) for i in range(60)]
     glances = 0
     for accepted in attempts(ledger, parts):
-        account = ledger._known[1]
+        account = ledger._store._known[1]
         assert isinstance(account, Nonadaptive)
         glances += accepted and bool(account.since)
     assert glances >= 5
@@ -150,7 +150,7 @@ def test_a_glance_never_accepts_what_composition_would_not() -> None:
 
 
 def test_many_different_mechanisms_without_a_pure_epsilon() -> None:
-    """From eight on the shortcut takes (epsilon, delta) pairs; the sum is still what composition says."""
+    """From eight mechanisms on, the shortcut uses (epsilon, delta) pairs; the sum still agrees with composition."""
     ledger = Ledger(None, **NONADAPTIVE)
     noises = [hush.OSGT(20.0 + i, 40.0 + i) for i in range(14)]
     assert attempts(ledger, [(noise, 1.0) for noise in noises]) == [True] * 14
@@ -218,7 +218,7 @@ def test_one_ledger_one_neighbour_relation(options: dict[str, Any]) -> None:
     ledger = Ledger(None, **options)
     ledger.spend((Laplace(100.0), Sensitivity(linf=1.0, l0=1, neighbours="replace")))
     for part in ((Laplace(100.0), 1.0), hush.subsample(Laplace(100.0), 0.5)):
-        with pytest.raises(InvalidParameter, match=r"counts? neighbours 'replace', and this one counts 'add-remove'"):
+        with pytest.raises(InvalidParameter, match="neighbours='replace', and this one has neighbours='add-remove'"):
             ledger.spend(part)
     mixed = [(Laplace(100.0), 1.0), (Laplace(100.0), Sensitivity(linf=1.0, l0=1, neighbours="replace"))]
     with pytest.raises(InvalidParameter, match="neighbours"):

@@ -46,12 +46,12 @@ def test_every_entry_reads_back_as_the_charge_it_was(copied: Path) -> None:
     one = hush.Sensitivity(linf=1.0, l0=1)
     assert found["two at once"].charges == (
         hush.Charge(hush.Gaussian(20.0), one),
-        hush.Charge(hush.Laplace(30.0), hush.Sensitivity(linf=1.0, l0=3), 2),
+        hush.Charge(hush.Laplace(30.0), hush.Sensitivity(linf=1.0, l0=3), times=2),
     )
     assert found["two at once"].extra_delta == 1e-9
     assert found["an l2 ball"].charges[0].sensitivity == hush.Sensitivity(l2=1 / 3)
     assert found["listed bounds"].charges[0].sensitivity == hush.Sensitivity(linf=(0.1, 0.2, 0.3), l0=2)
-    assert found["sampled"].charges == (hush.Charge(hush.Gaussian(2.0), one, 10, rate=0.01),)
+    assert found["sampled"].charges == (hush.Charge(hush.Gaussian(2.0), one, times=10, rate=0.01),)
     assert (found["with its pair"].epsilon, found["with its pair"].delta) == (0.5, 1e-7)
     assert {type(entry.charges[0].noise).__name__ for entry in found.values()} >= {
         *("OSGT", "FlippedHuber", "Stable", "Staircase", "TruncatedLaplace", "ExponentialPower", "Asinh", "Skellam"),

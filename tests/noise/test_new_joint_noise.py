@@ -186,7 +186,7 @@ def test_it_has_the_curve_that_it_proves_and_composes() -> None:
     assert hush.renyi(Square(4.0), 3.0, BOX) <= 0.25
     with pytest.raises(hush.Unsupported, match="a noise of 2 numbers"):
         hush.curve(Square(4.0), hush.Sensitivity(l2=1.0))
-    with pytest.raises(hush.InvalidParameter, match="for 2 numbers, the sensitivity for 3"):
+    with pytest.raises(hush.InvalidParameter, match="for 2 numbers, but the sensitivity is for 3"):
         hush.curve(Square(4.0), hush.Sensitivity(linf=1.0, dimension=3))
 
 
@@ -201,7 +201,7 @@ def test_a_ledger_charges_it_and_a_statement_reports_it(tmp_path: Path, mode: st
         again.verify()
         assert again.entries[0].charges[0].noise == Square(4.0)
     page = str(statement(path))
-    assert "Square(scale=4.0)" in page and "the noise's own theorem" in page
+    assert "Square(scale=4.0)" in page and "the theorem of the noise" in page
     assert "Square" in str(hush.report.statement(made)) and made.error.half_width95 < 40
     assert hush.Release.from_json(made.to_json()).receipt == made.receipt
     assert "@misc{hush" in hush.cite(Square(4.0))
@@ -209,7 +209,7 @@ def test_a_ledger_charges_it_and_a_statement_reports_it(tmp_path: Path, mode: st
 
 def test_the_intervals_of_the_marginal_contain_the_truth() -> None:
     """95 % intervals of 4,000 joint draws miss no more often than allowed (false-alarm rate below 1e-6)."""
-    payment = hush.unaccounted(hush.Charge(Square(4.0), BOX, 4000))
+    payment = hush.unaccounted(hush.Charge(Square(4.0), BOX, times=4000))
     mechanism = hush.Mechanism(Square(4.0), BOX, 1.0, integers=True, coordinates=2)
     drawn = payment.open(mechanism).add(np.zeros((4000, 2), dtype=np.int64))
     half = hush.release(np.array([0, 0]), mechanism, ledger=None).error.half_width95

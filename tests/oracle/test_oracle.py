@@ -130,7 +130,10 @@ ANSWERS: dict[str, tuple[Callable[[Inputs], float], float]] = {
         5e-6,  # the reference value is by FFT and too large by as much
     ),
     "eps_upper_bound_sigma": (lambda i: gaussian.epsilon_free_sigma(number(i["delta"])), CLOSED),
-    "dwork_threshold": (lambda i: gaussian.fails_beyond(number(i["delta"]), f"dwork{i['year']}", i["notion"]), ROOT),
+    "dwork_threshold": (
+        lambda i: gaussian.fails_beyond(number(i["delta"]), f"dwork{i['year']}", notion=i["notion"]),
+        ROOT,
+    ),
     "lemma4_delta": (lambda i: gaussian.pdp_from_dp(*get(i, "eps", "delta", "eps_star"))[1], CLOSED),
     "composition_sigma": (
         lambda i: gaussian.compose_sigma([float(x) for x in i["sigmas"]], [float(x) for x in i["deltas"]]),

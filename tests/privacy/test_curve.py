@@ -324,19 +324,19 @@ def test_error_sum(epsilon, delta):
     with mp.workdps(40):
         truth = 2 * (1 - mp.mpf(delta)) / (1 + mp.exp(mp.mpf(epsilon)))
         assert float(hush.error_sum(epsilon, delta) / truth - 1) == pytest.approx(0.0, abs=1e-13)
-    assert hush.error_sum(epsilon, delta) <= hush.error_sum(epsilon)
+    assert hush.error_sum(epsilon, delta) <= hush.error_sum(epsilon, 0.0)
 
 
 @given(spread(1e-3, 20.0))
 def test_error_sum_bounds_the_attacker(e):
     """Laplace with pure epsilon e keeps p + q above 2/(1 + e^e)."""
-    assert hush.curve(hush.Laplace(1.0), e).least_error_sum >= hush.error_sum(e) * (1.0 - 1e-12)
+    assert hush.curve(hush.Laplace(1.0), e).least_error_sum >= hush.error_sum(e, 0.0) * (1.0 - 1e-12)
 
 
 @given(spread(1e-12, 1.0))
 def test_error_sum_inverts(least):
     """epsilon_for_error_sum is the inverse of error_sum."""
-    assert hush.error_sum(hush.epsilon_for_error_sum(least)) == pytest.approx(least, rel=1e-13)
+    assert hush.error_sum(hush.epsilon_for_error_sum(least), 0.0) == pytest.approx(least, rel=1e-13)
 
 
 # -- noises that are not unimodal ----------------------------------------------------------------------------
@@ -428,3 +428,32 @@ def test_gaussian_vectors_and_repeats(sigma, l0, times, e):
 def test_gaussian_l1_is_charged_as_l2():
     """l2 <= l1."""
     assert hush.delta(hush.Gaussian(2.0), 0.5, hush.Sensitivity(l1=1.5)) == hush.delta(hush.Gaussian(2.0), 0.5, 1.5)
+
+
+def test_pure_epsilon_that_floats_cannot_hold():
+    """1/3 in floats is below 1/3: a trace of delta is left, and none where the quotient is exact."""
+    assert 9e-18 < hush.delta(hush.Laplace(3.0), 1.0 / 3.0) < 9.4e-18
+    assert hush.delta(hush.Laplace(2.0), 0.5) == 0.0
+    assert hush.delta(hush.Staircase(1.0), 1.0) == 0.0
+
+
+def test_truncated_laplace_at_a_tiny_shift():
+    """The edge's mass is the shift times the density there, however small."""
+    noise = hush.TruncatedLaplace(1.0, 40.0)
+    for shift in (1e-9, 1e-15):
+        truth = math.exp(-40.0) * math.expm1(shift) / (2.0 * -math.expm1(-40.0))
+        assert hush.delta(noise, 1.0, shift) == pytest.approx(truth, rel=1e-12)
+        assert hush.delta(noise, 1.0, shift) >= truth
+
+
+def test_flipped_huber_across_the_centre():
+    """A shift beyond the Laplace centre with the crossing on the other side of zero: truth by quadrature."""
+    from scipy.integrate import quad
+
+    noise, epsilon, shift = hush.FlippedHuber(1.0, 1.0), 3.0, 3.0
+
+    def gain(x: float) -> float:
+        return max(noise.pdf(x) - math.exp(epsilon) * noise.pdf(x - shift), 0.0)
+
+    truth = sum(quad(gain, a, b, epsabs=1e-13)[0] for a, b in ((-12, -1), (-1, 0), (0, 0.5), (0.5, 1), (1, 4)))
+    assert hush.delta(noise, epsilon, shift) == pytest.approx(truth, rel=1e-6)

@@ -1,5 +1,5 @@
-"""To and from Google's dp_accounting: never below our truth, near it, there and back, and a clear word where it is
-absent.
+"""Conversion to and from Google's dp_accounting: never below the truth, close to it, round trips, and a clear error
+if the package is not installed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Vector answers: which theorem certifies what, and that every bound lies above the exact composition it stands for."""
+"""Vector answers: which theorem covers which charge, and every bound lies above the exact composition."""
 
 from __future__ import annotations
 
 import itertools
 import math
+import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_what_bounds_a_whole_is_composed_by_its_box() -> None:
 
 @pytest.mark.parametrize("facts", [{"linf": 1.0}, {"linf": 0.5, "neighbours": "replace"}])
 def test_linf_without_a_number_of_moves_is_refused(facts: dict[str, Any]) -> None:
-    with pytest.raises(hush.InvalidParameter, match=r"l0=1\) for one number"):
+    with pytest.raises(hush.InvalidParameter, match=r"l0=1\) if at most one number moves"):
         hush.Sensitivity(**facts)
 
 
@@ -98,7 +99,7 @@ def test_all_of_d_numbers() -> None:
     )
     assert hush.Sensitivity(linf=1.0, dimension=4).moving == 4
     assert hush.Sensitivity(linf=1.0, l0=2, dimension=4).moving == 2
-    with pytest.raises(hush.InvalidParameter, match="at most the number of coordinates, 4"):
+    with pytest.raises(hush.InvalidParameter, match="at most 4, the number of coordinates"):
         hush.Sensitivity(linf=1.0, l0=5, dimension=4)
     with pytest.raises(hush.InvalidParameter, match="linf lists 2 numbers"):
         hush.Sensitivity(linf=(1.0, 2.0), dimension=3)
@@ -365,5 +366,13 @@ def test_a_decimal_stands_for_the_steps_that_it_is_written_as(facts: dict[str, A
 
 def test_releases_of_different_relations_are_not_composed() -> None:
     replaced = hush.Sensitivity(linf=1.0, l0=1, neighbours="replace")
-    with pytest.raises(hush.InvalidParameter, match="no epsilon speaks of both"):
+    with pytest.raises(hush.InvalidParameter, match="no epsilon covers both"):
         hush.compose([(hush.Laplace(1.0), 1.0, 1), (hush.Laplace(1.0), replaced, 1)])
+
+
+def test_a_charge_goes_through_pickle_with_an_equal_hash() -> None:
+    """The stored hash stays behind: hashes of strings differ between processes."""
+    charge = hush.Charge(hush.Laplace(2.0), hush.Sensitivity(linf=1.0, l0=3), times=4)
+    assert hash(charge) == hash(charge.once.repeated(4)) and "_hash" not in charge.__getstate__()
+    copied = pickle.loads(pickle.dumps(charge))
+    assert copied == charge and hash(copied) == hash(charge) and copied.once.times == 1

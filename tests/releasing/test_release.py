@@ -1,4 +1,4 @@
-"""Spend, draw, receipt: what a release promises, and what it never does."""
+"""release: spending, drawing and receipts; what a release guarantees, and what it never does."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_values_are_noisy_by_what_the_plan_says():
 def test_intervals_hold_the_truth_as_often_as_they_say(plan, values, level):
     """At least the level (4.9 sigma below it: 1e-6), and not much more than one lattice step's worth."""
     answer = hush.release(values, plan, ledger=None)
-    low, high = answer.interval(level)
+    low, high = answer.interval(level=level)
     hits = np.mean((low <= values) & (values <= high))
     spread = 4.9 * math.sqrt(level * (1 - level) / values.size)
     assert hits >= level - spread
@@ -80,7 +80,7 @@ def test_json_there_and_back():
             back = Release.from_json(version.to_json())
             assert back.to_json() == version.to_json()
             assert np.array_equal(back.value, version.value) and np.array_equal(back.noisy, version.noisy)
-            assert back.interval(0.9)[0] == pytest.approx(version.interval(0.9)[0])
+            assert back.interval(level=0.9)[0] == pytest.approx(version.interval(level=0.9)[0])
     json.loads(hush.release(1.0, hush.calibrate(1.0, 0.0, family="stable", loss="mae"), ledger=None).to_json())
     for text in ("", "[]", "{}", '{"value": 1, "receipt": {}}', "nonsense"):
         with pytest.raises(InvalidParameter, match="JSON"):
@@ -96,7 +96,7 @@ def test_on_screen():
 
 
 def test_the_ledger_is_charged_once_and_before_any_noise(monkeypatch):
-    """When the first bit is asked for, the entry is already there."""
+    """The entry is in the ledger before the first random bit is drawn."""
     book, seen = ledger(), []
     begin = SecureEntropy.begin
     monkeypatch.setattr(SecureEntropy, "begin", lambda self: (seen.append(len(book.entries)), begin(self))[1])
@@ -134,14 +134,14 @@ def test_bad_requests_spend_nothing():
             [1.0, 2.0, 3.0], hush.calibrate(1.0, 1e-6, Sensitivity(linf=(1.0, 2.0)), family="gaussian"), ledger=book
         )
     with pytest.raises(InvalidParameter, match="level"):
-        hush.release(1, PLAN, ledger=None).interval(1.0)
+        hush.release(1, PLAN, ledger=None).interval(level=1.0)
     with pytest.raises(InvalidParameter, match="method"):
-        hush.release([1] * 9, MANY, ledger=None).denoised("magic")
+        hush.release([1] * 9, MANY, ledger=None).denoised(method="magic")
     assert not book.entries
 
 
 def test_a_mechanism_made_by_hand():
-    """Its guarantee is its own curve, rounding included."""
+    """The guarantee of a hand-made mechanism comes from its curve, with rounding."""
     answer = hush.release(3.7, Mechanism(hush.Laplace(2.0), 1.0, 0.3), ledger=ledger())
     assert (
         answer.receipt["guarantee"]["epsilon"] == pytest.approx(1.2 / 2.0)
@@ -167,7 +167,9 @@ def test_denoising_takes_error_away():
     assert np.sum((answer.denoised().value - flat) ** 2) < 0.2 * np.sum((answer.value - flat) ** 2)
     sparse = np.where(rng.random(2000) < 0.01, 500.0, 0.0)
     answer = hush.release(sparse, MANY, ledger=None)
-    assert np.sum((answer.denoised("soft-threshold").value - sparse) ** 2) < 0.5 * np.sum((answer.value - sparse) ** 2)
+    assert np.sum((answer.denoised(method="soft-threshold").value - sparse) ** 2) < 0.5 * np.sum(
+        (answer.value - sparse) ** 2
+    )
     with pytest.raises(InvalidParameter, match="4 numbers"):
         hush.release([1.0, 2.0], MANY, ledger=None).denoised()
     with pytest.raises(Unsupported, match="finite variance"):
@@ -184,3 +186,70 @@ def test_a_million_counts_and_their_receipt():
     assert json.loads(json.dumps(answer.receipt)) == answer.receipt
     back = Release.from_json(answer.to_json())
     assert np.array_equal(back.value, answer.value)
+
+
+@pytest.mark.parametrize(("epsilon", "value"), [(60.0, 1e9), (100.0, 3.0), (100.0, 1e8)])
+def test_tiny_noise_leaves_room_for_values(epsilon, value):
+    """However small the noise, 2^61 steps are at least 2^31 sensitivities."""
+    for plan in (hush.calibrate(epsilon, 0.0), hush.calibrate(epsilon, 0.0, family="stable", loss="mae")):
+        answer = hush.release(value, plan, ledger=None)
+        assert abs(answer.value - value) < 1e-3
+        assert answer.receipt["mechanism"]["limit"] >= 2.0**30
+
+
+def test_a_value_at_the_limit_has_an_open_interval():
+    """A value beyond the lattice is released as its limit, and the interval is infinite there (4.9 sigma: 1e-6)."""
+    plan = hush.calibrate(1.0, 0.0, Sensitivity(l1=1.0), family="laplace")
+    values = np.full(20_000, 1e15)
+    values[::2] = -1e15
+    answer = hush.release(values, plan, ledger=None)
+    low, high = answer.interval()
+    assert answer.receipt["mechanism"]["limit"] < 1e15
+    assert np.mean((low <= values) & (values <= high)) >= 0.95 - 4.9 * math.sqrt(0.05 * 0.95 / values.size)
+
+
+def test_noise_beyond_the_lattice_is_refused_before_spending():
+    book = hush.Ledger(None, epsilon=1e4, delta=0.5)
+    with pytest.raises(Unsupported, match="limit"):
+        hush.release(1.0, Mechanism(hush.Laplace(1e30), 1.0, 1.0), ledger=book)
+    assert not book.entries
+
+
+@pytest.mark.parametrize("bound", [1e11, 1e16, 1e25])
+def test_integers_of_large_sensitivity(bound):
+    """The step grows with the noise; nothing hangs, and the interval is right."""
+    values = np.array([5, -7])
+    answer = hush.release(
+        values, hush.calibrate(1.0, 0.0, Sensitivity(linf=bound, l0=1), family="laplace"), ledger=None
+    )
+    assert answer.error.half_width95 == pytest.approx(-math.log(0.05) * bound, rel=0.01)
+
+
+def test_denoising_comes_first():
+    plan = hush.calibrate(1.0, 1e-6, Sensitivity(linf=1.0, l0=8), family="gaussian")
+    answer = hush.release(np.zeros(50), plan, ledger=None)
+    for done in (answer.non_negative(), answer.integers(), answer.denoised()):
+        with pytest.raises(InvalidParameter, match="denoise first"):
+            done.denoised()
+    assert (answer.denoised().non_negative().value >= 0.0).all()
+
+
+def test_the_lattice_does_not_depend_on_what_python_makes_of_the_data():
+    """sum([]) is an int and sum([2.5]) a float: both are released on the same lattice."""
+    plan = hush.calibrate(0.01, 0.0, Sensitivity(linf=0.7, l0=1), family="laplace")
+    steps = {
+        hush.release(value, plan, ledger=None).receipt["mechanism"]["step"] for value in (0, 0.0, 2**60, [1], [2.5])
+    }
+    assert len(steps) == 1
+    counted = hush.release(np.array([1, 2]), plan, ledger=None).receipt["mechanism"]
+    assert counted["step"] == 1.0 and not counted["rounded"]
+    assert hush.release([1, 2], plan, ledger=None, integers=True).receipt["mechanism"]["step"] == 1.0
+    with pytest.raises(InvalidParameter, match="integers=True"):
+        hush.release([1, 2.5], plan, ledger=None, integers=True)
+
+
+def test_incomplete_json_is_refused():
+    made = '{"value": 1, "receipt": {"mechanism": {"noise": {"family": "laplace", "scale": 1.0}}}}'
+    for text in (made, made.replace("1,", "[[1], [1, 2]],")):
+        with pytest.raises(InvalidParameter, match="JSON"):
+            Release.from_json(text)

@@ -172,7 +172,7 @@ def test_a_long_ledger_is_thinned_and_ends_where_it_ends() -> None:
 def test_release_shows_values_and_intervals() -> None:
     plan = hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=1))
     made = hush.release(np.array([120, 80]), plan, ledger=None)
-    low, high = made.interval(0.9)
+    low, high = made.interval(level=0.9)
     rows = {row["name"]: row for row in values(report.release_chart(made, names=["north", "south"], level=0.9))}
     assert (
         rows["north"]["value"] == made.value[0] and rows["south"]["low"] == low[1] and rows["south"]["high"] == high[1]
@@ -311,7 +311,7 @@ def test_intervals_are_called_what_they_are():
     said = json.dumps(drawn.to_dict())
     assert "90 % noise intervals" in said and "do not cover what limits or clipping took away" in said
     assert "hold the true value" not in said
-    low, high = made.interval(0.9)
+    low, high = made.interval(level=0.9)
     rows = [row for row in values(drawn) if "interval" in row]
     for row, least, most in zip(rows, low, high, strict=True):
         shown = [float(end) for end in row["interval"].split(" to ")]

@@ -375,8 +375,8 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
     ]
     assert {type(noise) for noise in noises} == {row.type for row in families()}
     bound = hush.Sensitivity(linf=(1.0, 2.0), neighbours="replace")
-    charges = [hush.Charge(noise, bound, 2) for noise in noises]
-    charges.append(hush.Charge(hush.Gaussian(3.0), hush.Sensitivity.of(0.5), 7, rate=0.01))
+    charges = [hush.Charge(noise, bound, times=2) for noise in noises]
+    charges.append(hush.Charge(hush.Gaussian(3.0), hush.Sensitivity.of(0.5), times=7, rate=0.01))
     scope: dict[str, Any] = {}
     exec(composed(charges, 1e-6).rsplit("print", 1)[0], scope)
     assert scope["charges"] == charges

@@ -69,7 +69,7 @@ def _curves(missed: Rates) -> Figure:
 
 def _sums() -> Figure:
     epsilon = np.linspace(0.05, 4.0, 40)
-    lines = [line("(13): 2/(1 + e^epsilon)", epsilon, [hush.error_sum(e) for e in epsilon], dashed=True)]
+    lines = [line("(13): 2/(1 + e^epsilon)", epsilon, [hush.error_sum(e, 0.0) for e in epsilon], dashed=True)]
     lines.append(line("Laplace", epsilon, [hush.curve(Laplace(1.0 / e)).least_error_sum for e in epsilon]))
     for alpha in (1.0, 1.5, 1.9):
         shifts = np.geomspace(0.05, 5.0, 25)
@@ -95,19 +95,19 @@ def _bounds() -> tuple[Comparison, ...]:
         claim(
             f"(13): least p + q at epsilon = {e:g}",
             "2/(1 + e^epsilon)",
-            hush.error_sum(e),
-            holds=math.isclose(hush.error_sum(e), 2.0 / (1.0 + math.exp(e)), rel_tol=1e-12),
+            hush.error_sum(e, 0.0),
+            holds=math.isclose(hush.error_sum(e, 0.0), 2.0 / (1.0 + math.exp(e)), rel_tol=1e-12),
             function="hush.error_sum",
         )
         for e in (0.1, 0.5, 1.0, 3.0)
     ]
-    three, small = hush.epsilon_for_error_sum(0.5), hush.error_sum(0.01)
+    three, small = hush.epsilon_for_error_sum(0.5), hush.error_sum(0.01, 0.0)
     rows += [
         claim(
             "Sec. II-B: epsilon from a wanted p + q = 1/2",
             '"use (13) to determine epsilon"',
             three,
-            holds=math.isclose(hush.error_sum(three), 0.5, rel_tol=1e-12),
+            holds=math.isclose(hush.error_sum(three, 0.0), 0.5, rel_tol=1e-12),
             function="hush.epsilon_for_error_sum",
         ),
         claim(
@@ -120,8 +120,8 @@ def _bounds() -> tuple[Comparison, ...]:
         claim(
             "Sec. II-A: epsilon = 0 is perfect privacy; least p + q",
             '"results in no new information"',
-            hush.error_sum(0.0),
-            holds=hush.error_sum(0.0) == 1.0,
+            hush.error_sum(0.0, 0.0),
+            holds=hush.error_sum(0.0, 0.0) == 1.0,
             function="hush.error_sum",
         ),
     ]
@@ -166,14 +166,14 @@ def _error_sums(stable: Stable) -> tuple[Comparison, ...]:
             f"(13) for stable noise, alpha = {_AT_ONE:g}, epsilon = 1: exact least p + q",
             ">= 0.5379",
             curve.least_error_sum,
-            holds=curve.least_error_sum >= hush.error_sum(1.0),
+            holds=curve.least_error_sum >= hush.error_sum(1.0, 0.0),
             function="hush.Curve.least_error_sum",
         ),
         claim(
             "(13) for Cauchy noise, Delta = gamma: exact least p + q",
             ">= 2/(1 + e^epsilon)",
             cauchy.least_error_sum,
-            holds=cauchy.least_error_sum >= hush.error_sum(cauchy.pure_epsilon)
+            holds=cauchy.least_error_sum >= hush.error_sum(cauchy.pure_epsilon, 0.0)
             and math.isclose(cauchy.least_error_sum, 1.0 - 2.0 / math.pi * math.atan(0.5), rel_tol=1e-10),
             function="hush.Curve.least_error_sum",
         ),

@@ -61,7 +61,9 @@ def _excess(given: float, claimed: float) -> float:
 
 def _lines(key: str, notion: str) -> Figure:
     grid = np.concatenate([np.geomspace(1e-7, 1e-2, 16), np.linspace(0.02, 0.98, 40)])
-    lines = [Series(LABELS[m], hush.gaussian.fails_beyond(grid, m, notion).tolist(), grid.tolist()) for m in PRINTED]
+    lines = [
+        Series(LABELS[m], hush.gaussian.fails_beyond(grid, m, notion=notion).tolist(), grid.tolist()) for m in PRINTED
+    ]
     if notion == "dp":
         lines += [
             Series(f"{LABELS[m]}, as printed", [float(g) for g in printed], DELTAS, points=True)
@@ -81,7 +83,7 @@ def _lines(key: str, notion: str) -> Figure:
 
 def _thresholds(notion: str) -> Grid:
     head = ("delta", *(LABELS[m] for m in PRINTED))
-    columns = [hush.gaussian.fails_beyond(np.array(DELTAS), m, notion) for m in PRINTED]
+    columns = [hush.gaussian.fails_beyond(np.array(DELTAS), m, notion=notion) for m in PRINTED]
     return Grid(
         f"Thresholds G(delta): {NOTIONS[notion]} up to this epsilon",
         head,
@@ -114,7 +116,7 @@ def _printed_thresholds() -> list[Comparison]:
 def _ticks(notion: str) -> Grid:
     """The insets of the figures end near our thresholds for 1e-3 and 1e-6."""
     rows = tuple(
-        (LABELS[method], delta, float(text), float(hush.gaussian.fails_beyond(delta, method, notion)))
+        (LABELS[method], delta, float(text), float(hush.gaussian.fails_beyond(delta, method, notion=notion)))
         for method in PRINTED
         for delta, text in zip((1e-3, 1e-6), TICKS[method, notion], strict=True)
     )
@@ -144,8 +146,8 @@ def _one_interval(notion: str, *, quick: bool) -> Comparison:
 
 def _inside(notion: str) -> Comparison:
     grid = np.geomspace(1e-12, 0.99, 60)
-    ratio = hush.gaussian.fails_beyond(grid, "dwork2014", notion) / hush.gaussian.fails_beyond(
-        grid, "dwork2006", notion
+    ratio = hush.gaussian.fails_beyond(grid, "dwork2014", notion=notion) / hush.gaussian.fails_beyond(
+        grid, "dwork2006", notion=notion
     )
     worst = float(np.max(ratio))
     what = f"G of Dwork-2014 over G of Dwork-2006 ({notion}), largest for delta from 1e-12 to 0.99"

@@ -1,7 +1,7 @@
-"""An attack on a mechanism's privacy claim: a lower bound on epsilon, from its outputs alone.
+"""Attacks on privacy claims: `hush.audit` gives a lower bound on epsilon from outputs only; `check` tests a noise
+class.
 
-`hush.audit` is the function; its rooms are reached as `from hush.auditing import AuditResult`, `from
-hush.auditing.bound import ...`.
+Import other names from this package or from its modules, such as hush.auditing.bound.
 """
 
 from hush.auditing.attack import audit

@@ -1,4 +1,4 @@
-"""The audit itself: draw, search on one half, count on the other."""
+"""audit: draw outputs, search for events on one half of them, count these events on the other half."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from hush.errors import InvalidParameter, budgets, deltas, reject, whole, within
 
 __all__ = ["audit"]
 
-_TESTS = 4  # one set and one pattern of low bits for either input
-_MOST = 100_000_000  # draws per input; they and their sorted copies are held in memory, some 6 GB for single numbers
-_FEWEST = 1000  # draws per input; with fewer the search has nothing to learn from
+_TESTS = 4  # events: one set and one pattern of low bits, for each input
+_MOST = 100_000_000  # draws per input; with their sorted copies they need about 6 GB of memory for single numbers
+_FEWEST = 1000  # draws per input; with fewer the search cannot find an event
 
 
 def audit(
@@ -38,18 +38,18 @@ def audit(
     """Attack a claim of (epsilon, delta)-privacy: a lower bound on epsilon at delta, from outputs under two
     neighbouring inputs.
 
-    target: a function f(value, size) that returns `size` independent outputs (numbers, or rows of numbers), or
-    f(value) that returns one (vectorised= says which, if the signature does not); or a Plan, a Mechanism or a noise,
-    drawn exactly on its lattice as a release would be. The claim of a Plan is its own, and its inputs are as far
-    apart as its sensitivity allows. Otherwise epsilon is needed, delta is 0 and inputs are (0.0, 1.0) unless given.
+    target: a function f(value, size) that returns `size` independent outputs (numbers, or rows of numbers), or f(value)
+    that returns one (vectorised= states which, if the signature is unclear); or a Plan, a Mechanism or a noise, which
+    is drawn exactly on its lattice, as a release would be. For a Plan, the claim is its guarantee, and the inputs
+    differ by as much as its sensitivity allows. Otherwise epsilon is required; delta defaults to 0 and inputs to
+    (0.0, 1.0).
 
-    `samples` outputs are drawn from each input, `batch` at a time; progress(done, samples) is called after each. Half
-    of them lay out and choose at most four events (a set of values and a pattern of low bits, for either input);
-    these are counted on the other half.
+    `samples` outputs are drawn from each input, `batch` at a time; progress(done, samples) is called after each batch.
+    One half is used to construct and choose at most four events (a set of values and a pattern of low bits, for each
+    input). These are counted on the other half.
 
-    Guarantees: if the claim is true for these inputs and outputs are independent, `violated` is False with
-    probability at least `confidence` (one false alarm in a million audits by default): the theorem is in
-    hush.auditing.bound.
+    Guarantees: if the claim is true for these inputs and outputs are independent, `violated` is False with probability
+    at least `confidence` (by default one false alarm in a million audits). hush.auditing.bound has the theorem.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng()
@@ -63,14 +63,14 @@ def audit(
     risk = (1.0 - sure) / (2.0 * _TESTS)
     least = max(_FEWEST, 2.0 * trials_needed(budget, share, risk))
     if count < least:
-        reason = (
-            "the search could learn nothing" if least == _FEWEST else f"no outcome could refute epsilon = {budget:g}"
-        )
-        raise reject("samples", samples, f"at least {least:,.0f}", f"with fewer {reason} at this confidence")
+        reason = "the search cannot find an event"
+        if least != _FEWEST:
+            reason = f"no outcome could refute epsilon = {budget:g}"
+        raise reject("samples", samples, f"at least {least:,.0f}", f"with fewer, {reason} at this confidence")
     if count > _MOST:
-        raise reject("samples", samples, f"at most {_MOST:,}", "all draws are held in memory")
+        raise reject("samples", samples, f"at most {_MOST:,}", "all draws are kept in memory")
     draws = collect(subject, count, size, progress)
-    start = 2 * (count // 4)  # the search sees the draws before this place only
+    start = 2 * (count // 4)  # the search uses only the draws before this position
     held = draws[0][start:], draws[1][start:]
     events = _search((draws[0][:start], draws[1][:start]), subject, share, risk, budget)
     return AuditResult(
@@ -90,7 +90,7 @@ def _subject(
     subject, (own_epsilon, own_delta) = ours
     if epsilon is None and own_epsilon is None:
         raise InvalidParameter(
-            "epsilon is needed: the claim to attack; write hush.audit(target, epsilon=1.0, delta=1e-6)."
+            "epsilon is missing: it is the claim to attack; write hush.audit(target, epsilon=1.0, delta=1e-6)."
         )
     budget = budgets("epsilon", own_epsilon if epsilon is None else epsilon)
     share = deltas("delta", (own_delta or 0.0) if delta is None else delta, zero=True)
@@ -100,7 +100,9 @@ def _subject(
 
 
 def _search(training: Pair, subject: Target, delta: float, risk: float, enough: float) -> list[tuple[str, int, Event]]:
-    """(kind, input that makes it likelier, event): laid out on one half of the training draws, chosen on the other."""
+    """(kind, input that makes it likelier, event): constructed on one half of the training draws, chosen on the
+    other.
+    """
     half = training[0].shape[0] // 2
     rank = training[0][:half], training[1][:half]
     hold = training[0][half:], training[1][half:]

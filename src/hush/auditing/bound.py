@@ -1,19 +1,21 @@
-"""From counts on held-out draws to a lower bound on epsilon that holds whatever the search did.
+"""From counts on held-out draws to a lower bound on epsilon, which is valid whatever the search did.
 
-Theorem. Let S_1, ..., S_m be events fixed before the held-out draws were looked at: n independent outputs of each of
-two neighbouring inputs, with probabilities p_j and q_j of S_j. Count the hits x_j and y_j, and let p'_j be the
+Theorem. Let S_1, ..., S_m be events fixed before the held-out draws were used: n independent outputs of each of two
+neighbouring inputs, with probabilities p_j and q_j of S_j. Count the hits x_j and y_j, and let p'_j be the
 Clopper-Pearson lower bound on p_j and q'_j the upper bound on q_j, each at risk r = (1 - confidence)/(2 m). Then with
 probability at least `confidence`
 
-    epsilon >= max over j of log((p'_j - delta)/q'_j)     for every epsilon at which the mechanism is (epsilon, delta)-private.
+    epsilon >= max over j of log((p'_j - delta)/q'_j)
+
+for every epsilon at which the mechanism is (epsilon, delta)-private.
 
 Proof. x_j is binomial(n, p_j), so P(p'_j > p_j) <= r (Clopper and Pearson 1934), and P(q'_j < q_j) <= r. By the union
-bound all 2 m bounds hold together with probability at least 1 - 2 m r = confidence. When they do, privacy says p_j <=
+bound all 2 m bounds hold together with probability at least 1 - 2 m r = confidence. If they do, privacy implies p_j <=
 e^epsilon q_j + delta, hence e^epsilon >= (p_j - delta)/q_j >= (p'_j - delta)/q'_j. The events were chosen with other
-draws, which are independent of these: the statement holds given any choice, so it holds for the choice made. Nothing
-is asked of the search, not even that it is sensible. QED
+draws, which are independent of these: the statement holds given any choice, so it holds for the choice made. The search
+needs no property at all. QED
 
-Needed: the outputs are independent draws. A target that remembers earlier calls is outside the theorem.
+Requirement: the outputs are independent draws. A target that remembers earlier calls is not covered.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ Array = NDArray[np.float64]
 
 
 def clopper_pearson(hits: Any, trials: int, risk: float) -> tuple[Array, Array]:
-    """The lower and the upper bound on a binomial probability, each wrong with probability at most `risk` (so 2 risk
-    together).
+    """The lower and the upper bound on a binomial probability. Each is wrong with probability at most `risk`, so both
+    together with at most 2 risk.
 
     >>> low, high = clopper_pearson(0, 100, 0.01)
     >>> float(low), round(float(high), 6)
@@ -75,11 +77,11 @@ def epsilon_lower(hits: Any, other_hits: Any, trials: int, delta: float, risk: f
 
 
 def trials_needed(epsilon: float, delta: float, risk: float) -> float:
-    """Held-out draws without which no outcome at all could refute epsilon at delta, about e^epsilon log(1/risk)/(1 -
-    delta).
+    """The least number of held-out draws with which some outcome can refute epsilon at delta, about
+    e^epsilon log(1/risk)/(1 - delta).
 
     The best outcome is an event with n hits in n under one input and none under the other. Its bounds are p' = u and
-    q' = 1 - u with u = risk^(1/n), and log((u - delta)/(1 - u)) > epsilon says 1 - u < (1 - delta)/(1 + e^epsilon).
+    q' = 1 - u with u = risk^(1/n), and log((u - delta)/(1 - u)) > epsilon means 1 - u < (1 - delta)/(1 + e^epsilon).
     """
     gap = (1.0 - delta) / (1.0 + math.exp(min(epsilon, 700.0)))
     return math.ceil(up(math.log(risk) / math.log1p(-gap), SPECIAL_FUNCTION)) + 1.0 if gap > 1e-300 else math.inf

@@ -1,8 +1,7 @@
-"""Integrals of a law's density, by a rule that knows the density and nothing else: what the checks of a noise class
-compare with.
+"""Integrals of a law, computed from its density only. The checks of a noise class compare with these.
 
-A density on the half line is summed over panels that double in width (20-point Gauss rules, two to the octave, cut
-where the density is not smooth); a law on a lattice is summed over its points.
+A density on the half line is summed over panels that double in width (20-point Gauss rules, two panels for each octave,
+split where the density is not smooth). A law on a lattice is summed over its points.
 """
 
 from __future__ import annotations
@@ -23,28 +22,26 @@ __all__ = ["DensitySums"]
 
 Array = NDArray[np.float64]
 
-_OUTWARDS, _INWARDS = (
-    60,
-    8,
-)  # octaves from the law's own unit: far enough for a Cauchy tail, near enough for a smooth centre
-_DEEP = 900  # octaves inwards, where the density is infinite at 0
+#: Octaves from the unit of the law: outwards far enough for a Cauchy tail, inwards near enough for a smooth centre.
+_OUTWARDS, _INWARDS = 60, 8
+_DEEP = 900  # octaves inwards if the density is infinite at 0
 _PER_OCTAVE = 2
 _ORDER = 20
-_FADED = -120.0  # log of x^3 f(x), in units, beyond which nothing more is counted
+_FADED = -120.0  # log of x^3 f(x), in units; panels below this are omitted
 _MOST_BREAKS = 50_000
 _MOST_POINTS = 4_000_000
 
 
 @dataclass(frozen=True)
 class DensitySums:
-    """The sums of one law; `unit` is a length to measure in, and need not be exact."""
+    """The sums of one law. `unit` is a typical length, which need not be exact."""
 
     noise: Law
     unit: float
 
     @classmethod
     def of(cls, noise: Law) -> DensitySums:
-        """The sums of a law, in units of its quartile (of its step, where that is larger)."""
+        """The sums of a law, in units of its quartile, or of its step if that is larger."""
         unit = float(np.asarray(noise.isf(0.25)))
         step = float(getattr(noise, "step", 0.0)) if noise.discrete else 0.0
         return cls(noise, max(unit, step) if math.isfinite(unit) and max(unit, step) > 0.0 else 1.0)
@@ -53,7 +50,7 @@ class DensitySums:
 
     @cached_property
     def edges(self) -> Array:
-        """Ends of the panels of the half line, from 0 outwards; of a lattice law the middles between its points."""
+        """Ends of the panels of the half line, from 0 outwards; for a lattice law, the middles between its points."""
         noise = self.noise
         if noise.discrete:
             return np.asarray((np.arange(self._points()) + 0.5) * noise.step, dtype=np.float64)
@@ -76,14 +73,14 @@ class DensitySums:
 
     @cached_property
     def breaks(self) -> Array:
-        """Where the density is not smooth, as far as its last 1e-17."""
+        """Where the density is not smooth, up to its 1e-17 tail."""
         far = float(np.asarray(self.noise.isf(1e-17)))
         found = self.noise.breaks(far, _MOST_BREAKS) if math.isfinite(far) else None
         listed = np.array(self.noise.kinks, dtype=np.float64) if found is None else found
         return listed[np.isfinite(listed) & (listed > 0.0)]
 
     def _points(self) -> int:
-        """How many points 0, 1, 2, ... hold a lattice law, to e^-90 of its centre."""
+        """How many points 0, 1, 2, ... a lattice law needs, down to e^-90 of its centre."""
         step: float = self.noise.step
         centre = float(self.noise.log_density(np.zeros(1))[0])
         count = 16
@@ -111,7 +108,7 @@ class DensitySums:
             return nodes, weights * np.exp(self.noise.log_density(nodes))
 
     def moment(self, power: int) -> float:
-        """E |X|^power; infinite where the far panels do not fade."""
+        """E |X|^power; infinite if the far panels do not decrease."""
         nodes, mass = self._panels
         with np.errstate(under="ignore", over="ignore"):
             terms = (mass * nodes**power).sum(axis=1)
@@ -121,20 +118,20 @@ class DensitySums:
         )
 
     def _beyond(self, terms: Array) -> float:
-        """What lies beyond the last panel."""
+        """The integral beyond the last panel."""
         if self.noise.discrete or math.isfinite(self.noise.support):
             return 0.0
         end, low = self.edges[-1], self.edges[:-1]
         return _rest(terms[low >= 0.49 * end], terms[(low >= 0.24 * end) & (low < 0.49 * end)], math.fsum(terms))
 
     def _within(self, terms: Array) -> float:
-        """What lies between 0 and the first panel, of a density that is infinite at 0."""
+        """The integral between 0 and the first panel, for a density that is infinite at 0."""
         if not self._pole:
             return 0.0
         return _rest(terms[:_PER_OCTAVE], terms[_PER_OCTAVE : 2 * _PER_OCTAVE], math.fsum(terms))
 
     def tails(self) -> tuple[Array, Array]:
-        """Some ends x of panels, from the centre far out, and P(X > x) there."""
+        """Some ends x of panels, from the centre to far out, and P(X > x) there."""
         terms = self._panels[1].sum(axis=1)
         beyond = np.cumsum(terms[::-1])[::-1] + self._beyond(terms)
         wanted = [int(np.searchsorted(-beyond, -level)) for level in (0.45, 0.3, 0.1, 1e-2, 1e-4, 1e-7, 1e-10)]
@@ -178,7 +175,7 @@ class DensitySums:
 
     def _cut(self, x: Array, epsilon: float, shift: float) -> tuple[Array, Array]:
         """The nodes again, with panels that end where the loss crosses epsilon: a corner inside a panel would cost
-        digits.
+        accuracy.
         """
         above = self.loss(x, shift) > epsilon
         place = np.flatnonzero(above[1:] != above[:-1])
@@ -186,7 +183,7 @@ class DensitySums:
         def crossed(middle: Array) -> Any:
             return (self.loss(middle, shift) > epsilon) != above[place]
 
-        # the error of a corner is the square of its distance from the cut
+        # the error of a corner grows with the square of its distance from the panel end
         low = halved(crossed, x[place], x[place + 1], turns=24)[0]
         mirrored = np.concatenate([-self.edges, self.edges])
         edges = np.unique(np.concatenate([mirrored, mirrored + shift, low]))
@@ -194,13 +191,13 @@ class DensitySums:
         return nodes.ravel(), weights.ravel()
 
     def largest_loss(self, shift: float) -> float:
-        """The largest loss seen: at most the true supremum."""
+        """The largest loss at the nodes: at most the true supremum."""
         x = self._line(shift)[0]
         inside = np.exp(np.minimum(self._log(x), 0.0)) > 1e-300
         return float(np.max(self.loss(x[inside], shift)))
 
     def shifts(self) -> tuple[float, ...]:
-        """Moves to ask about: about a third of the unit, one and three."""
+        """Shifts to test: about 0.3, 1 and 3 units."""
         if self.noise.discrete:
             step: float = self.noise.step
             return tuple(sorted({max(1, round(k * self.unit / step)) * step for k in (0.3, 1.0, 3.0)}))
@@ -208,7 +205,7 @@ class DensitySums:
 
 
 def _rest(last: Array, before: Array, total: float) -> float:
-    """What follows the last octave, if octaves go on like a geometric sequence; infinite where they do not fall."""
+    """The sum after the last octave, if octaves continue as a geometric sequence; infinite if they do not decrease."""
     here, inner = math.fsum(last), math.fsum(before)
     if here <= 1e-13 * total:
         return 0.0

@@ -1,4 +1,4 @@
-"""Events: sets of outputs, with a name; and how the best of many proposed ones is chosen on training draws."""
+"""Events: named sets of outputs, and the choice of the best of many proposed ones on training draws."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Outputs = NDArray[Any]  # one row per draw, float64 or int64
 Numbers = NDArray[np.int64]
 Pair = tuple[Outputs, Outputs]  # draws from the first and from the second input
 
-#: How much more epsilon a less plain event must show: a plain one is worth more to the reader.
-_PLAINNESS = 0.003
+#: How much more epsilon a less simple event must show: a simple one is easier to understand.
+_SIMPLICITY = 0.003
 
 
 @dataclass(frozen=True)
 class View:
-    """A number read off every output."""
+    """A number computed from every output."""
 
     name: str
     of: Callable[[Outputs], Outputs]
@@ -35,7 +35,7 @@ class View:
 
 @dataclass(frozen=True)
 class Event:
-    """The outputs whose view lies in a set."""
+    """The outputs whose view is in a set."""
 
     text: str
     view: View
@@ -47,9 +47,9 @@ class Event:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Many events at once: their hits under either input, and how to make the one that is wanted.
+    """Many events at once: their hits under each input, and a function that makes one of them.
 
-    `serves` is the input under which they are meant to be likelier (None: either).
+    `serves` is the input under which they should be likelier (None: either).
     """
 
     hits: tuple[Numbers, Numbers]
@@ -66,10 +66,10 @@ def by_ratio(
     """Unions of cells in the order of their likelihood ratio: by Neyman and Pearson the best sets are of this form,
     for any delta.
 
-    `rank` are the cell numbers of the draws that order the cells, `hold` those of the draws that are counted: ordered
-    and counted on the same draws, rare cells would all look telling. Cells that the first never met belong to no set.
-    With `groups` (the group of each cell) a cell's ratio is taken relative to its group's, so that only differences
-    inside groups matter.
+    `rank` are the cell numbers of the draws that order the cells, `hold` those of the draws that are counted. If the
+    same draws did both, rare cells would all look informative. Cells that do not occur in `rank` belong to no set.
+    With `groups` (the group of each cell) the ratio of a cell is relative to that of its group, so that only
+    differences inside groups matter.
     """
     size = 1 + max(int(numbers.max(initial=0)) for numbers in (*rank, *hold))
     seen = [np.bincount(numbers, minlength=size) for numbers in rank]
@@ -92,10 +92,10 @@ def _log_ratio(first: Numbers, second: Numbers) -> NDArray[np.float64]:
 def choose(
     proposals: Iterable[Proposal], trials: int, delta: float, risk: float, enough: float = math.inf
 ) -> list[tuple[int, Event]]:
-    """For either input the event with the highest bound in its favour, if any was proposed.
+    """For each input, the event with the highest bound in its favour, if any was proposed.
 
-    A later proposal must beat an earlier, plainer one by `_PLAINNESS`, and by 1/2 where that one shows 1/2 more than
-    `enough` already.
+    A later proposal must be better than an earlier, simpler one by `_SIMPLICITY`, and by 1/2 if that one already shows
+    1/2 more than `enough`.
     """
     best: list[tuple[float, Event] | None] = [None, None]
     for proposal in proposals:
@@ -105,6 +105,6 @@ def choose(
                 continue
             i = int(np.argmax(bounds))
             held = best[side]
-            if held is None or bounds[i] > held[0] + (0.5 if held[0] > enough + 0.5 else _PLAINNESS):
+            if held is None or bounds[i] > held[0] + (0.5 if held[0] > enough + 0.5 else _SIMPLICITY):
                 best[side] = float(bounds[i]), proposal.event(i)
     return [(side, held[1]) for side, held in enumerate(best) if held is not None]

@@ -1,6 +1,4 @@
-"""Is a joint noise what it says? Its draws against its covariance and its marginal law, its privacy curves against
-monotony.
-"""
+"""Checks of a joint noise: its draws against its covariance and its marginal law, and its curves for monotonicity."""
 
 from __future__ import annotations
 
@@ -18,7 +16,8 @@ from hush.sampling.exact import draw
 
 __all__ = ["FALSE_ALARM", "joint_rows"]
 
-#: Chance that a sound joint noise is called wrong, in all; the part of the covariance is by the normal approximation.
+#: The probability that a correct joint noise is reported as wrong, in total. The covariance part is approximate
+#: (normal).
 FALSE_ALARM = 1e-6
 _DRAWS = 20_000
 
@@ -35,7 +34,7 @@ def joint_rows(noise: Noise) -> Iterator[Row]:
         step: float = noise.step if noise.discrete else math.ldexp(1.0, math.floor(math.log2(spread)) - 6)
         sample = draw(noise, _DRAWS, step).astype(np.float64) * step
     except Exception as failure:  # the class under test may fail in any way
-        yield "draws", "wrong", _said(failure)
+        yield "draws", "wrong", _message(failure)
         return
     yield _tried("covariance", lambda: _covariance(noise, sample))
     yield _tried("marginal", lambda: _marginal(noise, sample, step))
@@ -46,13 +45,13 @@ def joint_rows(noise: Noise) -> Iterator[Row]:
 def _tried(name: str, run: Callable[[], str]) -> Row:
     try:
         return name, "ok", run()
-    except Unsupported as failure:  # a noise may leave out what it has no use for, and says so
-        return name, "absent", _said(failure)
+    except Unsupported as failure:  # a noise may omit what it does not need
+        return name, "absent", _message(failure)
     except Exception as failure:  # as above
-        return name, "wrong", _said(failure)
+        return name, "wrong", _message(failure)
 
 
-def _said(failure: Exception) -> str:
+def _message(failure: Exception) -> str:
     return f"{'' if isinstance(failure, HushError) else type(failure).__name__ + ': '}{failure}".rstrip(".")
 
 
@@ -61,7 +60,7 @@ class _Wrong(HushError):
 
 
 def _covariance(noise: Noise, sample: Array) -> str:
-    """Means of products against the matrix, each within its own standard error times the normal quantile."""
+    """Means of products against the matrix, each within its standard error times the normal quantile."""
     stated = np.asarray(noise.covariance, dtype=np.float64)
     count, dimension = sample.shape
     if stated.shape != (dimension, dimension) or not np.allclose(stated, stated.T, rtol=1e-12, atol=0.0):
@@ -70,15 +69,14 @@ def _covariance(noise: Noise, sample: Array) -> str:
     for i in range(dimension):
         products = sample[:, [i]] * sample
         seen, error = products.mean(axis=0), products.std(axis=0) / math.sqrt(count)
-        far = (
-            np.abs(seen - stated[i]) > quantile * error + 1e-3 * stated[i, i]
-        )  # the last term is for the lattice's rounding
+        # the last term allows for the rounding to the lattice
+        far = np.abs(seen - stated[i]) > quantile * error + 1e-3 * stated[i, i]
         if far.any():
             j = int(np.argmax(far))
             raise _Wrong(
                 f"E X_{i} X_{j} is {stated[i, j]:.6g}, draws show {seen[j]:.6g} with a standard error of {error[j]:.2g}"
             )
-    return f"{count} draws agree (false alarms {FALSE_ALARM:g})"
+    return f"{count} draws agree (false alarm rate {FALSE_ALARM:g})"
 
 
 def _normal_quantile(tail: float) -> float:
@@ -88,9 +86,7 @@ def _normal_quantile(tail: float) -> float:
 
 
 def _marginal(noise: Noise, sample: Array, step: float) -> str:
-    """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, for every number, and what a step either way may
-    change.
-    """
+    """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, for every number, with a tolerance of one step."""
     count, dimension = sample.shape
     allowed = math.sqrt(math.log(4.0 * dimension / FALSE_ALARM) / (2.0 * count))
     law: Any = noise.marginal
@@ -100,8 +96,8 @@ def _marginal(noise: Noise, sample: Array, step: float) -> str:
         before = np.asarray(law.cdf(values - 0.5 * step)), np.asarray(law.cdf(values + 1.5 * step))
         off = max(float(np.max(before[0] - reached)), float(np.max(reached - before[1])))
         if off > allowed:
-            raise _Wrong(f"the distribution of number {i} is off by {off:.3g}, more than {allowed:.3g}")
-    return f"{count} draws agree (false alarms {FALSE_ALARM:g})"
+            raise _Wrong(f"the distribution of number {i} differs by {off:.3g}, more than {allowed:.3g}")
+    return f"{count} draws agree (false alarm rate {FALSE_ALARM:g})"
 
 
 def _scaled(noise: Noise) -> str:
@@ -112,7 +108,7 @@ def _scaled(noise: Noise) -> str:
 
 
 def _pair(noise: Noise) -> str:
-    """Of every sensitivity with a theorem: delta lies in [0, 1] and falls with epsilon."""
+    """For every sensitivity with a theorem, delta is in [0, 1] and falls with epsilon."""
     epsilon = np.linspace(0.0, 8.0, 33)
     known = []
     for name, bound in _bounds(int(noise.dimension or 1)):
@@ -123,7 +119,11 @@ def _pair(noise: Noise) -> str:
         if not ((delta >= 0.0) & (delta <= 1.0)).all() or (np.diff(delta) > 1e-12).any():
             raise _Wrong(f"the privacy curve under {name} does not fall from at most 1 to at least 0")
         known.append(name)
-    return f"falls with epsilon, under {', '.join(known)}" if known else "no theorem of its own for linf, l1 or l2 of 1"
+    return (
+        f"falls with epsilon, under {', '.join(known)}"
+        if known
+        else "the noise defines no curve for linf, l1 or l2 of 1"
+    )
 
 
 def _bounds(dimension: int) -> Iterator[tuple[str, Sensitivity]]:

@@ -1,6 +1,4 @@
-"""Our own mechanisms as targets: a plan, a mechanism or a noise, put on its lattice and drawn exactly, as a release
-would be.
-"""
+"""Audit targets from hush: a plan, a mechanism or a noise on its lattice, drawn exactly as a release would be."""
 
 from __future__ import annotations
 
@@ -26,12 +24,12 @@ __all__ = ["of_lattice"]
 Vector = NDArray[np.float64]
 Claim = tuple[float | None, float | None]
 
-_STEPS = 1024  # of a bare noise's lattice in the smallest shift; rounding is post-processing and hides little this fine
+_STEPS = 1024  # lattice steps in the smallest shift of a noise; rounding this fine hides little
 
 
 def of_lattice(target: Any, inputs: Any) -> tuple[Target, Claim] | None:
-    """The target and what it promises; None for anything that is not a plan, a mechanism or a noise."""
-    from hush.sampling.mechanism import Mechanism  # here: it brings the samplers, and `import hush` stays light
+    """The target and its claim; None for anything that is not a plan, a mechanism or a noise."""
+    from hush.sampling.mechanism import Mechanism  # here, because it loads the samplers, which `import hush` should not
 
     if isinstance(target, Law):
         first, second = _given((0.0, 1.0) if inputs is None else inputs, None)
@@ -48,14 +46,14 @@ def of_lattice(target: Any, inputs: Any) -> tuple[Target, Claim] | None:
 
 
 def _subject(mechanism: Mechanism, first: Vector, second: Vector, times: int) -> Target:
-    """All the releases that the claim is about, side by side: `times` times every coordinate."""
+    """All releases of the claim, side by side: `times` times every coordinate."""
     steps = [np.tile(mechanism.on_lattice(value), times) for value in (first, second)]
     from hush.sampling.mechanism import FURTHEST
 
     shift: Vector = np.asarray(mechanism.value_of(steps[1] - steps[0]), dtype=np.float64)
 
     def draw(which: int, size: int) -> Any:
-        values = np.broadcast_to(steps[which], (size, shift.size))  # public ones, so that no payment is needed
+        values = np.broadcast_to(steps[which], (size, shift.size))  # public values, so that no payment is needed
         noise = draw_noise(mechanism.noise, mechanism.draw_shape(values), mechanism.step).reshape(values.shape)
         return mechanism.value_of(np.clip(values + noise, -FURTHEST, FURTHEST))
 
@@ -64,7 +62,7 @@ def _subject(mechanism: Mechanism, first: Vector, second: Vector, times: int) ->
 
 
 def _around(noise: Law, first: Vector, second: Vector) -> Mechanism:
-    """A bare noise on its own lattice, or on a fine one that the shift fits."""
+    """A noise on its lattice, or on a fine one that divides the shift."""
     from hush.sampling.mechanism import Mechanism
 
     moved = np.abs(second - first)
@@ -76,7 +74,7 @@ def _around(noise: Law, first: Vector, second: Vector) -> Mechanism:
 
 
 def _moved(bound: Sensitivity) -> Vector:
-    """As far as allowed: l0 coordinates at their full shift, or the whole of an l1 or l2 ball on one coordinate."""
+    """The largest allowed move: l0 coordinates by their full shift, or the whole l1 or l2 bound on one coordinate."""
     if isinstance(bound.linf, tuple):
         limits = np.array(bound.linf)
         largest = np.argsort(-limits, kind="stable")
@@ -96,8 +94,8 @@ def _one(bound: Sensitivity) -> float:
 
 
 def _worst(mechanism: Mechanism, moved: Vector) -> tuple[Vector, Vector]:
-    """Values that far apart; where that is no whole number of steps, they start where rounding moves them one step
-    more.
+    """Values that differ by `moved`. If that is no whole number of steps, they start where rounding adds one more
+    step.
     """
     whole = np.abs(moved / mechanism.step - np.round(moved / mechanism.step)) < 1e-9
     first = np.where(whole | (not mechanism.rounds), 0.0, 0.4999 * mechanism.step)
@@ -112,7 +110,7 @@ def _given(inputs: Any, bound: Sensitivity | None) -> tuple[Vector, Vector]:
         )
     if bound is not None and not _neighbours(np.abs(second - first), bound):
         raise InvalidParameter(
-            f"inputs differ by more than the sensitivity {bound} allows; leave inputs out for a worst pair."
+            f"inputs differ by more than the sensitivity {bound} allows; leave inputs out to get a worst-case pair."
         )
     return first, second
 

@@ -1,4 +1,4 @@
-"""Is a noise class what its density says? `check` compares every answer of the class with sums over its density."""
+"""check: compare every method of a noise class with sums over its density."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hush.sampling.exact import plain_law, sampler
 
 __all__ = ["NoiseCheck", "NoiseCheckRow", "check"]
 
-#: Relative difference between an answer and a sum over the density that is called wrong; the sums keep about 1e-9.
+#: The largest relative difference between a result and a sum over the density; the sums are accurate to about 1e-9.
 TOLERANCE = 1e-6
 
 
@@ -37,7 +37,7 @@ class NoiseCheckRow:
 
 @dataclass(frozen=True)
 class NoiseCheck:
-    """What `check` found: one row for each comparison."""
+    """The result of `check`: one row for each comparison."""
 
     noise: str
     rows: tuple[NoiseCheckRow, ...]
@@ -47,29 +47,29 @@ class NoiseCheck:
 
     @property
     def passed(self) -> bool:
-        """Is nothing wrong?"""
+        """True if no comparison is wrong."""
         return all(row.state != "wrong" for row in self.rows)
 
     def must_pass(self) -> NoiseCheck:
         """This result, or a `NotCertified` that names what is wrong."""
         wrong = [f"{row.name}: {row.detail}" for row in self.rows if row.state == "wrong"]
         if wrong:
-            raise NotCertified(f"{self.noise} is not what its density says ({'; '.join(wrong)}).")
+            raise NotCertified(f"{self.noise} does not agree with its density ({'; '.join(wrong)}).")
         return self
 
     def __str__(self) -> str:
         width = max((len(row.name) for row in self.rows), default=0)
         lines = [f"{row.state.ljust(6)}  {row.name.ljust(width)}  {row.detail}" for row in self.rows]
-        return "\n".join([f"{self.noise}: {'all is well' if self.passed else 'something is wrong'}", *lines])
+        return "\n".join([f"{self.noise}: {'all checks passed' if self.passed else 'some checks failed'}", *lines])
 
 
 def check(noise: Noise | type) -> NoiseCheck:
-    """Compare a noise with its own density: mass, tails, moments, divergences, exact draws, plain values; raises
-    nothing for a wrong one.
+    """Compare a noise with its density: mass, tails, moments, divergences, exact draws, stored values. A wrong noise
+    does not raise; the result shows it.
 
-    `noise` is a noise, or a class that is registered with a reference. Of a joint noise the draws are compared with
-    its covariance and its marginal law, with a false-alarm rate of 1e-6 in all. Agreement at a few points is
-    evidence, not a proof: the proof of a family's formulas belongs in its documentation.
+    `noise` is a noise, or a class that is registered with a reference. For a joint noise the draws are compared with
+    its covariance and its marginal law, with a total false alarm rate of 1e-6. Agreement at a few points is evidence,
+    not a proof: the proof of the formulas of a family belongs in its documentation.
 
     >>> from hush import Laplace
     >>> check(Laplace(2.0)).passed
@@ -79,17 +79,18 @@ def check(noise: Noise | type) -> NoiseCheck:
     if isinstance(noise, type):
         if row is None or row.reference is None:
             raise InvalidParameter(
-                f"check takes a noise, or a registered class with a reference, got {noise!r:.60}; write check(Laplace(1.0))."
+                f"check takes a noise, or a registered class with a reference, got {noise!r:.60}; "
+                "write check(Laplace(1.0))."
             )
         noise = row.reference.noise
     if not isinstance(noise, Noise):
-        raise InvalidParameter(f"check takes a noise such as Laplace(1.0), got {noise!r:.60}.")
+        raise InvalidParameter(f"check takes a noise, got {noise!r:.60}; write check(Laplace(1.0)).")
     found = _law_rows(noise) if isinstance(noise, Law) else (NoiseCheckRow(*one) for one in joint_rows(noise))
     return NoiseCheck(in_words(noise), (*found, *_descriptor_rows(noise, row)))
 
 
 def _tried(name: str, run: Callable[[], str]) -> NoiseCheckRow:
-    """What `run` says; a `_Wrong` or any other failure of the class is a wrong row."""
+    """The row with the text that `run` returns; a `_Wrong` or any other failure of the class gives a wrong row."""
     try:
         return NoiseCheckRow(name, "ok", run())
     except _Absent as reason:
@@ -108,7 +109,7 @@ class _Wrong(HushError):
 
 
 def _agree(what: str, stated: Any, found: Any, *, relative: float = TOLERANCE, absolute: float = 0.0) -> float:
-    """The largest relative difference, if all are within the tolerance."""
+    """The largest relative difference, if all are within the tolerance; raises `_Wrong` otherwise."""
     stated, found = np.asarray(stated, dtype=np.float64), np.asarray(found, dtype=np.float64)
     both = np.isinf(stated) & (stated == found)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -117,7 +118,7 @@ def _agree(what: str, stated: Any, found: Any, *, relative: float = TOLERANCE, a
         seen = float(np.max(np.where(apart > 0.0, apart / np.abs(found), 0.0), initial=0.0))
     if bad.any():
         at = int(np.argmax(bad))
-        raise _Wrong(f"{what} is {stated.flat[at]:.9g}, its density gives {found.flat[at]:.9g}")
+        raise _Wrong(f"{what} is {stated.flat[at]:.9g}, but its density gives {found.flat[at]:.9g}")
     return seen
 
 
@@ -171,7 +172,7 @@ def _inverse(sums: DensitySums) -> str:
     step: float = sums.noise.step
     if not ((sums.noise.sf(x) <= levels) & (levels < sums.noise.sf(x - step))).all():
         raise _Wrong("isf(v) is not the least lattice point x with P(X > x) <= v")
-    return "is the least lattice point beyond which at most v lies"
+    return "is the least lattice point x with P(X > x) <= v"
 
 
 def _moment(sums: DensitySums, power: int, stated: float) -> str:
@@ -182,7 +183,7 @@ def _moment(sums: DensitySums, power: int, stated: float) -> str:
 
 
 def _asked(sums: DensitySums) -> Iterator[tuple[float, float]]:
-    """Pairs (epsilon, shift): from 0 to past what a typical point loses, inside the largest loss."""
+    """Pairs (epsilon, shift): from 0 to beyond the loss of a typical point, below the largest loss."""
     for shift in sums.shifts():
         typical = float(sums.loss(np.array([-sums.unit]) if not sums.noise.discrete else np.array([-shift]), shift)[0])
         most = sums.noise.max_loss(shift)
@@ -193,7 +194,7 @@ def _asked(sums: DensitySums) -> Iterator[tuple[float, float]]:
 
 
 def _divergence(sums: DensitySums) -> str:
-    """delta from exceeds and surplus against the integral; where the class states an error of 1 it need only be no
+    """delta from `exceeds` and `surplus` against the integral. If the class states an error of 1, delta must only be no
     smaller.
     """
     noise, seen = sums.noise, 0.0
@@ -214,11 +215,11 @@ def _max_loss(sums: DensitySums) -> str:
         seen, stated = sums.largest_loss(shift), sums.noise.max_loss(shift)
         if seen > up(stated, CHECKED) + 1e-12:
             raise _Wrong(f"max_loss({shift:.4g}) is {stated:.9g}, but a loss of {seen:.9g} occurs")
-    return "no point loses more"
+    return "no point has a larger loss"
 
 
 def _worst_shift(sums: DensitySums) -> str:
-    """Smaller moves are no worse than those that `worst_shifts` lists."""
+    """Smaller shifts are no worse than those that `worst_shifts` lists."""
     noise = sums.noise
     shift = sums.shifts()[-1]
     step: float = noise.step if noise.discrete else shift / 7.0
@@ -232,9 +233,10 @@ def _worst_shift(sums: DensitySums) -> str:
             found = sums.divergence(epsilon, one)
             if found > worst * (1.0 + TOLERANCE) + 1e-13:
                 raise _Wrong(
-                    f"a shift of {one:.4g} has delta {found:.6g} at epsilon {epsilon:.4g}, the listed ones at most {worst:.6g}"
+                    f"a shift of {one:.4g} has delta {found:.6g} at epsilon {epsilon:.4g}, the listed shifts have at "
+                    f"most {worst:.6g}"
                 )
-    return "no smaller move is worse than the listed ones"
+    return "no smaller shift is worse than the listed ones"
 
 
 def _scaled(sums: DensitySums) -> str:
@@ -251,13 +253,13 @@ def _scaled(sums: DensitySums) -> str:
     return "scaled(2) is the law of 2 X"
 
 
-# -- what the descriptor says --------------------------------------------------------------------------------
+# -- the registered family -----------------------------------------------------------------------------------
 
 
 def _descriptor_rows(noise: Noise, row: Family | None) -> Iterator[NoiseCheckRow]:
     if row is None:
         yield NoiseCheckRow(
-            "registered", "absent", f"write hush.register({type(noise).__name__}) to draw it and to enter it in ledgers"
+            "registered", "absent", f"write hush.register({type(noise).__name__}) to draw it and to store it in ledgers"
         )
         return
     yield _tried("plain values", lambda: _plain_values(noise))
@@ -271,17 +273,16 @@ def _plain_values(noise: Noise) -> str:
     read = from_plain_values(json.loads(json.dumps(plain_values(noise), allow_nan=False)))
     if read != noise or hash(read) != hash(noise):
         raise _Wrong(f"reads back as {read!r:.80}")
-    return "written as JSON and read back, the noise is the same"
+    return "the noise reads back from JSON unchanged"
 
 
 def _exact(noise: Law, row: Family) -> str:
     if row.tail is None and row.counts is None and not noise.discrete:
-        raise _Absent("its Family has no tail in ball arithmetic, so it cannot be drawn")
+        raise _Absent("its Family has no tail in ball arithmetic, so the noise cannot be drawn")
     own = noise.step if noise.discrete else float(np.asarray(noise.isf(0.25)))
     plain = plain_law(noise)
-    for step in (
-        (own,) if noise.discrete else (own / 4.0, own / 2.0**20)
-    ):  # a table of thresholds, and polynomials or two uniforms
+    # a table of thresholds, and polynomials or two uniforms
+    for step in (own,) if noise.discrete else (own / 4.0, own / 2.0**20):
         sampler(plain, step)
     return "floats and ball arithmetic agree on the tail"
 

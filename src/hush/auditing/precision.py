@@ -1,14 +1,15 @@
-"""The precision attack: low bits of floating-point outputs that one input can give and the other cannot (Mironov 2012).
+"""The precision attack: low bits of floating-point outputs that one input can produce and the other cannot (Mironov
+2012).
 
-A float is an odd number times 2^g; g is the place of its lowest set bit. Near zero, 0 + noise keeps all 53 bits
-wherever it lands, so g is far below; 1 + noise can only get there from noise near -1, whose bits end at 2^-53, and so
-do those of the sum. "The lowest set bit is below 2^-53" is then common for input 0 and impossible for input 1: the
-densities are right to sixteen digits, the reachable floats are not.
+A float is an odd number times 2^g; g is the position of its lowest set bit. Near zero, 0 + noise keeps all 53 bits,
+so g is far below. 1 + noise can get there only from noise near -1, whose bits end at 2^-53, and so do the bits of the
+sum. The event "the lowest set bit is below 2^-53" is then common for input 0 and impossible for input 1: the
+densities are right to sixteen digits, but the reachable floats differ.
 
-Nothing is assumed about the sampler. Outputs are counted by (sign, magnitude, place of the lowest set bit), only at
-magnitudes where both inputs land, so that what is found here is in the bits and not in the size of the noise. On
-integers the same counts show parity and other powers of two. Zero has cells of its own, one a sign: -0.0 can tell a
-secret too.
+Nothing is assumed about the sampler. Outputs are counted by (sign, magnitude, position of the lowest set bit), only at
+magnitudes that both inputs reach, so that an event found here is about the bits and not about the size of the noise.
+For integers the same counts show parity and other powers of two. Zero has separate cells, one for each sign: -0.0 can
+reveal information too.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ __all__ = ["bit_proposals", "places"]
 
 Places = NDArray[np.int64]
 
-_BOTH_LAND = 10  # ranking draws of either input that make a magnitude common to both
-_SPAN = 4096  # more than the exponents a float can have
-_ZERO = -1100  # the magnitude that stands for zero
+_BOTH_LAND = 10  # ranking draws that each input must have at a magnitude
+_SPAN = 4096  # more than the number of exponents of a float
+_ZERO = -1100  # the magnitude that represents zero
 
 
 def places(y: Outputs) -> tuple[Places, Places]:
@@ -58,7 +59,7 @@ def bit_proposals(view: View, rank: Pair, hold: Pair) -> Iterator[Proposal]:
     known = known[np.isin((known // _SPAN) % _SPAN + _ZERO, common)]
 
     def number(y: Outputs) -> Places:
-        """The cell of each output; the one after the last for all that are not known."""
+        """The cell of each output; the number after the last cell for unknown outputs."""
         codes = _codes(y)
         near = np.minimum(np.searchsorted(known, codes), known.size - 1)
         return np.where(known[near] == codes, near, known.size)
@@ -69,7 +70,7 @@ def bit_proposals(view: View, rank: Pair, hold: Pair) -> Iterator[Proposal]:
         return Event(_cells_text(view, known[mask[:-1]]), view, lambda y: mask[number(y)])
 
     first, second = (n[n < known.size] for n in map(number, ranked))
-    # relative to the same sign and magnitude, so that the size of the noise is left to the other search
+    # relative to the same sign and magnitude: the other search covers the size of the noise
     groups = np.append(np.unique(known // _SPAN, return_inverse=True)[1], 0)
     yield from by_ratio((first, second), (number(held[0]), number(held[1])), event, groups)
 
@@ -118,7 +119,7 @@ def _rules(view: View, common: Places, held: Pair) -> Iterator[Proposal]:
         table = np.zeros((nonzero.size, levels.size), dtype=np.int64)
         np.add.at(table, (row, np.searchsorted(levels, lowest)), 1)
         tables.append(table.cumsum(axis=0).cumsum(axis=1))
-    tables = [table[::-1] for table in tables]  # the widest range of magnitudes first: the plainest rule wins a tie
+    tables = [table[::-1] for table in tables]  # the widest range of magnitudes first: the simplest rule wins a tie
 
     def rule(i: int, *, fine: bool) -> Event:
         j, k = divmod(i, levels.size - 1)

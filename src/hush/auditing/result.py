@@ -1,9 +1,9 @@
-"""What an audit found, with its evidence."""
+"""The result of an audit, with its evidence."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from typing import Any
 
 __all__ = ["AuditResult", "Evidence"]
@@ -11,10 +11,9 @@ __all__ = ["AuditResult", "Evidence"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """One event counted on held-out draws: `hits` under the input that makes it likelier, `other_hits` under the
-    other one.
+    """One event counted on held-out draws: `hits` under the input that makes it likelier, `other_hits` under the other.
 
-    kind: "set" for a set of output values, "precision" for a pattern of low bits. p_lower and q_upper are the
+    kind is "set" for a set of output values, "precision" for a pattern of low bits. p_lower and q_upper are the
     Clopper-Pearson bounds.
     """
 
@@ -28,11 +27,13 @@ class Evidence:
     p_lower: float
     q_upper: float
     epsilon_lower: float
+    _: KW_ONLY
     examples: tuple[str, ...] = ()
 
     @property
     def counts(self) -> str:
-        return f"{self.hits:,} of {self.trials:,} under {self.likelier}, {self.other_hits:,} of {self.trials:,} under {self.other}"
+        other = f"{self.other_hits:,} of {self.trials:,} under {self.other}"
+        return f"{self.hits:,} of {self.trials:,} under {self.likelier}, {other}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +42,7 @@ class AuditResult:
 
     Guarantees: if the target is (epsilon, delta)-private for this pair of inputs and its outputs are independent
     draws, then `violated` is True with probability at most 1 - confidence (hush.auditing.bound). `violated` False
-    proves nothing: this attack failed, another may not.
+    proves nothing: another attack may succeed.
     """
 
     epsilon: float
@@ -63,57 +64,54 @@ class AuditResult:
 
     @property
     def violated(self) -> bool:
-        """Is the claim refuted? True is a proof, but for the stated chance of error; False proves nothing."""
+        """Is the claim refuted? True is a proof, up to the stated probability of error; False proves nothing."""
         return self.epsilon_lower > self.epsilon
 
     @property
     def event(self) -> str:
-        """The event in words."""
+        """The description of the best event."""
         return self.best.event
 
     @property
     def counts(self) -> str:
-        """How often the best event was seen under either input."""
+        """How often the best event occurred under each input."""
         return self.best.counts
 
     @property
     def precision(self) -> Evidence | None:
-        """The strongest pattern of low bits, broken claim or not; None where the two inputs never land at a common
-        magnitude.
+        """The strongest pattern of low bits, whether or not it refutes the claim; None if the two inputs never reach a
+        common magnitude.
         """
         return max((t for t in self.tests if t.kind == "precision"), key=lambda test: test.epsilon_lower, default=None)
 
     @property
     def collisions(self) -> Evidence | None:
-        """Outputs possible under one input that the other never gave, often enough to break the claim; None if there
-        are none.
+        """Outputs of one input that the other never produced, often enough to refute the claim; None if there are none.
 
-        Draws cannot prove a thing impossible: what is certified is that its probability under the other input is at
-        most q_upper.
+        Draws cannot prove that something is impossible: what is certified is that its probability under the other input
+        is at most q_upper.
         """
         found = self.precision
         return found if found is not None and found.other_hits == 0 and found.epsilon_lower > self.epsilon else None
 
     @property
     def why(self) -> str:
-        """One sentence."""
+        """The result in one sentence."""
         claim = f"({self.epsilon:g}, {self.delta:g})"
         sure = f"at confidence 1 - {1.0 - self.confidence:.2g}"
         if not self.violated:
-            return (
-                f"Nothing found against {claim}: the best of {len(self.tests)} events shows epsilon >= {self.epsilon_lower:.4g} {sure};"
-                " this is no proof of privacy."
-            )
+            best = f"the best of {len(self.tests)} events shows epsilon >= {self.epsilon_lower:.4g} {sure}"
+            return f"Nothing found against {claim}: {best}; this is no proof of privacy."
         shown = self.collisions or self.best
-        how = f"[{shown.event}] came {shown.hits:,} times in {shown.trials:,} under {shown.likelier} and "
+        how = f"[{shown.event}] occurred {shown.hits:,} times in {shown.trials:,} under {shown.likelier} and "
         how += f"{shown.other_hits:,} times under {shown.other}" if shown.other_hits else f"never under {shown.other}"
         return f"Not {claim}-private: {how}, so epsilon >= {self.epsilon_lower:.4g} {sure}."
 
     def __repr__(self) -> str:
-        word = "VIOLATED" if self.violated else "nothing found"
+        word, (first, second) = "VIOLATED" if self.violated else "nothing found", self.inputs
         lines = [
             f"AuditResult: {word}",
-            f"  claim       epsilon = {self.epsilon:g}, delta = {self.delta:g}, inputs {self.inputs[0]} and {self.inputs[1]}",
+            f"  claim       epsilon = {self.epsilon:g}, delta = {self.delta:g}, inputs {first} and {second}",
             f"  shown       epsilon >= {self.epsilon_lower:.6g} at confidence 1 - {1.0 - self.confidence:.2g}",
             f"  event       {self.event}",
             f"  counts      {self.counts}",
@@ -129,7 +127,7 @@ class AuditResult:
         return "\n".join([*lines, f"  {self.why}"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, all finite."""
+        """The result as values for JSON, all finite."""
         return {
             "violated": self.violated,
             "epsilon_lower": self.epsilon_lower,
@@ -148,5 +146,5 @@ class AuditResult:
         }
 
     def to_json(self) -> str:
-        """The same as JSON text."""
+        """The result as JSON text."""
         return json.dumps(self.to_dict(), indent=2)

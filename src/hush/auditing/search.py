@@ -1,4 +1,4 @@
-"""Proposals for telling two inputs apart: half lines, and unions of values or intervals ranked by likelihood ratio."""
+"""Proposed events that distinguish two inputs: half lines, and unions of values or intervals by likelihood ratio."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hush.auditing.event import Event, Outputs, Pair, Proposal, View, by_ratio
 
 __all__ = ["coordinates", "set_proposals", "views"]
 
-_INTERVALS = (32, 256, 2048)  # resolutions: few wide cells have steady ratios, many narrow ones follow a jagged law
-_VALUES = 4096  # at most this many single values are cells of their own
-_REPEATED = 10  # a value seen this often has a probability of its own
-_COORDINATES = 16  # coordinates of a vector looked at one by one
-_SCORED = 256  # coordinates that enter the score
+_INTERVALS = (32, 256, 2048)  # cells: few wide ones have stable ratios, many narrow ones follow an irregular law
+_VALUES = 4096  # the most single values that are separate cells
+_REPEATED = 10  # a value that occurs this often is a separate cell
+_COORDINATES = 16  # the most coordinates of a vector that are tested one by one
+_SCORED = 256  # the most coordinates in the score
 
 
 # -- views of an output --------------------------------------------------------------------------------------
 
 
 def coordinates(rank: Pair) -> list[View]:
-    """Each coordinate; of a long vector the ones that move most between the inputs."""
+    """Each coordinate; for a long vector, those that move most between the inputs."""
     width = rank[0].shape[1]
     if width == 1:
         return [View("output", lambda y: y[:, 0])]
@@ -37,7 +37,7 @@ def _coordinate(j: int) -> View:
 
 
 def views(rank: Pair, shift: NDArray[np.float64] | None) -> list[View]:
-    """Coordinates; for vectors first the projection on the shift, the best linear combination and a likelihood-ratio
+    """Coordinates. For vectors, first the projection on the shift, the best linear combination and a likelihood-ratio
     score.
     """
     width = rank[0].shape[1]
@@ -53,7 +53,7 @@ def views(rank: Pair, shift: NDArray[np.float64] | None) -> list[View]:
 
 
 def _discriminant(rank: Pair) -> NDArray[np.float64]:
-    """Fisher's linear discriminant: finds noise that coordinates share, and so can be subtracted."""
+    """Fisher's linear discriminant: it finds noise that coordinates share, which can be subtracted."""
     spread = np.cov(rank[0], rowvar=False) + np.cov(rank[1], rowvar=False)
     ridge = 1e-9 * np.trace(spread) + 1e-300
     found: NDArray[np.float64] = np.linalg.solve(
@@ -70,9 +70,7 @@ def _moves(rank: Pair) -> NDArray[np.float64]:
 
 
 def _score(rank: Pair) -> View:
-    """The sum over coordinates of the estimated log likelihood ratio: the best statistic there is for independent
-    coordinates.
-    """
+    """The sum over coordinates of the estimated log likelihood ratio: best for independent coordinates."""
     columns = np.arange(rank[0].shape[1])
     if columns.size > _SCORED:
         columns = np.sort(np.argsort(-np.abs(_moves(rank)), kind="stable")[:_SCORED])
@@ -95,14 +93,14 @@ def _score(rank: Pair) -> View:
 
 
 def set_proposals(view: View, rank: Pair, hold: Pair) -> Iterator[Proposal]:
-    """Events on one view: sets are laid out with the draws `rank`, hits are counted on the draws `hold`."""
+    """Events on one view: sets are constructed with the draws `rank`, hits are counted on the draws `hold`."""
     ranked, held = view.pair(rank), view.pair(hold)
     pooled = np.sort(np.concatenate(ranked))
     yield from _half_lines(view, pooled, held)
     done = 0
     for intervals in _INTERVALS:
         cells = Cells.of(pooled, intervals)
-        if cells.count != done:  # where all values are cells of their own, the resolutions are the same
+        if cells.count != done:  # if all values are separate cells, the resolutions are equal
             done = cells.count
             numbers = cells.number(ranked[0]), cells.number(ranked[1])
             ids = cells.number(held[0]), cells.number(held[1])
@@ -123,7 +121,7 @@ def _half_lines(view: View, pooled: Outputs, held: Pair) -> Iterator[Proposal]:
 
 @dataclass(frozen=True)
 class Cells:
-    """The line cut into intervals at `edges`, with `values` taken out as cells of their own.
+    """The real line divided into intervals at `edges`, with `values` as separate cells.
 
     Numbers: interval i is i (edges[i-1] < y <= edges[i]), value j is len(edges) + 1 + j.
     """
@@ -133,7 +131,7 @@ class Cells:
 
     @classmethod
     def of(cls, pooled: Outputs, intervals: int) -> Cells:
-        """All values where they are few; else the frequent ones, and quantiles of the draws for the rest."""
+        """All values if they are few; otherwise the frequent ones, and quantiles of the draws for the rest."""
         values, counts = np.unique(pooled, return_counts=True)
         if values.size <= _VALUES:
             return cls(values[:0], values)

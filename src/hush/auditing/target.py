@@ -1,4 +1,4 @@
-"""What is audited, as one function: which input (0 or 1) and how many draws -> one row per draw."""
+"""Audit targets: functions from (input number, how many draws) to one row for each draw."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHAPE = "write a target f(value, size) that returns an array of `size` outputs,
 
 @dataclass(frozen=True)
 class Target:
-    """A release under two inputs. `shift` is the second input less the first where both are numbers or vectors."""
+    """A release under two inputs. `shift` is the second input minus the first if both are numbers or vectors."""
 
     draw: Callable[[int, int], Any]
     inputs: tuple[str, str]
@@ -28,7 +28,7 @@ class Target:
 
 
 def of_callable(function: Callable[..., Any], inputs: Any, vectorised: bool | None) -> Target:
-    """f(value, size) as it is; f(value) called once per draw."""
+    """The target of f(value, size), or of f(value), which is called once for each draw."""
     pair = pair_of(inputs)
     whole = _takes_size(function) if vectorised is None else bool(vectorised)
 
@@ -49,12 +49,13 @@ def pair_of(inputs: Any) -> tuple[Any, Any]:
 
 
 def _takes_size(function: Callable[..., Any]) -> bool:
-    """Is there a second argument that is required or called size?"""
+    """Does the function have a second argument that is required or named size?"""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as failure:
         raise InvalidParameter(
-            "the target has no signature to read; write vectorised=True for f(value, size), else False."
+            "the signature of the target cannot be read; write vectorised=True for f(value, size), or vectorised=False "
+            "for f(value)."
         ) from failure
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return len(places) > 1 and (places[1].default is inspect.Parameter.empty or places[1].name == "size")
@@ -69,7 +70,7 @@ def _shift(pair: tuple[Any, Any]) -> NDArray[np.float64] | None:
     try:
         first, second = (np.asarray(value, dtype=np.float64).ravel() for value in pair)
     except (TypeError, ValueError):
-        return None  # inputs may be anything, a whole data set for one
+        return None  # inputs may be anything, for example a data set
     return second - first if first.shape == second.shape and np.isfinite(second - first).all() else None
 
 
@@ -113,12 +114,12 @@ def _rows(target: Target, which: int, size: int) -> Outputs:
         raise InvalidParameter(f"the target's outputs differ in shape at input {name}; {_SHAPE}.") from failure
     if outputs.ndim == 0 or outputs.shape[0] != size:
         got = "one number" if outputs.ndim == 0 else f"{outputs.shape[0]} outputs"
-        raise InvalidParameter(f"the target was asked for {size} outputs at input {name} and gave {got}; {_SHAPE}.")
+        raise InvalidParameter(f"the target returned {got} instead of {size} outputs at input {name}; {_SHAPE}.")
     if outputs.dtype.kind not in "biuf" or outputs.size == 0:
         raise InvalidParameter(
             f"the target's outputs must be numbers, got {outputs.dtype} of shape {outputs.shape} at input {name}."
         )
     if not np.isfinite(outputs).all():
-        raise InvalidParameter(f"the target gave NaN or infinity at input {name}; a release must give finite numbers.")
+        raise InvalidParameter(f"the target returned NaN or infinity at input {name}; outputs must be finite numbers.")
     exact = outputs.dtype.kind in "bi" or (outputs.dtype.kind == "u" and outputs.max() < 2**63)
     return outputs.reshape(size, -1).astype(np.int64 if exact else np.float64)

@@ -1,4 +1,4 @@
-"""The least loss any additive noise can have for one number, and a noise that reaches it."""
+"""The least loss that any additive noise can have for one number, and a noise that comes close to it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from hush.privacy.curve import OneNumber
 __all__ = ["limit", "optimal"]
 
 LOSSES = ("variance", "mae")
-#: The staircase and its closed forms keep their digits between these.
+#: Between these, the closed forms of the staircase are accurate.
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 700.0
-#: Below this share of 1 - e^-eps, delta is worth under 1e-6 of the pure staircase's loss, and a programme would meet
-#: round-off.
+#: Below this share of 1 - e^-eps, delta reduces the loss of the pure staircase by under 1e-6, and a linear programme
+#: would only see round-off.
 _LEAST_SHARE = 1e-9
-#: (epsilon, delta): from this epsilon on the lower bound uses no smaller delta than this. Any larger one is allowed,
-#: as the limit
-#: falls with delta; these cost less than 1e-5, and on the steeper programmes of smaller ones HiGHS is slow or gives up.
+#: (epsilon, delta): from this epsilon on, the lower bound uses no smaller delta than this. A larger delta is allowed,
+#: because the limit falls with delta. These cost less than 1e-5; for smaller ones the programmes are so steep that
+#: HiGHS is slow or gives up.
 _TAME_DELTAS = ((5.0, 1e-6), (3.0, 1e-7), (0.0, 1e-9))
-#: From this delta on the best noise is visibly not unimodal, and a second, smaller programme over all shifts pays.
+#: From this delta on the best noise is clearly not unimodal, and a second, smaller programme over all shifts helps.
 _COARSE_DELTA = 1e-2
 _MOST_HEIGHTS = 100_000
 
@@ -53,7 +53,7 @@ def _closed_forms(epsilon: float, delta: float, loss: str) -> float:
 
 
 def _spread(epsilon: float, delta: float, loss: str) -> float:
-    """About the standard deviation of the best noise: what a lattice step has to be small against."""
+    """About the standard deviation of the best noise: a lattice step must be small compared with it."""
     value = _closed_forms(epsilon, delta, loss)
     return math.sqrt(value) if loss == "variance" else math.sqrt(2.0) * value
 
@@ -63,7 +63,7 @@ def _cells(epsilon: float, delta: float, loss: str) -> int:
     spread = _spread(epsilon, delta, loss)
     need = (16.0 if spread >= 1.0 else 13.0) / spread
     if loss == "mae" and epsilon > 2.0:
-        need = max(need, 4.5 / _gamma(epsilon, loss))  # the mean absolute error feels where the first step ends
+        need = max(need, 4.5 / _gamma(epsilon, loss))  # the mean absolute error depends on where the first step ends
     return math.ceil(min(need, 512.0))
 
 
@@ -90,7 +90,7 @@ def _below(epsilon: float, delta: float, loss: str) -> float:
 
 
 def _rounded_back(epsilon: float, delta: float, cells: int, loss: str) -> float:
-    """The lattice bound less what unbiased rounding costs: h^2/4 for the variance, nothing for the mean absolute
+    """The lattice bound minus the cost of unbiased rounding: h^2/4 for the variance, nothing for the mean absolute
     error.
     """
     bound = lattice_bound(epsilon, delta, cells, loss, _gamma(epsilon, loss))
@@ -101,7 +101,7 @@ def _rounded_back(epsilon: float, delta: float, cells: int, loss: str) -> float:
 
 
 def _certified(build: Callable[[float], Stepped | None], epsilon: float, delta: float) -> Stepped | None:
-    """The first noise, built with a growing margin, whose certified delta (round-off included) meets the target."""
+    """The first noise, built with a growing margin, whose certified delta (with round-off) is at most the target."""
     for margin in (1e-9, 1e-7, 1e-5, 1e-3):
         noise = build(margin)
         if noise is None:
@@ -127,7 +127,7 @@ def _stair(epsilon: float, loss: str) -> Stepped | None:
 
 
 def _geometric(epsilon: float, delta: float) -> Stepped | None:
-    """Truncated Laplace in steps of one sensitivity: heights e^(-eps i), and a last height x that uses delta up.
+    """Truncated Laplace in steps of one sensitivity: heights e^(-eps i), and a last height x that uses all of delta.
 
     With a the height of the last cell but one, the divergence at shift 1 is x + max(a - e^eps x, 0) over twice the
     sum of the heights; with n = ceil(edge) cells it meets delta at some x in [0, a e^-eps], the root of a linear
@@ -148,12 +148,12 @@ def _geometric(epsilon: float, delta: float) -> Stepped | None:
 
 
 def _power(cells: float) -> int:
-    """The power of two at or below: the cell width then divides the sensitivity exactly."""
+    """The largest power of two that is at most `cells`: then the cell width divides the sensitivity exactly."""
     return int(2 ** math.floor(math.log2(cells)))
 
 
 def _programmes(epsilon: float, delta: float, loss: str) -> Iterator[Stepped | None]:
-    """Step densities from the linear programme: falling ones, and for a coarse delta any."""
+    """Step densities from the linear programme: falling ones, and for a large delta also others."""
 
     def solved(cells: int, falling: bool) -> Stepped | None:
         def build(margin: float) -> Stepped | None:
@@ -170,10 +170,10 @@ def _programmes(epsilon: float, delta: float, loss: str) -> Iterator[Stepped | N
 
 @lru_cache(maxsize=256)
 def _best(epsilon: float, delta: float, loss: str) -> Stepped | None:
-    """The best certified step density for sensitivity 1, or None where none is close to the limit."""
+    """The best certified step density for sensitivity 1; None where none is close to the limit."""
     found: list[Stepped | None] = [_stair(epsilon, loss)]
     if found[0] is None:
-        return None  # a first step too thin for equal cells
+        return None  # the first step is too thin for equal cells
     if delta >= _LEAST_SHARE * -math.expm1(-epsilon):
         if _spread(epsilon, delta, loss) >= 32.0:
             found = [_geometric(epsilon, delta)]  # without it the staircase alone could be far from the limit
@@ -189,10 +189,10 @@ def _checked(epsilon: Any, delta: Any, sensitivity: Any, loss: Any) -> tuple[flo
     budget, share = budgets("epsilon", epsilon), deltas("delta", delta, zero=True)
     for name, value, array in (("epsilon", epsilon, budget), ("delta", delta, share)):
         if array.ndim:
-            raise reject(name, value, "one number", "call once for each value")
+            raise reject(name, value, "one number", f"call limit or optimal once for each {name}")
     if not SMALLEST_EPSILON <= budget <= LARGEST_EPSILON:
         raise Unsupported(
-            f"limit covers epsilon from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, got {float(budget):g}."
+            f"limit and optimal need epsilon from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, got {float(budget):g}."
         )
     return float(budget), float(share), positive("sensitivity", sensitivity), one_of("loss", loss, LOSSES)
 
@@ -207,8 +207,8 @@ def limit(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str =
     Guarantees: lower <= infimum <= upper, for every law: symmetric or not, unimodal or not, discrete or continuous.
 
     Why symmetric is enough: X and -X have the same loss and the same privacy (shifts come in both signs), and the
-    hockey-stick divergence is convex, so half of each is as private and as small; the mean may be taken off, so the
-    least variance is the least E X^2. The lower end has three steps.
+    hockey-stick divergence is convex, so half of each is as private and as small; the mean may be subtracted, so
+    the least variance is the least E X^2. The lower end has three steps.
 
     1. Rounding. For answers that are whole multiples of h = sensitivity/m, round the output to one of its two lattice
        neighbours at random and without bias: post-processing, so the rounded X is a private lattice noise. It costs f
@@ -246,12 +246,12 @@ def limit(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str =
 def optimal(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str = "variance") -> Stepped:
     """A step density whose loss is within a fraction of a percent of `limit`, as a noise like any other.
 
-    f(x) ~ heights[floor(|x|/width)], width = sensitivity/2^k: the solution of the linear programme, a truncated
-    staircase in all but name; at delta = 0 (or next to it) the staircase itself, with its geometric tail.
+    f(x) ~ heights[floor(|x|/width)], width = sensitivity/2^k: the solution of the linear programme, which is similar to
+    a truncated staircase. At delta = 0 (or very close to it) it is the staircase itself, with its geometric tail.
 
     Guarantees: curve(noise, sensitivity).delta(epsilon) <= delta for every shift up to the sensitivity,
-    round-off included, whatever the solver did. Near the limit, not exactly on it: see `limit` for what is proved
-    about the distance.
+    round-off included, whatever the solver returned. The loss is near the limit, not exactly on it: `limit`
+    proves the distance.
 
     >>> from hush import delta
     >>> noise = optimal(1.0, 1e-3)
@@ -265,10 +265,11 @@ def optimal(epsilon: float, delta: float, sensitivity: float = 1.0, *, loss: str
         if delta > 0.0 and epsilon < 1.0:
             nearest = f"TruncatedLaplace({sensitivity / epsilon:g}, {sensitivity * edge(epsilon, delta):g})"
         budget = f"epsilon={epsilon:g}, delta={delta:g}"
-        raise Unsupported(f"optimal lists at most {_MOST_HEIGHTS} cells and {budget} needs more; use {nearest}.")
+        raise Unsupported(f"optimal uses at most {_MOST_HEIGHTS} cells, and {budget} needs more; use {nearest}.")
     scaled = Stepped(noise.width * sensitivity, noise.heights, noise.ratio, noise.period)
     if OneNumber(scaled, sensitivity).delta(epsilon) > delta:
         raise NotCertified(
-            f"the optimal noise lost its certificate at sensitivity {sensitivity:g}; scale it from sensitivity 1."
+            f"round-off at sensitivity {sensitivity:g} broke the certificate of the optimal noise; "
+            f"write hush.optimal({epsilon:g}, {delta:g}).scaled({sensitivity:g})."
         )
     return scaled

@@ -1,9 +1,8 @@
-"""The two linear programmes behind `limit`: one bounds every noise from below, the other builds a noise that comes
-close.
+"""The two linear programmes behind `limit`: one bounds the loss of every noise from below, the other builds a noise
+that comes close.
 
-Both live on a lattice of step 1/cells for sensitivity 1. What is proved never rests on the solver: its answer is only a
-suggestion, which is checked by plain arithmetic afterwards (`_Tests.bound`, and the certified curve in
-`limit.optimal`).
+Both use a lattice of step 1/cells for sensitivity 1. No proof depends on the solver: its result is only a proposal, and
+ordinary arithmetic checks it afterwards (`_Tests.bound`, and the certified curve in `limit.optimal`).
 """
 
 from __future__ import annotations
@@ -22,13 +21,12 @@ __all__ = ["edge", "lattice_bound", "most_cells", "step_heights"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-#: More (shift, point) pairs than this are thinned to those near the centre, where the small shifts bind.
+#: The most (shift, point) pairs. Beyond it, only pairs near the centre are kept, where the small shifts matter.
 _MOST_PAIRS = 3000
-#: HiGHS settings (tolerance, presolve), in the order they are tried, and the seconds each may take.
+#: HiGHS settings (tolerance, presolve), in the order in which they are tried.
 _ATTEMPTS = ((1e-9, False), (1e-9, True), (1e-7, False))
-_SECONDS = (
-    20.0  # far above what a programme here takes: a guard, so that answers do not depend on how busy the machine is
-)
+#: Seconds. Far above what a programme takes here, so that results do not depend on how busy the machine is.
+_SECONDS = 20.0
 
 
 def edge(epsilon: float, delta: float) -> float:
@@ -44,8 +42,8 @@ def edge(epsilon: float, delta: float) -> float:
 
 
 def most_cells(epsilon: float, delta: float, middle: float | None = None) -> int:
-    """The finest lattice, in cells per sensitivity, on which every shift can be tested: everywhere, or within
-    `middle` of 0.
+    """The finest lattice, in cells per sensitivity, on which every shift can be tested: at all points, or at those
+    within `middle` of 0.
     """
     reach = edge(epsilon, delta) + 1.3
     if middle is None:
@@ -56,7 +54,7 @@ def most_cells(epsilon: float, delta: float, middle: float | None = None) -> int
 
 
 def _solve(cost: Array, rows: Any, limits: Array, weights: Array) -> Any | None:
-    """min cost.v over v >= 0 with rows v <= limits and weights.v = 1, or None where HiGHS gives up."""
+    """min cost.v over v >= 0 with rows v <= limits and weights.v = 1; None where HiGHS gives up."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
@@ -82,7 +80,7 @@ def _sparse(entries: list[tuple[Any, Any, Any]], shape: tuple[int, int]) -> Any:
     return coo_array((value, (row, column)), shape=shape).tocsr()
 
 
-# -- below every noise ---------------------------------------------------------------------------------------
+# -- a lower bound for every noise ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ class _Tests:
 
     @property
     def count(self) -> Array:
-        """How many lattice points share a distance from 0."""
+        """How many lattice points have each distance from 0."""
         return np.where(np.arange(self.size) == 0, 1.0, 2.0)
 
     @property
@@ -139,7 +137,7 @@ class _Tests:
         distance.
 
         Guarantees: a lower bound on the expected cost of every symmetric (epsilon, delta)-private lattice noise.
-        Beyond the listed distances only the endless tests flow in, and the cost grows: one more distance settles all
+        Beyond the listed distances only the endless tests contribute, and the cost grows: one more distance bounds all
         the rest.
         """
         flow = np.clip(flow, 0.0, most[self.which])
@@ -151,11 +149,11 @@ class _Tests:
         return least - paid - SUM_OF_POSITIVE_TERMS.share * (abs(least) + paid)
 
     def repaired(self, flow: Array, most: Array, target: float) -> Array:
-        """The flow with every shortfall below the target pushed towards the centre, where it is e^-eps smaller at
-        each step.
+        """The flow with every shortfall below the target moved towards the centre, where it is e^-eps smaller at each
+        step.
 
-        The solver's tolerance is largest, in true units, far out. Taking back d/e^eps of the flow into a distance
-        lifts it by d.
+        The error of the solver is largest, in true units, far from the centre. Removing d/e^eps of the flow into a
+        distance raises that distance by d.
         """
         flow = np.clip(flow, 0.0, most[self.which])
         gain, doubt = self.margin(flow, most)
@@ -183,8 +181,7 @@ def _tests(epsilon: float, delta: float, cells: int, loss: str, middle: float) -
     everywhere = shifts.size * (last + cells // 4) <= _MOST_PAIRS
     points = []
     for j in shifts:
-        # a test is only worth while towards the outside, |t| < |t + j|: leaving out the others weakens the bound,
-        # never breaks it
+        # Only tests towards the outside, |t| < |t + j|, are useful. Leaving out the others can only lower the bound.
         t = np.arange(-((j - 1) // 2), last + 1)
         points.append(t if everywhere or j == cells else t[np.abs(t) <= math.ceil(middle * cells)])
     which = np.repeat(np.arange(shifts.size), [t.size for t in points])
@@ -195,7 +192,7 @@ def _tests(epsilon: float, delta: float, cells: int, loss: str, middle: float) -
 
 
 def _proposal(tests: _Tests, cells: int) -> tuple[Array, Array, float] | None:
-    """(flow, most, target) from the multipliers of the primal programme, or None where HiGHS gives up.
+    """(flow, most, target) from the multipliers of the primal programme; None where HiGHS gives up.
 
     Its variables are the scaled probabilities y_r = p_r e^(eps r h) and the slacks u_j(t)/delta; the multipliers of
     the rows p_t - e^eps p_{t+j} <= u_j(t) and sum_t u_j(t) <= delta are the flows mu_j phi_j(t) and the mu_j.
@@ -221,8 +218,7 @@ def _proposal(tests: _Tests, cells: int) -> tuple[Array, Array, float] | None:
         return None
     multiplier = np.maximum(-answer.ineqlin.marginals, 0.0) * unit
     flow, most = multiplier[:pairs] * lift, multiplier[pairs:] / delta
-    # raising mu_j to the largest flow costs delta times the solver's tolerance; cutting the flow down to mu_j would
-    # cost far more
+    # raising mu_j to the largest flow costs delta times the solver's tolerance; cutting the flow to mu_j costs far more
     np.maximum.at(most, tests.which, flow)
     return flow, most, float(answer.eqlin.marginals[0]) * unit
 
@@ -231,9 +227,10 @@ def lattice_bound(epsilon: float, delta: float, cells: int, loss: str, middle: f
     """A proved lower bound on E X^2 or E |X| over all noises on the lattice of step 1/cells that are private for
     shifts up to 1.
 
-    Guarantees: whatever HiGHS returns, the number is a lower bound (0 if it returns nothing).
+    Guarantees: whatever HiGHS returns, the number is a lower bound (0 if it returns nothing). For integer answers the
+    pure noise has 2 e^-1/(1 - e^-1)^2 = 1.8414, and delta reduces it slightly:
 
-    >>> round(lattice_bound(1.0, 1e-6, 1, "variance", 0.5), 4)  # integer answers: 2 e^-1/(1 - e^-1)^2 less the worth of delta
+    >>> round(lattice_bound(1.0, 1e-6, 1, "variance", 0.5), 4)
     1.8411
     """
     tests = _tests(epsilon, delta, cells, loss, middle)
@@ -251,7 +248,7 @@ def step_heights(epsilon: float, delta: float, cells: int, loss: str, *, falling
     """The step density of least loss (cells of width 1/cells on the half line, as masses) with divergence <= delta up
     to shift 1.
 
-    falling=True asks for heights that never rise; then only the full shift matters, and only outward.
+    falling=True requires heights that never rise; then only the full shift matters, and only outward.
     falling=False lists every shift of whole cells; between them the divergence is linear in the shift.
     Returns None where HiGHS gives up. The caller certifies the heights, as the solver meets delta only to its
     tolerance.

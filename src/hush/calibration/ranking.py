@@ -1,153 +1,49 @@
-"""The least noise for a budget: the smallest noise of every family, the best family, and why."""
+"""calibrate: the least noise of every family for a budget, ranked, and the reason for the choice."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
-from hush.calibration.request import LOSSES, CalibrationRequest, half_width
+from hush.calibration.plan import Plan, RankedNoise
+from hush.calibration.request import LOSSES, CalibrationRequest
 from hush.calibration.scale import typical
 from hush.errors import HushError, InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positive, whole
-from hush.noise import gaussian, laplace
-from hush.noise.catalogue import in_words, ranked
+from hush.noise.catalogue import ranked
 from hush.noise.contract import Law
 from hush.noise.family import Family
-from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import TIED, up
-from hush.privacy.charge import Guarantee
 from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["LOSSES", "Plan", "RankedNoise", "calibrate"]
 
-
-#: What answers may be.
+#: The kinds of answers that `calibrate` distinguishes.
 VALUES = ("real", "integer")
 
-#: Below this the optimum over all noises was within 1 % of the best family wherever it was computed; above, it is
-#: worth a linear programme.
+#: Below this delta, the optimum over all noises was within 1 % of the best family wherever it was computed. From it on,
+#: a linear programme is solved.
 _LARGE_DELTA = 0.005
-
-
-@dataclass(frozen=True)
-class RankedNoise:
-    """One row of a ranking: a calibrated noise, or the reason why the family is absent."""
-
-    family: str
-    noise: Law | None = None
-    loss: float = math.inf
-    reason: str = ""
-
-    @property
-    def variance(self) -> float:
-        """E X^2 of the noise."""
-        return self.noise.variance if self.noise is not None else math.inf
-
-    @property
-    def mean_abs(self) -> float:
-        """E |X| of the noise."""
-        return self.noise.mean_abs if self.noise is not None else math.inf
-
-    @property
-    def half_width999(self) -> float:
-        """Half the width of the interval that holds the noise 99.9 % of the time."""
-        return half_width(self.noise, 0.001) if self.noise is not None else math.inf
 
 
 def _optimal(demand: CalibrationRequest) -> Law:
     from hush.calibration.limit import optimal
 
     if not demand.plain or demand.count != 1 or demand.loss not in ("variance", "mae") or demand.step is not None:
-        raise Unsupported("the optimal noise is computed for one number, and for variance or mae")
+        raise Unsupported("the optimal noise is computed only for one number, and for loss='variance' or 'mae'")
     return optimal(demand.epsilon, demand.delta, demand.shift, loss=demand.loss)
 
 
 def _calibrated(demand: CalibrationRequest, row: Family) -> Law:
-    """The family's best noise for the demand."""
+    """The family's best noise for the request."""
     if row.calibrate is not None:
         return row.calibrate(demand)
     if row.shape is not None:
         return demand.search(row)
     if row.unit is None:
-        raise Unsupported("no rule to calibrate this family; its Family needs calibrate, shape or unit")
+        raise Unsupported("this family has no calibration rule; its Family needs calibrate, shape or unit")
     unit = row.unit()
     return demand.at_scale(unit, demand.rough_size / max(typical(unit), 1e-300))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A calibrated noise, with everything it was compared with.
-
-    `ranking` lists one `RankedNoise` per family, best first, then the absent ones with their reasons.
-    """
-
-    noise: Law
-    family: str
-    epsilon: float
-    delta: float
-    sensitivity: Sensitivity
-    times: int
-    loss: str
-    notion: str
-    step: float | None
-    ranking: tuple[RankedNoise, ...] = field(repr=False)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What the noise keeps, over all releases."""
-        return Guarantee(self.epsilon, self.delta, self.times, self.notion, self.sensitivity.neighbours)
-
-    @property
-    def variance(self) -> float:
-        """E X^2 of the chosen noise."""
-        return self.noise.variance
-
-    @property
-    def mean_abs(self) -> float:
-        """E |X| of the chosen noise."""
-        return self.noise.mean_abs
-
-    @property
-    def value(self) -> float:
-        """The loss that was made least."""
-        return LOSSES[self.loss](self.noise)
-
-    @cached_property
-    def limit(self) -> Bracket | None:
-        """The least loss that any additive noise can have, for one number and variance or mae; None where no limit is
-        known.
-        """
-        box = (
-            self.sensitivity.is_box
-            and self.sensitivity.l0 == 1
-            and self.times == 1
-            and not isinstance(self.sensitivity.linf, tuple)
-        )
-        if not box or self.loss not in ("variance", "mae") or self.noise.discrete or self.notion != "dp":
-            return None
-        from hush.calibration.limit import limit
-
-        return limit(self.epsilon, self.delta, self.sensitivity.linf, loss=self.loss)  # type: ignore[arg-type]
-
-    @property
-    def why(self) -> str:
-        """One sentence: what to use, and what the alternatives would cost."""
-        present = [choice for choice in self.ranking if choice.noise is not None]
-        text = f"Use {in_words(self.noise)}{', the optimum over all noises' if self.family == 'optimal' else ''}"
-        text += f": its {self.loss} is {self.value:.6g}"
-        equal = [c.family for c in present if c.loss < self.value]
-        if equal:  # see _ranked
-            text += f"; {' and '.join(equal)}, less plain, would save under 0.01 %"
-        rival = next((c for c in present if c.noise is not self.noise and c.loss > self.value), None)
-        if rival is not None:
-            text += f"; next comes {'the family ' * (self.family == 'optimal')}{rival.family} at {rival.loss / self.value:.4g} times that"
-        for name in (laplace.FAMILY.name, gaussian.FAMILY.name):
-            other = next((c for c in present if c.family == name), None)
-            if other is not None and name not in (self.family, rival.family if rival else ""):
-                text += f", {name} at {other.loss / self.value:.4g} times"
-        return text + "."
 
 
 @called_like("calibrate(epsilon=1.0, delta=1e-6)")
@@ -165,14 +61,15 @@ def calibrate(
 ) -> Plan:
     """The least noise that gives (epsilon, delta) for a sensitivity, released `times` times.
 
-    family=None ranks every family that has a proof for this sensitivity; a name takes that one ("optimal" solves for
-    the best of all noises, one number only). loss: "variance", "mae", "p95" or "p999". delta = 0 keeps to pure
-    mechanisms. notion="pdp" is probabilistic privacy (Gaussian only). step= calibrates noise that lives on the
-    lattice of that step. values="integer" promises that answers are whole numbers that move by whole numbers, such as
-    counts: then noise on the whole numbers is compared as well.
+    family=None ranks every family that has a proof for this sensitivity; a name selects that family ("optimal" solves
+    for the best of all noises, for one number only). loss is "variance", "mae", "p95" or "p999". delta = 0 allows pure
+    mechanisms only. notion="pdp" is probabilistic privacy (Gaussian only). step= calibrates noise on the lattice of
+    that step. values="integer" states that answers are whole numbers that move by whole numbers, such as counts: then
+    noise on the whole numbers is compared as well. That has an effect only if every sensitivity is a whole number
+    (linf, with l0 or dimension) and step is not given; otherwise `plan.why` says that it had none.
 
-    Guarantees: hush.delta(plan.noise, epsilon, sensitivity, times=times) <= delta; never worse than the better of
-    Laplace and Gaussian.
+    Guarantees: hush.delta(plan.noise, epsilon, sensitivity, times=times) <= delta. The noise is never worse than the
+    better of Laplace and Gaussian.
 
     >>> plan = calibrate(1.0, 1e-6)
     >>> plan.family, round(plan.variance, 4)
@@ -184,7 +81,7 @@ def calibrate(
     one_of("values", values, VALUES)
     if family == "optimal":
         noise = _optimal(demand)
-        return _plan(demand, (RankedNoise("optimal", noise, demand.value(noise)),))
+        return _plan(demand, (RankedNoise("optimal", noise=noise, loss=demand.value(noise)),))
     rows = ranked(lattice=step is not None)
     if family is not None:
         one_of("family", family, (*(row.name for row in rows), "optimal"))
@@ -192,28 +89,33 @@ def calibrate(
     choices = [_choice(demand, row) for row in rows]
     if family is None and demand.delta >= _LARGE_DELTA:
         choices += _optimal_if_better(demand, choices)
-    if values == "integer":
+    remark = _no_effect(demand) if values == "integer" else ""
+    if values == "integer" and not remark:
         choices = _on_whole_numbers(demand, choices)
     present = _ranked([c for c in choices if c.noise is not None])
     if not present:
         reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
         raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
-    return _plan(demand, (*present, *(c for c in choices if c.noise is None)))
+    return _plan(demand, (*present, *(c for c in choices if c.noise is None)), remark)
+
+
+def _no_effect(demand: CalibrationRequest) -> str:
+    """Why values="integer" changes nothing for this request; empty if it may."""
+    if demand.step is not None:
+        return "values='integer' had no effect beside step="
+    if not demand.bound.is_box:
+        return "values='integer' had no effect, because the sensitivity is not given by linf alone"
+    if not all(float(shift).is_integer() for shift, _ in demand.bound.shifts):
+        return "values='integer' had no effect, because the sensitivity is not a whole number"
+    return ""
 
 
 def _on_whole_numbers(demand: CalibrationRequest, choices: list[RankedNoise]) -> list[RankedNoise]:
-    """Replaces a choice by its whole-number version if that has less loss.
+    """Replace a choice by its whole-number version if that has less loss.
 
-    It is tried only if every sensitivity is a whole number and the family has `on_whole_numbers`; the pure member is
-    looked at first, and a calibration follows only if that is near the best. Other noises are rounded to a fine
-    lattice, which costs under 0.1 %.
+    It is tried only if the family has `on_whole_numbers`. The pure member is evaluated first, and a calibration follows
+    only if that is near the best. Other noises are rounded to a fine lattice, which costs under 0.1 %.
     """
-    if (
-        demand.step is not None
-        or not demand.bound.is_box
-        or not all(float(shift).is_integer() for shift, _ in demand.bound.shifts)
-    ):
-        return choices
     best, lattice = min((c.loss for c in choices), default=math.inf), dataclasses.replace(demand, step=1.0)
     total = math.fsum(shift * count for shift, count in demand.bound.shifts) * demand.times
     found = []
@@ -230,17 +132,19 @@ def _on_whole_numbers(demand: CalibrationRequest, choices: list[RankedNoise]) ->
 
 
 def _optimal_if_better(demand: CalibrationRequest, choices: list[RankedNoise]) -> list[RankedNoise]:
-    """The optimum over all noises, where it beats every family by more than 1 %."""
+    """The optimum over all noises, if it is better than every family by more than 1 %."""
     try:
         noise = _optimal(demand)
     except HushError:
         return []
     value = demand.value(noise)
-    return [RankedNoise("optimal", noise, value)] if value < 0.99 * min(c.loss for c in choices) else []
+    return [RankedNoise("optimal", noise=noise, loss=value)] if value < 0.99 * min(c.loss for c in choices) else []
 
 
 def _ranked(choices: list[RankedNoise]) -> list[RankedNoise]:
-    """Least loss first; of those within 1e-4 of the least, the plainest family (the catalogue's order) leads."""
+    """Least loss first. Of those within 1e-4 of the least, the simplest family (in the catalogue's order) comes
+    first.
+    """
     ranked = sorted(choices, key=lambda c: c.loss)
     tied = [c for c in choices if c.loss <= up(ranked[0].loss, TIED)] if ranked else []
     return tied[:1] + [c for c in ranked if c is not tied[0]] if tied else ranked
@@ -270,10 +174,10 @@ def _choice(demand: CalibrationRequest, row: Family) -> RankedNoise:
     value = demand.value(noise)
     if not math.isfinite(value):
         return RankedNoise(row.name, reason=f"its {demand.loss} is infinite")
-    return RankedNoise(row.name, noise, value)
+    return RankedNoise(row.name, noise=noise, loss=value)
 
 
-def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...]) -> Plan:
+def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: str = "") -> Plan:
     best = ranking[0]
     assert best.noise is not None
     return Plan(
@@ -287,4 +191,5 @@ def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...]) -> Plan:
         demand.notion,
         demand.step,
         ranking,
+        remark=remark,
     )

@@ -1,4 +1,4 @@
-"""What is asked of a noise: a budget, a sensitivity, a number of releases, and what counts as loss."""
+"""CalibrationRequest: a budget, a sensitivity, a number of releases and the loss to minimise."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["FINE", "LOSSES", "CalibrationRequest", "half_width"]
 
 
 def half_width(noise: Law, outside: float) -> float:
-    """Half the width of the interval that holds the noise with probability 1 - outside."""
+    """Half the width of the interval that contains the noise with probability 1 - outside."""
     return float(np.asarray(noise.isf(0.5 * outside)))
 
 
-#: The errors that a calibration can minimise. The percentiles are half widths of intervals.
+#: The losses that a calibration can minimise. The percentiles are half widths of intervals.
 LOSSES: dict[str, Callable[[Law], float]] = {
     "variance": lambda noise: noise.variance,
     "mae": lambda noise: noise.mean_abs,
@@ -45,8 +45,8 @@ LOSSES: dict[str, Callable[[Law], float]] = {
 
 @dataclass(frozen=True)
 class CalibrationRequest:
-    """What is asked: a budget, a sensitivity, a number of releases, a loss, perhaps a lattice. It is the `Request` of
-    family rules.
+    """A budget, a sensitivity, a number of releases, a loss, and perhaps a lattice. It implements the `Request` that
+    the calibration rules of families receive.
     """
 
     epsilon: float
@@ -59,12 +59,12 @@ class CalibrationRequest:
 
     @property
     def count(self) -> int:
-        """How many one-dimensional releases a box comes to."""
+        """How many one-dimensional releases a box is equal to."""
         return (self.bound.moving or 1) * self.times
 
     @property
     def plain(self) -> bool:
-        """One shift for all coordinates."""
+        """Do all coordinates have the same shift?"""
         return self.bound.is_box and not isinstance(self.bound.linf, tuple)
 
     @property
@@ -79,11 +79,11 @@ class CalibrationRequest:
         return noise if self.step is None else Discrete(noise, self.step)
 
     def off_lattice(self) -> CalibrationRequest:
-        """The same demand without a lattice."""
+        """The same request without a lattice."""
         return dataclasses.replace(self, step=None)
 
     def excess(self, noise: Law, relative: float | None = None) -> float:
-        """log of delta over its target, or of the pure epsilon over its target; at or below 0 means private."""
+        """log(delta/target), or log(pure epsilon/target) for delta = 0. At most 0 means private."""
         noise = noise.plain()
         if self.delta == 0.0:
             return self._pure_excess(noise)
@@ -96,7 +96,7 @@ class CalibrationRequest:
         return math.log(got / self.delta) if got > 0.0 else -60.0
 
     def _pure_excess(self, noise: Law) -> float:
-        """The same for delta = 0, in exact numbers: at or below 0 only where the pure epsilon is at most the target."""
+        """The same for delta = 0, in exact numbers: at most 0 only if the pure epsilon is at most the target."""
         one = pure_epsilon(Charge(noise, self.bound))
         if one is None:
             raise Unsupported("no pure epsilon")
@@ -107,17 +107,17 @@ class CalibrationRequest:
     def meets(self, noise: Law) -> bool:
         return self.excess(noise) <= 0.0
 
-    # -- tools for the rules of families ---------------------------------------------------------------------
+    # -- for the calibration rules of families ---------------------------------------------------------------
 
     def gaussian_sigma(self) -> float:
-        """The least deviation of Gaussian noise."""
+        """The least standard deviation of Gaussian noise."""
         reach = self.bound.l2_bound * math.sqrt(self.times)
         method = "pdp_optimal" if self.notion == "pdp" else "optimal"
         return float(np.asarray(gaussian.sigma(self.epsilon, self.delta, reach, method=method)))
 
     @property
     def rough_size(self) -> float:
-        """A first guess of the noise's size: the better of the Gaussian and the pure Laplace."""
+        """A first guess of the size of the noise: the smaller of the Gaussian and the pure Laplace."""
         sizes = []
         if self.delta > 0.0:
             reach = self.bound.l2_bound * math.sqrt(self.times)
@@ -129,7 +129,7 @@ class CalibrationRequest:
 
     @property
     def regime(self) -> float:
-        """r = variance of pure Laplace over that of the Gaussian: which shape is best depends on little else."""
+        """r = variance of the pure Laplace noise over that of the Gaussian. The best shape depends on little else."""
         if self.delta == 0.0 or not self.plain:
             return 1.0
         sigma = float(np.asarray(gaussian.sigma(self.epsilon, self.delta)))

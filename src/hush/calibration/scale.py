@@ -1,4 +1,4 @@
-"""The least scale of a shape: delta falls as the scale grows, so it is one safe root."""
+"""The least scale of a shape. delta falls as the scale grows, so this is one root, approached from the private side."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from hush.privacy.composed_curve import DEFAULT_RELATIVE
 
 __all__ = ["FINE", "at_scale", "base", "least", "typical"]
 
-#: The grid that certifies: what hush.delta uses, so that its answer agrees.
+#: The grid of the final check. It is the grid of hush.delta, so that both agree.
 FINE = DEFAULT_RELATIVE
 
-_COARSE = 1e-4  # share of the shift that the search's grid may cost
+_COARSE = 1e-4  # the share of the shift that the grid of the search may cost
 
 
 def least(demand: Request, noise_at: Callable[[float], Law], start: float, *, relative: float, tolerance: float) -> Law:
-    """The noise at the smallest x (to `tolerance`, from above) that meets the demand; the one returned was evaluated
-    and does.
+    """The noise at the smallest x (to `tolerance`, from above) that meets the request. The returned noise was evaluated
+    and meets it.
 
-    `noise_at(x)` grows more private with x. log delta is nearly linear in a log scale, so secant steps settle in
-    three or four; a bracket checks them. No search of numerics/search.py: it starts without a bracket, and takes the
-    secant of log delta or of delta, whichever is straighter there.
+    `noise_at(x)` must become more private as x grows. log delta is nearly linear in the log of a scale, so three or
+    four secant steps suffice; a bracket guards them. The searches of numerics/search.py do not fit here: this one
+    starts without a bracket, and takes the secant of log delta or of delta, whichever is closer to linear.
     """
     seen: list[tuple[float, float]] = []
     low, high, safe = -math.inf, math.inf, None  # not private, private
@@ -54,8 +54,8 @@ def least(demand: Request, noise_at: Callable[[float], Law], start: float, *, re
 
 
 def _log_step(seen: list[tuple[float, float]]) -> float:
-    """The step to the secant's root of log delta; a tenth of the excess for a start, because it falls about ten times
-    as fast.
+    """The step to the root of the secant of log delta. At the start, a tenth of the excess, because log delta falls
+    about ten times as fast.
     """
     point, value = seen[-1]
     if len(seen) < 2 or value < -50.0 or seen[-2][1] < -50.0 or seen[-2][1] == value:
@@ -64,8 +64,8 @@ def _log_step(seen: list[tuple[float, float]]) -> float:
 
 
 def _next_inside(seen: list[tuple[float, float]], low: float, high: float, tolerance: float, turn: int) -> float:
-    """The next point of a bracket: the secant of log delta where it is smooth, of delta itself where it vanishes at a
-    corner.
+    """The next point inside a bracket: the secant of log delta where it is smooth, and of delta itself where delta
+    vanishes at a corner.
     """
     values = dict(seen)
     if turn % 3 == 2:
@@ -98,5 +98,5 @@ def base(noise: Law) -> Law:
 
 
 def typical(noise: Law) -> float:
-    """A size that every family has."""
+    """The 85 % quantile: a size that every family has."""
     return float(np.asarray(noise.isf(0.15)))

@@ -1,4 +1,4 @@
-"""The best shape of a family: its own Laplace and Gaussian, then downhill from a rule of thumb."""
+"""The best shape of a family: its Laplace-like and Gaussian-like members, then a descent from a rule of thumb."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ __all__ = ["limits", "search"]
 
 
 def search(demand: Request, row: Family) -> Law:
-    """The best shape of a scale family: its Laplace and its Gaussian, then from the rule's start downhill."""
+    """The best shape of a scale family: its Laplace-like and Gaussian-like members, then a descent from the start that
+    the family suggests.
+    """
     shape = row.shape
     assert shape is not None
     start, rough = shape.start(demand.regime), demand.rough_size
@@ -46,30 +48,30 @@ def search(demand: Request, row: Family) -> Law:
 
     known = limits(demand, row)
     ceiling = min((demand.value(noise) for noise in known), default=math.inf)
-    # a shape much worse than Laplace and Gaussian is not worth a closer look
-    if (not known or not _worthless_delta(demand)) and at(start) < 1.3 * _best_plain(demand):
+    # a shape much worse than Laplace and Gaussian noise is not searched further
+    if (not known or not _worthless_delta(demand)) and at(start) < 1.3 * _best_simple(demand):
         _downhill(at, start, shape.low, shape.high, shape.stride)
     if not found:
         return min(known, key=demand.value)
     best = min(found, key=lambda t: found[t][0])
     value, noise, unit = found[best]
     if noise is not None and math.isfinite(value) and value < up(ceiling, COARSE_SEARCH):
-        with contextlib.suppress(Unsupported):  # the coarse grid may have promised more than the fine one holds
+        with contextlib.suppress(Unsupported):  # the coarse grid may accept what the fine grid rejects
             known.append(at_scale(demand, unit, typical(base(noise)) / typical(unit), fine=True))
     if not known:
         raise Unsupported(f"no {row.name} noise was found for this budget")
     return min(known, key=demand.value)
 
 
-def _best_plain(demand: Request) -> float:
-    """The loss of the better of Laplace and Gaussian noise: a shape much worse than that is not worth a closer look."""
-    plain = (_plainest(demand, rule) for rule in (laplace_noise, gaussian_noise))
+def _best_simple(demand: Request) -> float:
+    """The loss of the better of Laplace and Gaussian noise; a much worse shape is not searched further."""
+    plain = (_simplest_of(demand, rule) for rule in (laplace_noise, gaussian_noise))
     return min((demand.value(noise) for noise in plain if noise is not None), default=math.inf)
 
 
 def _worthless_delta(demand: Request) -> bool:
-    """Is delta too small to buy anything? Then a family's Laplace is its best: cutting Laplace noise off shows what
-    delta is worth.
+    """Is delta too small to reduce the noise? Then the family's Laplace-like member is its best. The loss of truncated
+    Laplace noise shows how much delta can reduce it.
     """
     if not demand.plain or demand.regime > 0.5:
         return False
@@ -82,11 +84,11 @@ def _worthless_delta(demand: Request) -> bool:
 
 
 def limits(demand: Request, row: Family) -> list[Law]:
-    """The family's members that are Laplace and Gaussian noise for all that matters, at those families' own scales."""
+    """The members of the family that are practically Laplace and Gaussian noise, at the scales of those families."""
     assert row.shape is not None
     found: list[Law] = []
     for rule, build in ((laplace_noise, row.shape.like_laplace), (gaussian_noise, row.shape.like_gaussian)):
-        like = _plainest(demand, rule) if build is not None else None
+        like = _simplest_of(demand, rule) if build is not None else None
         if like is None or build is None:
             continue
         noise = _first_private(demand, build, like.unit)
@@ -95,7 +97,7 @@ def limits(demand: Request, row: Family) -> list[Law]:
 
 
 def _first_private(demand: Request, build: Callable[[float], Law], unit: float) -> Law | None:
-    """The member of that unit, or of one that is a touch larger: the first that meets the demand."""
+    """The first member that meets the request: of that unit, or of a slightly larger one."""
 
     def noise_at(unit: float) -> Law:
         return demand.on_lattice(build(unit))
@@ -105,8 +107,8 @@ def _first_private(demand: Request, build: Callable[[float], Law], unit: float) 
 
 
 @lru_cache(maxsize=64)
-def _plainest(demand: Request, rule: Callable[[Request], Law]) -> LogConcave | None:
-    """The demand's Laplace or Gaussian noise, without its lattice; None where there is none."""
+def _simplest_of(demand: Request, rule: Callable[[Request], Law]) -> LogConcave | None:
+    """The Laplace or Gaussian noise for the request, without its lattice; None where there is none."""
     try:
         noise = base(rule(demand))
     except HushError:
@@ -116,16 +118,16 @@ def _plainest(demand: Request, rule: Callable[[Request], Law]) -> LogConcave | N
 
 
 def _downhill(function: Callable[[float], float], start: float, low: float, high: float, stride: float) -> None:
-    """Walk from the start to a minimum and close in on it by parabolas; the function remembers what it saw.
+    """Walk from the start to a minimum and approach it by parabolas; the function caches its values.
 
-    The loss is flat at its minimum and the search knows it to 1e-4 only, so a handful of shapes is enough.
+    The loss is flat at its minimum and known to 1e-4 only, so a few shapes are enough.
     """
     points = sorted({min(max(start + s * stride, low), high) for s in (-1.0, 0.0, 1.0)})
     for turn in range(7):
         best = min(points, key=function)
         at = points.index(best)
         left, right = points[max(at - 1, 0)], points[min(at + 1, len(points) - 1)]
-        if left == best or right == best:  # at the edge of what was seen: go further, if there is further
+        if left == best or right == best:  # the best is at the end of the points: go further, unless the range ends
             beyond = min(max(best + (1.6**turn) * stride * (1.0 if right == best else -1.0), low), high)
             if beyond in points:
                 return

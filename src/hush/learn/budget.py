@@ -177,7 +177,7 @@ def _noises(
     chosen: list[Law] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, family):
-            others = [Charge(law, w.bound, w.times) for law, w in zip(chosen, wishes, strict=True) if w is not wish]
+            others = [Charge(law, w.bound, times=w.times) for law, w in zip(chosen, wishes, strict=True) if w is not wish]
             found = _shaped(epsilon, delta, wish, family, others)
             if found is None and family is not None:
                 raise Unsupported(
@@ -204,7 +204,9 @@ def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others
         return law
 
     def fits(factor: float) -> bool:
-        return Budget(epsilon, delta).covers(compose([*others, Charge(law.scaled(factor), wish.bound, wish.times)]))
+        return Budget(epsilon, delta).covers(
+            compose([*others, Charge(law.scaled(factor), wish.bound, times=wish.times)])
+        )
 
     low, high = 1.0, 1.0 / math.sqrt(wish.share) * 1.02
     while not fits(high):
@@ -251,7 +253,7 @@ def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
 def _mechanism(wish: Wish, noise: Law, epsilon: float, delta: float) -> Mechanism:
     """The noise on a lattice: a divisor of the bound for single numbers, the integers for vectors of integers."""
     bound = wish.pure if delta == 0.0 else wish.bound
-    promise = Guarantee(epsilon, delta, wish.times, neighbours=bound.neighbours)
+    promise = Guarantee(epsilon, delta, times=wish.times, neighbours=bound.neighbours)
     return Mechanism.fitted(noise, bound, promise, integers=not bound.is_box, coordinates=wish.numbers)
 
 

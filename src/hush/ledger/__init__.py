@@ -1,10 +1,12 @@
-"""The ledger: one file that holds a privacy budget and everything spent from it.
+"""The ledger: a file that holds a privacy budget and everything spent from it.
 
-entry.py     what is held, as plain values       account.py   composition for mechanisms fixed in advance, and for delta = 0
-file.py      the SQLite file                     filter.py    composition for mechanisms chosen along the way
-log.py       the lines of the file, read back    refusal.py   what to say when the budget does not cover a release
-fork_guard.py  forks and calls, one at a time       payment.py   the right to draw the noise that was charged
-view.py      what a ledger holds, read-only
+entry.py       the cap and the entries          account.py     composition of mechanisms fixed in advance; delta = 0
+ledger.py      Ledger: spend and report         filter.py      composition of mechanisms chosen along the way
+store.py       a file, opened and checked       refusal.py     the error when the budget does not cover a release
+file.py        the SQLite file                  payment.py     the right to draw the noise that was charged
+schema.py      its tables and triggers          view.py        a read-only copy of a ledger
+log.py         its rows, written and read       fork_guard.py  keeps forks and ledger calls apart
+sqlite_errors.py   SQLite's errors as sentences
 """
 
 from hush.ledger.entry import Cap, Entry

@@ -1,16 +1,16 @@
-"""The rules of composition: what everything spent so far costs, and whether it is within the cap.
+"""The rules of composition: what all entries cost together, and whether the cap covers them.
 
-    cap                      rule        what is added up
-    delta > 0, nonadaptive       `Nonadaptive`   loss distributions, by hush.compose: tight, for mechanisms fixed in advance
-    delta > 0, adaptive   `Filter`    Renyi divergences of one order: valid for mechanisms chosen along the way (filter.py)
-    delta = 0, either mode   `Pure`      pure epsilons: basic composition, valid for both
+    cap                      rule           what is added up
+    delta > 0, nonadaptive   `Nonadaptive`  loss distributions, by hush.compose: tight, for mechanisms fixed in advance
+    delta > 0, adaptive      `Filter`       Renyi divergences of one order: for adaptive choice (filter.py)
+    delta = 0, either mode   `Pure`         pure epsilons: basic composition, valid for both
 
-An account never changes: `plus(entries)` is a new one, and `settled()` is the account itself where its cap covers it,
-and None where not.
+An account never changes. `plus(entries)` returns a new one; `settled()` returns the account if its cap covers it, and
+None if not.
 
-Sums are exact (fractions of the floats as they are). A cap and the numbers charged to it are decimals that somebody
-wrote, each held by a float to one part in 2^53; a comparison forgives these two roundings, one part in 2^51 at most,
-so that ten times 0.1 is not more than 1.
+Sums are exact (fractions of the floats). A cap and the charges compared with it are decimals that somebody wrote, and a
+float holds each to one part in 2^53. A comparison tolerates these two roundings, at most one part in 2^51, so that ten
+times 0.1 is not more than 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Self
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.ledger.entry import Cap, Entry
-from hush.numerics.rounding import round_down, round_up
+from hush.numerics.rounding import FEW_ROUNDINGS, round_down, round_up, up
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
@@ -33,28 +33,28 @@ from hush.privacy.theorem import GAUSSIAN, pure_epsilon
 
 __all__ = ["Account", "Nonadaptive", "Pure", "within"]
 
-_FORGIVEN = 1 + Fraction(1, 2**51)
+_TOLERATED = 1 + Fraction(1, 2**51)
 
 
 def within(total: Fraction, cap: float) -> bool:
-    """Is the exact total at most the cap, up to the roundings of the decimals they stand for?
+    """Is the exact total at most the cap, up to the rounding of both from decimals to floats?
 
     >>> within(10 * Fraction(0.1), 1.0), within(10 * Fraction(0.1000000000000001), 1.0)
     (True, False)
     """
-    return total <= Fraction(cap) * _FORGIVEN
+    return total <= Fraction(cap) * _TOLERATED
 
 
 @dataclass(frozen=True, eq=False)
 class Account(ABC):
-    """What all rules share: how often each mechanism was used, and the failure probabilities added up."""
+    """What all rules share: how often each charge occurred, and the sum of the failure probabilities."""
 
     cap: Cap
     totals: Mapping[Charge, int] = field(default_factory=dict)
     extra: Fraction = Fraction(0)
 
     def plus(self, entries: Iterable[Entry]) -> Self:
-        """The account with these entries as well, whatever the cap says."""
+        """The account with these entries added, even if they exceed the cap."""
         totals, extra = dict(self.totals), self.extra
         for entry in entries:
             for charge in entry.charges:
@@ -65,7 +65,7 @@ class Account(ABC):
         return replace(self, totals=totals, extra=extra)
 
     def settled(self) -> Self | None:
-        """This account if it is within the cap."""
+        """This account if its cap covers it; None if not."""
         return self if self.covered() else None
 
     def alone(self, entry: Entry) -> Self:
@@ -74,12 +74,12 @@ class Account(ABC):
 
     @property
     def releases(self) -> list[Charge]:
-        """Everything spent, equal releases counted together."""
+        """Everything spent; equal releases are merged into one charge."""
         return [one.repeated(times) for one, times in self.totals.items()]
 
     @abstractmethod
     def covered(self) -> bool:
-        """Is all of this within the cap?"""
+        """Does the cap cover all entries?"""
 
     @property
     @abstractmethod
@@ -88,8 +88,9 @@ class Account(ABC):
 
     @cached_property
     def left(self) -> Budget:
-        """epsilon: a release of this pure epsilon is still within the cap (accepted up to 1 % less: composition has a
-        grid). delta: what extra_delta may still take."""
+        """epsilon: a release of this pure epsilon, less 1 %, is still within the cap (the grid of a composition costs
+        up to that). delta: the sum of extra_delta that still fits.
+        """
         epsilon = (
             Fraction(self.cap.epsilon) - Fraction(self.spent.epsilon)
             if math.isfinite(self.spent.epsilon)
@@ -99,21 +100,21 @@ class Account(ABC):
 
     @property
     def share(self) -> float:
-        """How much of the budget is gone, from 0 to 1."""
+        """The share of the budget that was spent, from 0 to 1."""
         return min(self.spent.epsilon / self.cap.epsilon, 1.0)
 
     @property
     def cost(self) -> float:
-        """What all of this takes away from `left.epsilon`."""
+        """How much these entries reduce `left.epsilon`."""
         return self.spent.epsilon
 
 
 def _check_relation(one: Charge, other: Charge) -> None:
-    """Releases that speak of different neighbours have no common epsilon, whatever the budget."""
+    """Reject different neighbouring relations: no epsilon covers both."""
     if one.neighbours != other.neighbours:
         raise InvalidParameter(
-            f"this ledger's releases count neighbours {other.neighbours!r}, and this one counts {one.neighbours!r}; "
-            "no epsilon speaks of both, so keep one ledger for each."
+            f"the releases of this ledger have neighbours={other.neighbours!r}, and this one has "
+            f"neighbours={one.neighbours!r}; no epsilon covers both, so use a separate ledger for each."
         )
 
 
@@ -121,7 +122,7 @@ def _check_relation(one: Charge, other: Charge) -> None:
 
 
 def _pure_sum(totals: Mapping[Charge, int]) -> Fraction | None:
-    """The sum of all pure epsilons; None where one of them is infinite."""
+    """The sum of all pure epsilons; None if one of them is infinite."""
     total = Fraction(0)
     for one, times in totals.items():
         pure = pure_epsilon(one)
@@ -153,33 +154,36 @@ class Pure(Account):
 
 # -- nonadaptive ---------------------------------------------------------------------------------------------
 
-#: From so many different mechanisms on, a curve for the new one alone is cheaper than composing all of them anew.
+#: From this many different mechanisms on, one curve for the new mechanism is cheaper than a new composition of all.
 _MANY = 8
-#: A glance accepts with this much to spare, in epsilon and in delta, so that a later composition of everything
-#: agrees: its grid, 0.4 % of a
-#: typical loss, can cost about that much where the largest losses decide.
+#: The quick check accepts only with these margins in epsilon and delta. A later composition of everything then agrees:
+#: its grid, 0.4 % of a typical loss, can cost about that much where the largest losses decide.
 _EPSILON_MARGIN, _DELTA_MARGIN = 0.99, 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class Nonadaptive(Account):
-    """Loss distributions composed: delta at the cap's epsilon, plus the failure probabilities, must be at most the
+    """Composed loss distributions: delta at the cap's epsilon, plus the failure probabilities, must be at most the
     cap's delta.
 
-    Guarantees: valid where every mechanism (noise, sensitivity, times) was fixed before the first answer. The
-    questions asked through them may depend on earlier answers: each part's curve bounds every pair of neighbours, and
-    such bounds compose adaptively (Zhu, Dong and Wang 2022, on dominating pairs).
+    Guarantees: valid if every mechanism (noise, sensitivity, times) was fixed before the first answer. The queries may
+    depend on earlier answers: the curve of each charge bounds every pair of neighbours, and such bounds compose
+    adaptively (Zhu, Dong and Wang 2022, on dominating pairs).
     """
 
-    proved: Curve | None = None  # the last composition
-    since: Mapping[Charge, int] = field(default_factory=dict)  # what came after it
+    proved: Curve | None = None  # the curve of the last composition of everything
+    since: Mapping[Charge, int] = field(default_factory=dict)  # the charges after that composition
 
     def plus(self, entries: Iterable[Entry]) -> Self:
         found = super().plus(entries)
-        since = {one: times - self.totals.get(one, 0) + self.since.get(one, 0) for one, times in found.totals.items()}
-        found = replace(found, since={one: times for one, times in since.items() if times})
+        since = dict(self.since)
+        for one, times in found.totals.items():
+            more = times - self.totals.get(one, 0)
+            if more:
+                since[one] = since.get(one, 0) + more
+        found = replace(found, since=since)
         if found.totals:
-            found.curve  # noqa: B018 - what no theorem composes is refused here, whatever the budget
+            found.curve  # noqa: B018 - raises here if no theorem composes these charges, whatever the budget
         return found
 
     @cached_property
@@ -189,15 +193,15 @@ class Nonadaptive(Account):
 
     @cached_property
     def _delta(self) -> Fraction:
-        """delta at the cap's epsilon, failure probabilities included."""
+        """delta at the cap's epsilon, with the failure probabilities."""
         if not self.totals:
             return self.extra
         value = float(self.curve.delta(self.cap.epsilon))
-        room = round_down(Fraction(self.cap.delta) - self.extra)
-        if value > room:
-            # far beyond all losses a composition may see only its own round-off; delta falls, so that of a smaller
-            # epsilon bounds it
-            near = float(self.curve.epsilon(room))
+        available = round_down(Fraction(self.cap.delta) - self.extra)
+        if value > available:
+            # Far beyond all losses, a composition may return only its round-off. delta falls with epsilon, so delta at
+            # a smaller epsilon is a bound too.
+            near = float(self.curve.epsilon(available))
             smaller = (near, 0.5 * (near + self.cap.epsilon)) if near < self.cap.epsilon else ()
             value = min([value, *(float(self.curve.delta(e)) for e in smaller)])
         return Fraction(value) + self.extra
@@ -206,31 +210,30 @@ class Nonadaptive(Account):
         return within(self.extra, self.cap.delta) and within(self._delta, self.cap.delta)
 
     def settled(self) -> Self | None:
-        if self._covered_at_a_glance():
+        if self._quickly_covered():
             return self
         return replace(self, proved=self.curve, since={}) if self.covered() else None
 
-    def _covered_at_a_glance(self) -> bool:
-        """Basic composition of the last curve with all that came since: sound and quick. What it does not accept,
+    def _quickly_covered(self) -> bool:
+        """Basic composition of the last curve with all charges since: sound and quick. What this does not accept,
         `covered` decides.
 
-        (e1, d1) and (e2, d2) make (e1 + e2, d1 + d2), so the last curve is asked at the epsilon that the rest leaves.
+        (e1, d1) and (e2, d2) give (e1 + e2, d1 + d2), so the last curve is evaluated at the epsilon that remains.
         """
-        many = (
-            sum(not GAUSSIAN.covers(one) for one in self.totals) >= _MANY
-        )  # Gaussians merge into one, whatever their number
-        epsilon, delta = Fraction(0), self.extra
-        for one, times in self.since.items():
-            pair = _pair(one, self.cap.delta, many)
-            if pair is None:
-                return False
-            epsilon, delta = epsilon + times * pair[0], delta + times * pair[1]
-        room = Fraction(self.cap.epsilon * _EPSILON_MARGIN) - epsilon
-        if room < 0:
+        # all Gaussians merge into one, however many there are
+        many = sum(not GAUSSIAN.covers(one) for one in self.totals) >= _MANY
+        pairs = [(_pair(one, self.cap.delta, many), times) for one, times in self.since.items()]
+        if any(pair is None for pair, _ in pairs):
             return False
+        epsilon = up(math.fsum(times * pair[0] for pair, times in pairs if pair is not None), FEW_ROUNDINGS)
+        delta = up(math.fsum(times * pair[1] for pair, times in pairs if pair is not None), FEW_ROUNDINGS)
+        remaining = Fraction(self.cap.epsilon * _EPSILON_MARGIN) - Fraction(epsilon)
+        if remaining < 0:
+            return False
+        total = self.extra + Fraction(delta)
         if self.proved is not None:
-            delta += Fraction(float(self.proved.delta(round_down(room))))
-        return delta <= Fraction(self.cap.delta * _DELTA_MARGIN)
+            total += Fraction(float(self.proved.delta(round_down(remaining))))
+        return total <= Fraction(self.cap.delta * _DELTA_MARGIN)
 
     @cached_property
     def spent(self) -> Budget:
@@ -239,12 +242,12 @@ class Nonadaptive(Account):
         try:
             epsilon = float(self.curve.epsilon(round_down(Fraction(self.cap.delta) - self.extra)))
             delta = min(round_up(self._delta), 1.0)
-        except Unsupported:  # no grid holds these losses together; basic composition may
+        except Unsupported:  # no grid can hold all these losses; basic composition may still apply
             total = _pure_sum(self.totals)
             if total is None:
                 raise
             return Budget(round_up(total), round_up(self.extra))
-        # a proof that all is within the cap is a bound too
+        # if the cap is proved to cover everything, it is an upper bound too
         return (
             Budget(min(epsilon, self.cap.epsilon), min(delta, self.cap.delta))
             if self.covered()
@@ -253,12 +256,12 @@ class Nonadaptive(Account):
 
 
 @lru_cache(maxsize=512)
-def _pair(one: Charge, delta: float, many: bool) -> tuple[Fraction, Fraction] | None:
-    """An (epsilon, delta) that one release keeps, its delta a small part of the cap's; None where finding one would
-    be no shortcut.
+def _pair(one: Charge, delta: float, many: bool) -> tuple[float, float] | None:
+    """An (epsilon, delta) that one release satisfies, rounded up, with delta a small part of the cap's; None where
+    finding one would not save work.
     """
     pure = pure_epsilon(one)
     if pure is not None:
-        return pure, Fraction(0)
+        return round_up(pure), 0.0
     epsilon = float(compose([one]).epsilon(delta / 64.0)) if many and delta / 64.0 > 0.0 else math.inf
-    return (Fraction(epsilon), Fraction(delta / 64.0)) if math.isfinite(epsilon) else None
+    return (epsilon, delta / 64.0) if math.isfinite(epsilon) else None

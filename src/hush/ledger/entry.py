@@ -1,7 +1,7 @@
-"""What a ledger holds, as plain values: the cap, and one entry for each release.
+"""The contents of a ledger: the cap, and one entry for each release.
 
-A release is a tuple of charges. Everything is written as JSON with the shortest decimals that read back to the same
-floats, bit for bit, and every line is bound to the one before it by a SHA-256 hash.
+An entry has a tuple of charges. Everything is stored as JSON, with the shortest decimals that read back to the same
+floats, exact to the last bit. Every entry contains the SHA-256 hash of the entry before it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, reject
@@ -17,17 +17,18 @@ from hush.privacy.charge import Budget, Charge, charges
 
 __all__ = ["Cap", "Entry", "as_entry", "chained", "entry_from_text", "entry_text", "printable", "text_of"]
 
-#: A label is a line of a receipt, not a place to keep data.
+#: Characters. A label is one line of a receipt, not a place to store data.
 LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True)
 class Cap(Budget):
-    """What a ledger may spend in all, and by which rule; order, divergence and reserve belong to adaptive ledgers
-    with a delta.
+    """The most that a ledger may spend, and its rule of composition. order, divergence and reserve belong to adaptive
+    ledgers with delta > 0.
     """
 
     mode: str
+    _: KW_ONLY
     order: float | None = None
     divergence: float | None = None
     reserve: float | None = None
@@ -38,14 +39,15 @@ class Cap(Budget):
 
 @dataclass(frozen=True)
 class Entry:
-    """One release: its charges, the failure probability it adds, and the pair it was calibrated for, where that is
-    known.
+    """One release: its charges, the failure probability that it adds, and the pair (epsilon, delta) that it was
+    calibrated for, if that is known.
     """
 
     number: int
     time: str
     label: str
     charges: tuple[Charge, ...]
+    _: KW_ONLY
     extra_delta: float = 0.0
     epsilon: float | None = None
     delta: float | None = None
@@ -56,20 +58,20 @@ class Entry:
 
 
 def text_of(name: str, value: Any) -> str:
-    """A short text that a file can hold."""
+    """A text of at most LONGEST_TEXT characters that can be stored as UTF-8."""
     allowed = f"a text of at most {LONGEST_TEXT} characters"
     if not isinstance(value, str) or len(value) > LONGEST_TEXT:
         raise reject(name, value, allowed)
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as failure:
-        raise reject(name, value, allowed, "without lone surrogates") from failure
+        raise reject(name, value, allowed, "remove the lone surrogates, which UTF-8 cannot store") from failure
     return value
 
 
 def printable(text: str, longest: int | None = None) -> str:
-    """For a terminal: what would move its cursor, colour it or turn its direction is written as an escape; cut to
-    `longest` characters.
+    """The text for a terminal, cut to `longest` characters. Characters that move the cursor, change the colour or the
+    direction are written as escapes.
 
     >>> printable("a\\x1b[31mb"), printable("twenty counts by age", 12)
     ('a\\\\x1b[31mb', 'twenty co...')
@@ -78,27 +80,27 @@ def printable(text: str, longest: int | None = None) -> str:
     return plain if longest is None or len(plain) <= longest else plain[: longest - 3] + "..."
 
 
-# -- how entries are asked for and written -------------------------------------------------------------------
+# -- from callers --------------------------------------------------------------------------------------------
 
 
 def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: Any) -> Entry:
-    """The entry a caller asks for, not yet numbered."""
+    """The entry for the arguments of a caller, without a number yet."""
     extra = non_negative("extra_delta", extra_delta)
     if extra >= 1.0:
         raise reject("extra_delta", extra_delta, "in [0, 1)")
     if (epsilon is None) != (delta is None):
         raise InvalidParameter(
-            "epsilon and delta are given together or not at all: they are the pair the release was calibrated for."
+            "give both epsilon and delta, or neither: they are the pair that the release was calibrated for."
         )
     claimed = None if epsilon is None else Budget.asked(epsilon, delta, zero=True)
     rows = charges(releases)
     for charge in rows:
-        charge.to_plain()  # refuses what no file can hold
-    pair = (None, None) if claimed is None else (claimed.epsilon, claimed.delta)
-    return Entry(0, "", text_of("label", label), rows, extra, *pair)
+        charge.to_plain()  # raises if the charge cannot be stored
+    made = Entry(0, "", text_of("label", label), rows, extra_delta=extra)
+    return made if claimed is None else replace(made, epsilon=claimed.epsilon, delta=claimed.delta)
 
 
-# -- lines ---------------------------------------------------------------------------------------------------
+# -- in the file ---------------------------------------------------------------------------------------------
 
 
 def _json(value: Any) -> str:
@@ -106,7 +108,7 @@ def _json(value: Any) -> str:
 
 
 def entry_text(entry: Entry) -> str:
-    """The mechanism of an entry as text, checked to read back as the same one."""
+    """The charges and numbers of an entry as JSON, checked to read back as the same entry."""
     values: dict[str, Any] = {
         "parts": [charge.to_plain() for charge in entry.charges],
         "extra_delta": entry.extra_delta,
@@ -119,9 +121,7 @@ def entry_text(entry: Entry) -> str:
     except ValueError:
         same = False
     if not same:
-        raise Unsupported(
-            "this release does not read back from plain values as what it is, so no ledger can vouch for it."
-        )
+        raise Unsupported("this release cannot be stored: it does not read back from JSON as the same release.")
     return text
 
 
@@ -130,13 +130,13 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
     values = json.loads(text)
     parts = tuple(Charge.from_plain(part) for part in values["parts"])
     if not parts:
-        raise InvalidParameter("an entry needs charges.")
+        raise InvalidParameter("an entry needs at least one charge.")
     extra, epsilon, delta = float(values["extra_delta"]), values.get("epsilon"), values.get("delta")
     if not 0.0 <= extra < 1.0 or not all(value is None or math.isfinite(value) for value in (epsilon, delta)):
-        raise InvalidParameter("an entry's numbers must be finite.")
-    return Entry(number, time, label, parts, extra, epsilon, delta)
+        raise InvalidParameter("the numbers of an entry must be finite.")
+    return Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta)
 
 
 def chained(previous: str, *values: Any) -> str:
-    """The hash of a line: SHA-256 of the hash before it and of all that the line says."""
+    """The hash of a row: SHA-256 of the previous hash and of all values of the row."""
     return hashlib.sha256(_json([previous, *values]).encode("utf-8")).hexdigest()

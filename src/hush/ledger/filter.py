@@ -1,4 +1,4 @@
-"""The rule for adaptive choice: a Renyi filter of one order, fixed when the ledger is made."""
+"""The rule for adaptive ledgers: a Renyi filter of one order, fixed when the ledger is created."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from hush.privacy.theorem import renyi_divergence, theorems_for
 
 __all__ = ["Filter", "filter_cap"]
 
-#: The share of delta that is kept for extra_delta charges; the rest pays for the conversion.
+#: The share of delta that is reserved for extra_delta; the rest is used by the conversion from Renyi divergence.
 RESERVE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Filter(Account):
-    """Renyi divergences of one order add up to at most a budget B, from which the cap follows.
+    """The sum of Renyi divergences of one order must be at most a budget B, which implies the cap.
 
     Guarantees: the cap's (epsilon, delta), for mechanisms chosen after seeing earlier answers (Feldman and Zrnic
     2021; Lecuyer 2021). With P and Q the laws of all answers on two neighbours and r_t the divergence of release t
     given the answers before it, the products over t of (p_t/q_t)^a e^(-(a - 1) r_t) are a supermartingale under Q. If
     r_1 + r_2 + ... <= B on every path, E_Q (P/Q)^a <= e^((a - 1) B): the answers together have divergence at most B,
     and B was chosen so that rdp_to_delta(a, B, epsilon) <= delta - reserve. This holds for an order fixed beforehand;
-    that *some* order fits may itself depend on the answers, so no other order is looked at.
+    whether *some* order fits may depend on the answers, so no other order is used.
 
     Failure probabilities: given the past, release t is with weight 1 - d_t one of the stated divergence, on both data
     sets. The product w of these weights along a path is the same function on both, at least 1 - sum d_t >= 1 -
@@ -52,7 +52,7 @@ class Filter(Account):
 
     @cached_property
     def used(self) -> Fraction:
-        """The divergences so far."""
+        """The sum of the divergences."""
         order, _, _ = self._terms
         return sum((times * Fraction(_divergence(one, order)) for one, times in self.totals.items()), Fraction(0))
 
@@ -77,8 +77,8 @@ class Filter(Account):
 
     @cached_property
     def left(self) -> Budget:
-        """What is left of the budget: a release of pure epsilon e has a divergence of at most e. And what is left of
-        the reserve.
+        """epsilon: what is left of the divergence budget (a release of pure epsilon e has a divergence of at most e).
+        delta: what is left of the reserve.
         """
         _, divergence, reserve = self._terms
         return Budget(round_down(Fraction(divergence) - self.used), round_down(Fraction(reserve) - self.extra))
@@ -97,38 +97,41 @@ def _divergence(one: Charge, order: float) -> float:
     try:
         value = renyi_divergence(one, order)
     except Unsupported:
-        theorems_for(one)  # says so where no theorem covers the sensitivity at all
+        theorems_for(one)  # raises with the reason if no theorem covers the sensitivity
         value = math.inf
     if not math.isfinite(value):
         raise Unsupported(
-            f"no finite Renyi divergence of order {order:g} is proved for {one.noise} at this sensitivity, so an adaptive ledger cannot "
-            'take it; fix the mechanisms in advance and use a ledger with mode="nonadaptive".'
+            f"no finite Renyi divergence of order {order:g} is proved for {one.noise} at this sensitivity, so an "
+            'adaptive ledger cannot accept it; fix the mechanisms in advance and use a ledger with mode="nonadaptive".'
         )
     return value
 
 
-# -- the budget at creation ----------------------------------------------------------------------------------
+# -- the divergence budget, at creation ----------------------------------------------------------------------
 
 
 def _conversion(delta: float, reserve: float) -> float:
-    """The part of delta that pays for the conversion, rounded down."""
+    """The part of delta that the conversion uses, rounded down."""
     return round_down(Fraction(delta) - Fraction(reserve))
 
 
 def _budget(order: float, epsilon: float, delta: float) -> float:
-    """The largest divergence of the order that gives (epsilon, delta), a touch less; at most 0 where none does."""
+    """Slightly less than the largest divergence of the order that implies (epsilon, delta); at most 0 if none does."""
     a = order - 1.0
     found = epsilon + (math.log(delta) + math.log(a) - order * math.log1p(-1.0 / order)) / a
-    # the touch is more than any rounding of logarithms, so that the file means the same on every machine
-    found, less = found - 1e-12 * epsilon, 1e-12 * epsilon  # shares of epsilon: the number itself may be near 0
+    # the reduction exceeds any rounding of logarithms, so that the file has the same meaning on every machine
+    found, less = (
+        found - 1e-12 * epsilon,
+        1e-12 * epsilon,
+    )  # relative to epsilon, because the number itself may be near 0
     while found > 0.0 and rdp_to_delta(order, found, epsilon) > delta:
         found, less = found - less, 2.0 * less
     return found
 
 
 def _best_order(epsilon: float, delta: float) -> float:
-    """The order under which the most Gaussian releases fit: their divergence is order rho, so budget(order)/order is
-    made largest.
+    """The order that allows the most Gaussian releases: their divergence is order rho, so budget(order)/order is
+    maximised.
     """
 
     def lost(grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -139,7 +142,7 @@ def _best_order(epsilon: float, delta: float) -> float:
 
 
 def filter_cap(epsilon: float, delta: float, order: float | None) -> Cap:
-    """The cap of an adaptive ledger: order (the best for Gaussians unless given), budget and reserve.
+    """The cap of an adaptive ledger: order (default: the best for Gaussian noise), divergence budget and reserve.
 
     >>> cap = filter_cap(1.0, 1e-6, None)
     >>> round(cap.order, 2), round(cap.divergence, 4)
@@ -148,18 +151,21 @@ def filter_cap(epsilon: float, delta: float, order: float | None) -> Cap:
     reserve = delta * RESERVE
     kept = _conversion(delta, reserve)
     if kept <= 0.0:
-        raise reject("delta", delta, "0, or large enough to be shared out", "use a delta of at least 1e-300")
+        raise reject(
+            "delta", delta, "0, or large enough to be divided", "write delta=0.0, or a delta of at least 1e-300"
+        )
     if order is None:
         chosen = _best_order(epsilon, kept)
     else:
         chosen = as_float("order", order, "a finite number greater than 1")
         if not 1.0 < chosen < math.inf:
             raise reject(
-                "order", order, "a finite number greater than 1", "leave it out for the one that suits Gaussian noise"
+                "order", order, "a finite number greater than 1", "leave order out for the best one for Gaussian noise"
             )
     budget = _budget(chosen, epsilon, kept)
     if budget <= 0.0:
         raise InvalidParameter(
-            f"order {chosen:g} leaves no budget for epsilon {epsilon:g} and delta {delta:g}; use a larger order, or leave it out."
+            f"order {chosen:g} leaves no budget for epsilon {epsilon:g} and delta {delta:g}; use a larger order, or "
+            "leave order out."
         )
-    return Cap(epsilon, delta, "adaptive", chosen, budget, reserve)
+    return Cap(epsilon, delta, "adaptive", order=chosen, divergence=budget, reserve=reserve)

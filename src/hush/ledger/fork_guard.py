@@ -1,14 +1,14 @@
-"""Forks and ledger calls keep out of each other's way.
+"""Forks and ledger calls do not overlap.
 
-SQLite holds its locks in tables of the process, and a fork copies the tables but not the locks: a child that was
-forked while any thread had a ledger open would believe in locks that nobody holds, and write beside the parent. So a
-fork waits until no ledger call is under way in any thread, and calls wait while a thread forks. Calls never wait for
-each other here.
+SQLite keeps its locks in tables of the process. A fork copies the tables but not the locks: a child that is forked
+while a thread has a ledger open would rely on locks that nobody holds, and write at the same time as the parent. So a
+fork waits until no thread is in a ledger call, and calls wait while a thread forks. Calls never wait for each other
+here.
 
-A fork in the middle of a ledger call of the same thread (in a signal handler, or in a callback) cannot wait for that
-call to end. It goes ahead, as does a fork that waited longer than LONGEST, or whose wait was interrupted; the parent
-goes on as if nothing had happened, and in the child every ledger refuses to work, for good: only a fresh process
-(spawn, exec) has clean tables. Nothing blocks forever.
+A fork during a ledger call of the same thread (in a signal handler, or in a callback) cannot wait for that call to end.
+It proceeds, as does a fork that waited longer than LONGEST, or whose wait was interrupted. The parent continues
+normally. In the child, every ledger raises an error from then on: only a new process (spawn, exec) has clean tables.
+Nothing blocks forever.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from hush.errors import LedgerError
 
 __all__ = ["LONGEST", "call", "renewed_after_fork"]
 
-#: Seconds that a fork waits for ledger calls to end; more than one of them takes when it has to wait for other
-#: processes.
+#: Seconds that a fork waits for ledger calls to end: more than one call takes when it waits for other processes.
 LONGEST = 120.0
-#: The end of a call wakes a waiting fork; it also looks by itself, in case an interrupt swallowed the news.
+#: Seconds between looks. The end of a call wakes a waiting fork, but an interrupt may lose that signal.
 _NAP = 0.05
 
 
 class _Call:
-    """One ledger call under way; it is gone when nobody refers to it, however it ended."""
+    """One ledger call in progress. It disappears when nothing refers to it, however the call ended."""
 
 
 class _Renewed(Protocol):
@@ -42,22 +41,22 @@ class _Renewed(Protocol):
 
 class _Gate:
     def __init__(self) -> None:
-        self.calls: weakref.WeakKeyDictionary[_Call, int] = weakref.WeakKeyDictionary()  # and the thread of each
+        self.calls: weakref.WeakKeyDictionary[_Call, int] = weakref.WeakKeyDictionary()  # call: its thread
         self.forking: list[int] = []  # threads that are forking
-        self.clean: dict[int, bool] = {}  # for these: was no call under way?
+        self.clean: dict[int, bool] = {}  # thread: was no call in progress when it forked?
         self.usable = True
-        self.changed = threading.Condition()  # on an RLock: a signal handler may come in while its thread holds it
+        self.changed = threading.Condition()  # uses an RLock: a signal handler may run while its thread holds it
 
     def enter(self, one: _Call) -> None:
         me = threading.get_ident()
         with self.changed:
-            # a call inside another one of this thread must not wait for a fork that waits for the outer one
+            # a nested call must not wait for a fork that waits for the outer call of this thread
             while any(thread != me for thread in self.forking) and me not in self.calls.values():
                 self.changed.wait(_NAP)
             if not self.usable:
                 raise LedgerError(
-                    "this process was forked in the middle of a ledger call and cannot use ledgers; fork between calls, or start the "
-                    'process with multiprocessing\'s "spawn".'
+                    "this process was forked during a ledger call and cannot use ledgers; fork between calls, or start "
+                    'the process with multiprocessing\'s "spawn".'
                 )
             self.calls[one] = me
 
@@ -84,7 +83,7 @@ class _Gate:
             self.changed.notify_all()
 
     def after_fork_in_child(self) -> None:
-        # other threads are gone, and whatever they held stays held: everything anew
+        # other threads do not exist here, and their locks stay locked: create everything new
         self.usable = self.usable and self.clean.get(threading.get_ident(), False)
         self.calls, self.forking, self.clean = weakref.WeakKeyDictionary(), [], {}
         self.changed = threading.Condition()
@@ -102,15 +101,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def renewed_after_fork(owner: _Renewed) -> None:
-    """Give the owner a new `_lock` in every forked child: the thread that held the old one is not there to release
-    it.
-    """
+    """Give the owner a new `_lock` in every forked child: the thread that held the old one does not exist there."""
     _RENEWED.add(owner)
 
 
 @contextlib.contextmanager
 def call() -> Iterator[None]:
-    """No fork begins while this lasts, except by the same thread; then the child cannot use ledgers."""
+    """No fork begins inside this block, except by the same thread; its child then cannot use ledgers."""
     one = _Call()
     try:
         _GATE.enter(one)
@@ -118,6 +115,6 @@ def call() -> Iterator[None]:
     finally:
         try:
             _GATE.leave(one)
-        except BaseException:  # an interrupt: once more, so that no later fork waits for a call that has ended
+        except BaseException:  # an interrupt: try again, so that no later fork waits for a call that has ended
             _GATE.leave(one)
             raise

@@ -1,4 +1,4 @@
-"""The lines of a ledger file, read back and checked against their chain of hashes."""
+"""The rows of a ledger file: written, read back, and checked against their chain of hashes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 
 from hush.errors import HushError, LedgerError
 from hush.ledger.entry import Cap, Entry, chained, entry_from_text, entry_text
-from hush.ledger.file import SCHEMA, LedgerFile
+from hush.ledger.file import LedgerFile
+from hush.ledger.schema import SCHEMA
 
 __all__ = ["Log", "append", "bind", "cap_text", "read"]
 
 
-#: The names that ledgers of the first version have for the modes of today.
+#: Names of the modes in ledgers of the first version, and their present names.
 _FORMER_MODES = {"planned": "nonadaptive", "interactive": "adaptive"}
 
 
 @dataclass(frozen=True)
 class Log:
-    """What was read of a file so far: its cap, its source, its entries, and the hash of the last line."""
+    """What was read of a file: its cap, its source, its entries, and the hash of the last entry."""
 
     cap: Cap
     start: str
@@ -39,12 +40,12 @@ def cap_text(cap: Cap) -> str:
 
 
 def read(file: LedgerFile, connection: Connection, known: Log | None) -> Log:
-    """The log, from where `known` ends; every new line checked, and the known end checked to be still there."""
+    """Read what was added since `known`. Every new entry is checked, and the last known entry must still be there."""
     try:
         start, cap = _cap(file, connection) if known is None else (known.start, known.cap)
         log = Log(cap, start, last=start) if known is None else known
         if known is not None and not _still_there(connection, known):
-            raise LedgerError(f"{file} was replaced by another one since it was opened.")
+            raise LedgerError(f"{file} was replaced by another file since it was opened.")
         after, source = _source(file, connection, start)
         rows = connection.execute("SELECT * FROM entries WHERE number > ? ORDER BY number", (log.number,)).fetchall()
         entries, last = list(log.entries), log.last
@@ -58,19 +59,19 @@ def read(file: LedgerFile, connection: Connection, known: Log | None) -> Log:
     except (HushError, ValueError, TypeError, KeyError, IndexError, AttributeError) as failure:
         if isinstance(failure, LedgerError):
             raise
-        raise LedgerError(f"{file} is damaged: a line of it cannot be read ({failure}).") from failure
+        raise LedgerError(f"{file} is damaged: an entry cannot be read ({failure}).") from failure
 
 
 def _cap(file: LedgerFile, connection: Connection) -> tuple[str, Cap]:
     row = connection.execute("SELECT time, content, hash FROM cap").fetchone()
     if row is None or chained("", SCHEMA, row[0], row[1]) != row[2]:
-        raise LedgerError(f"{file} is damaged: its cap was changed or lost.")
+        raise LedgerError(f"{file} is damaged: its cap was changed or is missing.")
     cap = json.loads(row[1])
     return row[2], Cap(**{**cap, "mode": _FORMER_MODES.get(cap["mode"], cap["mode"])})
 
 
 def _still_there(connection: Connection, known: Log) -> bool:
-    """Is the last line that was read still the same?"""
+    """Is the last entry that was read still the same?"""
     if not known.entries:
         row = connection.execute("SELECT hash FROM cap").fetchone()
     else:
@@ -79,24 +80,24 @@ def _still_there(connection: Connection, known: Log) -> bool:
 
 
 def _source(file: LedgerFile, connection: Connection, start: str) -> tuple[int, str | None]:
-    """What the ledger protects, and after how many entries that was written."""
+    """The number of entries before the source was recorded, and the source."""
     row = connection.execute("SELECT after, text, hash FROM source").fetchone()
     if row is None:
         return 0, None
     if chained(start, row[0], row[1]) != row[2]:
-        raise LedgerError(f"{file} is damaged: the line that says what it protects was changed.")
+        raise LedgerError(f"{file} is damaged: the record of its data source was changed.")
     return row[0], row[1]
 
 
 def _entry(file: LedgerFile, row: Any, number: int, last: str, source: str | None) -> Entry:
     stored, time, label, mechanism, previous, written = row
     if stored != number or previous != last or chained(last, number, time, label, mechanism, source) != written:
-        raise LedgerError(f"{file} is damaged: entry {number} was changed, or one before it is missing.")
+        raise LedgerError(f"{file} is damaged: entry {number} was changed, or an earlier entry is missing.")
     return entry_from_text(mechanism, number, time, label)
 
 
 def append(connection: Connection, log: Log, entry: Entry) -> Log:
-    """The log with one more line, written into the open transaction."""
+    """Write one more entry into the open transaction; returns the new log."""
     text = entry_text(entry)
     written = chained(log.last, entry.number, entry.time, entry.label, text, log.source)
     row = (entry.number, entry.time, entry.label, text, log.last, written)
@@ -105,7 +106,7 @@ def append(connection: Connection, log: Log, entry: Entry) -> Log:
 
 
 def bind(connection: Connection, log: Log, source: str) -> Log:
-    """The log with its source, written into the open transaction."""
+    """Write the source into the open transaction; returns the new log."""
     connection.execute(
         "INSERT INTO source VALUES (1, ?, ?, ?)", (log.number, source, chained(log.start, log.number, source))
     )

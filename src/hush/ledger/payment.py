@@ -1,7 +1,7 @@
-"""A payment: the right to draw noise for what was charged, each release once.
+"""A payment: the right to draw the noise that was charged, each release once.
 
-Noise that touches data is drawn here and nowhere else. A payment comes from `Ledger.spend`, which returns when the
-charge is durable, or from `unaccounted`, for a caller who keeps no ledger and says so.
+Noise on data is drawn only here. A payment comes from `Ledger.spend`, which returns when the charge is durable, or from
+`unaccounted`, for a caller who explicitly uses no ledger.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,22 +32,25 @@ Steps = NDArray[np.int64]
 
 
 def must_be_secure(entropy: Entropy | None) -> None:
-    """Refuse randomness that somebody could repeat: noise on data must not be undone."""
+    """Reject randomness that can be repeated: whoever repeats it can subtract the noise."""
     must_be_entropy(entropy)
     if entropy is not None and not entropy.secure:
         raise Unsupported(
-            "noise on data is drawn from secure entropy only; a test entropy can be undone by whoever knows its number."
+            "noise on data needs secure entropy: whoever knows the seed of a test entropy can subtract the noise; "
+            "leave entropy out."
         )
 
 
 def must_be_payment(given: Any) -> None:
-    """Refuse what is no payment, such as None or a ledger: nothing was charged."""
+    """Reject anything but a payment, such as None or a ledger: nothing was charged."""
     if not isinstance(given, Payment):
-        raise NotPaid(f"noise on data needs a payment, got {type(given).__name__}; nothing was drawn: charge first.")
+        raise NotPaid(
+            f"noise on data needs a payment, got {type(given).__name__}; nothing was drawn; write ledger.spend(...)."
+        )
 
 
 def _must_be_steps(mechanism: Any, steps: Any) -> None:
-    """Refuse anything but whole steps, as many as one release of the mechanism has."""
+    """Reject anything but whole steps, as many as one release of the mechanism has."""
     if not isinstance(mechanism, Mechanism):
         raise InvalidParameter(
             f"mechanism must be a Mechanism, got {type(mechanism).__name__}; write hush.Mechanism.of(plan)."
@@ -63,29 +66,30 @@ def _must_be_steps(mechanism: Any, steps: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Paid draws of one mechanism, handed out as they are needed.
+    """Paid draws of one mechanism, made as they are needed.
 
-    `left` counts how many numbers may still be drawn. It is None for a column of a table, whose length nobody knows
-    beforehand: the table adds noise to each cell once. Executors of an engine are sent a copy of such a column's
-    draws, and give it their own bits.
+    `left` holds how many numbers may still be drawn. It is None for a column of a table, because nobody knows its
+    length in advance: the table adds noise to each cell once. The executors of an engine receive a copy of the draws
+    of such a column and use their own random bits.
     """
 
     mechanism: Mechanism
+    _: KW_ONLY
     entropy: Entropy | None = None
     left: list[int] | None = None
 
     def add(self, steps: Steps) -> Steps:
-        """Adds fresh noise and clips the sum to +-2^61 steps. Clipping a draw beforehand does not change the result."""
+        """Add fresh noise and clip the sum to +-2^61 steps. Clipping a draw earlier would not change the result."""
         return np.clip(steps + self._fresh(steps), -FURTHEST, FURTHEST)
 
     def ahead(self, count: int) -> Draws:
-        """Draws `count` numbers now, in one call; later calls of `add` use them one after another, each once."""
+        """Draw `count` numbers now, in one call; later calls of `add` use them in order, each once."""
         self._take(count)
         made = self.mechanism
-        return _Ahead(made, self.entropy, [0], drawn=draw(made.noise, count, made.step, self.entropy))
+        return _Ahead(made, entropy=self.entropy, left=[0], drawn=draw(made.noise, count, made.step, self.entropy))
 
     def add_from(self, bits: Bits, steps: Steps) -> Steps:
-        """The same from given bits, for engines that must be able to repeat a draw."""
+        """The same with given random bits, for engines that must be able to repeat a draw."""
         made = self.mechanism
         count = math.prod(np.atleast_1d(made.draw_shape(steps)))
         return np.clip(steps + draw_from(bits, made.noise, count, made.step).reshape(steps.shape), -FURTHEST, FURTHEST)
@@ -105,14 +109,14 @@ class Draws:
             return
         if count > self.left[0]:
             raise NotPaid(
-                f"{self.left[0]} numbers are left of what was paid for, and {count} are asked for; nothing was drawn."
+                f"the payment covers {self.left[0]} more numbers, but {count} were requested; nothing was drawn."
             )
         self.left[0] -= count
 
 
 @dataclass(frozen=True, eq=False)
 class _Ahead(Draws):
-    """Draws that were made ahead, given out in order."""
+    """Draws that were made in advance and are used in order."""
 
     drawn: Steps = field(kw_only=True, repr=False)
     given: list[int] = field(default_factory=lambda: [0], init=False, repr=False)
@@ -120,20 +124,22 @@ class _Ahead(Draws):
     def _fresh(self, steps: Steps) -> Steps:
         start = self.given[0]
         if start + steps.size > self.drawn.size:
-            raise NotPaid("all draws that were made ahead are used, and no more were paid for; nothing was drawn.")
+            raise NotPaid(
+                "all draws that were made in advance are used, and the payment covers no more; nothing was drawn."
+            )
         self.given[0] = start + steps.size
         return self.drawn[start : start + steps.size].reshape(steps.shape)
 
 
 class Payment:
-    """Noise that was paid for: `.noise(mechanism, steps)` draws it at once, `.open(mechanism)` over time.
+    """Noise that was paid for. `.noise(mechanism, steps)` draws it at once, `.open(mechanism)` over time.
 
-    A charge with times=n allows n draws of its vector. A vector that is drawn in parts (the columns of a table, whose
-    mechanisms say that they are parts of the charge) allows n draws of each part; `part` names it.
+    A charge with times=n allows n draws of its vector. If a vector is drawn in parts (the columns of a table, whose
+    mechanisms state that they are parts of the charge), each part allows n draws; `part` names it.
 
-    Guarantees: noise that was not charged, a release or a part that was drawn before, and more numbers than the
-    mechanism is for, raise a `HushError`, and nothing is drawn. A payment cannot be copied. It guards against
-    mistakes: code that invents names of parts, or draws with `hush.draw` and adds by itself, is not stopped.
+    Guarantees: a `HushError` is raised, and nothing is drawn, for noise that was not charged, for a release or part
+    that was drawn before, and for more numbers than the mechanism has. A payment cannot be copied. It protects against
+    mistakes, not against code that invents names of parts, or that adds the draws of `hush.draw` to data.
 
     >>> from hush import Gaussian, Ledger, Mechanism, Sensitivity
     >>> mechanism = Mechanism(Gaussian(20.0), Sensitivity(linf=1.0, l0=1), 1.0, coordinates=3)
@@ -167,7 +173,7 @@ class Payment:
 
     @property
     def receipt(self) -> dict[str, Any] | None:
-        """Where the charge stands, for a receipt; None where no ledger was charged."""
+        """Ledger, number and label of the entry, for a receipt; None if no ledger was charged."""
         if self._entry is None:
             return None
         return {"ledger": self._place, "number": self._entry.number, "label": self._entry.label}
@@ -177,18 +183,19 @@ class Payment:
         must_be_secure(entropy)
         _must_be_steps(mechanism, steps)
         self._take(mechanism, part, 1)
-        return Draws(mechanism, entropy).add(steps)
+        return Draws(mechanism, entropy=entropy).add(steps)
 
     def open(
         self, mechanism: Mechanism, *, part: str = "", times: int | None = None, entropy: Entropy | None = None
     ) -> Draws:
-        """`times` releases of the mechanism (all that are left, unless given), to be drawn as they are needed."""
+        """`times` releases of the mechanism (default: all that remain), to be drawn as they are needed."""
         must_be_secure(entropy)
         _must_be_steps(
             mechanism, np.zeros(mechanism.coordinates, dtype=np.int64) if isinstance(mechanism, Mechanism) else None
         )
         releases = self._take(mechanism, part, times)
-        return Draws(mechanism, entropy, None if mechanism.part_of is not None else [releases * mechanism.coordinates])
+        left = None if mechanism.part_of is not None else [releases * mechanism.coordinates]
+        return Draws(mechanism, entropy=entropy, left=left)
 
     def _take(self, mechanism: Mechanism, part: str, times: int | None) -> int:
         with self._lock:
@@ -205,7 +212,7 @@ class Payment:
             )
         if left < max(wanted, 1):
             raise NotPaid(
-                "this payment is used up: what it paid for was drawn before. Nothing new was drawn; pay again."
+                "this payment is used up: its noise was drawn before. Nothing was drawn; write ledger.spend(...) again."
             )
         self._drawn[one, named] += wanted
         return wanted
@@ -222,7 +229,7 @@ class Payment:
 
 
 def unaccounted(releases: Any) -> Payment:
-    """A payment that no ledger knows: whoever asks for it answers for the budget."""
+    """A payment without a ledger: the caller is responsible for the budget."""
     return Payment(charges(releases), None, None)
 
 
@@ -235,7 +242,7 @@ def pay(
     budget: Budget | None = None,
     source: str | None = None,
 ) -> Payment:
-    """Charge the ledger and bind it to its source; without a ledger the payment is unaccounted."""
+    """Charge the ledger and bind it to its source; with ledger=None the payment is unaccounted."""
     must_be_ledger(ledger)
     if ledger is None:
         return unaccounted(releases)
@@ -244,5 +251,5 @@ def pay(
     pair = {} if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta}
     made = ledger.spend(releases, label=label, extra_delta=extra_delta, **pair)
     if source is not None:
-        ledger.bind(source)  # not before: a refused request must not tie the ledger to its table
+        ledger.bind(source)  # after spending: a rejected request must not bind the ledger to its table
     return made

@@ -1,4 +1,4 @@
-"""What to say when the budget does not cover a release: what it costs, what is left, and what would fit."""
+"""The error when the budget does not cover a release: its cost, what is left, and what would fit."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hush.privacy.compose import compose
 
 __all__ = ["must_be_ledger", "refusal"]
 
-#: With more different mechanisms than this, each try costs too long to look for the noise that would fit.
+#: With more different mechanisms than this, the search for a noise that fits takes too long.
 _MOST_DIFFERENT = 8
-_MOST_TIMES_LARGER = 64.0
+_MOST_TIMES_LARGER = 64.0  # the largest factor of the noise that is tried
 _TRIES = 10
 
 
 def must_be_ledger(given: Any) -> None:
-    """Refuse what is no ledger, such as a ledger's file name."""
+    """Reject anything but a ledger, such as the name of a ledger file."""
     if given is not None and not callable(getattr(given, "spend", None)):
         path = repr(given) if isinstance(given, str) else "'budget.ledger'"
         cap = "" if isinstance(given, str) and os.path.exists(given) else ", epsilon=3.0, delta=1e-5"
@@ -30,28 +30,29 @@ def must_be_ledger(given: Any) -> None:
 
 
 def refusal(account: Account, grown: Account, entry: Entry) -> BudgetExceeded:
-    """The one sentence, as an exception to raise; `grown` is the account with the entry, which its cap does not
-    cover.
-    """
+    """The exception to raise: one sentence. `grown` is the account with the entry, which its cap does not cover."""
     try:
         return BudgetExceeded(f"{_stated(account, grown, entry)}; nothing was spent.")
-    except HushError as failure:  # a number for the sentence could not be had; the refusal stands
+    except HushError as failure:  # a number for the sentence could not be computed; the budget is exceeded all the same
         reason = str(failure).rstrip(".")
         return BudgetExceeded(
-            f"this release does not fit under the ledger's {account.cap} ({reason}); nothing was spent."
+            f"this release does not fit in the budget of the ledger, {account.cap} ({reason}); nothing was spent."
         )
 
 
 def _stated(account: Account, grown: Account, entry: Entry) -> str:
     cap, left = account.cap, account.left
     alone, together = account.alone(replace(entry, extra_delta=0.0)).cost, grown.spent.epsilon
-    text = f"this release takes {_epsilon(alone)} by itself, and {_shown(left.epsilon, down=True)} of the ledger's {cap.epsilon:g} is left"
+    available = f"{_shown(left.epsilon, down=True)} of the ledger's {cap.epsilon:g} is left"
+    text = f"this release costs {_epsilon(alone)}, and {available}"
     if math.isfinite(together) and together > cap.epsilon:
-        text += f" (with it the ledger would stand at {_shown(together)}, at delta {cap.delta:g})"
+        text += f" (with it the ledger would have spent {_shown(together)}, at delta {cap.delta:g})"
     elif not math.isfinite(together):
         text += f" at delta {cap.delta:g}"
     if entry.extra_delta > left.delta:
-        text += f", its extra delta is {_shown(entry.extra_delta)} and {_shown(left.delta, down=True)} is left of that"
+        text += (
+            f", its extra_delta is {_shown(entry.extra_delta)}, and {_shown(left.delta, down=True)} of delta is left"
+        )
     return f"{text}; {_would_fit(account, entry, left.epsilon)}"
 
 
@@ -60,7 +61,7 @@ def _epsilon(value: float) -> str:
 
 
 def _shown(value: float, *, digits: int = 4, down: bool = False) -> str:
-    """A few digits, rounded to the honest side: up what is asked, down what is left."""
+    """A few digits, rounded to the safe side: costs up, what is left down."""
     return f"{float((decimal_down if down else decimal_up)(value, digits)):g}"
 
 
@@ -68,14 +69,14 @@ def _would_fit(account: Account, entry: Entry, left: float) -> str:
     factor = _larger_noise(account, entry)
     if factor is not None:
         return f"noise {factor:g} times as large would fit{_in_epsilon(entry, factor)}"
-    if entry.extra_delta == 0.0 and left > 0.0:  # the percent is what a composition's grid may cost
+    if entry.extra_delta == 0.0 and left > 0.0:  # the grid of a composition may cost 1 %
         return f"any release of at most epsilon {_shown(0.99 * left, down=True)} at delta 0 would fit"
-    return "nothing of this kind would fit"
+    return "no release of this kind would fit"
 
 
 def _in_epsilon(entry: Entry, factor: float) -> str:
-    """The epsilon of that noise at the delta asked for, rounded down; nothing where no pair was asked for, or it is
-    not to be had.
+    """The epsilon of that noise at the entry's delta, rounded down; empty if the entry has no pair, or the epsilon
+    cannot be computed.
     """
     if entry.epsilon is None or entry.delta is None:
         return ""
@@ -91,8 +92,8 @@ def _in_epsilon(entry: Entry, factor: float) -> str:
 
 
 def _larger_noise(account: Account, entry: Entry) -> float | None:
-    """By how much the noise has to grow for this release to fit, to two digits, each candidate tried; None where
-    nothing is found.
+    """The factor, to two digits, by which the noise must grow for this release to fit. Each candidate is tried; None
+    if none is found.
     """
     if len(account.totals) > _MOST_DIFFERENT:
         return None
@@ -104,7 +105,7 @@ def _larger_noise(account: Account, entry: Entry) -> float | None:
         except HushError:
             return False
 
-    low, high = 1.0, _MOST_TIMES_LARGER  # halves of its own, because every candidate has two digits
+    low, high = 1.0, _MOST_TIMES_LARGER  # bisection: every candidate has two digits
     if not fits(high):
         return None
     for _ in range(_TRIES):

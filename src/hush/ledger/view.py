@@ -1,4 +1,4 @@
-"""A ledger as it stood when it was read: everything that reports, charts and other rooms may know of it."""
+"""A read-only copy of a ledger, for reports, charts and other packages."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["LedgerView"]
 
 @dataclass(frozen=True)
 class LedgerView:
-    """What a ledger held at one moment; it never changes, and nothing can be spent through it.
+    """The contents of a ledger at one moment. It never changes, and nothing can be spent through it.
 
-    `account` adds up the entries by the ledger's rule. `digest` is the hash of the last line: any change of an entry
+    `account` adds the entries up by the ledger's rule. `digest` is the hash of the last entry: a change to any entry
     would change it.
     """
 
@@ -32,10 +32,10 @@ class LedgerView:
 
     @property
     def left(self) -> Budget:
-        """What still fits; see `Ledger.left`."""
+        """What can still be spent; see `Ledger.left`."""
         return self.account.left
 
     @property
     def share(self) -> float:
-        """How much of the budget is gone, from 0 to 1."""
+        """The share of the budget that was spent, from 0 to 1."""
         return self.account.share

@@ -1,7 +1,7 @@
-"""Independent copies of a law, where it is known how many numbers move and how far each of them does.
+"""Independent copies of a law, where it is known how many numbers move and how far each of them can move.
 
-For a symmetric unimodal law the hockey-stick divergence grows with the shift, so the worst case is every number that
-can move at its full move: the composition of these.
+For a symmetric unimodal law the hockey-stick divergence grows with the shift. So in the worst case every number that
+can move makes its full move, and the curve is the composition of these.
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ from hush.privacy.divergence import laplace_divergence, law_divergence
 __all__ = ["AtMost", "Pairs", "box_covers", "box_pairs", "box_pure", "box_renyi"]
 
 Array = NDArray[np.float64]
-_DECIMAL = 1e-12  # of a shift: two floats that stand for decimals agree to far less
+_DECIMAL = 1e-12  # relative to a shift: two floats that represent the same decimal differ by far less
 #: Pairs of laws, and how often each is composed with itself.
 Pairs = list[tuple[Curve, int]]
 
 
 @dataclass(frozen=True)
 class AtMost(Mirrored):
-    """A pair that bounds the truth from above only: facts beside it may make the true worst case smaller, so nothing
-    is said from below.
-    """
+    """A pair that is an upper bound only: other facts may make the true worst case smaller, so the lower end is 0."""
 
     whole: Mirrored
 
@@ -59,7 +57,7 @@ class AtMost(Mirrored):
 
 
 def box_of(charge: Charge) -> list[tuple[float, int]] | None:
-    """The box in which the numbers move; where it follows from a norm, moves on a lattice are cut down to whole
+    """The box in which the numbers move. If it follows from a norm, moves on a lattice are rounded down to whole
     steps.
     """
     bound, law = charge.sensitivity, charge.noise
@@ -73,16 +71,16 @@ def box_of(charge: Charge) -> list[tuple[float, int]] | None:
 
 
 def _whole_steps(shift: float, step: Fraction) -> float:
-    """The largest move of whole steps within a shift. A decimal such as 0.3 stands for three steps of 0.1, though its
-    float is less.
+    """The largest move of whole steps within a shift. A decimal such as 0.3 is three steps of 0.1, though its float is
+    smaller.
     """
     near = round(Fraction(shift) / step)
-    stands_for = abs(near * step - Fraction(shift)) <= Fraction(shift) * Fraction(_DECIMAL)
-    return round_up(step * (near if stands_for else Fraction(shift) // step))
+    same_decimal = abs(near * step - Fraction(shift)) <= Fraction(shift) * Fraction(_DECIMAL)
+    return round_up(step * (near if same_decimal else Fraction(shift) // step))
 
 
 def box_covers(charge: Charge) -> bool:
-    """Every law, where the number of moves is known; not where a sharper theorem says all that this one says."""
+    """Every law, where the number of moving numbers is known; except where a sharper theorem implies this one."""
     if charge.rate is not None or not isinstance(charge.noise, Law) or isinstance(charge.noise, Gaussian):
         return False
     bound = charge.sensitivity
@@ -135,7 +133,6 @@ def _pure_of_one(law: Law, shift: float) -> Fraction | None:
     most = curve.pure_epsilon
     if not math.isfinite(most):
         return None
-    stated = next_down(
-        most
-    )  # the curve rounds its figure up blindly; where it proves delta = 0 one float earlier, that counts
+    # the curve always rounds its number up; one float lower is accepted if delta is proved to be 0 there
+    stated = next_down(most)
     return Fraction(stated if float(curve.delta(stated)) == 0.0 else most)

@@ -1,4 +1,4 @@
-"""What is proved of single families under an l1 or l2 bound."""
+"""What is proved for single families under an l1 or l2 bound."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 from hush.noise.contract import Noise
 from hush.noise.flipped_huber import FlippedHuber
+from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
@@ -25,11 +26,12 @@ __all__ = [
     "osgt_renyi",
     "scale_of",
     "score_bound",
+    "sigma_of",
 ]
 
 
 def by_norm(charge: Charge, kind: type[Noise]) -> bool:
-    """The noise under an l1 bound that says more than the box does."""
+    """Is the noise of this kind, under an l1 bound that is sharper than the box?"""
     bound = charge.sensitivity
     if charge.rate is not None or not isinstance(charge.noise, kind) or bound.l1_bound is None or bound.moving == 1:
         return False
@@ -39,6 +41,7 @@ def by_norm(charge: Charge, kind: type[Noise]) -> bool:
 
 
 def l1_of(charge: Charge) -> float:
+    """The l1 bound that the sensitivity implies."""
     bound = charge.sensitivity.l1_bound
     assert bound is not None
     return bound
@@ -52,8 +55,15 @@ def laplace_pairs(charge: Charge) -> Pairs:
 
 
 def scale_of(charge: Charge) -> float:
+    """The scale of Laplace noise."""
     assert isinstance(charge.noise, Laplace)
     return charge.noise.scale
+
+
+def sigma_of(charge: Charge) -> float:
+    """The standard deviation of Gaussian noise."""
+    assert isinstance(charge.noise, Gaussian)
+    return charge.noise.sigma
 
 
 def score_bound(charge: Charge) -> PureBound:
@@ -62,7 +72,7 @@ def score_bound(charge: Charge) -> PureBound:
 
 
 def in_a_ball(charge: Charge, kind: type[Noise]) -> bool:
-    """Several numbers under a norm."""
+    """Is the noise of this kind, with several moving numbers under an l1 or l2 bound?"""
     bound = charge.sensitivity
     several = bound.moving is not None and bound.moving > 1
     return charge.rate is None and isinstance(charge.noise, kind) and several and not bound.is_box

@@ -1,10 +1,10 @@
-"""What a release costs and what it promises: one type for each noun.
+"""What a release costs and what it guarantees.
 
-    Charge      noise under a sensitivity, released a number of times, perhaps on a Poisson sample of the units
+    Charge      noise under a sensitivity, released a number of times, perhaps on a Poisson sample of the people
     Budget      a pair (epsilon, delta)
-    Guarantee   a budget with the relation, the notion and the number of releases that it speaks of
+    Guarantee   a budget with its neighbouring relation, its notion of privacy and its number of releases
 
-`Charge.of` is the one place that reads what callers write; `to_plain` and `from_plain` are the one way into JSON and
+`Charge.of` is the only parser of what callers write. `to_plain` and `from_plain` are the only conversion to JSON and
 back.
 """
 
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, reject, whole
+from hush.errors import InvalidParameter, Unsupported, budgets, deltas, made_like, one_of, reject, whole
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.noise.contract import Law, Noise
 from hush.numerics.rounding import rounded_up
@@ -28,25 +29,26 @@ from hush.privacy.subsampling import Subsampled, sampling_rate
 
 __all__ = ["NEIGHBOURS_IN_WORDS", "Budget", "Charge", "Guarantee", "charges"]
 
-#: What the relations between data sets mean, for people.
+#: The meaning of the neighbouring relations, as text for users.
 NEIGHBOURS_IN_WORDS = {
-    "add-remove": "one unit more or less",
+    "add-remove": "one person more or less",
     "replace": "one row exchanged for any other; the number of rows is public",
 }
 _HINT = "write (Gaussian(1.0), 1.0, 1)"
 
 
 def _check_pair(epsilon: Any, delta: Any) -> None:
-    """Both are numbers: epsilon is 0 or greater (infinite where nothing is promised), delta lies in [0, 1]."""
+    """Both are numbers: epsilon is 0 or greater (infinite where there is no guarantee), delta is in [0, 1]."""
     if not isinstance(epsilon, int | float) or not epsilon >= 0.0:
         raise reject("epsilon", epsilon, "a number, 0 or greater", "write epsilon=1.0")
     if not isinstance(delta, int | float) or not 0.0 <= delta <= 1.0:
         raise reject("delta", delta, "a number in [0, 1]", "write delta=1e-6")
 
 
+@made_like("Budget(1.0, 1e-6)")
 @dataclass(frozen=True)
 class Budget:
-    """A pair (epsilon, delta). float() gives the epsilon.
+    """A pair (epsilon, delta). float(budget) is the epsilon.
 
     >>> Budget(1.0, 1e-6).meets(Budget(2.0, 1e-5))
     True
@@ -60,7 +62,7 @@ class Budget:
 
     @classmethod
     def asked(cls, epsilon: Any, delta: Any, *, zero: bool = False) -> Budget:
-        """The pair that a caller asks for, checked: epsilon > 0 (0 too with zero=True) and 0 <= delta < 1."""
+        """The pair that a caller gave, checked: epsilon > 0 (0 too with zero=True) and 0 <= delta < 1."""
         pair = budgets("epsilon", epsilon, zero=zero), deltas("delta", delta, zero=True)
         if pair[0].ndim or pair[1].ndim:
             raise InvalidParameter("epsilon and delta must be one number each; make one call for each pair.")
@@ -70,26 +72,28 @@ class Budget:
         return self.epsilon
 
     def meets(self, other: Budget) -> bool:
-        """Does this budget promise at least as much as the other?"""
+        """Is this guarantee at least as strong as the other: neither epsilon nor delta is larger?"""
         return self.epsilon <= other.epsilon and self.delta <= other.delta
 
     def covers(self, curve: Curve) -> bool:
-        """Is everything on the curve within this budget?"""
+        """Does a release with this curve satisfy the budget?"""
         if self.delta == 0.0:
             return curve.pure_epsilon <= self.epsilon
         return float(np.asarray(curve.delta(self.epsilon))) <= self.delta
 
 
+@made_like("Guarantee(1.0, 1e-6, times=1)")
 @dataclass(frozen=True)
 class Guarantee:
     """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets; if there is none, `reason` says why.
 
-    notion "dp" is differential privacy, "pdp" the probabilistic kind. `covers` names anything more that the guarantee
-    includes.
+    notion "dp" is differential privacy, "pdp" is probabilistic differential privacy. `covers` names anything else that
+    the guarantee includes.
     """
 
     epsilon: float
     delta: float
+    _: KW_ONLY
     times: int = 1
     notion: str = "dp"
     neighbours: str = "add-remove"
@@ -108,7 +112,7 @@ class Guarantee:
 
     @property
     def holds(self) -> bool:
-        """Is there a guarantee at all?"""
+        """Is there a guarantee?"""
         return not self.reason
 
     def __str__(self) -> str:
@@ -120,12 +124,13 @@ class Guarantee:
         return f"{pair}-{kind}{of}; neighbours: {NEIGHBOURS_IN_WORDS.get(self.neighbours, self.neighbours)}"
 
 
+@made_like("Charge(hush.Laplace(2.0), 1.0, times=3)")
 @dataclass(frozen=True)
 class Charge:
-    """`noise` under a `sensitivity`, released `times` times; with a `rate`, on a Poisson sample of the units, each
-    kept with that chance.
+    """`noise` under a `sensitivity`, released `times` times. With a `rate`, on a Poisson sample of the people: each is
+    kept with that probability.
 
-    A charge fully determines its cost: `hush.compose` adds charges up, a ledger writes them down.
+    A charge fully determines its cost. `hush.compose` composes charges, and a ledger stores them.
 
     >>> from hush import Laplace
     >>> Charge.of((Laplace(2.0), 1.0, 3)).times
@@ -134,6 +139,7 @@ class Charge:
 
     noise: Noise | Imported
     sensitivity: Sensitivity
+    _: KW_ONLY
     times: int = 1
     rate: float | None = None
 
@@ -147,13 +153,24 @@ class Charge:
         known = self.sensitivity.dimension or listed or max(self.sensitivity.l0 or 0, made_for or 0)
         if made_for is not None and known != made_for:
             raise InvalidParameter(
-                f"{type(self.noise).__name__} noise is for {made_for} numbers, the sensitivity for {known}."
+                f"{type(self.noise).__name__} noise is for {made_for} numbers, but the sensitivity is for {known}; "
+                f"write Sensitivity(linf=1.0, dimension={made_for})."
             )
         if self.rate is not None:
             object.__setattr__(self, "rate", sampling_rate(self.rate))
-            self.subsampled  # noqa: B018 - what no theorem covers is refused here
+            self.subsampled  # noqa: B018 - raises here if no theorem covers the sampling
 
-    # -- how callers write it --------------------------------------------------------------------------------
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.noise, self.sensitivity, self.times, self.rate))
+
+    def __hash__(self) -> int:  # kept, because accounts and caches look charges up very often
+        return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:  # without the hash, which differs between processes
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    # -- parsing ---------------------------------------------------------------------------------------------
 
     @classmethod
     def of(cls, value: Any) -> Charge:
@@ -167,15 +184,16 @@ class Charge:
         first = items[0] if items else None
         if isinstance(first, Imported):
             if len(items) > 2:
-                raise InvalidParameter("write an imported curve as (curve, times): it contains its sensitivity.")
-            return cls(first, Sensitivity.of(1.0), items[1] if len(items) == 2 else 1)
+                raise InvalidParameter("write an imported curve as (curve, times): it includes its sensitivity.")
+            return cls(first, Sensitivity.of(1.0), times=items[1] if len(items) == 2 else 1)
         if not isinstance(first, Noise):
             raise reject("noise", first, "a noise family", "write for example Gaussian(1.0)")
         if len(items) > 3:
             raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; {_HINT}.")
-        return cls(first, Sensitivity.of(items[1] if len(items) > 1 else 1.0), items[2] if len(items) > 2 else 1)
+        bound = Sensitivity.of(items[1] if len(items) > 1 else 1.0)
+        return cls(first, bound, times=items[2] if len(items) > 2 else 1)
 
-    # -- what follows ----------------------------------------------------------------------------------------
+    # -- derived charges -------------------------------------------------------------------------------------
 
     @property
     def neighbours(self) -> str:
@@ -183,30 +201,31 @@ class Charge:
 
     @property
     def once(self) -> Charge:
-        """One release, with the noise under its simplest name, so that two names of the same law count as one
-        charge.
+        """One release, with the noise as the simplest family that has this law. Equal laws of different families then
+        give equal charges.
         """
         plain = self.noise.plain() if isinstance(self.noise, Noise) else self.noise
         return self if self.times == 1 and plain is self.noise else dataclasses.replace(self, noise=plain, times=1)
 
     def repeated(self, times: int) -> Charge:
-        """The same release, so many times."""
-        return dataclasses.replace(self, times=times)
+        """The same release, `times` times."""
+        return self if times == self.times else dataclasses.replace(self, times=times)
 
     def widened(self, factor: float) -> Charge:
         """The same release with noise `factor` times as wide."""
         if not isinstance(self.noise, Noise):
-            raise Unsupported("a ready-made curve has no noise that could be larger.")
+            raise Unsupported("an imported curve has no noise that could be made larger.")
         return dataclasses.replace(self, noise=self.noise.widened(factor))
 
     @property
     def subsampled(self) -> Subsampled:
         """The curve of one release on a Poisson sample."""
         if self.rate is None:
-            raise InvalidParameter("this charge has no sampling rate.")
-        if not isinstance(self.noise, Law):  # numbers that do not move tell of a joint noise too
+            raise InvalidParameter("this charge has no sampling rate; write hush.subsample(noise, rate=0.01).")
+        if not isinstance(self.noise, Law):  # under joint noise, the numbers that do not move carry information too
             raise Unsupported(
-                "sampling is proved here for the noise of one number, not for joint noise or a ready-made curve."
+                "sampling is proved for the noise of one number only, not for joint noise or an imported curve; "
+                "leave rate out."
             )
         return Subsampled(self.noise, self.rate, self.sensitivity)
 
@@ -214,13 +233,13 @@ class Charge:
         what = str(self.noise) if self.rate is None else str(self.subsampled)
         return what + (f" x {self.times}" if self.times > 1 else "")
 
-    # -- plain values ----------------------------------------------------------------------------------------
+    # -- JSON ------------------------------------------------------------------------------------------------
 
     def to_plain(self) -> dict[str, Any]:
-        """The charge as JSON holds it, with every digit."""
+        """The charge as values for JSON, exact to the last bit."""
         if not isinstance(self.noise, Noise):
             raise Unsupported(
-                "an imported loss distribution cannot be written down; spend the noise itself, or hush.subsample(noise, rate)."
+                "an imported loss distribution cannot be stored; spend the noise, or hush.subsample(noise, rate)."
             )
         sampled = {} if self.rate is None else {"rate": self.rate}
         return {
@@ -232,16 +251,17 @@ class Charge:
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Charge:
-        """The charge that `to_plain` wrote, in this version or an earlier one."""
+        """The charge that `to_plain` of this or an earlier version wrote."""
         unknown = sorted(set(values) - {"noise", "rate", "sensitivity", "times"})
         if unknown:
-            raise InvalidParameter(f"a charge has no field {unknown[0]!r}; this hush may be too old to read it.")
+            raise InvalidParameter(f"a charge has no field {unknown[0]!r}; a newer version of hush may be needed.")
         sensitivity = Sensitivity.from_plain(values["sensitivity"])
-        return cls(from_plain_values(values["noise"]), sensitivity, values["times"], values.get("rate"))
+        noise = from_plain_values(values["noise"])
+        return cls(noise, sensitivity, times=values["times"], rate=values.get("rate"))
 
 
 def charges(value: Any) -> tuple[Charge, ...]:
-    """One release or a list of releases, checked."""
+    """One release or a list of releases as charges, checked."""
     starts = isinstance(value, tuple) and value and isinstance(value[0], Noise | Imported)
     if starts or isinstance(value, Charge | Noise | Imported):
         return (Charge.of(value),)
@@ -249,8 +269,8 @@ def charges(value: Any) -> tuple[Charge, ...]:
         return (Charge.of(value),)
     if isinstance(value, Mapping | str) or not isinstance(value, Iterable):
         kinds = "a Charge, a Mechanism, a tuple (noise, sensitivity, times), or a list of releases"
-        raise reject("releases", value, kinds, "write [(Gaussian(1.0), 1.0, 1)]; of a plan, hush.Mechanism.of(plan)")
+        raise reject("releases", value, kinds, "write [(Gaussian(1.0), 1.0, 1)], or hush.Mechanism.of(plan) for a plan")
     rows = tuple(Charge.of(row) for row in value)
     if not rows:
-        raise InvalidParameter("releases must hold at least one release; write [(Gaussian(1.0), 1.0, 1)].")
+        raise InvalidParameter("releases must contain at least one release; write [(Gaussian(1.0), 1.0, 1)].")
     return rows

@@ -1,4 +1,4 @@
-"""From charges to curves: the best curve that the theorems give, for one release or for many together."""
+"""From charges to privacy curves: for one release, or for several composed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,20 +20,21 @@ from hush.privacy.charge import Charge, charges
 from hush.privacy.composed_curve import compose_parts
 from hush.privacy.conversion import check_order
 from hush.privacy.curve import Curve, PureBound
+from hush.privacy.merged_gaussian import merged_gaussians
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.subsampling import sampling_rate
-from hush.privacy.theorem import GAUSSIAN, Pairs, merged_gaussians, renyi_divergence, theorems_for
+from hush.privacy.theorem import GAUSSIAN, Pairs, renyi_divergence, theorems_for
 
 __all__ = ["compose", "curve", "delta", "epsilon", "renyi", "subsample"]
 
 Array = NDArray[np.float64]
-#: More combinations of theorems than this are not tried: each costs a composition.
+#: The most combinations of theorems that are tried: each costs a composition.
 _MOST_WAYS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class BestOf(Curve):
-    """Several curves that all bound the same release: the least delta counts at every epsilon."""
+    """Several curves that all bound the same release: the result is the least delta at every epsilon."""
 
     curves: tuple[Curve, ...]
 
@@ -41,7 +43,7 @@ class BestOf(Curve):
         return Bracket(np.zeros_like(upper), upper)
 
     def _end(self, epsilon: Array, end: str) -> Array:
-        if end == "lower":  # the facts together may leave less than each curve's own worst case
+        if end == "lower":  # the true worst case, under all facts together, may be below each curve
             return np.zeros(np.shape(epsilon))
         found: list[Array] = []
         for each in self.curves:
@@ -59,10 +61,10 @@ class BestOf(Curve):
 
 
 def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
-    """The privacy curve of a noise for a sensitivity, released `times` times.
+    """The privacy curve of a noise under a sensitivity, released `times` times.
 
-    Guarantees: every number is an upper bound for all neighbouring data, by the theorems of hush.privacy.theorem.
-    Requests that no theorem covers raise `Unsupported` with the nearest call that is covered.
+    Guarantees: every number is a proved upper bound for all neighbouring data, by the theorems in
+    hush.privacy.theorem. If no theorem covers the request, raises `Unsupported` with the nearest call that is covered.
 
     >>> from hush import Laplace, Sensitivity
     >>> round(curve(Laplace(20.0), Sensitivity(linf=1.0, l0=20)).epsilon(1e-8), 3)
@@ -74,10 +76,11 @@ def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
 
 
 def compose(releases: Iterable[Any]) -> Curve:
-    """The curve of several releases together, fixed in advance: each a charge or (noise, sensitivity, times).
+    """The curve of several releases together, which must be fixed in advance. Each is a charge or a tuple (noise,
+    sensitivity, times).
 
-    Guarantees: tight composition by loss distributions, as a bracket; Gaussians are merged into one first, exactly
-    (Zhao, Lemma 15). Where several theorems cover a release, the best way to combine them counts at every epsilon.
+    Guarantees: tight composition of loss distributions, as a bracket. Gaussian releases are first merged into one,
+    exactly (Zhao, Lemma 15). Where several theorems cover a release, the best combination is used at every epsilon.
 
     >>> from hush import Gaussian, Laplace
     >>> c = compose([(Gaussian(10.0), 1.0, 5), (Laplace(20.0), 1.0, 3)])
@@ -87,12 +90,13 @@ def compose(releases: Iterable[Any]) -> Curve:
     rows = [_simplest(charge) for charge in charges(releases)]
     if len({charge.neighbours for charge in rows}) > 1:
         raise InvalidParameter(
-            "releases count neighbours 'add-remove' and 'replace'; no epsilon speaks of both, so compose one kind."
+            "some releases have neighbours='add-remove' and others 'replace', and no epsilon covers both; compose each "
+            "kind separately."
         )
     gaussians = [charge for charge in rows if GAUSSIAN.covers(charge)]
     others = [charge for charge in rows if not GAUSSIAN.covers(charge)]
     fixed: Pairs = [(merged_gaussians(gaussians), 1)] if gaussians else []
-    options = [_ways(charge, alone=len(rows) == 1) for charge in others]
+    options = [_ways(charge, len(rows) == 1) for charge in others]
     combinations = itertools.islice(itertools.product(*options), _MOST_WAYS)
     curves = tuple(_together([*itertools.chain.from_iterable(ways), *fixed]) for ways in combinations)
     return curves[0] if len(curves) == 1 else BestOf(curves)
@@ -102,27 +106,31 @@ def subsample(noise: Noise, rate: float, sensitivity: Any = 1.0, *, times: int =
     """The charge of noise released on a Poisson sample of the people, each kept with probability `rate`.
 
     Guarantees: the two-sided bound of Balle, Barthe and Gaboardi (2018), Theorems 8 and 13, for one person more or
-    less. `hush.compose` and `Ledger.spend` take the charge.
+    less. Pass the charge to `hush.compose` or `Ledger.spend`.
 
     >>> from hush import Gaussian
     >>> round(compose([subsample(Gaussian(2.0), 0.05, times=50)]).epsilon(1e-5), 3)
-    0.79
+    0.782
     """
-    return Charge(noise, Sensitivity.of(sensitivity), times, sampling_rate(rate))
+    return Charge(noise, Sensitivity.of(sensitivity), times=times, rate=sampling_rate(rate))
 
 
 def _simplest(charge: Charge) -> Charge:
     return charge.once.repeated(charge.times)
 
 
-def _ways(charge: Charge, *, alone: bool) -> list[Pairs]:
-    """The pairs of every theorem that covers the charge and can stand where it stands."""
+@lru_cache(maxsize=1024)
+def _ways(charge: Charge, alone: bool) -> tuple[Pairs, ...]:
+    """For each theorem that covers the charge, its pairs of laws. With other charges beside it (alone False), only
+    theorems whose bounds can be composed.
+    """
     found = [theorem for theorem in theorems_for(charge) if alone or not theorem.alone]
     if not found:
         raise Unsupported(
-            f"{charge.noise} under this sensitivity cannot be composed with other releases; give linf and l0."
+            f"{charge.noise} under this sensitivity cannot be composed with other releases; "
+            "write Sensitivity(linf=..., l0=...)."
         )
-    return [theorem.pairs(charge) for theorem in found]
+    return tuple(theorem.pairs(charge) for theorem in found)
 
 
 def _together(pairs: Pairs) -> Curve:
@@ -135,7 +143,7 @@ def _together(pairs: Pairs) -> Curve:
 
 @called_like("delta(hush.Laplace(1.0), 0.5)")
 def delta(noise: Noise, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
-    """The delta a noise gives at epsilon, as an upper bound; epsilon may be an array, and negative.
+    """The delta of a noise at epsilon, as an upper bound. epsilon may be an array, and may be negative.
 
     >>> from hush import Laplace
     >>> round(delta(Laplace(1.0), 0.5), 12)
@@ -146,7 +154,7 @@ def delta(noise: Noise, epsilon: Any, sensitivity: Any = 1.0, *, times: int = 1)
 
 @called_like("epsilon(hush.Gaussian(4.0), 1e-6)")
 def epsilon(noise: Noise, delta: Any, sensitivity: Any = 1.0, *, times: int = 1) -> Any:
-    """The epsilon a noise gives at delta, as an upper bound; delta = 0 asks for the pure epsilon, infinite where
+    """The epsilon of a noise at delta, as an upper bound. delta = 0 gives the pure epsilon, which is infinite where
     there is none.
 
     >>> from hush import Laplace
@@ -157,16 +165,16 @@ def epsilon(noise: Noise, delta: Any, sensitivity: Any = 1.0, *, times: int = 1)
 
 
 def renyi(noise: Noise, order: float, sensitivity: Any = 1.0, *, times: int = 1) -> float:
-    """The Renyi divergence of a noise from its shifted copy, as an upper bound; order 1 is the Kullback-Leibler
+    """The Renyi divergence of a noise from its shifted copy, as an upper bound. Order 1 is the Kullback-Leibler
     divergence.
 
-    Guarantees: an upper bound on D_order(M(D) || M(D')) for every move that the sensitivity allows, over `times`
-    releases: divergences add up. Infinite where the supports differ.
+    Guarantees: an upper bound on D_order(M(D) || M(D')) for every shift that the sensitivity allows, over `times`
+    releases (divergences add). Infinite where the supports differ.
 
     >>> from hush import Gaussian
     >>> round(renyi(Gaussian(2.0), 3.0), 12)
     0.375
     """
-    charge = Charge(noise, sensitivity, times)
+    charge = Charge(noise, sensitivity, times=times)
     one = renyi_divergence(charge.once, check_order(order))
     return one if charge.times == 1 else up(one * charge.times, FEW_ROUNDINGS)

@@ -1,7 +1,7 @@
-"""Composition: losses add, so their distributions convolve.
+"""Composition of pairs: privacy losses add, so their distributions are convolved.
 
-Distributions are convolved under a tilt (tilted.py), which centres their sum where delta is decided. Round-off,
-neglected frequencies, wrap-around and the mass at infinity are added to the upper end.
+The distributions are convolved under a tilt (convolution.py), which centres their sum where delta is decided. The upper
+end includes round-off, neglected frequencies, wrap-around and the mass at infinity.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = ["DEFAULT_RELATIVE", "Composed", "compose_parts"]
 
 Array = NDArray[np.float64]
 
-#: The share of the shift that discretisation may cost, unless asked otherwise.
+#: The default share of the shift that discretisation may cost.
 DEFAULT_RELATIVE = 1.9e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Composed(Curve):
-    """The curve of several pairs released together: (pair, times) each; see the module's text.
+    """The curve of several pairs (pair, times) released together; see the module docstring.
 
     `relative` is the share of the shift that discretisation may cost.
     """
@@ -45,13 +45,13 @@ class Composed(Curve):
 
     @cached_property
     def _step(self) -> float:
-        """h with h^2/8 = relative * (mean square loss), aligned with an atom where there is one."""
+        """h with h^2/8 = relative * (mean square loss), aligned with an atom if there is one."""
         count = sum(times for _, times in self.parts)
         square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
         step = math.sqrt(8.0 * self.relative * square)
         if not step > 1e-290:
             raise Unsupported(
-                "the losses are too small to compose; with this much noise there is nothing left to account for."
+                "the privacy losses are too small to compose (below 1e-290); use less noise or drop these releases."
             )
         aligned = [atom for pair, _ in self.parts for atom in pair.atoms]
         if aligned and max(aligned) > step:
@@ -60,7 +60,7 @@ class Composed(Curve):
 
     @cached_property
     def _ways(self) -> tuple[tuple[tuple[Any, int], ...], ...]:
-        """The parts, and where one of them is not its own mirror image all of them reversed: the worse way counts."""
+        """The parts; if one of them is not symmetric, also all parts reversed. The worse direction decides."""
         if all(pair.symmetric for pair, _ in self.parts):
             return (self.parts,)
         return self.parts, tuple((Reversed(pair), times) for pair, times in self.parts)
@@ -76,13 +76,12 @@ class Composed(Curve):
         return tuple(self._below_of(parts) for parts in self._ways)
 
     def _below_of(self, parts_of_way: tuple[tuple[Any, int], ...]) -> TiltedSum | None:
-        """Each part with the least share that passes."""
+        """A lower bound for each part, with the least share that passes the check."""
         alone = len(parts_of_way) == 1
         step = self._step if alone else self._step / 6.0  # atoms of several parts cannot all be aligned
         found = []
         for pair, times in parts_of_way:
-            # Chords in a smooth curve cost the square of the step. Where a loss ends without an atom, they cost the
-            # step itself.
+            # chords of a smooth curve cost the square of the step; where a loss ends without an atom, the step itself
             shares = (0.0, *(0.25 * (step / pair.spread) ** 2 * 2.0**i for i in range(64)))
             tried = (
                 discretise_below(pair, share, step * (1.0 - share) if alone else step)
@@ -90,7 +89,7 @@ class Composed(Curve):
                 if share < 0.2
             )
             part = next((p for p in tried if p is not None), None)
-            if part is not None:  # a part without a lower bound is left out, which only lowers the whole
+            if part is not None:  # a part without a lower bound is left out, which only lowers the total
                 found.append((part, times))
         return TiltedSum(tuple(found)) if found else None
 
@@ -120,9 +119,9 @@ class Composed(Curve):
         return min(found, self._beside_pure(epsilon), 1.0)
 
     def _beside_pure(self, epsilon: float) -> float:
-        """Basic composition: one part takes what the pure epsilons of the others leave. It is sharper than a grid, to
-        which not all losses can be aligned, close to the pure epsilon of all parts, and where one part that is not
-        pure stands beside pure ones.
+        """Basic composition: one part gets the epsilon that the pure epsilons of the others leave. It is sharper than a
+        grid in two cases: close to the pure epsilon of all parts, because not all losses can be aligned to a grid, and
+        where one part that is not pure is composed with pure ones.
         """
         close = 0.9 * self._pure < epsilon < self._pure
         if len(self.parts) == 1 or len(self.parts) > 8 or not (close or math.isinf(self._pure)):
@@ -136,15 +135,15 @@ class Composed(Curve):
         return min(bounds, default=1.0)
 
     def _alone(self, pair: Any, times: int, epsilon: float) -> float:
-        """The delta of one part, from its own curve where it is released once."""
+        """The delta of one part, from its curve if it is released once."""
         if times == 1 and isinstance(pair, Curve):
             return float(pair.delta(epsilon))
         alone: Composed = self._cache.setdefault((pair, times), Composed(((pair, times),), self.relative))
         return alone._one(epsilon, lower=False)
 
     def _upper(self, total: TiltedSum, epsilon: float) -> float:
-        """From the tilt that fits, or from a weaker one where so strong a tilt leaves only round-off: every tilt's
-        answer is a bound.
+        """delta from the tilt that fits, or from a weaker one if such a strong tilt leaves only round-off. Every tilt
+        gives a valid bound.
         """
         tilt = total.tilt_for(epsilon)
         for _ in range(6):
@@ -155,8 +154,8 @@ class Composed(Curve):
         return found
 
     def _law(self, total: TiltedSum, tilt: float) -> ComposedLaw:
-        """The composed law under a tilt from a ladder, so that nearby questions share it and the same question always
-        gets the same.
+        """The composed law under a tilt rounded to a ladder, so that nearby queries share it and equal queries always
+        get the same law.
         """
         rung = math.exp(round(math.log(tilt) * 2.0) / 2.0) if tilt > 0.0 else 0.0
         made = self._cache.setdefault(id(total), {})
@@ -181,27 +180,31 @@ class Composed(Curve):
         return found, found
 
     def _epsilon_at(self, delta: float, *, lower: bool) -> float:
-        """The worse way's epsilon."""
+        """The epsilon of the worse direction."""
         totals = self._below if lower else self._above
         alone = max((part.at_zero for total in totals if total is not None for part, _ in total.parts), default=0.0)
-        if alone <= delta and self._one(0.0, lower=lower) <= delta:  # together the parts give no less than one alone
+        if (
+            alone <= delta and self._one(0.0, lower=lower) <= delta
+        ):  # all parts together have at least the delta of one part
             return 0.0
         return max((self._crossing(total, delta, lower=lower) for total in totals if total is not None), default=0.0)
 
     def _crossing(self, total: TiltedSum, delta: float, *, lower: bool) -> float:
-        """One tilt aimed at delta, its crossing, and then as little more (or less) as makes the certified end agree."""
+        """Where the law under one tilt crosses delta, then raised (or lowered) slightly until the certified end
+        agrees.
+        """
         if total.infinite >= (delta if not lower else up(delta * self._inflation, SPECIAL_FUNCTION)):
-            return math.inf  # no epsilon takes this mass away
-        # aim a little to the safe side, so that the first check settles it: 1e-8 of delta is nothing in epsilon
+            return math.inf  # no epsilon removes this mass
+        # aim slightly to the safe side, so that the first check passes: 1e-8 of delta hardly changes epsilon
         aim = up(delta * self._inflation, SEARCH_AIM) if lower else down(delta / self._inflation, SEARCH_AIM)
-        room = aim - total.infinite
+        finite = aim - total.infinite
         law = self._law(total, total.tilt_for_delta(delta))
         for _ in range(3):
-            settled, guess = partial(self._settles, law, delta, lower=lower), law.epsilon(max(room, 5e-324))
+            settled, guess = partial(self._settles, law, delta, lower=lower), law.epsilon(max(finite, 5e-324))
             found = nudged(settled, guess, first=-1e-13 if lower else 1e-13, growth=4.0, turns=12)
             if found is None:
                 break
-            deciding = self._law_at(total, found)  # what delta(found) will be answered with: it has to agree
+            deciding = self._law_at(total, found)  # delta(found) uses this law, so it must agree
             if self._settles(deciding, delta, found, lower=lower):
                 return max(found, 0.0)
             law = deciding
@@ -215,8 +218,8 @@ class Composed(Curve):
         return float(value.upper) * self._inflation <= delta
 
     def _bisected(self, total: TiltedSum, delta: float, *, lower: bool) -> float:
-        """The same by halves, a tilt of its own at every point: for laws so lopsided that one tilt does not show the
-        crossing.
+        """The same by bisection, with a separate tilt at every point: for laws so skewed that one tilt does not show
+        the crossing.
         """
         end = min(self._pure, total.step * sum(times * (part.first + part.masses.size) for part, times in total.parts))
 
@@ -225,11 +228,11 @@ class Composed(Curve):
 
         unsafe, safe = (end, 0.0) if lower else (0.0, end)
         found = safe_end(settles, unsafe, safe, relative=1e-13, turns=64)
-        return found if lower or found < end else math.inf  # the end itself was not tried
+        return found if lower or found < end else math.inf  # the end itself was not evaluated
 
 
 def compose_parts(parts: Sequence[tuple[Any, int]], **options: Any) -> Composed:
-    """Equal parts merged, then composed."""
+    """Merge equal parts, then compose them."""
     merged: dict[Any, int] = {}
     for pair, times in parts:
         merged[pair] = merged.get(pair, 0) + times

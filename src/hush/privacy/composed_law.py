@@ -1,5 +1,5 @@
-"""A composed law of losses under a tilt, point by point or by the frequencies that matter; delta and epsilon from it,
-with their errors.
+"""The composed distribution of privacy losses under a tilt, stored point by point or by its relevant frequencies; delta
+and epsilon computed from it, with error bounds.
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, down, up
 
-__all__ = ["Dense", "ComposedLaw", "Spectral"]
+__all__ = ["ComposedLaw", "Dense", "Spectral"]
 
 Array = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
 
-_NEGLIGIBLE = 45.0  # e^-45 of the tilted mass is left out of sums, and added to delta
+_NEGLIGIBLE = 45.0  # e^-45 of the tilted mass is omitted from sums, and added to delta
 
 
 @dataclass(frozen=True)
 class ComposedLaw:
-    """A composed tilted law on the lattice points first .. first + length - 1 (times step), and what is not known
-    about it.
-    """
+    """A composed tilted law on the lattice points first .. first + length - 1 (times step), with its error terms."""
 
     first: int
     length: int
@@ -43,16 +41,14 @@ class ComposedLaw:
         """The tilted sum over losses above epsilon of p e^(-t over)(1 - e^-over), a bound on its error, and that of p
         e^(-(t+1) over).
         """
-        raise Unsupported("a law has to give its sums.")
+        raise Unsupported("a subclass of ComposedLaw must define _sums.")
 
     def delta_bracket(self, epsilon: float) -> Bracket:
-        """delta at epsilon, errors added at both ends."""
-        if (
-            epsilon < self.first * self.step
-        ):  # the window starts above epsilon: mass below it is unknown, and is at most all
+        """delta at epsilon, with the errors added at both ends."""
+        if epsilon < self.first * self.step:  # the mass below the window is unknown, and at most 1
             return Bracket(0.0, 1.0)
         total, slack, _ = self._sums(epsilon)
-        # what wrapped round counts by the factor's largest value, at over = log(1 + 1/t)
+        # wrapped mass is bounded by the largest value of the factor, at over = log(1 + 1/t)
         largest = math.exp(-self.tilt * math.log1p(1.0 / self.tilt)) / (1.0 + self.tilt) if self.tilt > 0.0 else 1.0
         slack += self.wrapped * largest + math.exp(-_NEGLIGIBLE)
         scale = self.log_m - self.tilt * epsilon
@@ -65,10 +61,10 @@ class ComposedLaw:
         return Bracket(min(lower + down(self.infinite, CLOSED_FORM), upper, 1.0), min(max(upper, 5e-324), 1.0))
 
     def epsilon(self, delta: float) -> float:
-        """Where the finite part of delta crosses delta, nearly: Newton's steps on log delta, kept inside a bracket.
-        The caller checks.
+        """Approximately where the finite part of delta crosses `delta`: Newton steps on log delta inside a bracket. The
+        caller checks the result.
         """
-        # Not guarded_newton: how wide the bracket is decides whether a step is taken on log delta or on delta itself.
+        # Not guarded_newton: the width of the bracket decides whether a step uses log delta or delta.
         low, high = self.first * self.step, (self.first + self.length - 1) * self.step
         point = min(max(self.mean, low), high)
         for _ in range(100):
@@ -78,9 +74,8 @@ class ComposedLaw:
                 break
             low, high = (point, high) if gap > 0.0 else (low, point)
             newton = point + gap * total / far if far > 0.0 else math.inf  # d log delta/d epsilon = -far/total
-            if abs(gap) > 0.1 and abs(newton - point) < 0.01 * (
-                high - low
-            ):  # under an atom delta itself is nearly linear
+            close = abs(newton - point) < 0.01 * (high - low)
+            if abs(gap) > 0.1 and close:  # below an atom, delta itself is nearly linear
                 newton = point - math.expm1(min(-gap, 700.0)) * total / far if far > 0.0 else math.inf
             elif abs(newton - point) <= 1e-12 * max(abs(point), self.step):
                 break
@@ -90,7 +85,7 @@ class ComposedLaw:
 
 @dataclass(frozen=True)
 class Dense(ComposedLaw):
-    """The law point by point."""
+    """The law stored point by point."""
 
     masses: Array = field(default_factory=lambda: np.zeros(0))
 
@@ -102,15 +97,15 @@ class Dense(ComposedLaw):
             near = np.exp(-self.tilt * over)
             share = -np.expm1(-np.maximum(over, 0.0))
             masses = self.masses[start:end] * near
-        # plain sums: a threaded dot product costs more than it saves at this size
+        # ordinary sums: a threaded dot product is slower at this size
         total = float((masses * share).sum())
         return total, self.rounding * float((near * share).sum()), float(masses.sum()) - total
 
 
 @dataclass(frozen=True)
 class Spectral(ComposedLaw):
-    """The law by the frequencies that matter: numbers, values (turned so that point 0 is loss 0), and the sum of the
-    faint ones.
+    """The law stored by its relevant frequencies: their numbers, their values (rotated so that point 0 is loss 0), and
+    the sum of the faint ones.
     """
 
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

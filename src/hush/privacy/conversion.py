@@ -27,10 +27,15 @@ __all__ = [
 
 
 def check_order(value: Any) -> float:
-    """An order of a Renyi divergence, checked."""
+    """The order of a Renyi divergence, checked."""
     order = as_float("order", value, "a finite number, 1 or greater")
     if not 1.0 <= order < math.inf:
-        raise reject("order", value, "a finite number, 1 or greater", "the order 1 is the Kullback-Leibler divergence")
+        raise reject(
+            "order",
+            value,
+            "a finite number, 1 or greater",
+            "write order=2.0; order=1.0 is the Kullback-Leibler divergence",
+        )
     return order
 
 
@@ -61,8 +66,7 @@ def rdp_to_delta(order: float, divergence: float, epsilon: float) -> float:
     if order == 1.0:
         return 1.0
     log_delta = (order - 1.0) * (t - epsilon) - math.log(order - 1.0) + order * math.log1p(-1.0 / order)
-    # the exponent's terms are known to a unit in the last place each: their sizes, not that of their sum, decide the
-    # error
+    # each term of the exponent has an error of one unit in its last place, so the sizes of the terms decide the error
     sizes = (order - 1.0) * (t + abs(epsilon)) + abs(math.log(order - 1.0)) + 2.0
     return min(math.exp(min(log_delta, 0.0)) * (1.0 + TWO_ROUNDINGS.share * sizes), 1.0)
 
@@ -78,8 +82,8 @@ def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
 
 
 def _least_over_orders(value: Callable[[float], float], most: float) -> float:
-    """The least of a bound over orders in (1, most]; every order is a valid bound, so a coarse search is safe, a fine
-    one tight.
+    """The least value of a bound over orders in (1, most]. Every order gives a valid bound, so a coarse search is sound
+    and a fine one is tight.
     """
 
     def values(grid: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,10 +1,10 @@
 """Several loss distributions on one grid, convolved under a tilt.
 
-Every distribution is tilted first, p_j e^(t e_j)/M(t), with t at the saddle point: the tilted sum is centred where
+Every distribution is tilted first, p_j e^(t e_j)/M(t), with t at the saddle point. The tilted sum is then centred where
 delta is decided, and round-off, 1e-16 of the *tilted* mass, is 1e-16 of delta instead of 1e-16 of 1. The convolution
-is a product of discrete Fourier transforms on a window around the tilted mean; what may wrap round it is bounded by
-Chernoff. Composed laws are smooth, so few frequencies of the product are not negligible, and on those delta is a sum
-in closed form (a geometric series for each); only where many are left, the law itself is transformed back.
+is a product of discrete Fourier transforms on a window around the tilted mean; Chernoff's inequality bounds what may
+wrap around. Composed laws are smooth, so only a few frequencies of the product matter, and on those delta is a sum in
+closed form (a geometric series for each). If many frequencies matter, the law itself is transformed back.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["TiltedSum"]
 Array = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
 
-_WRAPPED = 1e-10  # share of the tilted mass that may wrap round, and is then added to delta
-_FAINT = 1e-16  # frequencies fainter than this are left out, and added to delta
-_MOST_FREQUENCIES = 4096  # beyond, transforming back is cheaper
+_WRAPPED = 1e-10  # the share of the tilted mass that may wrap around, and is then added to delta
+_FAINT = 1e-16  # smaller frequencies are omitted, and added to delta
+_MOST_FREQUENCIES = 4096  # with more, transforming back is cheaper
 _MOST_POINTS = 1 << 24
 
 
@@ -64,9 +64,7 @@ class TiltedSum:
         return math.fsum(times * part.log_mgf(tilt) for part, times in self.parts)
 
     def tilt_for(self, epsilon: float) -> float:
-        """The saddle point: the tilt whose mean is epsilon (0 if the mean is above it already); near it is near
-        enough.
-        """
+        """The saddle point: the tilt whose mean is approximately epsilon (0 if the mean is above epsilon already)."""
         top = sum(times * part.losses[-1] for part, times in self.parts)
         epsilon = min(epsilon, down(top, NEAR_ENOUGH))
 
@@ -80,9 +78,8 @@ class TiltedSum:
         return guarded_newton(probe, 0.0, 0.0, math.inf, _between)
 
     def tilt_for_delta(self, delta: float) -> float:
-        """The tilt t at which M(t) e^(-t mean)/(1 + t) has come down to delta: Chernoff's bound at its own mean, and
-        a little less, because losses count by how far they pass epsilon (without it, losses that end in an atom would
-        never get there).
+        """The tilt t at which M(t) e^(-t mean)/(1 + t) falls to delta: Chernoff's bound at its mean, divided by 1 + t,
+        because a loss counts by how far it exceeds epsilon (without this, losses that end in an atom never get there).
         """
         target = math.log(delta)
         variance = self.moments(0.0)[2]
@@ -98,7 +95,7 @@ class TiltedSum:
         return guarded_newton(probe, math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf, _between)
 
     def composed(self, tilt: float) -> ComposedLaw:
-        """The tilted law of the sum, in a window around its mean that all but a known share of it stays in."""
+        """The tilted law of the sum, in a window around its mean that contains all but a known share of it."""
         log_m, mean, variance = self.moments(tilt)
         lowest = sum(times * part.first for part, times in self.parts)
         highest = sum(times * (part.first + part.masses.size - 1) for part, times in self.parts)
@@ -108,7 +105,9 @@ class TiltedSum:
         least = max(last - first + 1, max(part.masses.size for part, _ in self.parts), 16)
         length = next_fast_len(least, real=True)
         if length > _MOST_POINTS:
-            raise Unsupported("the composition needs too fine a grid; fewer releases or more noise are needed.")
+            raise Unsupported(
+                f"the composition needs more than {_MOST_POINTS} grid points; use fewer releases or more noise."
+            )
         spectrum = self._spectrum(tilt, length)
         rounding = 8.0 * UNIT * (self.count + math.log2(length))
         known = (first, length, self.step, tilt, log_m, wrapped, self.infinite, mean, math.sqrt(variance))
@@ -122,7 +121,7 @@ class TiltedSum:
         return Dense(*known, rounding * 2.0 * float(size.mean()), np.maximum(circle, 0.0))
 
     def _spectrum(self, tilt: float, length: int) -> Spectrum:
-        """The transform of the tilted sum; short parts are convolved with each other first, at the length that they
+        """The transform of the tilted sum; short parts are first convolved with each other, at the length that they
         need.
         """
         spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
@@ -142,13 +141,13 @@ class TiltedSum:
         return spectrum
 
     def _window(self, tilt: float, log_m: float, mean: float, variance: float) -> tuple[float, float, float]:
-        """How far below and above the mean the window has to go, and Chernoff's bound on what lies outside."""
+        """How far the window must extend below and above the mean, and Chernoff's bound on the mass outside."""
         deviation = math.sqrt(variance) + self.step
         reach, bounds = [], []
         for sign in (-1.0, 1.0):
             width = 7.0 * deviation
-            for _ in range(60):  # no root: any window that is wide enough will do, and the first one nearly always is
-                # at the point that suits a normal law, then at some that suit longer tails
+            for _ in range(60):  # any window that is wide enough is accepted, and the first one nearly always is
+                # the point for a normal law, then points for longer tails
                 for t in (
                     width / deviation**2,
                     0.5 * width / deviation**2,
@@ -167,12 +166,12 @@ class TiltedSum:
 
 
 def _between(low: float, high: float) -> float:
-    """A tilt between two: the middle, but at most twice the lower one; strong tilts leave only round-off."""
+    """A tilt between two: the middle, but at most twice the lower one, because strong tilts leave only round-off."""
     return min(2.0 * low + 1e-3, 0.5 * (low + high))
 
 
 def _convolved(rows: list[Array]) -> Array:
-    """All rows convolved."""
+    """The convolution of all rows."""
     if len(rows) == 1:
         return rows[0]
     size = sum(row.size for row in rows) - len(rows) + 1
@@ -184,7 +183,7 @@ def _convolved(rows: list[Array]) -> Array:
 
 
 def _power(transform: Spectrum, times: int) -> Spectrum:
-    """z^times by squaring, where it is not hopelessly small."""
+    """z^times by squaring; 0 where the power would be below 1e-30."""
     if times == 1:
         return transform
     alive = np.flatnonzero(np.abs(transform) > 1e-30 ** (1.0 / times))

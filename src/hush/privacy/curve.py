@@ -1,7 +1,7 @@
-"""From (noise, sensitivity) to privacy: delta(epsilon), epsilon(delta) and the attacker's trade-off.
+"""From (noise, shift) to privacy: delta(epsilon), epsilon(delta) and the trade-off of an attacker.
 
-One function serves every family: the hockey-stick divergence is the surplus of the noise over its shifted copy on the
-region where its density exceeds e^epsilon times the copy's,
+One function serves every family. The hockey-stick divergence is the surplus of the noise over its shifted copy on the
+region where its density exceeds e^epsilon times that of the copy,
 
     delta(epsilon) = sum over intervals I of  P(I) - e^epsilon P(I - shift).
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hush.errors import NotCertified, as_float, deltas, epsilons, probabilities, reject
+from hush.errors import NotCertified, as_float, called_like, deltas, epsilons, probabilities, reject
 from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket, around, unwrap
 from hush.numerics.root import bracket_upwards, narrowed_maximum, safe_root
@@ -29,7 +29,7 @@ __all__ = ["Curve", "OneNumber", "PureBound", "epsilon_for_error_sum", "error_su
 
 Array = NDArray[np.float64]
 _TINY = 5e-324
-_BLOCK = 8192  # work arrays of this length stay in the processor's cache
+_BLOCK = 8192  # numbers; work arrays of this length fit in the processor's cache
 
 
 def _hockey_stick(noise: Law, epsilon: Array, shift: float) -> Bracket:
@@ -42,12 +42,10 @@ def _hockey_stick(noise: Law, epsilon: Array, shift: float) -> Bracket:
         return Bracket(lower, np.concatenate([part.upper for part in ends]).reshape(epsilon.shape))
     value = noise.surplus(noise.exceeds(epsilon, shift), epsilon, shift)
     bracket = around(value, noise.error_at(epsilon, shift))
-    most = noise.max_loss(
-        shift
-    )  # a float: at equality the surplus, in twofold precision, knows on which side the truth is
-    never = (epsilon > most) | (
-        (epsilon == most) & (value == 0.0)
-    )  # proved zero; elsewhere positive even if floats are not
+    # At equality the surplus, in twofold precision, decides. Where delta is not proved to be 0 it is positive, even if
+    # it underflows.
+    most = noise.max_loss(shift)
+    never = (epsilon > most) | ((epsilon == most) & (value == 0.0))
     upper = np.where(never, 0.0, np.minimum(np.maximum(bracket.upper, _TINY), 1.0))
     return Bracket(np.where(never, 0.0, np.minimum(bracket.lower, 1.0)), upper)
 
@@ -58,7 +56,7 @@ class Curve:
     Guarantees: `delta(e)` and `epsilon(d)` are proved upper bounds on what an attacker can learn from the release, for
     every neighbouring pair. `delta_bracket(e)` and `epsilon_bracket(d)` also give a lower end: the truth is between.
 
-    A curve is given by `_forward`, delta for epsilon >= 0 of a pair of laws that mirrors itself when reversed.
+    A subclass defines `_forward`: delta for epsilon >= 0 of a symmetric pair of laws.
 
     >>> import hush
     >>> c = hush.curve(hush.Gaussian(1.0))
@@ -67,10 +65,10 @@ class Curve:
     """
 
     def _forward(self, epsilon: Array) -> Bracket:
-        raise NotCertified("a curve has to give its delta.")
+        raise NotCertified("a subclass of Curve must define _forward.")
 
     def _end(self, epsilon: Array, end: str) -> Array:
-        """One end of `_forward` alone, for curves that can save work."""
+        """One end of `_forward`, for curves where that is less work."""
         return np.asarray(getattr(self._forward(epsilon), end))
 
     @property
@@ -79,7 +77,7 @@ class Curve:
         return math.inf
 
     def delta_bracket(self, epsilon: Any) -> Bracket:
-        """The least and the largest delta that the true one can have, at any real epsilon.
+        """The lower and upper bound on delta, at any real epsilon.
 
         Below zero by the symmetry of the pair: delta(-e) = 1 - e^-e + e^-e delta(e).
         """
@@ -93,11 +91,11 @@ class Curve:
         return unwrap(_mirrored(epsilon, self._end(np.abs(epsilon), "upper"), next_up))
 
     def _gap(self, epsilon: Array, delta: Array, end: str) -> Array:
-        """How far the chosen end of the delta bracket lies above the target, in logarithms."""
+        """log of the chosen end of the delta bracket over the target."""
         value = self._end(epsilon, end)
         with np.errstate(divide="ignore"):
             ratio = np.log(value) - np.log(delta)
-        # the logarithm steers, the comparison itself decides
+        # the logarithm guides the search; the comparison of the values decides
         return np.where(value <= delta, np.minimum(ratio, -1e-300), np.maximum(ratio, 1e-300))
 
     def _epsilon_end(self, delta: Array, end: str) -> tuple[Array, Array]:
@@ -113,7 +111,7 @@ class Curve:
         return unsafe, safe
 
     def epsilon_bracket(self, delta: Any) -> Bracket:
-        """The least and the largest epsilon that the true one can have at delta; both infinite where none reaches it."""
+        """The lower and upper bound on epsilon at delta; both are infinite where no epsilon reaches delta."""
         upper = np.asarray(self.epsilon(delta))
         delta = deltas("delta", delta, zero=True)
         pure = delta == 0.0
@@ -125,7 +123,7 @@ class Curve:
     def epsilon(self, delta: Any) -> Any:
         """epsilon at delta, a proved upper bound. Never below 0; infinite where no epsilon reaches delta.
 
-        delta = 0 asks for the pure epsilon.
+        delta = 0 gives the pure epsilon.
         """
         delta = deltas("delta", delta, zero=True)
         pure = delta == 0.0
@@ -146,9 +144,11 @@ class Curve:
 
     def _supporting_line(self, alpha: float) -> float:
         """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha) over e >= 0, each searched
-        on its own.
+        separately.
         """
-        steep = min(self.pure_epsilon, 60.0 if alpha == 0.0 else 1.0 - math.log(alpha))  # beyond, e^e alpha passes 1
+        steep = min(
+            self.pure_epsilon, 60.0 if alpha == 0.0 else 1.0 - math.log(alpha)
+        )  # beyond this, e^e alpha exceeds 1
         there = narrowed_maximum(lambda e: 1.0 - self._end(e, "upper") - np.exp(e) * alpha, 0.0, steep, points=65)
         far = min(self.pure_epsilon, 60.0)
         back = narrowed_maximum(lambda e: np.exp(-e) * (1.0 - self._end(e, "upper") - alpha), 0.0, far, points=65)
@@ -161,7 +161,7 @@ class Curve:
 
 
 def _mirrored(epsilon: Array, forward: Any, rounded: Callable[[Array], Array]) -> Array:
-    """delta at epsilon of either sign from delta at |epsilon|, rounded to the given side."""
+    """delta at epsilon of any sign from delta at |epsilon|, rounded to the given side."""
     forward = np.asarray(forward)
     negative = epsilon < 0.0
     if not negative.any():
@@ -172,7 +172,7 @@ def _mirrored(epsilon: Array, forward: Any, rounded: Callable[[Array], Array]) -
 
 
 class Mirrored(Curve):
-    """A curve of a pair that is its own mirror image, as one part of a composition (see privacy/loss)."""
+    """The curve of a symmetric pair, which can be a part of a composition (see discretise.Pair)."""
 
     def forward(self, epsilon: Array) -> Bracket:
         """delta of the first law against the second."""
@@ -188,7 +188,7 @@ class Mirrored(Curve):
 
     @property
     def spread(self) -> float:
-        """The shift of the unit Gaussian that is as easy to tell from its copy (same total variation)."""
+        """The shift at which a unit Gaussian has the same total variation from its copy."""
         apart = float(np.asarray(self._end(np.zeros(()), "upper")))
         return float(min(2.0 * ndtri(0.5 * (1.0 + min(apart, down(1.0, FEW_ROUNDINGS)))), 16.0))
 
@@ -208,7 +208,7 @@ class OneNumber(Mirrored):
         return self.noise.worst_shifts(self.shift)
 
     def _forward(self, epsilon: Array) -> Bracket:
-        """Worst over the shifts that have to be looked at."""
+        """The worst over the shifts that must be considered."""
         brackets = [_hockey_stick(self.noise, np.asarray(epsilon), shift) for shift in self._shifts()]
         lower = np.max([np.asarray(b.lower) for b in brackets], axis=0)
         return Bracket(lower, np.max([np.asarray(b.upper) for b in brackets], axis=0))
@@ -218,7 +218,7 @@ class OneNumber(Mirrored):
         return max(next_up(float(self.noise.max_loss(shift))) for shift in self._shifts())
 
     def tradeoff(self, alpha: Any) -> Any:
-        """For a log-concave noise F(F^-1(1 - alpha) - shift); by supporting lines otherwise. Rounded down."""
+        """F(F^-1(1 - alpha) - shift) for a log-concave noise, by supporting lines otherwise. Rounded down."""
         if not self.noise.log_concave:
             return super().tradeoff(alpha)
         alpha = probabilities("alpha", alpha)
@@ -227,7 +227,7 @@ class OneNumber(Mirrored):
         return unwrap(np.maximum(down(beta, CLOSED_FORM), 0.0))
 
     def forward(self, epsilon: Array) -> Bracket:
-        """The curve; its lower end of the full shift alone, because several releases share one shift."""
+        """The curve. Its lower end uses the full shift only, because several releases share one shift."""
         whole = self._forward(epsilon)
         if len(self._shifts()) == 1:
             return whole
@@ -240,15 +240,15 @@ class OneNumber(Mirrored):
 
 @dataclass(frozen=True)
 class PureBound(Mirrored):
-    """All that is known is a pure epsilon: delta(e) = (e^pure - e^e)/(e^pure + 1), the curve of randomised response,
-    the worst there is.
+    """Only a pure epsilon is known: delta(e) = (e^pure - e^e)/(e^pure + 1), the curve of randomised response, which
+    is the worst possible.
     """
 
     pure: float
 
     def _forward(self, epsilon: Array) -> Bracket:
-        room = np.maximum(self.pure - epsilon, 0.0)
-        upper = -np.expm1(-room) / (1.0 + math.exp(-self.pure))
+        left = np.maximum(self.pure - epsilon, 0.0)
+        upper = -np.expm1(-left) / (1.0 + math.exp(-self.pure))
         return Bracket(np.zeros_like(upper), np.minimum(up(upper, FEW_ROUNDINGS), 1.0))
 
     @property
@@ -264,14 +264,15 @@ class PureBound(Mirrored):
         return (self.pure,)
 
 
-def error_sum(epsilon: float, delta: float = 0.0) -> float:
-    """The least p + q of an attacker's false positive and false negative rates under (epsilon, delta): 2 (1 -
+@called_like("error_sum(1.0, 1e-6)")
+def error_sum(epsilon: float, delta: float) -> float:
+    """The least sum p + q of an attacker's false positive and false negative rates under (epsilon, delta): 2 (1 -
     delta)/(1 + e^epsilon).
 
     Adding the two inequalities p + e^eps q >= 1 - delta and e^eps p + q >= 1 - delta (SaS paper, eq. 12-13, with a
     delta).
 
-    >>> error_sum(0.0)
+    >>> error_sum(0.0, 0.0)
     1.0
     """
     epsilon = as_float("epsilon", epsilon, "a finite number, 0 or greater")
@@ -284,8 +285,8 @@ def error_sum(epsilon: float, delta: float = 0.0) -> float:
 
 
 def epsilon_for_error_sum(least: float) -> float:
-    """The epsilon that keeps every attacker's p + q at `least` or more: log(2/least - 1), the inverse of eq. (13) of
-    the SaS paper.
+    """The epsilon at which every attacker's p + q is `least` or more: log(2/least - 1), the inverse of eq. (13) of the
+    SaS paper.
 
     >>> round(epsilon_for_error_sum(0.5), 12)
     1.098612288668

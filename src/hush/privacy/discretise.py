@@ -1,14 +1,15 @@
 """Privacy loss distributions: certified discretisation, from above and from below.
 
-A pair of laws is known by its curve delta(e). On the grid e_j = j h, join the exact values by chords (in e^e): the
-curve of a discrete loss distribution that lies above the true, convex one. Its masses are second differences,
+A pair of laws is described by its curve delta(e). On the grid e_j = j h, chords (in e^e) connect the exact values. They
+are the curve of a discrete loss distribution that lies above the true, convex curve. Its masses are second differences,
 
-    p_j = (e^h (delta_(j-1) - delta_j) - (delta_j - delta_(j+1))) / (e^h - 1)     for j > 0,        p_inf = delta at the last point,
+    p_j = (e^h (delta_(j-1) - delta_j) - (delta_j - delta_(j+1))) / (e^h - 1)     for j > 0,
+    p_inf = delta at the last point,
 
-and losses below zero mirror those of the reversed pair, p_(-j) = e^(-e_j) p_j. Whatever dominates each part dominates
-the composition, so the composed curve is an upper bound. The chords cost (h/d)^2/8 of the shift d, no more. Shrinking
-all losses by about as much gives a discrete curve that lies *below* the true one everywhere (checked, not assumed): a
-lower bound, and so a bracket. How such distributions are composed is the next room's business (composition.py).
+and losses below zero mirror those of the reversed pair, p_(-j) = e^(-e_j) p_j. If each part is dominated, so is the
+composition: the composed curve is an upper bound. The chords cost at most (h/d)^2/8 of the shift d. Reducing all losses
+by about as much gives a discrete curve that lies *below* the true one everywhere (checked, not assumed): a lower bound,
+and with the upper one a bracket. composed_curve.py composes such distributions.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ __all__ = ["LossDistribution", "Pair", "Reversed", "discretise", "discretise_bel
 
 Array = NDArray[np.float64]
 
-_FAR = 1e12  # an epsilon that stands for infinity
-_CUT = 1e-55  # a part's loss beyond the epsilon where its delta is this small counts as infinite
+_FAR = 1e12  # an epsilon that is treated as infinite
+_CUT = 1e-55  # losses beyond the epsilon where delta is this small are treated as infinite
 _MOST_POINTS = 1 << 24
 
 
 class Pair(Hashable, Protocol):
-    """Two laws, by the curve of the one against the other and back, for epsilon >= 0."""
+    """Two laws, described by the curves of each against the other, for epsilon >= 0."""
 
     def forward(self, epsilon: Array) -> Bracket:
         """delta of the first against the second."""
@@ -53,23 +54,23 @@ class Pair(Hashable, Protocol):
 
     @property
     def pure_epsilon(self) -> float:
-        """The largest loss either way, often infinite."""
+        """The largest loss in either direction, often infinite."""
         ...
 
     @property
     def spread(self) -> float:
-        """The size of a typical loss: what a grid step is measured against."""
+        """The size of a typical loss; grid steps are relative to it."""
         ...
 
     @property
     def atoms(self) -> tuple[float, ...]:
-        """Positive losses that have a probability of their own; the grid is aligned with the first."""
+        """Positive losses that have a positive probability each; the grid is aligned with the first."""
         ...
 
 
 @dataclass(frozen=True)
 class Reversed:
-    """A pair the other way round."""
+    """A pair in reverse order."""
 
     pair: Any
 
@@ -142,39 +143,38 @@ class LossDistribution:
 
 
 def _side(delta: Array, step: float) -> Array:
-    """Second differences: masses at e_1 .. e_n from delta at e_0 .. e_n (rounding below zero is raised to zero, which
-    only adds).
+    """Second differences: masses at e_1 .. e_n from delta at e_0 .. e_n. Values that rounding made negative become 0,
+    which only adds mass.
     """
     fall = np.append(delta[:-1] - delta[1:], 0.0)
     return np.maximum((math.exp(step) * fall[:-1] - fall[1:]) / math.expm1(step), 0.0)
 
 
 def _curve_of(masses: Array, infinite: float, step: float) -> Array:
-    """delta at e_0 .. e_n of the masses at e_1 .. e_n: the differences' inverse, summed from the outside in."""
+    """delta at e_0 .. e_n of the masses at e_1 .. e_n: the inverse of `_side`, summed from the outside inwards."""
     e = np.arange(1.0, masses.size + 1.0) * step
     with np.errstate(divide="ignore", under="ignore"):
-        tails = np.logaddexp.accumulate((np.log(masses) - e)[::-1])[
-            ::-1
-        ]  # log of the reversed law's mass at e_j and beyond
+        # log of the mass of the reversed law at e_j and beyond
+        tails = np.logaddexp.accumulate((np.log(masses) - e)[::-1])[::-1]
         falls = np.exp(tails + e - step) * math.expm1(step)  # delta_(j-1) - delta_j
     return np.append(np.cumsum(falls[::-1])[::-1] + infinite, infinite)
 
 
 @lru_cache(maxsize=24)
 def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
-    """The grid from 0 to where delta falls below the cut or stops falling, and the pair's curve on it, forward or
-    backward.
+    """The grid from 0 to where delta falls below the cut or stops falling, and the forward or backward curve of the
+    pair on it.
     """
     side = pair.backward if backward else pair.forward
-    if pair.pure_epsilon / step < 4096:  # a short loss needs no looking for its end
+    if pair.pure_epsilon / step < 4096:  # the loss ends early, so its end need not be searched
         grid = np.arange(math.ceil(pair.pure_epsilon / step) + 2, dtype=np.float64) * step
         return grid, side(grid)
     counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
     ends = np.asarray(side(np.append(counts * step, _FAR)).upper)
-    ends, rest = ends[:-1], float(ends[-1])  # what no epsilon takes away
+    ends, rest = ends[:-1], float(ends[-1])  # the mass that no epsilon removes
     final = np.flatnonzero(ends <= _CUT + up(rest, NEAR_ENOUGH))
     if not final.size or counts[final[0]] > _MOST_POINTS:
-        raise Unsupported("the loss reaches too far for the grid; fewer releases or more noise are needed.")
+        raise Unsupported("the privacy losses reach too far for the grid; use fewer releases or more noise.")
     count = int(counts[final[0]])
     grid = np.arange(count + 1, dtype=np.float64) * step
     values = side(grid)
@@ -185,7 +185,7 @@ def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
 
 
 def discretise(pair: Pair, step: float) -> LossDistribution:
-    """The chords' distribution: its curve is at or above the pair's, for every epsilon."""
+    """The distribution of the chords: its curve is at or above that of the pair, for every epsilon."""
     _, curve = _sampled(pair, False, step)
     there = up(_side(curve.upper, step), SUM_OF_POSITIVE_TERMS)
     back = there if pair.symmetric else up(_side(_sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)
@@ -195,17 +195,17 @@ def discretise(pair: Pair, step: float) -> LossDistribution:
 def _joined(
     there: Array, back: Array, infinite: float, step: float, *, slack: float = ELEMENTARY.share
 ) -> LossDistribution:
-    """Positive losses as given, negative ones mirrored from the reversed pair, the rest (and the sums' round-off, as
-    slack) at zero.
+    """Positive losses as given, negative ones mirrored from the reversed pair, and the rest (with the round-off of the
+    sums, as slack) at zero.
     """
     below = back * np.exp(-step * np.arange(1.0, back.size + 1.0))
     centre = 1.0 - infinite - float(there.sum()) - float(below.sum()) + slack
-    # a trace at zero keeps logarithms finite where all the mass is infinite; it adds to the total, the safe side
+    # a tiny mass at zero keeps logarithms finite if all mass is infinite; it only adds to the total, the safe side
     return LossDistribution(np.concatenate([below[::-1], [max(centre, 1e-300)], there]), -back.size, step, infinite)
 
 
 def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution | None:
-    """A distribution whose curve is at or below the pair's, checked; None if the share is too small for that.
+    """A distribution whose curve is at or below that of the pair, checked; None if the share is too small for that.
 
     The candidate is (1 - c) delta(e/(1 - c)): below delta because delta falls, with c at least `share` and such that
     the first atom lands on the grid (the factor keeps the masses' sum at 1). Between grid points the true curve lies
@@ -215,7 +215,7 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
     squeeze = 1.0 - share
     if pair.atoms and pair.atoms[0] > step:
         steps = pair.atoms[0] * squeeze / step
-        # a touch short of the grid point, so that rounding leaves no trace of the atom beyond it
+        # slightly below the grid point, so that rounding leaves no mass of the atom beyond it
         squeeze *= down(math.floor(up(steps, CLOSED_FORM)) / steps, ELEMENTARY) if steps >= 1.0 else 1.0
     sides, infinite = [], 0.0
     for backward in (False,) if pair.symmetric else (False, True):
@@ -237,8 +237,8 @@ def _masses_below(values: Array, step: float) -> Array:
     """Masses of a curve through these values, or below them where they are not convex.
 
     Lower ends of brackets need not be convex: where a curve ends they may fall to 0 from one point to the next.
-    Masses below zero, raised to zero, would then lift the whole curve; the largest convex curve below the values is
-    taken instead.
+    Raising negative masses to zero would then raise the whole curve, so the largest convex curve below the values
+    is used instead.
     """
     masses = down(_side(values, step), SUM_OF_POSITIVE_TERMS)
     if (_curve_of(masses, 0.0, step) > up(values, NEAR_ENOUGH)).any():
@@ -267,10 +267,9 @@ def _lies_below(chords: Array, truth: Bracket, step: float) -> bool:
     least, most = np.asarray(truth.lower), np.asarray(truth.upper)
     if (chords > least).any():
         return False
-    # In a cell, with u = (e^e - e^(e_j))/(e^(e_(j+1)) - e^(e_j)): a convex curve lies above the line from the highest
-    # point that it may
-    # have one place before the cell through the lowest one where the cell begins, and above the same line from the
-    # other side.
+    # In a cell, with u = (e^e - e^(e_j))/(e^(e_(j+1)) - e^(e_j)): a convex curve lies above the line through its
+    # highest possible point one place before the cell and its lowest possible point where the cell begins. The same
+    # holds from the other side.
     grow = math.exp(step)
     left = np.append(np.inf, (most[:-2] - least[1:-1]) * grow)
     right = np.append(np.maximum(least[1:-1] - most[2:], 0.0) / grow, 0.0)

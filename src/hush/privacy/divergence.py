@@ -1,12 +1,12 @@
 """The Renyi divergence of a law from its shifted copy, as an upper bound.
 
-With l(x) = log f(x)/f(x - s) and A = order - 1, the divergence is written so that nothing cancels, for orders near 1
-and tiny shifts too:
+With l(x) = log f(x)/f(x - s) and A = order - 1, the divergence is written so that nothing cancels, also for orders near
+1 and tiny shifts:
 
-    D = log(1 + I)/A,   I = E[ e^(A l) - 1 - A l ] + A E[ e^(-l) - 1 + l ]        (both terms never negative; A -> 0 gives KL)
+    D = log(1 + I)/A,   I = E[ e^(A l) - 1 - A l ] + A E[ e^(-l) - 1 + l ]      (A -> 0 gives KL)
 
-because E e^(-l) = 1. Laws that list their losses (steps, lattices) are sums; the rest is adaptive quadrature of the
-positive integrand, returned with its error bound added.
+because E e^(-l) = 1. Both terms are never negative. For laws that list their losses (steps, lattices) these are sums;
+otherwise adaptive quadrature of the positive integrand, with its error bound added.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from hush.numerics.search import narrowed_minimum
 __all__ = ["gaussian_divergence", "laplace_divergence", "law_divergence"]
 
 Array = NDArray[np.float64]
-_FALLEN = 60.0  # terms smaller by e^-60 than the largest add nothing to a sum in floats
+_FALLEN = 60.0  # terms below e^-60 of the largest do not change a sum in floats
 
 
 def law_divergence(law: Law, order: float, shift: float) -> float:
-    """The divergence of one number that moves by at most `shift`, the worst of all smaller moves included."""
+    """The divergence of one number that moves by at most `shift`: the worst over all smaller moves too."""
     return max(_of_shift(law, order, each) for each in law.worst_shifts(shift))
 
 
@@ -43,22 +43,22 @@ def _of_shift(law: Law, order: float, shift: float) -> float:
     while listed is not None:
         log_mass, loss = listed.log_mass, listed.loss
         if np.isposinf(loss[log_mass > -np.inf]).any():
-            return math.inf  # the copy leaves a part of the law uncovered
+            return math.inf  # the shifted copy has no mass on a part of the law
         terms = _log_terms(log_mass, loss, order - 1.0)
         if listed.complete or max(terms[0], terms[-1]) < terms.max() - _FALLEN:
             return _finish(_log_total(terms), order - 1.0) * (1.0 + listed.relative_error)
         reach *= 2.0
         listed = law.loss_terms(shift, reach)
-    raise Unsupported(f"order {order:g} reaches too far into the tails of {law}; use an order below {order / 2.0:g}.")
+    raise Unsupported(f"order {order:g} is too large for the tails of {law}; use an order below {order / 2.0:g}.")
 
 
 def gaussian_divergence(ratio: float, order: float) -> float:
-    """Of Gaussian noise moved by `ratio` standard deviations in the Euclidean norm: order ratio^2/2."""
+    """The divergence of Gaussian noise moved by `ratio` standard deviations in the Euclidean norm: order ratio^2/2."""
     return up(0.5 * order * ratio * ratio, FEW_ROUNDINGS)
 
 
 def laplace_divergence(d: float, order: float) -> float:
-    """Of Laplace noise moved by d scales (Mironov 2017, Proposition 6, rearranged).
+    """The divergence of Laplace noise moved by d scales (Mironov 2017, Proposition 6, rearranged).
 
     I = (order E(A d) + A E(-order d))/(2 order - 1) with E(x) = e^x - 1 - x.
     """
@@ -79,7 +79,7 @@ def _finish(log_inner: float, a: float) -> float:
 
 
 def _log_terms(log_mass: Array, loss: Array, a: float) -> Array:
-    """log of mass (E(A l) + A E(-l)), or of mass E(-l) for A = 0; safe for losses of any size."""
+    """log of mass (E(A l) + A E(-l)), or of mass E(-l) for A = 0; accurate for losses of any size."""
     forward = _log_excess(a * loss) if a > 0.0 else np.full_like(loss, -np.inf)
     backward = _log_excess(-loss) + (math.log(a) if a > 0.0 else 0.0)
     return log_mass + np.logaddexp(forward, backward)
@@ -92,7 +92,7 @@ def _log_excess(x: Array) -> Array:
 
 
 def _log_total(terms: Array) -> float:
-    """log of the sum of exponentials, every one kept to full precision."""
+    """log of the sum of exponentials, without loss of precision."""
     top = float(terms.max())
     with np.errstate(under="ignore"):
         return top + math.log(math.fsum(np.exp(terms - top))) if math.isfinite(top) else top
@@ -105,12 +105,14 @@ def _by_quadrature(noise: Law, order: float, shift: float) -> float:
         here, there = noise.log_density(x), noise.log_density(x - shift)
         with np.errstate(invalid="ignore", over="ignore"):
             terms = _log_terms(here, here - there, a)
-        return np.where(np.isfinite(here) & np.isfinite(there), terms, -np.inf)  # beyond floats, in the far tails
+        return np.where(
+            np.isfinite(here) & np.isfinite(there), terms, -np.inf
+        )  # not representable as floats, in the far tails
 
     edges, peak = _layout(noise, log_integrand, shift)
     if not math.isfinite(peak):
         return math.inf
-    # exponents of size L are known to about L units in the last place: asking for less error than that would never end
+    # exponents of size L have an error of about L units in the last place: a smaller target would never be reached
     exponent = float(np.max(np.abs(noise.log_density(edges)) * (1.0 + 2.0 * a)))
     relative = max(1e-12 if noise.log_concave else 1e-11, 1e-14 * exponent)
 
@@ -123,7 +125,7 @@ def _by_quadrature(noise: Law, order: float, shift: float) -> float:
 
 
 def _layout(noise: Law, log_integrand: Callable[[Array], Array], shift: float) -> tuple[Array, float]:
-    """Panel edges: geometric around both centres and around the peak, cut at kinks, ended where the integrand is
+    """Panel edges: geometric around both centres and around the peak, split at kinks, and ended where the integrand is
     e^-45 of its peak.
     """
     unit = float(noise.isf(0.25))
@@ -136,7 +138,7 @@ def _layout(noise: Law, log_integrand: Callable[[Array], Array], shift: float) -
         peak = narrowed_minimum(lambda x: -log_integrand(x), low, high, points=(9,) * 30)[0]
         edges = np.unique(np.concatenate([edges, peak + offsets]))
     values = log_integrand(edges)
-    if not np.nanmax(values) < 1e12:  # where 45 more or less can no longer be told
+    if not np.nanmax(values) < 1e12:  # a difference of 45 is below the resolution of floats
         return edges, math.inf
     keep = np.flatnonzero(values > np.nanmax(values) - 45.0)
     return edges[max(keep[0] - 1, 0) : keep[-1] + 2], float(np.nanmax(values))

@@ -1,6 +1,4 @@
-"""Curves to and from Google's dp_accounting, an optional package: ours as their loss distribution, theirs as our
-curve.
-"""
+"""Conversion between hush curves and the loss distributions of Google's dp_accounting, an optional package."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ def _peer() -> Any:
 
 @dataclass(frozen=True)
 class _Whole(Mirrored):
-    """A whole curve as one symmetric pair."""
+    """A curve as one symmetric pair."""
 
     curve: Curve
 
@@ -42,13 +40,13 @@ class _Whole(Mirrored):
 
 
 def whole_pair(curve: Curve) -> Any:
-    """The curve as a part of a composition: itself where it is a pair, else one symmetric pair with that curve."""
+    """The curve as a part of a composition: itself if it is a pair, otherwise one symmetric pair with that curve."""
     return curve if hasattr(curve, "forward") else _Whole(curve)
 
 
 def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
-    """The curve as their PrivacyLossDistribution on a grid of the given step: pessimistic, so their answers stay
-    upper bounds.
+    """The curve as a PrivacyLossDistribution of dp_accounting, on a grid of the given step. It is pessimistic, so its
+    results are upper bounds too.
 
     >>> import hush
     >>> ours = hush.curve(hush.OSGT(3.0, 6.3))
@@ -81,27 +79,29 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Imported(Mirrored):
-    """Their loss distribution as a curve: the worse of its two directions, plus 1e-9 of it for their rounding.
+    """A loss distribution of dp_accounting as a curve: the worse of its two directions, plus 1e-9 of it for its
+    rounding.
 
-    Nothing is known from below. Used either way round, the worse direction is a symmetric pair that dominates theirs.
+    There is no lower bound. In either order, the worse direction is a symmetric pair that dominates the original.
     """
 
     distribution: Any
 
     def _forward(self, epsilon: Array) -> Bracket:
-        flat = np.minimum(
-            np.asarray(epsilon, dtype=np.float64), 700.0
-        )  # delta falls, so an earlier epsilon is on the safe side
-        upper = np.array([float(self.distribution.get_delta_for_epsilon(float(e))) for e in flat.ravel()]).reshape(
-            flat.shape
-        )
+        # delta falls with epsilon, so a smaller epsilon is on the safe side
+        flat = np.minimum(np.asarray(epsilon, dtype=np.float64), 700.0)
+        values = [float(self.distribution.get_delta_for_epsilon(float(e))) for e in flat.ravel()]
+        upper = np.array(values).reshape(flat.shape)
         return Bracket(np.zeros_like(upper), np.clip(up(upper, FOREIGN) + 1e-300, 0.0, 1.0))
 
 
 def from_dp_accounting(distribution: Any) -> Imported:
-    """Their PrivacyLossDistribution as a curve that hush can read and compose: compose([(from_dp_accounting(d), 3),
-    ...]).
-    """
+    """A PrivacyLossDistribution of dp_accounting as a curve, for compose([(from_dp_accounting(d), 3), ...])."""
     if not callable(getattr(distribution, "get_delta_for_epsilon", None)):
-        raise reject("distribution", distribution, "a PrivacyLossDistribution of dp_accounting")
+        raise reject(
+            "distribution",
+            distribution,
+            "a PrivacyLossDistribution of dp_accounting",
+            "write from_dp_accounting(privacy_loss_distribution.from_gaussian_mechanism(1.0))",
+        )
     return Imported(distribution)

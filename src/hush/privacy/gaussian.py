@@ -1,7 +1,6 @@
-"""Zhao's toolbox: how much Gaussian noise (epsilon, delta)-privacy takes, by every method, and where the classical
-amounts fail.
+"""Gaussian noise for (epsilon, delta)-privacy by every method in Zhao's paper, and where the classical amounts fail.
 
-The amounts are choices of a threshold (threshold.py); here they become numbers with a certificate.
+Each method is a choice of a threshold (gaussian_threshold.py). This module turns thresholds into certified amounts.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, erfinv, ndtr, ndtri, ndtri_exp
+from scipy.special import erfcx, erfinv, ndtri, ndtri_exp
 
-from hush.errors import InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positives, reject
+from hush.errors import InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positives
 from hush.noise.gaussian import Gaussian
 from hush.numerics.bracket import Bracket, unwrap
 from hush.numerics.mills import drop, mills
@@ -23,7 +22,6 @@ from hush.numerics.rounding import (
     ELEMENTARY,
     GAUSSIAN_AMOUNT,
     NEAR_ENOUGH,
-    NORMAL_TAILS,
     down,
     next_down,
     next_up,
@@ -33,6 +31,7 @@ from hush.numerics.rounding import (
 from hush.numerics.twofold import Twofold
 from hush.privacy.curve import OneNumber
 from hush.privacy.gaussian_threshold import Y, log_dp, log_pdp, step
+from hush.privacy.probabilistic import dp_from_pdp, pdp_delta, pdp_from_dp, single
 
 __all__ = [
     "Check",
@@ -56,7 +55,7 @@ _CLASSICAL = {"dwork2006": 2.0, "dwork2014": 1.25}  # sigma = sqrt(2 ln(c/delta)
 
 
 def methods() -> tuple[str, ...]:
-    """The names that `sigma` takes as method=."""
+    """The names that `sigma` accepts as method=."""
     return ("optimal", "dwork2006", "dwork2014", *[name for name in Y if name != "optimal"])
 
 
@@ -73,15 +72,16 @@ def sigma(
     capped: bool = False,
     allow_invalid: bool = False,
 ) -> Any:
-    """The Gaussian amount for (epsilon, delta) by a named method; numbers or arrays.
+    """The standard deviation of Gaussian noise for (epsilon, delta) by a named method; numbers or arrays.
 
-    sensitivity is the l2 sensitivity. "optimal" also takes epsilon = 0. capped=True takes the smaller of the method's
-    amount and the epsilon-free bound of Zhao, Theorem 3 (which Mechanisms 1 and 2 pass as epsilon goes to 0, erratum
-    A.2.3).
+    sensitivity is the l2 sensitivity. method="optimal" also accepts epsilon = 0. capped=True takes the smaller of the
+    method's amount and the epsilon-free bound of Zhao, Theorem 3 (Mechanisms 1 and 2 exceed that bound as epsilon goes
+    to 0, erratum A.2.3).
 
     Guarantees: Gaussian(sigma) is (epsilon, delta)-private: `hush.delta(Gaussian(sigma), epsilon, sensitivity) <=
-    delta` (pdp_optimal, mechanism3, mechanism4 and mcdp: also probabilistically so). dwork2006 and dwork2014 beyond
-    epsilon = 1 have no proof and raise `Unsupported` with the delta they would really give, unless allow_invalid=True.
+    delta` (pdp_optimal, mechanism3, mechanism4 and mcdp: also probabilistically private). dwork2006 and dwork2014 have
+    no proof beyond epsilon = 1: there they raise `Unsupported` with the delta that they really give, unless
+    allow_invalid=True.
 
     >>> round(sigma(1.0, 1e-5), 10)
     3.7306316348
@@ -112,7 +112,7 @@ def _amount(method: str, epsilon: Array, delta: Array) -> Array:
 
 
 def _certify(amount: Array, epsilon: Array, delta: Array) -> Array:
-    """Raise each amount by as little as makes its certified delta meet the target."""
+    """Raise each amount until its certified delta is at most the target, by as little as possible."""
     amount, epsilon, delta = np.broadcast_arrays(amount, epsilon, delta)
     epsilon, delta = epsilon.ravel(), delta.ravel()
     return raised_until(lambda x, late: dp_delta_upper(x, epsilon[late]) > delta[late], amount, first=1e-14, growth=3.0)
@@ -121,7 +121,8 @@ def _certify(amount: Array, epsilon: Array, delta: Array) -> Array:
 def dp_delta_upper(amount: Array, epsilon: Array) -> Array:
     """Certified delta of Gaussian noise for sensitivity 1, elementwise in (sigma, epsilon).
 
-    The curve of a unit Gaussian with shift 1/sigma; the shift is rounded up, so the bound survives the division.
+    The curve of a unit Gaussian with shift 1/sigma; the shift is rounded up, so the bound also covers the rounding of
+    the division.
     """
     unit = Gaussian(1.0)
     shift = next_up(1.0 / amount)
@@ -141,10 +142,11 @@ def _refuse_unproved(method: str, epsilon: Array, delta: Array, amount: Array) -
     if not bad.any():
         return
     first = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    verdict = "more than asked" if true[first] > delta[first] else "within what was asked, but by luck and not by proof"
+    verdict = "more than requested" if true[first] > delta[first] else "within the request, but without a proof"
     raise Unsupported(
-        f"{method} is proved for epsilon <= 1 only; at epsilon = {float(epsilon[first]):g} and delta = {float(delta[first]):g} it would "
-        f"really give delta = {float(true[first]):.6g}, {verdict}; use method='optimal', or allow_invalid=True to have the number anyway."
+        f"{method} is proved for epsilon <= 1 only; at epsilon = {float(epsilon[first]):g} and "
+        f"delta = {float(delta[first]):g} it would really give delta = {float(true[first]):.6g}, {verdict}; use "
+        "method='optimal', or allow_invalid=True to get the number without a proof."
     )
 
 
@@ -153,8 +155,8 @@ def _epsilon_free(delta: Array) -> Array:
 
 
 def epsilon_free_sigma(delta: Any, sensitivity: Any = 1.0) -> Any:
-    """Delta/(2 sqrt 2 inverf(delta)): enough for any epsilon, and exactly what (0, delta)-DP takes (Zhao, Theorem 3,
-    result 1).
+    """Delta/(2 sqrt 2 inverf(delta)): enough for any epsilon, and exactly the amount for (0, delta)-DP (Zhao, Theorem
+    3, result 1).
 
     >>> round(epsilon_free_sigma(0.5), 12)
     0.741301109253
@@ -185,10 +187,10 @@ def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:
 # -- where the classical amounts fail ------------------------------------------------------------------------
 
 
-def fails_beyond(delta: Any, method: str, notion: str = "dp") -> Any:
-    """The epsilon beyond which a classical amount stops being private: Zhao, Theorem 1 and Figures 1 and 3.
+def fails_beyond(delta: Any, method: str, *, notion: str = "dp") -> Any:
+    """The epsilon beyond which a classical amount is not private: Zhao, Theorem 1 and Figures 1 and 3.
 
-    method: "dwork2006" or "dwork2014"; notion: "dp" or "pdp". Rounded down, so that every smaller epsilon is private.
+    method: "dwork2006" or "dwork2014"; notion: "dp" or "pdp". Rounded down: every smaller epsilon is private.
 
     >>> round(fails_beyond(1e-5, "dwork2014"), 4)
     8.4198
@@ -211,7 +213,7 @@ def fails_beyond(delta: Any, method: str, notion: str = "dp") -> Any:
 
 @dataclass(frozen=True)
 class Check:
-    """What a Gaussian setting really gives."""
+    """The privacy that a published Gaussian setting really gives."""
 
     epsilon: float
     delta: float
@@ -228,8 +230,8 @@ class Check:
 
 
 def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) -> Check:
-    """Is this published setting really private, and what delta does it really give? The tool that would have caught
-    Zhao's Table I.
+    """Check a published setting: is it private, and which delta does it really give? For example the settings of Zhao's
+    Table I, some of which are not private.
 
     Guarantees: `private` is true only if the certified delta is at most the claimed one.
 
@@ -237,91 +239,44 @@ def check(epsilon: float, delta: float, sigma: float, sensitivity: float = 1.0) 
     NOT private: sigma = 0.3108 gives delta = 0.0405125 at epsilon = 10, not 0.01; sigma = 0.350097 is needed.
     """
     budget, target = (
-        _one(budgets("epsilon", epsilon, zero=True), "epsilon"),
-        _one(deltas("delta", delta, zero=False), "delta"),
+        single(budgets("epsilon", epsilon, zero=True), "epsilon"),
+        single(deltas("delta", delta, zero=False), "delta"),
     )
-    amount, reach = _one(positives("sigma", sigma), "sigma"), _one(positives("sensitivity", sensitivity), "sensitivity")
+    amount, reach = (
+        single(positives("sigma", sigma), "sigma"),
+        single(positives("sensitivity", sensitivity), "sensitivity"),
+    )
     true = float(OneNumber(Gaussian(amount), reach).delta(budget))
     needed = float(_needed(budget, target, reach))
     private = true <= target
+    given = f"sigma = {amount:g} gives delta = {rounded_up(true)} at epsilon = {budget:g}"
     if private:
-        verdict = f"private: sigma = {amount:g} gives delta = {rounded_up(true)} at epsilon = {budget:g}, at most {target:g} as claimed"
+        verdict = f"private: {given}, at most {target:g} as claimed"
         verdict += f"; sigma = {rounded_up(needed)} would do." if amount > up(needed, NEAR_ENOUGH) else "."
     else:
-        verdict = f"NOT private: sigma = {amount:g} gives delta = {rounded_up(true)} at epsilon = {budget:g}, not {target:g}; "
-        verdict += f"sigma = {rounded_up(needed)} is needed."
+        verdict = f"NOT private: {given}, not {target:g}; sigma = {rounded_up(needed)} is needed."
     tail = float(pdp_delta(budget, amount, reach)) if budget > 0.0 else 1.0
     return Check(budget, target, amount, reach, private, true, tail, needed, verdict)
-
-
-def _one(value: Array, name: str) -> float:
-    """A single number, where an array has no meaning."""
-    if value.ndim:
-        raise reject(name, value, "a single number")
-    return float(value)
 
 
 def _needed(epsilon: float, delta: float, sensitivity: float) -> float:
     return float(np.asarray(sigma(epsilon, delta, sensitivity)))
 
 
-# -- probabilistic privacy and composition -------------------------------------------------------------------
-
-
-def pdp_delta(epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
-    """P(|loss| > epsilon), the delta of probabilistic DP: Q(y) + Q(y + d) (Zhao, Theorem 6), rounded up.
-
-    >>> round(pdp_delta(1.0, 1.0), 12)
-    0.375344739995
-    """
-    epsilon = budgets("epsilon", epsilon)
-    d = Twofold(positives("sensitivity", sensitivity)) / positives("sigma", sigma)
-    y = epsilon / d - d.halved()
-    return unwrap(np.minimum(np.maximum(up(_tail(y) + _tail(y + d), NORMAL_TAILS), 5e-324), 1.0))
-
-
-def _tail(y: Twofold) -> Array:
-    """Q(y), its exponent in twofold precision."""
-    out = y.where(y.hi > 0.0, 0.0)
-    with np.errstate(under="ignore"):
-        far = (-(out * out).halved()).exp() * mills(out.hi) / _SQRT_2PI
-    return np.where(y.hi > 0.0, far, ndtr(-y.hi))
-
-
-def dp_from_pdp(epsilon: float, delta: float) -> tuple[float, float]:
-    """(epsilon, delta)-pDP implies (epsilon, delta)-DP (Zhao, Lemma 3): the numbers stay as they are.
-
-    >>> dp_from_pdp(1.0, 1e-5)
-    (1.0, 1e-05)
-    """
-    return _one(budgets("epsilon", epsilon), "epsilon"), _one(deltas("delta", delta, zero=True), "delta")
-
-
-def pdp_from_dp(epsilon: float, delta: float, larger: float) -> tuple[float, float]:
-    """(epsilon, delta)-DP implies (larger, delta (1 + e^-larger)/(1 - e^(epsilon - larger)))-pDP for larger > epsilon
-    (Zhao, Lemma 4).
-
-    >>> pdp_from_dp(1.0, 1e-5, 2.0)
-    (2.0, 1.7960739725672...e-05)
-    """
-    epsilon, delta = dp_from_pdp(epsilon, delta)
-    larger = _one(budgets("larger", larger), "larger")
-    if larger <= epsilon:
-        raise reject("larger", larger, f"greater than epsilon = {epsilon:g}")
-    return larger, min(up(delta * (1.0 + math.exp(-larger)) / -math.expm1(epsilon - larger), GAUSSIAN_AMOUNT), 1.0)
+# -- composition ---------------------------------------------------------------------------------------------
 
 
 def compose_sigma(sigmas: Any, sensitivities: Any = 1.0) -> float:
-    """The one Gaussian amount, for sensitivity 1, that many Gaussian releases come to: (sum
-    Delta_i^2/sigma_i^2)^(-1/2) (Zhao, Lemma 15).
+    """The single Gaussian amount, for sensitivity 1, that is equivalent to several Gaussian releases:
+    (sum Delta_i^2/sigma_i^2)^(-1/2) (Zhao, Lemma 15).
 
-    Exact when one neighbouring pair attains every Delta_i at once, an upper bound on the loss otherwise; rounded
-    down, the safe side.
+    Exact if one neighbouring pair attains every Delta_i at once; otherwise an upper bound on the loss. Rounded down,
+    the safe side.
 
     >>> round(compose_sigma([3, 5, 2], [1, 2, 0.5]), 12)
     1.731329570474
     """
     ratios = np.atleast_1d(positives("sensitivities", sensitivities) / positives("sigmas", sigmas))
     if ratios.size == 0:
-        raise InvalidParameter("sigmas must hold at least one amount.")
+        raise InvalidParameter("sigmas must contain at least one amount; write compose_sigma([3.0, 5.0]).")
     return next_down(1.0 / up(math.hypot(*ratios), GAUSSIAN_AMOUNT))

@@ -1,4 +1,4 @@
-"""One threshold y for each way to choose a Gaussian amount.
+"""The threshold y of each method to choose a Gaussian amount.
 
 With d = sensitivity/sigma, y = eps/d - d/2 is the standardised threshold of the privacy loss (y = a sqrt 2 in Zhao's
 paper), and then sigma = sensitivity/d with d = sqrt(y^2 + 2 eps) - y. Each method of the paper is a choice of y; the
@@ -69,10 +69,9 @@ def _slope_pdp(y: Array, epsilon: Array, log_delta: Array) -> Array:
 
 
 def _solve(log_value: Any, slope: Any, epsilon: Array, log_target: Array, low: Array, high: Array) -> Array:
-    """Zhao's Algorithm 1: keep the bracket, but move by Newton's step where it stays inside, by halves where it does
-    not.
+    """Zhao's Algorithm 1, with Newton steps inside the bracket, and bisection where a step would leave it.
 
-    The log of delta is concave in y, so from the upper end Newton's steps descend to the root; five or six settle it.
+    log delta is concave in y, so Newton steps from the upper end descend to the root; five or six are enough.
     """
     shape = high.shape
     epsilon, log_target, low, high = (np.asarray(v, dtype=np.float64).ravel() for v in (epsilon, log_target, low, high))
@@ -93,7 +92,7 @@ def _y_optimal(epsilon: Array, delta: Array) -> Array:
     # (90c): a > -inverfc((2 - 2 delta)/(e^eps + 1)), that is y > ndtri((1 - delta)/(e^eps + 1))
     low = ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0))
     high = np.where(delta < 0.5, -ndtri(np.minimum(delta, 0.5)), 0.0)  # Lemma 10 (31b): a < inverfc(2 delta)
-    # aim below delta by a little more than the error bound of the certified curve, so that one check settles it
+    # aim below delta by slightly more than the error bound of the certified curve, so that one check is enough
     return _solve(log_dp, _slope_dp, epsilon, np.log(delta) - 6e-14, low, np.maximum(high, low))
 
 
@@ -119,7 +118,7 @@ def _y_mechanism1(epsilon: Array, delta: Array) -> Array:
 def _y_mechanism2(epsilon: Array, delta: Array) -> Array:
     """Theorem 5, eq. (9): c^2 = ln(2/(sqrt(16 delta + 1) - 1)), rationalised so that small delta keeps its digits."""
     if (delta >= 0.5).any():
-        raise InvalidParameter("mechanism2 needs delta below 0.5; use method='mechanism1' or 'optimal'.")
+        raise InvalidParameter("method='mechanism2' needs delta below 0.5; use method='mechanism1' or 'optimal'.")
     return np.sqrt(2.0 * (np.log((np.sqrt(16.0 * delta + 1.0) + 1.0) / 8.0) - np.log(delta)))
 
 
@@ -155,7 +154,7 @@ def _y_cks(epsilon: Array, delta: Array) -> Array:
         a = 1.0 + np.exp(log_excess)
         return np.asarray(2.0 * (epsilon - np.log1p(-1.0 / a) + (np.log(delta) + np.log(a)) / (a - 1.0)) / a)
 
-    # each order is a valid bound on its own: the search only tightens
+    # each order gives a valid bound: the search only tightens it
     best = narrowed_maximum(square, np.full(epsilon.shape, -14.0), np.full(epsilon.shape, 30.0))
     d = np.sqrt(np.maximum(best, 0.0))
     return epsilon / d - 0.5 * d

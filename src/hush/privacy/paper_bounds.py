@@ -1,4 +1,4 @@
-"""Bounds that the papers state for their own noise: Renyi divergences, and curves of vectors under an l2 ball."""
+"""Bounds that papers state for their noise: Renyi divergences, and curves of vectors under an l2 bound."""
 
 from __future__ import annotations
 
@@ -24,12 +24,17 @@ Array = NDArray[np.float64]
 
 def _expect(noise: object, family: type) -> None:
     if not isinstance(noise, family):
-        raise reject("noise", noise, f"{family.__name__} noise", "this theorem is about no other")
+        raise reject(
+            "noise",
+            noise,
+            f"{family.__name__} noise",
+            f"write {family.__name__}(...): the theorem covers only this noise",
+        )
 
 
 def osgt_appendix_e(noise: OSGT, order: float, sensitivity: float = 1.0) -> float:
-    """The closed form of OSGT paper, Appendix E: three normal integrals, in log space. `renyi` is the same number,
-    safe near order 1.
+    """The closed form of OSGT paper, Appendix E: three normal integrals, in log space. `renyi` gives the same number
+    and is also accurate near order 1.
     """
     _expect(noise, OSGT)
     order, shift = check_order(order), positive("sensitivity", sensitivity)
@@ -72,7 +77,7 @@ def flipped_huber_theorem9(noise: FlippedHuber, order: float, sensitivity: float
     _expect(noise, FlippedHuber)
     order, shift = check_order(order), positive("sensitivity", sensitivity)
     short = max(noise.alpha - shift, 0.0)
-    spread = min(noise.alpha, shift) * (noise.alpha + short)  # alpha - short would carry the rounding of short
+    spread = min(noise.alpha, shift) * (noise.alpha + short)  # alpha - short would have the rounding error of short
     return up((spread + order * shift * shift) / (2.0 * noise.gamma**2), FEW_ROUNDINGS)
 
 
@@ -101,7 +106,7 @@ class FlippedHuberTheorem8(Curve):
     sqrt(K) l2.
 
     The bound grows with the l2 norm only while gamma eps - K R/(2 gamma) >= l2 (erratum A5); below that epsilon
-    nothing is claimed and delta is 1.
+    there is no bound and delta is 1.
     """
 
     noise: FlippedHuber
@@ -112,16 +117,16 @@ class FlippedHuberTheorem8(Curve):
         gamma, alpha, k = self.noise.gamma, self.noise.alpha, self.coordinates
         epsilon = np.asarray(epsilon, dtype=np.float64)
         short = max(alpha - self.l2, 0.0)
-        spread = k * min(alpha, self.l2) * (alpha + short)  # K R; alpha - short would carry the rounding of short
-        room = gamma * epsilon - spread / (2.0 * gamma)
-        held = (room >= self.l2) & (room >= self.l2**2 / (2.0 * gamma))
-        near = room / self.l2 - self.l2 / (2.0 * gamma)
+        spread = k * min(alpha, self.l2) * (alpha + short)  # K R; alpha - short would have the rounding error of short
+        excess = gamma * epsilon - spread / (2.0 * gamma)
+        held = (excess >= self.l2) & (excess >= self.l2**2 / (2.0 * gamma))
+        near = excess / self.l2 - self.l2 / (2.0 * gamma)
         far = gamma * epsilon / self.l2 + self.l2 / (2.0 * gamma) + spread / (2.0 * gamma * self.l2)
         far = far + self.noise.theta * math.sqrt(k) / gamma
         first, second = log_ndtr(-near), epsilon + log_ndtr(-far)
         with np.errstate(under="ignore"):
             value = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
-            # near and far are known to a few units of the larger, and exponents to that times themselves: it counts
+            # near and far have an error of a few units of the larger, and exponents that times themselves; this matters
             # where tails cancel
             error = 8.0 * UNIT * (1.0 + far) * ((1.0 + np.abs(near)) * np.exp(first) + (1.0 + far) * np.exp(second))
         upper = np.where(held, np.minimum(up(value, TWO_TAILS) + error + 5e-324, 1.0), 1.0)

@@ -1,4 +1,4 @@
-"""How far an answer can move when one unit's data changes."""
+"""Sensitivity: how far an answer can move when the data of one person changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, one_of, positive, whole
+from hush.errors import InvalidParameter, made_like, one_of, positive, whole
 from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
 
 __all__ = ["NEIGHBOURS", "Sensitivity"]
@@ -20,19 +20,20 @@ NEIGHBOURS = ("add-remove", "replace")
 _HINT = "write Sensitivity(linf=1.0, l0=3)"
 
 
-@dataclass(frozen=True, repr=False)
+@made_like("Sensitivity(linf=1.0, l0=3)")
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Sensitivity:
-    """Facts about f(D) - f(D') for neighbouring data sets. All facts hold at once: another true fact never costs
-    privacy.
+    """Facts about f(D) - f(D') for neighbouring data sets D and D'. All given facts must hold. An additional true fact
+    never makes a privacy bound worse.
 
     linf        each number moves by at most this (or a list: one bound for each number)
-    l0          at most so many numbers move
-    l1, l2      all moves together, in the Manhattan or the Euclidean norm
+    l0          at most this many numbers move
+    l1, l2      a bound on the Manhattan or Euclidean norm of all moves together
     dimension   how many numbers there are; without l0 all of them may move
 
-    A plain number s is the sensitivity of one number. linf alone does not say how many numbers move, and is refused.
-    `neighbours` states the relation: "add-remove" (one unit more or less) or "replace" (one unit's data exchanged);
-    the facts must hold for it.
+    A single number s is the sensitivity of an answer that is one number. linf alone raises an error, because it does
+    not bound how many numbers move. `neighbours` is the relation for which the facts hold: "add-remove" (one person
+    more or less) or "replace" (the data of one person replaced).
 
     >>> Sensitivity(linf=2.0, l0=4).l2_bound
     4.0
@@ -65,21 +66,21 @@ class Sensitivity:
             listed = len(self.linf)
             if self.dimension not in (None, listed):
                 raise InvalidParameter(
-                    f"linf lists {listed} numbers, but dimension is {self.dimension}; give one of them."
+                    f"linf lists {listed} numbers, but dimension is {self.dimension}; leave one of the two out."
                 )
             if self.l0 is None and self.l1 is None and self.l2 is None:
                 object.__setattr__(self, "l0", listed)
         most = len(self.linf) if isinstance(self.linf, tuple) else self.dimension
         if most is not None and self.l0 is not None and self.l0 > most:
-            raise InvalidParameter(f"l0 must be at most the number of coordinates, {most}, got {self.l0}.")
+            raise InvalidParameter(f"l0 must be at most {most}, the number of coordinates, got {self.l0}.")
         if self.linf is None and self.l1 is None and self.l2 is None:
             raise InvalidParameter(
                 "Sensitivity needs at least one of linf, l1 and l2; write Sensitivity(linf=1.0, l0=3)."
             )
         if self.moving is None and self.l1 is None and self.l2 is None:
             raise InvalidParameter(
-                f"linf={self.linf!r} does not say how many numbers move; write Sensitivity(linf={self.linf!r}, l0=1) for one number, "
-                f"l0=K for at most K numbers, or dimension=D for all of D numbers."
+                f"linf={self.linf!r} does not bound how many numbers move; write Sensitivity(linf={self.linf!r}, l0=1) "
+                "if at most one number moves, l0=K for at most K numbers, or dimension=D for all of D numbers."
             )
 
     def __repr__(self) -> str:
@@ -92,7 +93,7 @@ class Sensitivity:
 
     @classmethod
     def of(cls, value: Any) -> Sensitivity:
-        """A Sensitivity as it is; a number s as that of one number: Sensitivity(linf=s, l0=1, dimension=1)."""
+        """A Sensitivity unchanged; a number s becomes Sensitivity(linf=s, l0=1, dimension=1)."""
         if isinstance(value, Sensitivity):
             return value
         return cls(
@@ -101,30 +102,28 @@ class Sensitivity:
             dimension=1,
         )
 
-    # -- what follows from the facts -------------------------------------------------------------------------
+    # -- derived bounds --------------------------------------------------------------------------------------
 
     @property
     def moving(self) -> int | None:
-        """The most numbers that can move, None where no fact says so."""
+        """The most numbers that can move; None where no fact bounds it."""
         listed = len(self.linf) if isinstance(self.linf, tuple) else None
         return min((count for count in (self.l0, self.dimension, listed) if count is not None), default=None)
 
     @property
     def is_box(self) -> bool:
-        """Are linf and the number of moves all that is known?"""
+        """Are linf and the number of moving numbers the only facts?"""
         return self.linf is not None and self.moving is not None and self.l1 is None and self.l2 is None
 
     @property
     def one_number(self) -> float | None:
-        """The most that the answer moves, where one number at most moves; None where several may."""
+        """The largest move, if at most one number moves; None if several may."""
         return self.shifts[0][0] if self.moving == 1 else None
 
     @property
     def box(self) -> list[tuple[float, int]] | None:
-        """The smallest box around all moves, as (shift, how many numbers move by it): no number moves further than l1
-        or l2 allows.
-
-        None where the number of moves is not known.
+        """The smallest box that contains all moves, as pairs (shift, how many numbers move by at most it). l1 and l2
+        also bound each shift. None where the number of moving numbers is not known.
         """
         most = self.moving
         if most is None:
@@ -137,15 +136,15 @@ class Sensitivity:
 
     @property
     def shifts(self) -> list[tuple[float, int]]:
-        """The box, where the number of moves is known."""
+        """The box; raises where the number of moving numbers is not known."""
         found = self.box
         if found is None:
-            raise InvalidParameter(f"{self!r} does not say how many numbers move; add l0=K or dimension=D.")
+            raise InvalidParameter(f"{self!r} does not bound how many numbers move; add l0=K or dimension=D.")
         return found
 
     @property
     def l1_bound(self) -> float | None:
-        """The least l1 bound that follows: l1, sqrt(K) l2, or the sum of the box; None where none follows."""
+        """The least l1 bound that the facts imply: l1, sqrt(K) l2, or the sum of the box; None where there is none."""
         known = [self.l1]
         if self.moving is not None:
             known.append(math.fsum(count * shift for shift, count in self.shifts))
@@ -155,7 +154,7 @@ class Sensitivity:
 
     @property
     def l2_bound(self) -> float:
-        """The least l2 bound that follows: l2, l1, the root of the box's squares, or the root of linf l1 (Hoelder)."""
+        """The least l2 bound that the facts imply: l2, l1, the l2 norm of the box, or sqrt(linf l1) (Hoelder)."""
         known = [self.l2, self.l1]
         if self.moving is not None:
             known.append(_root_of_squares(tuple(self.shifts)))
@@ -164,27 +163,25 @@ class Sensitivity:
             known.append(up(math.sqrt(most) * math.sqrt(self.l1), FEW_ROUNDINGS))
         return min(bound for bound in known if bound is not None)
 
-    # -- plain values ----------------------------------------------------------------------------------------
+    # -- JSON ------------------------------------------------------------------------------------------------
 
     def to_plain(self) -> dict[str, Any]:
-        """The facts as JSON holds them; `Sensitivity.from_plain` reads them back, bit for bit."""
+        """The facts as values for JSON; `Sensitivity.from_plain` reads them back, exact to the last bit."""
         known = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: list(v) if isinstance(v, tuple) else v for name, v in known.items() if v is not None}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Sensitivity:
-        """The sensitivity that `to_plain` wrote. Names that no version of hush knows are refused."""
+        """The sensitivity that `to_plain` wrote; unknown names raise."""
         unknown = sorted(set(values) - {f.name for f in fields(cls)})
         if unknown:
-            raise InvalidParameter(
-                f"a sensitivity has no fact called {unknown[0]!r}; this hush may be too old to read it."
-            )
+            raise InvalidParameter(f"a sensitivity has no field {unknown[0]!r}; a newer version of hush may be needed.")
         return cls(**values)
 
 
 @lru_cache(maxsize=1024)
 def _root_of_squares(shifts: tuple[tuple[float, int], ...]) -> float:
-    """The root of the sum of count shift^2, never below it: near it in floats, then up until its exact square is
+    """The root of the sum of count shift^2, never below it: a float near it, raised until its exact square is large
     enough.
     """
     largest = max(shift for shift, _ in shifts)

@@ -1,4 +1,4 @@
-"""Privacy amplified by Poisson sampling, for neighbours that differ by one unit more or less."""
+"""Privacy amplification by Poisson sampling, for neighbours that differ by one person more or less."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ Array = NDArray[np.float64]
 
 
 def sampling_rate(value: Any) -> float:
+    """A sampling probability, checked."""
     rate = as_float("rate", value, "greater than 0 and at most 1")
     if not 0.0 < rate <= 1.0:
-        raise reject("rate", value, "greater than 0 and at most 1")
+        raise reject("rate", value, "greater than 0 and at most 1", "write for example rate=0.01")
     return rate
 
 
 class Subsampled(Curve):
-    """A noise released on a Poisson sample of the units, each kept with probability `rate`.
+    """A noise released on a Poisson sample of the people: each is kept with probability `rate`.
 
-    With P and Q the noise with and without the unit, the neighbours are the mixture q P + (1 - q) Q and Q, either way
-    round:
+    With q the rate, and P and Q the output with and without the person, the neighbours are the mixture
+    q P + (1 - q) Q and Q, in either order:
 
         forward   delta(e) = q delta_PQ(log(1 + (e^e - 1)/q))
         backward  delta(e) = (1 - e^e (1 - q)) delta_QP(log(q e^e/(1 - (1 - q) e^e))) while (1 - q) e^e < 1, and 0
         beyond
 
-    (Balle, Barthe and Gaboardi 2018, Theorems 8 and 13, for one unit more or less). The public curve is the worse of
-    the two.
+    (Balle, Barthe and Gaboardi 2018, Theorems 8 and 13, for one person more or less). The public curve is the worse
+    of the two.
 
     >>> from hush import Gaussian
     >>> s = Subsampled(Gaussian(1.0), 0.01)
@@ -53,7 +54,8 @@ class Subsampled(Curve):
         shift = bound.one_number
         if shift is None or bound.neighbours != "add-remove":
             raise Unsupported(
-                "subsampling is proved here for one number and neighbours 'add-remove'; write hush.subsample(noise, rate, 1.0)."
+                "subsampling is proved for one number and neighbours='add-remove' only; write "
+                "hush.subsample(noise, rate, 1.0)."
             )
         self.whole = OneNumber(noise, shift)
         self.rate = sampling_rate(rate)
@@ -68,7 +70,7 @@ class Subsampled(Curve):
         return f"Subsampled({self.whole.noise}, rate={self.rate:g}, sensitivity={self.whole.shift:g})"
 
     def forward(self, epsilon: Array) -> Bracket:
-        """The unit's data set against the one without it."""
+        """The data with the person against the data without."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         # log(1 + (e^e - 1)/q), written so that e^e may overflow
         raised = np.where(
@@ -83,18 +85,18 @@ class Subsampled(Curve):
         )
 
     def backward(self, epsilon: Array) -> Bracket:
-        """The data set without the unit against the one with it."""
+        """The data without the person against the data with."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         if self.rate == 1.0:
             return self.whole.forward(epsilon)
         limit = -math.log1p(-self.rate)  # here e^e (1 - q) = 1
         inside = epsilon < limit
-        room = -np.expm1(np.where(inside, epsilon, 0.0) - limit)  # 1 - (1 - q) e^e
-        raised = math.log(self.rate) + np.where(inside, epsilon, 0.0) - np.log(room)
+        left = -np.expm1(np.where(inside, epsilon, 0.0) - limit)  # 1 - (1 - q) e^e
+        raised = math.log(self.rate) + np.where(inside, epsilon, 0.0) - np.log(left)
         upper = self.whole.forward(np.maximum(down(raised, TWO_ROUNDINGS) - FEW_ROUNDINGS.share, 0.0)).upper
         lower = self.whole.forward(np.maximum(up(raised, TWO_ROUNDINGS) + FEW_ROUNDINGS.share, 0.0)).lower
         return Bracket(
-            np.where(inside, down(room * lower, ELEMENTARY), 0.0), np.where(inside, up(room * upper, ELEMENTARY), 0.0)
+            np.where(inside, down(left * lower, ELEMENTARY), 0.0), np.where(inside, up(left * upper, ELEMENTARY), 0.0)
         )
 
     def _forward(self, epsilon: Array) -> Bracket:
@@ -115,7 +117,7 @@ class Subsampled(Curve):
 
     @property
     def spread(self) -> float:
-        """About q times the whole's, for small q; never less than a thousandth of it."""
+        """About q times the spread without sampling, for small q; never less than a thousandth of it."""
         return self.whole.spread * max(self.rate, 1e-3)
 
     @property

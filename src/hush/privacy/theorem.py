@@ -1,27 +1,27 @@
-"""Which theorem covers which noise under which sensitivity: the one registry.
+"""The registry of theorems: which theorem covers which noise under which sensitivity.
 
-A theorem says when it covers a charge and gives its pairs of laws (for curves and composition), its Renyi divergence,
-its pure epsilon, its sources and its words. Every other room reads this list: no other file decides what is proved.
-Where several theorems cover a charge each of them holds, so the best counts at every epsilon and every order: another
-true fact never costs privacy.
+A theorem states which charges it covers. It gives their pairs of laws (for curves and composition), their Renyi
+divergence, their pure epsilon, its sources and a description. All other modules read this registry; no other file
+decides what is proved. Where several theorems cover a charge, all of them hold, so the best is used at every epsilon
+and every order: an additional true fact never makes a bound worse.
 
-    theorem       noise                         facts                    result
-    GAUSSIAN      Gaussian                      any                      exact for the l2 bound that follows
-    INDEPENDENT   every other law               numbers that move        l0 full shifts, composed: exact for linf with l0
-    LAPLACE_L1    Laplace                       an l1 bound              one number that takes the whole move: exact for l1
-    STABLE_SCORE  Stable                        an l1 bound              pure epsilon l1 sup|score|
-    OSGT_VECTOR   OSGT                          l2, numbers that move    OSGT paper, Theorem 2
-    HUBER_VECTOR  FlippedHuber, once            l2, numbers that move    FH paper, Theorem 8
-    OWN           a noise with its own `pair`   as the noise says        the noise's own curve
-    SAMPLED       one number on a sample        one shift                Balle, Barthe and Gaboardi 2018
-    IMPORTED      a loss distribution           inside                   as dp_accounting states it
+    theorem       noise                        facts                   result
+    GAUSSIAN      Gaussian                     any                     exact for the l2 bound that the facts imply
+    INDEPENDENT   every other law              numbers that move       l0 full shifts, composed: exact for linf with l0
+    LAPLACE_L1    Laplace                      an l1 bound             one number takes the whole move: exact for l1
+    STABLE_SCORE  Stable                       an l1 bound             pure epsilon l1 sup|score|
+    OSGT_VECTOR   OSGT                         l2, numbers that move   OSGT paper, Theorem 2
+    HUBER_VECTOR  FlippedHuber, once           l2, numbers that move   FH paper, Theorem 8
+    OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
+    SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
+    IMPORTED      a loss distribution          included                as dp_accounting states it
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -36,7 +36,7 @@ from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
 from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
-from hush.privacy.by_box import AtMost, Pairs, box_covers, box_pairs, box_pure, box_renyi
+from hush.privacy.by_box import Pairs, box_covers, box_pairs, box_pure, box_renyi
 from hush.privacy.by_norm import (
     by_norm,
     huber_pairs,
@@ -47,12 +47,13 @@ from hush.privacy.by_norm import (
     osgt_renyi,
     scale_of,
     score_bound,
+    sigma_of,
 )
 from hush.privacy.charge import Charge
-from hush.privacy.curve import Curve, Mirrored, OneNumber
+from hush.privacy.curve import Curve
 from hush.privacy.divergence import gaussian_divergence, laplace_divergence
 from hush.privacy.exchange import Imported, whole_pair
-from hush.privacy.sensitivity import Sensitivity
+from hush.privacy.merged_gaussian import merged_gaussians
 
 __all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_for", "words"]
 
@@ -71,11 +72,11 @@ def _no_pure(charge: Charge) -> Fraction | None:
 class Theorem:
     """A theorem about additive noise.
 
-    covers  does it say something about this charge?
-    pairs   the pairs of laws whose composition bounds the charge, `times` included
-    renyi   the divergence of one release at an order, infinite where the theorem gives none
-    pure    the pure epsilon of one release, exactly where the parameters allow; None where there is none
-    alone   it bounds the whole charge in one go, and cannot be composed with other charges
+    covers  does the theorem apply to this charge?
+    pairs   the pairs of laws whose composition bounds the charge, with `times`
+    renyi   the divergence of one release at an order; infinite where the theorem gives none
+    pure    the pure epsilon of one release, exact where the parameters allow; None where there is none
+    alone   True if it bounds the whole charge at once and cannot be composed with other charges
     """
 
     name: str
@@ -83,66 +84,28 @@ class Theorem:
     cites: tuple[str, ...]
     covers: Callable[[Charge], bool]
     pairs: Callable[[Charge], Pairs]
+    _: KW_ONLY
     renyi: Callable[[Charge, float], float] = _nothing
     pure: Callable[[Charge], Fraction | None] = _no_pure
     alone: bool = False
 
 
-# -- Gaussian noise ------------------------------------------------------------------------------------------
-
-#: In standard deviations. From the first on, delta is 1 at every epsilon that a float can hold; below the second,
-#: floats lose their digits
-#: and a claim does not round up any more.
-_MOST_SHIFT, _LEAST_SHIFT = 1e290, 1e-300
-
-
-def merged_gaussians(charges: list[Charge]) -> Mirrored:
-    """All Gaussian releases as one number: squared sensitivity over variance adds up (Zhao et al. 2019, Lemma 15)."""
-    rows = [(_gaussian(charge), charge.sensitivity.l2_bound, charge.times) for charge in charges]
-    exact = all(_reached(charge.sensitivity) for charge in charges)
-    if len(rows) == 1 and rows[0][2] == 1 and _LEAST_SHIFT < rows[0][1] / rows[0][0] < _MOST_SHIFT:
-        made = OneNumber(Gaussian(rows[0][0]), rows[0][1])
-    else:
-        ratios = [(min(reach / sigma, _MOST_SHIFT), times) for sigma, reach, times in rows]
-        unit = math.frexp(max(ratio for ratio, _ in ratios))[1]  # squares near 1: a power of 2 scales without rounding
-        together = math.ldexp(
-            math.sqrt(math.fsum(times * math.ldexp(ratio, -unit) ** 2 for ratio, times in ratios)), unit
-        )
-        made = OneNumber(Gaussian(1.0), max(up(together, FEW_ROUNDINGS), _LEAST_SHIFT))
-    return made if exact else AtMost(made)
-
-
-def _gaussian(charge: Charge) -> float:
-    assert isinstance(charge.noise, Gaussian)
-    return charge.noise.sigma
-
-
-def _reached(bound: Sensitivity) -> bool:
-    """Is there a move as long as the l2 bound? So it is for a box, and for an l1 or l2 bound that other facts do not
-    tighten.
-    """
-    if bound.is_box or (bound.l1 is None) != (bound.l2 is None):
-        return bound.is_box or bound.linf is None
-    return False
-
+# -- all laws ------------------------------------------------------------------------------------------------
 
 GAUSSIAN = Theorem(
     "gaussian",
-    "exact: the numbers that move act as one of the l2 norm of all moves (Zhao et al. 2019, Lemma 15); Balle and Wang 2018, Theorem 8; "
-    "Zhao et al. 2019, Theorem 2",
+    "exact: the numbers that move are equivalent to one number that moves by the l2 norm of all moves (Zhao et al. "
+    "2019, Lemma 15); Balle and Wang 2018, Theorem 8; Zhao et al. 2019, Theorem 2",
     ("zhao2019", "balle2018"),
     covers=lambda charge: isinstance(charge.noise, Gaussian) and charge.rate is None,
     pairs=lambda charge: [(merged_gaussians([charge]), 1)],
-    renyi=lambda charge, order: gaussian_divergence(charge.sensitivity.l2_bound / _gaussian(charge), order),
+    renyi=lambda charge, order: gaussian_divergence(charge.sensitivity.l2_bound / sigma_of(charge), order),
 )
-
-
-# -- independent copies, and norms ---------------------------------------------------------------------------
 
 INDEPENDENT = Theorem(
     "independent",
-    "exact: for symmetric noise that falls away from 0 the divergence grows with the shift, so the worst case is every number that can "
-    "move at its full move; the curve is the composition of these",
+    "exact: for symmetric noise whose density falls away from 0, the divergence grows with the shift, so in the worst "
+    "case every number that can move makes its full move; the curve is the composition of these",
     (),
     covers=box_covers,
     pairs=box_pairs,
@@ -151,8 +114,8 @@ INDEPENDENT = Theorem(
 )
 LAPLACE_L1 = Theorem(
     "laplace, l1",
-    "exact: the whole move on one number is the worst (Dwork, McSherry, Nissim and Smith 2006, Proposition 1); an l2 bound gives an l1 "
-    "bound, sqrt(K) times as large for K numbers",
+    "exact: the worst case is the whole move on one number (Dwork, McSherry, Nissim and Smith 2006, Proposition 1); an "
+    "l2 bound gives an l1 bound, sqrt(K) times as large for K numbers",
     ("dwork2006",),
     covers=lambda charge: by_norm(charge, Laplace),
     pairs=laplace_pairs,
@@ -161,8 +124,8 @@ LAPLACE_L1 = Theorem(
 )
 STABLE_SCORE = Theorem(
     "stable, l1",
-    "a bound by the largest score of the density: pure epsilon at most l1 sup|score|; an l2 bound gives an l1 bound, sqrt(K) times as "
-    "large for K numbers",
+    "a bound by the largest score of the density: pure epsilon at most l1 sup|score|; an l2 bound gives an l1 bound, "
+    "sqrt(K) times as large for K numbers",
     ("zawacki2023",),
     covers=lambda charge: by_norm(charge, Stable),
     pairs=lambda charge: [(score_bound(charge), charge.times)],
@@ -179,16 +142,17 @@ OSGT_VECTOR = Theorem(
 )
 HUBER_VECTOR = Theorem(
     "flipped huber, l2",
-    "a bound in every direction for one vector: Muthukrishnan and Kalyani 2023, Theorem 8, with its hypothesis corrected",
+    "a bound in every direction, for one vector: Muthukrishnan and Kalyani 2023, Theorem 8, with its hypothesis "
+    "corrected",
     ("muthukrishnan2023",),
-    # a second vector may be asked for after the first answer, and the theorem does not speak of it
+    # a second vector may be requested after the first answer, which the theorem does not cover
     covers=lambda charge: in_a_ball(charge, FlippedHuber) and charge.times == 1,
     pairs=huber_pairs,
     alone=True,
 )
 
 
-# -- curves that come with the charge ------------------------------------------------------------------------
+# -- curves that the charge contains -------------------------------------------------------------------------
 
 
 def _finite(value: float) -> Fraction | None:
@@ -217,7 +181,7 @@ def _own_pure(charge: Charge) -> Fraction | None:
 
 OWN = Theorem(
     "own",
-    "the noise's own theorem, as its family states it",
+    "the theorem of the noise, as its family states it",
     (),
     covers=lambda charge: _own_curve(charge) is not None,
     pairs=_own_pairs,
@@ -225,7 +189,7 @@ OWN = Theorem(
 )
 SAMPLED = Theorem(
     "sampled",
-    "exact for one unit more or less: Balle, Barthe and Gaboardi 2018, Theorems 8 and 13",
+    "exact for one person more or less: Balle, Barthe and Gaboardi 2018, Theorems 8 and 13",
     ("ballebarthe2018",),
     covers=lambda charge: charge.rate is not None,
     pairs=lambda charge: [(charge.subsampled, charge.times)],
@@ -247,7 +211,7 @@ THEOREMS: tuple[Theorem, ...] = (
 
 @lru_cache(maxsize=1024)
 def theorems_for(charge: Charge) -> tuple[Theorem, ...]:
-    """Every theorem that covers the charge; `Unsupported` where none does, with the nearest call that is covered."""
+    """Every theorem that covers the charge; raises `Unsupported` with the nearest call that is covered if none does."""
     found = tuple(theorem for theorem in THEOREMS if theorem.covers(charge))
     if not found:
         raise Unsupported(_refusal(charge))
@@ -257,16 +221,17 @@ def theorems_for(charge: Charge) -> tuple[Theorem, ...]:
 def _refusal(charge: Charge) -> str:
     bound, name = charge.sensitivity, type(charge.noise).__name__
     if isinstance(charge.noise, Noise) and charge.noise.dimension is not None:
-        return f"no theorem covers {name}, a noise of {charge.noise.dimension} numbers, under {bound!r}."
+        facts = f"{name}, a noise of {charge.noise.dimension} numbers, under {bound!r}"
+        return f"no theorem covers {facts}; write Sensitivity(linf=1.0, dimension={charge.noise.dimension})."
     known = f"l2={bound.l2!r}" if bound.l2 is not None else f"l1={bound.l1!r}"
     return (
-        f"no theorem covers {name} under {known} alone: it needs the number of coordinates that move; write Sensitivity({known}, l0=K), "
-        "or Sensitivity(linf=..., l0=...), or use Gaussian(sigma)."
+        f"no theorem covers {name} under {known} alone: it needs the number of coordinates that move; write "
+        f"Sensitivity({known}, l0=K), or Sensitivity(linf=..., l0=...), or use Gaussian(sigma)."
     )
 
 
 def words(charge: Charge) -> str:
-    """What certifies the curve of a charge, in words."""
+    """What proves the curve of a charge, as text."""
     found = theorems_for(charge.once)
     texts = [theorem.words for theorem in found]
     if isinstance(charge.noise, Law) and charge.noise.discrete and charge.rate is None:
@@ -279,14 +244,14 @@ def words(charge: Charge) -> str:
 
 @lru_cache(maxsize=1024)
 def pure_epsilon(charge: Charge) -> Fraction | None:
-    """The pure epsilon of one release, the least that a theorem gives; None where none gives one."""
+    """The pure epsilon of one release: the least that a theorem gives, or None."""
     known = [theorem.pure(charge) for theorem in theorems_for(charge)]
     return min((value for value in known if value is not None), default=None)
 
 
 @lru_cache(maxsize=1024)
 def renyi_divergence(charge: Charge, order: float) -> float:
-    """The Renyi divergence of one release, the least upper bound that a theorem gives; infinite where none gives one.
+    """The Renyi divergence of one release: the least upper bound that a theorem gives; infinite where none does.
 
     A pure epsilon has a divergence of at most epsilon, and of at most order epsilon^2/2 (Bun and Steinke 2016,
     Proposition 3.3).

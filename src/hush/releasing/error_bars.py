@@ -1,4 +1,4 @@
-"""ErrorBars: how far a released number can be from the true one."""
+"""ErrorBars: how far a released number can be from the true number."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ __all__ = ["ErrorBars"]
 
 @dataclass(frozen=True)
 class ErrorBars:
-    """How far a released number can be from the true one: the noise's standard deviation and half widths of intervals.
+    """How far a released number can be from the true number: the standard deviation of the noise, and half widths of
+    intervals.
 
-    Intervals count the rounding to the lattice. The standard deviation is infinite where the noise has none (a stable law).
+    Intervals include the rounding to the lattice. The standard deviation is infinite for noise without a variance (a
+    stable law).
     """
 
     noise: Law = field(repr=False)

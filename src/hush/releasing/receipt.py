@@ -1,13 +1,13 @@
-"""What was told with a release: one type for every kind of release, with a version, as JSON and back.
+"""Receipt: what a release guarantees and how it was made. One type for every kind of release, with a version, as JSON.
 
-    schema, kind        which form this is, and of what: "release", "answer", "private fit" or "private search"
-    hush, time          the version that made it, and when
-    guarantee           what is promised: epsilon, delta, times, notion, neighbours (and of an answer its unit and bounds)
-    charges             the noise and the sensitivity of everything released; empty where a receipt cannot hold all of it
-    extra_delta         a failure probability that the charges do not show
-    ledger              where it was charged; None where no ledger was
+    schema, kind        the version of the format, and "release", "answer", "private fit" or "private search"
+    hush, time          the version of hush that made it, and when
+    guarantee           epsilon, delta, times, notion, neighbours (for an answer also its unit and bounds)
+    charges             the noise and the sensitivity of everything released; empty if a receipt cannot list all of it
+    extra_delta         a failure probability that the charges do not include
+    ledger              the entry that was charged; None if there was no ledger
 
-A kind may add further fields at the top level. Receipts of the first form, which had no version, are read as well.
+Each kind may add fields at the top level. Receipts of the first format, which had no version, are read as well.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ __all__ = ["KINDS", "SCHEMA", "Receipt"]
 
 SCHEMA = 2
 KINDS = ("release", "answer", "private fit", "private search")
-_NOT_ONE = "this is not a receipt of hush; use release.receipt, answer.receipt or model.receipt_, or the JSON that one of them wrote."
+_NOT_ONE = (
+    "this is not a receipt of hush; use release.receipt, answer.receipt or model.receipt_, or the JSON of one of them."
+)
 
 
 class Receipt(dict[str, Any]):
-    """A receipt: plain values by name, ready for JSON, and the typed ones among them as attributes.
+    """A receipt: a dictionary of values for JSON, with the typed ones also as attributes.
 
-    Treat it as read-only: `receipt | {...}` makes another one.
+    It is read-only: `receipt | {...}` makes another one.
 
     >>> import hush
     >>> receipt = hush.release(120, hush.calibrate(1.0, 1e-6), ledger=None).receipt
@@ -49,7 +51,8 @@ class Receipt(dict[str, Any]):
                 known = _first_form(known)
             if known["schema"] != SCHEMA:
                 raise InvalidParameter(
-                    f"this receipt is of form {known['schema']!r}, which this hush ({version('hush')}) does not know."
+                    f"this receipt has schema {known['schema']!r}, which hush {version('hush')} cannot read; "
+                    "use a newer version of hush."
                 )
             super().__init__(known)
             _ = self.guarantee, self.charges
@@ -90,38 +93,38 @@ class Receipt(dict[str, Any]):
             | dict(about or {})
         )
 
-    # -- what every receipt says -----------------------------------------------------------------------------
+    # -- fields of every receipt -----------------------------------------------------------------------------
 
     @property
     def kind(self) -> str:
-        """What it is of: one of KINDS."""
+        """The kind of release, one of KINDS."""
         return str(self["kind"])
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised."""
+        """The privacy guarantee."""
         return _guarantee(self["guarantee"])
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """What was released; empty where the receipt cannot hold all of it (see the ledger's entry)."""
+        """What was released; empty if the receipt cannot list all of it (see the entry in the ledger)."""
         return tuple(Charge.from_plain(row) for row in self["charges"])
 
     @property
     def extra_delta(self) -> float:
-        """A failure probability that the charges do not show."""
+        """A failure probability that the charges do not include."""
         return float(self["extra_delta"])
 
     @property
     def ledger(self) -> Mapping[str, Any] | None:
-        """Where it was charged; None where no ledger was."""
+        """The entry that was charged; None if there was no ledger."""
         found: Mapping[str, Any] | None = self["ledger"]
         return found
 
-    # -- plain values ----------------------------------------------------------------------------------------
+    # -- read-only, and JSON ---------------------------------------------------------------------------------
 
     def _fixed(self, *_: Any, **__: Any) -> Any:
-        raise InvalidParameter("a receipt does not change; write receipt | {...} for another one.")
+        raise InvalidParameter("a receipt cannot be changed; write receipt | {...} to make another one.")
 
     __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = _fixed
 
@@ -143,7 +146,7 @@ class Receipt(dict[str, Any]):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The receipt that `to_json` wrote, in this version or an earlier one."""
+        """Read the receipt that `to_json` of this or an earlier version wrote."""
         try:
             values = json.loads(text)
         except (TypeError, ValueError) as failure:
@@ -168,26 +171,27 @@ def _guarantee(values: Mapping[str, Any]) -> Guarantee:
     return Guarantee(
         math.inf if values["epsilon"] is None else values["epsilon"],
         1.0 if values["delta"] is None else values["delta"],
-        values["times"],
-        values["notion"],
-        values["neighbours"],
-        reason,
-        values.get("covers", ""),
+        times=values["times"],
+        notion=values["notion"],
+        neighbours=values["neighbours"],
+        reason=reason,
+        covers=values.get("covers", ""),
     )
 
 
-# -- the first form ------------------------------------------------------------------------------------------
+# -- receipts of the first format ----------------------------------------------------------------------------
 
 
 def _first_form(old: dict[str, Any]) -> dict[str, Any]:
-    """A receipt without a version, as the present form says it."""
+    """Convert a receipt without a version to the present format."""
     if "kind" in old:
         return _old_fit(old)
     if "unit" in old["guarantee"]:
         given = {"times": 1, "notion": "dp"} | old["guarantee"]
         return old | _common("answer", given, _old_answer_charges(old), old["key_delta"])
     made, given = old["mechanism"], old["guarantee"]
-    charge = Charge(from_plain_values(made["noise"]), _facts(made["sensitivity_on_lattice"]), given["times"])
+    noise = from_plain_values(made["noise"])
+    charge = Charge(noise, _facts(made["sensitivity_on_lattice"]), times=given["times"])
     return old | _common("release", given, [charge], 0.0)
 
 
@@ -201,7 +205,7 @@ def _facts(values: Mapping[str, Any]) -> Sensitivity:
 
 
 def _old_answer_charges(old: Mapping[str, Any]) -> list[Charge]:
-    """The charges of an answer. Older receipts name only one noise; then that one is returned."""
+    """The charges of an answer. Older receipts list only one noise; then that one is returned."""
     given, listed = old["guarantee"], old.get("parts")
     if listed is None:
         known = given.get("linf") is not None and "bounds_found" not in old
@@ -213,13 +217,16 @@ def _old_answer_charges(old: Mapping[str, Any]) -> list[Charge]:
 
 def _old_fit(old: dict[str, Any]) -> dict[str, Any]:
     holds, own = old["epsilon"] is not None, old.get("this_fit") or {}
-    # With private labels the receipt lacks a sensitivity. For a chain of fits or a search, epsilon and delta cover
-    # more than
-    # the listed charges. In these cases no charges are kept.
+    # With private labels the receipt lacks a sensitivity. For a chain of fits or a search, epsilon and delta cover more
+    # than the listed charges. In these cases no charges are kept.
     whole = not old.get("started_from") and old.get("labels") is None
     whole = whole and (own.get("epsilon"), own.get("delta")) == (old["epsilon"], old["delta"])
     charges = [
-        Charge(from_plain_values(part["noise"]), _facts({"neighbours": "replace"} | part["sensitivity"]), part["times"])
+        Charge(
+            from_plain_values(part["noise"]),
+            _facts({"neighbours": "replace"} | part["sensitivity"]),
+            times=part["times"],
+        )
         for part in (old.get("parts", []) if whole else [])
     ]
     given = {"epsilon": old["epsilon"], "delta": old["delta"], "times": 1, "notion": "dp", "neighbours": "replace"}

@@ -1,12 +1,10 @@
-"""Spend, draw, and hand over the answer with its error bars and a receipt."""
+"""release: charge the ledger, draw the noise, and return the answer with its error bars and a receipt."""
 
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,10 +16,10 @@ from hush.calibration.ranking import Plan
 from hush.errors import InvalidParameter, called_like, one_of
 from hush.ledger.payment import must_be_secure, pay
 from hush.ledger.refusal import must_be_ledger
-from hush.noise.catalogue import from_plain_values, in_words, plain_values
-from hush.numerics.rounding import rounded_up
+from hush.noise.catalogue import from_plain_values, plain_values
 from hush.privacy.charge import Guarantee
 from hush.privacy.sensitivity import Sensitivity
+from hush.releasing.display import as_html, as_text
 from hush.releasing.error_bars import ErrorBars
 from hush.releasing.postprocess import james_stein, soft_threshold
 from hush.releasing.receipt import Receipt
@@ -36,30 +34,29 @@ __all__ = ["Release", "release"]
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A private answer: `value`, `error` (standard deviation, intervals) and `receipt` (what was guaranteed, how,
-    when, and where charged).
+    """A private answer: `value`, `error` (standard deviation, intervals) and `receipt` (guarantee, mechanism, time, and
+    the ledger entry).
 
-    Everything derived from it (rounding, clipping, denoising) is post-processing: it costs no privacy and is listed
-    in the receipt.
-    `value` has the shape of what was asked; the true values are nowhere in it.
+    Everything derived from it (rounding, clipping, denoising) is post-processing: it costs no privacy, and the receipt
+    lists it. `value` has the shape of the input; a release does not contain the true values.
     """
 
     value: Any
     receipt: Receipt
-    #: what the mechanism gave, before any post-processing; intervals are about it
+    #: the output of the mechanism before any post-processing; intervals are computed from it
     noisy: Any = field(repr=False)
 
     @cached_property
     def error(self) -> ErrorBars:
-        """The law of the error of one value: the noise on its lattice."""
+        """The distribution of the error of one value: the noise on its lattice."""
         made = self.receipt["mechanism"]
         return ErrorBars(from_plain_values(made["noise"]).marginal, made["step"], made["rounded"])
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Lower and upper ends that hold the true value with at least this probability, for each number.
+    def interval(self, *, level: float = 0.95) -> tuple[Any, Any]:
+        """Lower and upper ends that contain the true value with at least this probability, for each number.
 
-        A true value beyond the lattice's limit (see the receipt) is released as the limit: an interval that reaches
-        it is open there.
+        A true value beyond the limit of the lattice (see the receipt) is released as the limit: an interval that
+        reaches the limit is infinite on that side.
         """
         width, limit = self.error.half_width(level), self.receipt["mechanism"]["limit"]
         noisy = np.asarray(self.noisy)
@@ -77,30 +74,31 @@ class Release:
         return dataclasses.replace(self, value=_as_given(value), receipt=receipt)
 
     def non_negative(self) -> Release:
-        """Negative numbers become 0: right for counts, but the average of many is then too high."""
+        """Replace negative numbers by 0: suitable for counts, but it makes the average of many too high."""
         return self._processed(np.maximum(np.asarray(self.value), 0), "non-negative")
 
     def integers(self) -> Release:
-        """The nearest whole numbers."""
+        """Round to the nearest whole numbers."""
         value = np.asarray(self.value)
         whole = (
             value if value.dtype.kind == "i" else np.clip(np.rint(value), -(2.0**63), 2.0**63 - 1024.0).astype(np.int64)
         )
         return self._processed(whole, "integers")
 
-    def denoised(self, method: str = "james-stein", *, threshold: float | None = None) -> Release:
-        """A vector with less squared error, made from the released numbers alone (Balle and Wang 2018, Section 4, and
-        their sources).
+    def denoised(self, *, method: str = "james-stein", threshold: float | None = None) -> Release:
+        """A vector with less squared error, computed from the released numbers only (Balle and Wang 2018, Section 4,
+        and their sources).
 
         "james-stein" shrinks all numbers towards their mean, by the share of their spread that noise explains.
-        "soft-threshold" moves each number towards 0 by `threshold` (the size that one number of pure noise is
-        expected to pass), right for sparse vectors.
-        Both are proved to help for Gaussian noise, on average over the vector; single numbers can come out worse.
+        "soft-threshold" moves each number towards 0 by `threshold`, and suits sparse vectors. The default threshold is
+        the size that one number of pure noise is expected to exceed.
+        Both are proved to help for Gaussian noise, on average over the vector; single numbers can become worse.
         """
         one_of("method", method, ("james-stein", "soft-threshold"))
         if self.receipt["post_processing"]:
             raise InvalidParameter(
-                f"denoise first, then round or clip: this release is already {self.receipt['post_processing'][-1]}."
+                "denoise first, then round or clip: this release already has the post-processing "
+                f"{self.receipt['post_processing'][-1]!r}; write release.denoised().non_negative()."
             )
         value = np.asarray(self.noisy, dtype=np.float64)
         if method == "james-stein":
@@ -120,78 +118,30 @@ class Release:
 
     @classmethod
     def from_json(cls, text: str) -> Release:
-        """The release that `to_json` wrote."""
+        """Read the release that `to_json` wrote."""
         try:
             document = json.loads(text)
             receipt = Receipt(document["receipt"])
             value = _as_given(np.array(document["value"]))
             made = cls(value, receipt, _as_given(np.array(document["noisy"])) if "noisy" in document else value)
-            repr(made)  # everything that is ever looked up is there
+            repr(made)  # raises if a field that is used later is missing
         except (ValueError, KeyError, TypeError, AttributeError) as failure:
             raise InvalidParameter(
                 "this is not the JSON of a release; write Release.from_json(release.to_json())."
             ) from failure
         return made
 
-    # -- on screen -------------------------------------------------------------------------------------------
-
-    def _lines(self) -> list[tuple[str, str]]:
-        guarantee, made = self.receipt["guarantee"], self.receipt["mechanism"]
-        pair = f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})"
-        times = f" over {guarantee['times']} releases" if guarantee["times"] > 1 else ""
-        relation = {"add-remove": "one unit added or removed", "replace": "one unit's data replaced"}[
-            guarantee["neighbours"]
-        ]
-        entry = self.receipt["ledger"]
-        noise = from_plain_values(made["noise"])
-        return [
-            (
-                "95 % error",
-                f"+-{rounded_up(self.error.half_width95)}, standard deviation {self.error.standard_deviation:.6g}",
-            ),
-            ("guarantee", f"(epsilon, delta) = {pair}{times}, {relation}, {_described(guarantee['sensitivity'])}"),
-            ("noise", f"{in_words(noise)} on the lattice of step {made['step']:.6g}"),
-            ("afterwards", ", ".join(self.receipt["post_processing"]) or "nothing"),
-            ("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"),
-            ("made", f"{self.receipt['time']} by hush {self.receipt['hush']}"),
-        ]
-
     def __repr__(self) -> str:
-        value = np.asarray(self.value)
-        shown = f"{value[()]}" if value.ndim == 0 else np.array2string(value, threshold=8, precision=6)
-        head = "1 number" if value.ndim == 0 else f"{value.size} numbers"
-        body = "\n".join(
-            f"  {name + ':':12}{text}"
-            for name, text in [("value", shown.replace("\n", "\n" + " " * 14)), *self._lines()]
-        )
-        return f"Release of {head}\n{body}"
+        return as_text(self)
 
     def _repr_html_(self) -> str:
-        value = np.asarray(self.value).ravel()
-        low, high = (np.asarray(end).ravel() for end in self.interval())
-        rows = "".join(
-            f"<tr><td>{v:.6g}</td><td>{a:.6g}</td><td>{b:.6g}</td></tr>"
-            for v, a, b in zip(value[:10], low, high, strict=False)
-        )
-        more = f"<tr><td colspan=3>and {value.size - 10} more</td></tr>" if value.size > 10 else ""
-        facts = "".join(
-            f"<tr><th>{html.escape(name)}</th><td colspan=2>{html.escape(text)}</td></tr>"
-            for name, text in self._lines()
-        )
-        return f"<table><tr><th>value</th><th>95 % from</th><th>to</th></tr>{rows}{more}{facts}</table>"
+        return as_html(self)
 
 
 def _as_given(value: Any) -> Any:
-    """A plain number for a scalar, else the array."""
+    """A Python number for a scalar, otherwise the array."""
     array = np.asarray(value)
     return array.item() if array.ndim == 0 else array
-
-
-def _described(sensitivity: Mapping[str, Any]) -> str:
-    facts = {name: sensitivity.get(name) for name in ("linf", "l0", "l1", "l2", "dimension")}
-    known = [f"{name} {value:g}" for name, value in facts.items() if isinstance(value, int | float)]
-    listed = ["linf listed"] if isinstance(facts["linf"], list | tuple) else []
-    return "sensitivity " + ", ".join(listed + known)
 
 
 @called_like("release(values, hush.calibrate(1.0, 1e-6), ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
@@ -204,17 +154,17 @@ def release(
     integers: bool | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
-    """A private version of `values` (a number or an array): charge the ledger, draw exact noise, return it with a
-    receipt.
+    """A private version of `values` (a number or an array): charges the ledger, draws exact noise, and returns it
+    with a receipt.
 
-    `plan` comes from `calibrate`; its sensitivity must bound how far `values` can move. Values are rounded to a
-    lattice whose step costs under 0.1 % of accuracy; integers=True promises whole numbers, which need no rounding (a
-    numpy array of an integer type promises it by its type; plain Python numbers do not, because sum([]) is an int and
-    sum([2.5]) a float, and the lattice must not depend on the data). ledger=None charges nothing and says so in the
-    receipt.
+    `plan` comes from `calibrate`; its sensitivity must bound how far `values` can move. Values are rounded to a lattice
+    whose step costs under 0.1 % of accuracy. integers=True states that values are whole numbers, which need no
+    rounding. A numpy array of an integer type states this by its type; Python numbers do not, because sum([]) is an
+    int and sum([2.5]) a float, and the lattice must not depend on the data. ledger=None charges nothing, and the
+    receipt records that.
 
-    Guarantees: the plan's (epsilon, delta) for the whole array. The ledger's entry is durable before any noise
-    exists: a crash wastes budget and leaks nothing. BudgetExceeded, and every other error, releases nothing.
+    Guarantees: the plan's (epsilon, delta) for the whole array. The entry in the ledger is durable before any noise is
+    drawn: a crash wastes budget and leaks nothing. BudgetExceeded, and every other error, releases nothing.
 
     >>> import hush
     >>> plan = hush.calibrate(1.0, 1e-6)
@@ -229,15 +179,14 @@ def release(
         integers = getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
     if integers and array.dtype.kind not in "iub":
         raise InvalidParameter(
-            f"integers=True needs values of an integer type, got an array of {array.dtype}; write numpy.asarray(values, int)."
+            f"integers=True needs values of an integer type, got an array of {array.dtype}; "
+            "write numpy.asarray(values, int)."
         )
     mechanism = _mechanism(plan, array, integers)
     steps = mechanism.on_lattice(values)
-    mechanism.prepare()  # tables are built and validated before anything is spent
+    mechanism.prepare()  # builds and validates the sampling tables before anything is spent
     guarantee = _guarantee(mechanism)
-    receipt = _receipt(
-        mechanism, guarantee, array.shape
-    )  # before anything is spent: what cannot be written down fails here
+    receipt = _receipt(mechanism, guarantee, array.shape)  # before spending: raises if it cannot be stored
     claimed = mechanism.guarantee
     budget = claimed.budget if claimed is not None and (claimed.times, claimed.notion) == (1, "dp") else None
     payment = pay(ledger, [mechanism.charge], label=label, budget=budget)
@@ -247,12 +196,13 @@ def release(
 
 
 def _array(values: Any) -> NDArray[Any]:
-    """The values as an array of numbers; a message says what kind of thing they are, never what they are."""
+    """The values as an array of numbers. Messages name the type of the values, never a value."""
     try:
         array = np.asarray(values)
     except ValueError as failure:
         raise InvalidParameter(
-            "values must be a number or an array of numbers, got lists of different lengths."
+            "values must be a number or an array of numbers, got lists of different lengths; "
+            "write for example release([412, 87], plan, ledger=ledger)."
         ) from failure
     if array.dtype.kind not in "iubf":
         what = {"U": "text", "S": "text", "c": "complex numbers", "M": "dates"}.get(
@@ -262,48 +212,54 @@ def _array(values: Any) -> NDArray[Any]:
             f"values must be numbers, got {what}; write for example release([412, 87], plan, ledger=ledger)."
         )
     if array.size == 0:
-        raise InvalidParameter("values must hold at least one number.")
+        raise InvalidParameter("values must contain at least one number.")
     return array
 
 
 def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:
     if isinstance(plan, Plan):
-        _must_say_how_many(plan.sensitivity, array.size)
+        _must_cover(plan.sensitivity, array.size)
         return Mechanism.of(plan, integers=integers, coordinates=array.size)
     if not isinstance(plan, Mechanism):
         raise InvalidParameter(
-            f"plan must come from hush.calibrate, or be a Mechanism, got {type(plan).__name__}; write plan=hush.calibrate(1.0, 1e-6)."
+            f"plan must be a Plan or a Mechanism, got {type(plan).__name__}; write plan=hush.calibrate(1.0, 1e-6)."
         )
     if plan.integers and array.dtype.kind not in "iub":
-        raise InvalidParameter(f"the mechanism is for whole numbers, but the values are of type {array.dtype}.")
-    _must_say_how_many(plan.sensitivity, array.size)
+        raise InvalidParameter(
+            f"the mechanism is for whole numbers, but values have the type {array.dtype}; write values.astype(int)."
+        )
+    _must_cover(plan.sensitivity, array.size)
     if plan.part_of is not None:
         raise InvalidParameter(
-            "this mechanism is a part of another charge, such as one column of a table, and is not released by itself."
+            "this mechanism is a part of another charge, such as one column of a table; release the whole instead."
         )
     if plan.guarantee is not None and plan.guarantee.notion == "dp" and not plan.keeps_guarantee:
         raise InvalidParameter(
-            "the mechanism's noise does not keep the guarantee that it states; leave guarantee out, or calibrate."
+            "the noise of the mechanism does not satisfy its guarantee; leave guarantee= out, or use hush.calibrate."
         )
     plan.check_room()
     return dataclasses.replace(plan, coordinates=array.size)
 
 
-def _must_say_how_many(sensitivity: Sensitivity, size: int) -> None:
-    """Several numbers need a sensitivity that speaks of several: a bare number is the sensitivity of one."""
+def _must_cover(sensitivity: Sensitivity, size: int) -> None:
+    """Reject a sensitivity for another number of values; a single number is the sensitivity of one value."""
     if size > 1 and sensitivity.dimension == 1:
+        call = f"hush.calibrate(..., hush.Sensitivity(linf={sensitivity.linf!r}, l0=1))"
         raise InvalidParameter(
-            f"the plan's sensitivity is a plain number, which is for one number, but {size} are released; write for example "
-            f"hush.calibrate(..., hush.Sensitivity(linf={sensitivity.linf!r}, l0=1)) where one unit moves one of them, or dimension={size} "
-            "where it may move all."
+            f"the plan's sensitivity is a single number, which is for one value, but {size} values are released; write "
+            f"for example {call} if one person changes at most one of them, or dimension={size} if one person may "
+            "change all."
         )
     if sensitivity.dimension not in (None, size):
-        raise InvalidParameter(f"the sensitivity is of {sensitivity.dimension} numbers, but {size} are released.")
+        raise InvalidParameter(
+            f"the sensitivity is for {sensitivity.dimension} numbers, but {size} are released; "
+            f"write hush.Sensitivity(..., dimension={size})."
+        )
 
 
 def _guarantee(mechanism: Mechanism) -> Guarantee:
-    """The calibrated one, or for a hand-made mechanism the epsilon of its own curve at delta 1e-6 (pure if it has
-    one).
+    """The guarantee of the mechanism. Without one, the epsilon of its curve at delta 1e-6, or its pure epsilon if it
+    has one.
     """
     if mechanism.guarantee is not None:
         return mechanism.guarantee

@@ -18,7 +18,7 @@ __all__ = ["composed", "delta_of", "replayed"]
 
 def _literal(charge: Charge) -> str:
     rate = "" if charge.rate is None else f", rate={charge.rate!r}"
-    return f"Charge({charge.noise!r}, {charge.sensitivity!r}, {charge.times!r}{rate})"
+    return f"Charge({charge.noise!r}, {charge.sensitivity!r}, times={charge.times!r}{rate})"
 
 
 def _noises(noise: Any) -> Iterable[Any]:

@@ -113,7 +113,7 @@ def release_chart(release: Any, *, names: Any = None, level: float = 0.95) -> An
 
 def _of_release(release: Release, names: Any, level: float) -> list[dict[str, Any]]:
     value = np.asarray(release.value).ravel()
-    low, high = (np.asarray(end).ravel() for end in release.interval(level))
+    low, high = (np.asarray(end).ravel() for end in release.interval(level=level))
     if names is not None and (isinstance(names, str) or not isinstance(names, Iterable)):
         raise reject(
             "names", names, f"{value.size} different texts, one for each number", "write names=['north', 'south']"

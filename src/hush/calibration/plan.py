@@ -1,0 +1,122 @@
+"""Plan: a calibrated noise, the ranking that it won, and the reason in one sentence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+
+from hush.calibration.request import LOSSES, half_width
+from hush.noise import gaussian, laplace
+from hush.noise.catalogue import in_words
+from hush.noise.contract import Law
+from hush.numerics.bracket import Bracket
+from hush.privacy.charge import Guarantee
+from hush.privacy.sensitivity import Sensitivity
+
+__all__ = ["Plan", "RankedNoise"]
+
+
+@dataclass(frozen=True)
+class RankedNoise:
+    """One row of a ranking: a calibrated noise, or the reason why the family has none."""
+
+    family: str
+    _: KW_ONLY
+    noise: Law | None = None
+    loss: float = math.inf
+    reason: str = ""
+
+    @property
+    def variance(self) -> float:
+        """E X^2 of the noise."""
+        return self.noise.variance if self.noise is not None else math.inf
+
+    @property
+    def mean_abs(self) -> float:
+        """E |X| of the noise."""
+        return self.noise.mean_abs if self.noise is not None else math.inf
+
+    @property
+    def half_width999(self) -> float:
+        """Half the width of the interval that contains the noise with probability 99.9 %."""
+        return half_width(self.noise, 0.001) if self.noise is not None else math.inf
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A calibrated noise, and everything it was compared with.
+
+    `ranking` has one `RankedNoise` for each family, best first; families without a noise follow, with their reasons.
+    `remark` is part of `why`: an argument that had no effect, or empty.
+    """
+
+    noise: Law
+    family: str
+    epsilon: float
+    delta: float
+    sensitivity: Sensitivity
+    times: int
+    loss: str
+    notion: str
+    step: float | None
+    ranking: tuple[RankedNoise, ...] = field(repr=False)
+    _: KW_ONLY
+    remark: str = field(default="", repr=False)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of the noise, over all releases."""
+        relation = self.sensitivity.neighbours
+        return Guarantee(self.epsilon, self.delta, times=self.times, notion=self.notion, neighbours=relation)
+
+    @property
+    def variance(self) -> float:
+        """E X^2 of the chosen noise."""
+        return self.noise.variance
+
+    @property
+    def mean_abs(self) -> float:
+        """E |X| of the chosen noise."""
+        return self.noise.mean_abs
+
+    @property
+    def value(self) -> float:
+        """The loss that was minimised."""
+        return LOSSES[self.loss](self.noise)
+
+    @cached_property
+    def limit(self) -> Bracket | None:
+        """The least loss that any additive noise can have, for one number and loss "variance" or "mae"; None where no
+        limit is known.
+        """
+        box = (
+            self.sensitivity.is_box
+            and self.sensitivity.l0 == 1
+            and self.times == 1
+            and not isinstance(self.sensitivity.linf, tuple)
+        )
+        if not box or self.loss not in ("variance", "mae") or self.noise.discrete or self.notion != "dp":
+            return None
+        from hush.calibration.limit import limit
+
+        return limit(self.epsilon, self.delta, self.sensitivity.linf, loss=self.loss)  # type: ignore[arg-type]
+
+    @property
+    def why(self) -> str:
+        """One sentence: the noise to use, and what the alternatives would cost."""
+        present = [choice for choice in self.ranking if choice.noise is not None]
+        text = f"Use {in_words(self.noise)}{', the optimum over all noises' if self.family == 'optimal' else ''}"
+        text += f": its {self.loss} is {self.value:.6g}"
+        equal = [c.family for c in present if c.loss < self.value]
+        if equal:  # see _ranked
+            text += f"; {' and '.join(equal)}, less simple, would save under 0.01 %"
+        rival = next((c for c in present if c.noise is not self.noise and c.loss > self.value), None)
+        if rival is not None:
+            what = f"the family {rival.family}" if self.family == "optimal" else rival.family
+            text += f"; next comes {what} at {rival.loss / self.value:.4g} times that"
+        for name in (laplace.FAMILY.name, gaussian.FAMILY.name):
+            other = next((c for c in present if c.family == name), None)
+            if other is not None and name not in (self.family, rival.family if rival else ""):
+                text += f", {name} at {other.loss / self.value:.4g} times"
+        return f"{text}; {self.remark}." if self.remark else f"{text}."

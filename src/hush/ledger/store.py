@@ -1,0 +1,160 @@
+"""The store of a ledger: its file, opened and checked, and what was read of it so far."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import InvalidParameter, LedgerError, as_float, budgets, deltas, reject
+from hush.ledger import fork_guard
+from hush.ledger.account import Account, Nonadaptive, Pure
+from hush.ledger.entry import Cap
+from hush.ledger.filter import Filter, filter_cap
+
+if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
+    from sqlite3 import Connection
+
+    from hush.ledger.log import Log
+
+__all__ = ["LedgerStore", "empty_account", "ledger_path", "wanted_cap"]
+
+#: Bytes in the longest file name: 255 on every usual file system, less the endings that SQLite adds ("-journal").
+_LONGEST_NAME = 247
+
+
+class LedgerStore:
+    """An open ledger file with its log and its account, which are brought up to date before every use.
+
+    `wanted` is the cap of a new ledger, or None to open an existing file. Only one thread at a time uses the store.
+    """
+
+    def __init__(self, path: Path | None, wanted: Cap | None, moment: str) -> None:
+        from hush.ledger import file, log
+
+        self.closed = False
+        self._lock = threading.RLock()
+        fork_guard.renewed_after_fork(self)
+        self.path = path
+        if wanted is None:
+            if path is None:
+                raise InvalidParameter("a ledger in memory needs a cap; write Ledger(None, epsilon=1.0, delta=1e-6).")
+            self.file = file.existing(path)
+        else:
+            self.file = file.LedgerFile(path)
+            weakref.finalize(self, self.file.close)
+            self.file.create(moment, log.cap_text(wanted))
+        self._known: tuple[Log, Account] | None = None  # one attribute, so that an interrupt cannot separate the two
+
+    def __str__(self) -> str:
+        return str(self.file)
+
+    @property
+    def cap(self) -> Cap:
+        """The cap; it never changes."""
+        known = self._known
+        return (known if known is not None else self.read())[0].cap
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Only one thread at a time is inside this block."""
+        with self._lock:
+            if self.closed:
+                raise LedgerError("this ledger is closed; open it again with Ledger(path).")
+            yield
+
+    def refreshed(self, connection: Connection) -> tuple[Log, Account]:
+        """Log and account, with what other processes have written since the last read."""
+        from hush.ledger import log as rows
+
+        known = self._known
+        log = rows.read(self.file, connection, known[0] if known else None)
+        account, count = (known[1], known[0].number) if known else (empty_account(log.cap), 0)
+        return log, account.plus(log.entries[count:]) if log.number > count else account
+
+    def keep(self, log: Log, account: Account) -> None:
+        """Remember what the file holds now."""
+        self._known = log, account
+
+    def read(self) -> tuple[Log, Account]:
+        """Log and account of this moment."""
+        with self.exclusive():
+            with self.file.reading() as connection:
+                known = self.refreshed(connection)
+            self._known = known
+            return known
+
+    def check_cap(self, wanted: Cap | None, mode: str, order: float | None) -> None:
+        """Reject an existing ledger whose cap, mode or order differs from what the caller gave."""
+        cap = self.cap
+        same = wanted is None or (wanted.epsilon, wanted.delta, wanted.mode) == (cap.epsilon, cap.delta, cap.mode)
+        same = same and (wanted is not None or mode in ("nonadaptive", cap.mode))
+        if not same or order not in (None, cap.order):
+            raise InvalidParameter(
+                f"the ledger {self.path} exists with {cap}, which differs from the arguments; open it with "
+                f"Ledger({str(self.path)!r}), or choose another file."
+            )
+
+    def verify(self) -> None:
+        """Check everything again: the database, its tables and triggers, every hash, and that the cap covers all
+        entries.
+        """
+        from hush.ledger import log as rows
+
+        with self.exclusive(), self.file.reading() as connection:
+            self.file.check_structure(connection)
+            log = rows.read(self.file, connection, None)
+            account = empty_account(log.cap).plus(log.entries)
+        if account.settled() is None:
+            raise LedgerError(f"{self.file} is damaged: its entries together exceed its cap.")
+
+    def close(self) -> None:
+        """End the use of the file through this object; the file remains."""
+        if not self.closed:
+            self.closed = True
+            self.file.close()
+
+
+def ledger_path(path: str | os.PathLike[str] | None) -> Path | None:
+    """The absolute path of a ledger file, checked; None is a ledger in memory."""
+    if path is None:
+        return None
+    allowed, instead = "the name of a file", "write Ledger('budget.ledger', ...), or None for a ledger in memory"
+    if not isinstance(path, str | os.PathLike) or str(path) in ("", ":memory:"):
+        raise reject("path", path, allowed, instead)
+    try:
+        place = Path(os.path.abspath(path))
+        length = len(os.fsencode(place.name))
+    except (TypeError, ValueError) as failure:  # bytes, and characters that no file name can hold
+        raise reject("path", path, allowed, instead) from failure
+    if "\0" in str(place) or length > _LONGEST_NAME:
+        raise reject("path", path, f"the name of a file, of at most {_LONGEST_NAME} bytes and without NUL")
+    return place
+
+
+def wanted_cap(epsilon: Any, delta: Any, mode: str, order: Any) -> Cap | None:
+    """The cap of a new ledger, checked; None if neither epsilon nor delta is given, to open an existing one."""
+    if epsilon is None and delta is None:
+        return None
+    if epsilon is None or delta is None:
+        raise InvalidParameter(
+            "a new ledger needs both epsilon and delta; write Ledger(path, epsilon=1.0, delta=1e-6)."
+        )
+    budget = float(budgets("epsilon", as_float("epsilon", epsilon, "a number greater than 0")))
+    share = float(deltas("delta", as_float("delta", delta, "in [0, 1)"), zero=True))
+    if mode == "adaptive" and share > 0.0:
+        return filter_cap(budget, share, order)
+    if order is not None:
+        raise reject("order", order, "left out", 'only a ledger with mode="adaptive" and delta > 0 has an order')
+    return Cap(budget, share, mode)
+
+
+def empty_account(cap: Cap) -> Account:
+    """An account without entries, with the rule of composition that the cap needs."""
+    if cap.delta == 0.0:
+        return Pure(cap)
+    return Filter(cap) if cap.mode == "adaptive" else Nonadaptive(cap)

@@ -1,0 +1,68 @@
+"""A release as text for a terminal and as HTML for a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hush.noise.catalogue import from_plain_values, in_words
+from hush.numerics.rounding import rounded_up
+
+if TYPE_CHECKING:
+    from hush.releasing.release import Release
+
+__all__ = ["as_html", "as_text"]
+
+_RELATIONS = {"add-remove": "one person added or removed", "replace": "the data of one person replaced"}
+_ROWS = 10  # values shown in HTML
+
+
+def as_text(release: Release) -> str:
+    """The value and the facts about it, one line each."""
+    value = np.asarray(release.value)
+    shown = f"{value[()]}" if value.ndim == 0 else np.array2string(value, threshold=8, precision=6)
+    head = "1 number" if value.ndim == 0 else f"{value.size} numbers"
+    lines = [("value", shown.replace("\n", "\n" + " " * 14)), *_facts(release)]
+    return "\n".join([f"Release of {head}", *(f"  {name + ':':12}{text}" for name, text in lines)])
+
+
+def as_html(release: Release) -> str:
+    """A table of the first values with their intervals, and the facts."""
+    value = np.asarray(release.value).ravel()
+    low, high = (np.asarray(end).ravel() for end in release.interval())
+    rows = "".join(
+        f"<tr><td>{v:.6g}</td><td>{a:.6g}</td><td>{b:.6g}</td></tr>"
+        for v, a, b in zip(value[:_ROWS], low, high, strict=False)
+    )
+    more = f"<tr><td colspan=3>and {value.size - _ROWS} more</td></tr>" if value.size > _ROWS else ""
+    facts = "".join(
+        f"<tr><th>{html.escape(name)}</th><td colspan=2>{html.escape(text)}</td></tr>" for name, text in _facts(release)
+    )
+    return f"<table><tr><th>value</th><th>95 % from</th><th>to</th></tr>{rows}{more}{facts}</table>"
+
+
+def _facts(release: Release) -> list[tuple[str, str]]:
+    receipt, error = release.receipt, release.error
+    guarantee, made, entry = receipt["guarantee"], receipt["mechanism"], receipt["ledger"]
+    pair = f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})"
+    times = f" over {guarantee['times']} releases" if guarantee["times"] > 1 else ""
+    relation, bound = _RELATIONS[guarantee["neighbours"]], _described(guarantee["sensitivity"])
+    noise = from_plain_values(made["noise"])
+    return [
+        ("95 % error", f"+-{rounded_up(error.half_width95)}, standard deviation {error.standard_deviation:.6g}"),
+        ("guarantee", f"(epsilon, delta) = {pair}{times}, {relation}, {bound}"),
+        ("noise", f"{in_words(noise)} on the lattice of step {made['step']:.6g}"),
+        ("afterwards", ", ".join(receipt["post_processing"]) or "nothing"),
+        ("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"),
+        ("made", f"{receipt['time']} by hush {receipt['hush']}"),
+    ]
+
+
+def _described(sensitivity: Mapping[str, Any]) -> str:
+    facts = {name: sensitivity.get(name) for name in ("linf", "l0", "l1", "l2", "dimension")}
+    known = [f"{name} {value:g}" for name, value in facts.items() if isinstance(value, int | float)]
+    listed = ["linf listed"] if isinstance(facts["linf"], list | tuple) else []
+    return "sensitivity " + ", ".join(listed + known)
