@@ -40,7 +40,7 @@ def entries() -> dict[str, str]:
     found = {
         "hush": "\n".join(["@misc{hush,", *(f"  {name.ljust(6)} = {{{text}}}," for name, text in fields.items()), "}"])
     }
-    for entry in files("hush").joinpath("cite.bib").read_text(encoding="utf-8").strip().split("\n\n"):
+    for entry in files("hush.report").joinpath("cite.bib").read_text(encoding="utf-8").strip().split("\n\n"):
         found[entry[entry.index("{") + 1 : entry.index(",")]] = entry
     return found
 
