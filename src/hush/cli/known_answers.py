@@ -56,8 +56,8 @@ def sound_bits(entropy: Entropy) -> str:
 
 
 def sound_draws(entropy: Entropy | None) -> str:
-    """Test draws against their distribution, by the inequality of Dvoretzky, Kiefer and Wolfowitz with the constant of
-    Massart (1990).
+    """Test draws against their distribution, by the inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's
+    constant (1990).
     """
     noise = hush.Laplace(3.0)
     sample = np.sort(hush.draw(noise, _DRAWS, 1.0, entropy))
