@@ -48,7 +48,7 @@ def register(command: Command) -> None:
     """Add the command."""
     gaussian = command("gaussian", _gaussian, "compute the Gaussian noise for a budget, by each method", _EXAMPLES)
     gaussian.add_argument("--epsilon", type=number, required=True, metavar="E", help="the privacy loss allowed")
-    gaussian.add_argument("--delta", type=number, required=True, metavar="D", help="the failure probability")
+    gaussian.add_argument("--delta", type=number, required=True, metavar="D", help="the extra probability")
     gaussian.add_argument("--sensitivity", type=number, default=1.0, metavar="S", help="l2 sensitivity (default 1)")
     methods = ", ".join(hush.gaussian.methods())
     gaussian.add_argument("--method", default="optimal", metavar="NAME", help=f"one of {methods}")

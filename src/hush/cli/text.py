@@ -84,7 +84,7 @@ def listed(text: str, flag: str) -> list[str]:
 def add_budget(parser: Any) -> None:
     """Add --epsilon, --delta and --pure to a parser or a group of options; read them with `delta_of`."""
     parser.add_argument("--epsilon", type=number, required=True, metavar="E", help="the privacy loss that is allowed")
-    parser.add_argument("--delta", type=number, metavar="D", help="the failure probability, for example 1e-6")
+    parser.add_argument("--delta", type=number, metavar="D", help="the extra probability, for example 1e-6")
     parser.add_argument("--pure", action="store_true", help="delta = 0")
 
 

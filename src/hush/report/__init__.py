@@ -8,7 +8,7 @@ statements: subject.py (statement: chooses the kind), ledger_statement.py, recei
 charts:     privacy_charts.py, noise_charts.py, release_charts.py, ledger_charts.py, chart_style.py, chart_file.py,
             chart_subject.py
 pages:      render.py and templates/ (HTML, one style sheet)
-citations:  citation.py and cite.bib
+citations:  citation.py (the papers are in noise/references.bib)
 """
 
 from hush.report.chart_file import save_chart

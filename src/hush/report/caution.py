@@ -58,8 +58,8 @@ GLOSSARY = (
     ),
     (
         "delta",
-        "a small probability of failure on top of the bound by epsilon. It should be far below 1 divided by the number "
-        "of people.",
+        "a small extra probability on top of the bound by epsilon. In the worst case, everything about a person "
+        "becomes known with this probability. It should be far below 1 divided by the number of people.",
     ),
     (
         "person",

@@ -1,4 +1,4 @@
-"""BibTeX entries for hush and for the papers that a noise uses. The papers are in cite.bib, next to this file."""
+"""BibTeX entries for hush and for the papers that a noise uses. The papers are in noise/references.bib."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Citation(str):
 
 @cache
 def entries() -> dict[str, str]:
-    """The entry of hush, then every entry of cite.bib, by key."""
+    """The entry of hush, then every entry of references.bib, by key."""
     title = "hush: Differentially Private Answers with the Least Noise that Provable Privacy Allows"
     fields = {
         "author": "{The hush authors}",
@@ -38,7 +38,7 @@ def entries() -> dict[str, str]:
     found = {
         "hush": "\n".join(["@misc{hush,", *(f"  {name.ljust(6)} = {{{text}}}," for name, text in fields.items()), "}"])
     }
-    for entry in files("hush.report").joinpath("cite.bib").read_text(encoding="utf-8").strip().split("\n\n"):
+    for entry in files("hush.noise").joinpath("references.bib").read_text(encoding="utf-8").strip().split("\n\n"):
         found[entry[entry.index("{") + 1 : entry.index(",")]] = entry
     return found
 
@@ -60,7 +60,7 @@ def cite(what: Any = None) -> Citation:
 
 
 def _keys(what: Any) -> tuple[str, ...]:
-    """Keys of cite.bib; a registered family may have BibTeX entries instead of keys."""
+    """Keys of references.bib; a registered family may have BibTeX entries instead of keys."""
     if isinstance(what, Plan):
         what = Charge(what.noise, what.sensitivity)
     elif isinstance(what, Mechanism):

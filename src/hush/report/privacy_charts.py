@@ -57,7 +57,7 @@ def _lines(alt: Any, rows: list[dict[str, Any]], names: list[str]) -> Any:
         alt.X("epsilon:Q", title="epsilon: the privacy loss allowed"),
         alt.Y(
             "delta:Q",
-            title="delta: the failure probability",
+            title="delta: the extra probability",
             scale=alt.Scale(type="log"),
             axis=alt.Axis(format=".0e", tickCount=6),
         ),
