@@ -61,8 +61,8 @@ def _note(state: State, error: float) -> str:
     times = "" if state.releases == 1 else f", one of {state.releases} releases"
     return (
         f"Eight rows of a larger table{change}{times}, with noise drawn just now. Each row gets noise of the same "
-        f"size, within ± {up(error)} with probability 95 %: {_felt(error)}. The bars include rounding. All bars share one "
-        "square-root scale."
+        f"size, within ± {up(error)} with probability 95 %: {_felt(error)}. The bars include rounding. All bars share "
+        "one square-root scale."
     )
 
 
