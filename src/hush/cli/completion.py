@@ -32,7 +32,7 @@ def _words() -> dict[tuple[str, str], Iterable[str]]:
         ("", "--family"): (*calibrated, "optimal"),
         ("answer", "--family"): calibrated,
         ("curve", "--family"): tuple(row.name for row in simple_families()),
-        ("", "--noise"): ("auto", *calibrated),
+        ("learn", "--family"): calibrated,
         ("cite", "family"): tuple(row.name for row in families()),
         ("", "--loss"): tuple(LOSSES),
         ("", "--method"): methods(),

@@ -1,14 +1,15 @@
-"""Plain text for people: aligned tables, and paragraphs of a fixed width."""
+"""Text for people: aligned tables, paragraphs of a fixed width, and tables for notebooks."""
 
 from __future__ import annotations
 
+import html
 import io
 import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 
-__all__ = ["fact_lines", "text_table", "wrapped"]
+__all__ = ["fact_lines", "html_table", "text_table", "wrapped"]
 
 _GAP = 2  # columns of space between two cells
 _UNLIMITED = 1_000_000  # columns: a table is never wrapped, so that its text does not depend on the terminal
@@ -57,3 +58,16 @@ def wrapped(text: str, *, hang: int = 0) -> list[str]:
 def fact_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
     """The lines of named facts, each name in a column of its own."""
     return [line for name, text in facts for line in wrapped(f"{name + ':':11}{text}", hang=11)]
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], facts: Iterable[tuple[str, str]] = ()) -> str:
+    """An HTML table for a notebook: rows under headings, then named facts. All text is escaped.
+
+    >>> html_table(["a"], [["1 < 2"]], [("ledger", "none")])
+    '<table><tr><th>a</th></tr><tr><td>1 &lt; 2</td></tr><tr><th>ledger</th><td>none</td></tr></table>'
+    """
+    across = "" if len(heads) <= 2 else f" colspan={len(heads) - 1}"
+    lines = ["".join(f"<th>{html.escape(head)}</th>" for head in heads)] if heads else []
+    lines += ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+    lines += [f"<th>{html.escape(name)}</th><td{across}>{html.escape(text)}</td>" for name, text in facts]
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
