@@ -74,7 +74,7 @@ def shows(page: Any, state: State) -> None:
     sentence = page.inner_text("#sentence")
     assert f"is {chosen.family} noise" in sentence
     half = re.search(r"is at most ([\d.,]+) half of the time", sentence)
-    mostly = re.search(r"at most ([\d.,]+) 95\s% of the time\. The probability", sentence)
+    mostly = re.search(r"95\s% of the time at most ([\d.,]+)\. The probability", sentence)
     assert half is not None and half[1] == up(float(chosen.noise.isf(0.25)))
     assert mostly is not None
     error = float(chosen.noise.isf(0.025))

@@ -156,7 +156,7 @@ function show(found) {
 function showSentence() {
   const { headline, odds, best } = answer;
   const parts = ["The least noise for this guarantee is ", [best.family], ` noise. The error of ${headline.where} is at most `, [headline.half]];
-  parts.push(` half of the time, and at most ${headline.mostly} 95\u00a0% of the time. The probability of a correct guess whether you are in the data goes from 50\u00a0% to `);
+  parts.push(` half of the time, and 95\u00a0% of the time at most ${headline.mostly}. The probability of a correct guess whether you are in the data goes from 50\u00a0% to `);
   parts.push([`at most ${odds.noise_text}`], ".");
   at("sentence").replaceChildren(...parts.map((part) => (Array.isArray(part) ? element("strong", part[0]) : part)));
   at("odds-note").textContent = [odds.note, headline.tie].filter((text) => text).join(" ");

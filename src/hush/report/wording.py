@@ -108,7 +108,7 @@ class Promise:
     def _odds_in_words(self, seen: str) -> str:
         exact = self.delta == 0.0
         but = "" if exact else f", except with probability at most {rounded_up(self.exception, 3)}"
-        why = "" if exact else " This needs 1.1 times e^epsilon, and a larger probability than delta."
+        why = "" if exact else " The factor is 1.1 times e^epsilon, and the probability is larger than delta."
         return (
             f"an attacker who sees {seen}, and knows the data of everybody else, can change the odds "
             f"{_QUESTION[self.neighbours][0]} by at most a factor of {rounded_up(self.factor, 3)}, up "

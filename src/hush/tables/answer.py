@@ -16,7 +16,6 @@ from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
 from hush.numerics.rounding import rounded_down, rounded_up
 from hush.releasing.receipt import Receipt
-from hush.releasing.text import html_table
 from hush.report.wording import left_out_lines
 from hush.tables.arrow import arrow
 from hush.tables.chart import LEGEND, bars, fact_lines, text_table
@@ -166,9 +165,20 @@ class Answer:
         return "\n".join([*lines, "", self.summary()])
 
     def _repr_html_(self) -> str:
-        hidden = f"and {len(self) - 50} more groups" if len(self) > 50 else self._nothing
-        more = f"<p>{html.escape(hidden)}</p>" if hidden else ""
-        return html_table(self._heads(), self._rows(50)) + more + html_table((), (), facts_of(self.receipt))
+        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self._heads())
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows(50)
+        )
+        more = (
+            f"<p>and {len(self) - 50} more groups</p>"
+            if len(self) > 50
+            else f"<p>{self._nothing}</p>" * bool(self._nothing)
+        )
+        facts = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in facts_of(self.receipt)
+        )
+        return f"<table><tr>{heads}</tr>{body}</table>{more}<table>{facts}</table>"
 
 
 def summary_of(receipt: Mapping[str, Any]) -> str:
