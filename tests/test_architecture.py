@@ -118,6 +118,9 @@ def test_import_is_lean():
         "flwr",
         "altair",
         "marimo",
+        "rich",
+        "jinja2",
+        "shtab",
     ]
     code = f"import sys, hush; print([name for name in {heavy!r} if name in sys.modules])"
     shown = subprocess.run(

@@ -285,7 +285,7 @@ def test_progress_is_shown_on_a_terminal_only(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert main(["audit", "--epsilon", "1", "--naive", "--samples", "150000", "--json"]) == 1
     out, err = capsys.readouterr()
-    assert "100,000 of 150,000" in err
+    assert "150,000 of 150,000" in err
     assert json.loads(out)["samples"] == 150_000
 
 
@@ -312,10 +312,10 @@ def test_help_states_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         main(["audit", "--help"])
     assert stop.value.code == 0
     text = capsys.readouterr().out
-    assert "examples:" in text and "exit code: 0 if nothing was found, 1 if the claim is broken, 2" in text
+    assert "examples:" in text and "exit code: 0 if no violation was found, 1 if the claim is broken, 2" in text
 
 
 def test_help_says_where_a_mechanism_of_your_own_is_audited(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["audit", "--help"])
-    assert "a mechanism of your own is audited from Python" in capsys.readouterr().out
+    assert "To audit your own mechanism, use Python" in capsys.readouterr().out

@@ -86,7 +86,7 @@ def test_calibrate_pure(capsys: pytest.CaptureFixture[str]) -> None:
     assert got["ranking"][0]["family"] == "staircase"
     assert got["ranking"][0]["mean_abs"] == pytest.approx(hush.calibrate(1.0, 0.0, loss="mae").mean_abs, rel=1e-12)
     assert next(row for row in got["ranking"] if row["family"] == "gaussian")["absent"]
-    assert "not in the running" in run(capsys, "calibrate --epsilon 1 --pure")
+    assert "families without a noise for this request" in run(capsys, "calibrate --epsilon 1 --pure")
 
 
 def test_calibrate_optimal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,15 +102,15 @@ def test_calibrate_optimal(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "noise"),
     [
-        ("--noise gaussian --sigma 4", hush.Gaussian(4.0)),
-        ("--noise laplace --scale 2", hush.Laplace(2.0)),
-        ("--noise flipped_huber --alpha 31.9 --gamma 10.3", hush.FlippedHuber(31.9, 10.3)),
-        ("--noise osgt --m 3 --sigma 6.32 --discrete", hush.Discrete(hush.OSGT(3.0, 6.32))),
-        ("--noise staircase --noise-epsilon 1", hush.Staircase(1.0)),
-        ("--noise stable --alpha 1.5 --gamma 2", hush.Stable(1.5, 2.0)),
-        ("--noise truncated_laplace --scale 2 --bound 20", hush.TruncatedLaplace(2.0, 20.0)),
-        ("--noise exponential_power --p 1.5 --scale 3", hush.ExponentialPower(1.5, 3.0)),
-        ("--noise asinh --kappa 0.5 --scale 3", hush.Asinh(0.5, 3.0)),
+        ("--family gaussian --sigma 4", hush.Gaussian(4.0)),
+        ("--family laplace --scale 2", hush.Laplace(2.0)),
+        ("--family flipped_huber --alpha 31.9 --gamma 10.3", hush.FlippedHuber(31.9, 10.3)),
+        ("--family osgt --m 3 --sigma 6.32 --discrete", hush.Discrete(hush.OSGT(3.0, 6.32))),
+        ("--family staircase --noise-epsilon 1", hush.Staircase(1.0)),
+        ("--family stable --alpha 1.5 --gamma 2", hush.Stable(1.5, 2.0)),
+        ("--family truncated_laplace --scale 2 --bound 20", hush.TruncatedLaplace(2.0, 20.0)),
+        ("--family exponential_power --p 1.5 --scale 3", hush.ExponentialPower(1.5, 3.0)),
+        ("--family asinh --kappa 0.5 --scale 3", hush.Asinh(0.5, 3.0)),
     ],
 )
 def test_curve_agrees_with_the_library(capsys: pytest.CaptureFixture[str], line: str, noise: hush.Noise) -> None:
@@ -122,7 +122,7 @@ def test_curve_agrees_with_the_library(capsys: pytest.CaptureFixture[str], line:
 
 
 def test_curve_from_delta_with_times_and_sensitivity(capsys: pytest.CaptureFixture[str]) -> None:
-    line = "curve --noise laplace --scale 20 --sensitivity 2 --times 5 --delta 1e-6,1e-3"
+    line = "curve --family laplace --scale 20 --sensitivity 2 --times 5 --delta 1e-6,1e-3"
     expected = [float(hush.epsilon(hush.Laplace(20.0), d, 2.0, times=5)) for d in (1e-6, 1e-3)]
     got = document(capsys, line)
     assert [point["epsilon"] for point in got["points"]] == pytest.approx(expected, rel=1e-9)
@@ -132,16 +132,16 @@ def test_curve_from_delta_with_times_and_sensitivity(capsys: pytest.CaptureFixtu
 
 
 def test_curve_over_a_range_and_by_default(capsys: pytest.CaptureFixture[str]) -> None:
-    got = document(capsys, "curve --noise gaussian --sigma 4 --epsilon 0.01:1:10")
+    got = document(capsys, "curve --family gaussian --sigma 4 --epsilon 0.01:1:10")
     assert len(got["points"]) == 10
     assert got["points"][0]["epsilon"] == pytest.approx(0.01) and got["points"][-1]["epsilon"] == pytest.approx(1.0)
-    assert len(document(capsys, "curve --noise gaussian --sigma 4")["points"]) > 3
+    assert len(document(capsys, "curve --family gaussian --sigma 4")["points"]) > 3
 
 
 def test_an_infinite_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    got = document(capsys, "curve --noise gaussian --sigma 4 --delta 0")
+    got = document(capsys, "curve --family gaussian --sigma 4 --delta 0")
     assert got["points"] == [{"delta": 0.0, "epsilon": None}]
-    assert document(capsys, "curve --noise stable --alpha 1.5 --gamma 2 --epsilon 1")["variance"] is None
+    assert document(capsys, "curve --family stable --alpha 1.5 --gamma 2 --epsilon 1")["variance"] is None
 
 
 # -- gaussian ------------------------------------------------------------------------------------------------
@@ -227,14 +227,14 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         ("calibrate --epsilon 1 --delta 1e-6 --l2 1 --family staircase", "staircase"),
         ("calibrate --epsilon 1 --delta 1e-6 --l2 0", "l2"),
         ("calibrate --epsilon 1 --delta 1e-6 --step 0", "step"),
-        ("curve --epsilon 1", "--noise"),
-        ("curve --noise cauchy --epsilon 1", "cauchy"),
-        ("curve --noise gaussian --epsilon 1", "--sigma"),
-        ("curve --noise gaussian --sigma -1 --epsilon 1", "sigma"),
-        ("curve --noise gaussian --sigma 1 --epsilon 1:2", "1:2"),
-        ("curve --noise gaussian --sigma 1 --epsilon 1 --delta 1e-6", "--delta"),
-        ("curve --noise gaussian --sigma 1 --delta 2", "delta"),
-        ("curve --noise gaussian --sigma 1 --times 0", "times"),
+        ("curve --epsilon 1", "--family"),
+        ("curve --family cauchy --epsilon 1", "cauchy"),
+        ("curve --family gaussian --epsilon 1", "--sigma"),
+        ("curve --family gaussian --sigma -1 --epsilon 1", "sigma"),
+        ("curve --family gaussian --sigma 1 --epsilon 1:2", "1:2"),
+        ("curve --family gaussian --sigma 1 --epsilon 1 --delta 1e-6", "--delta"),
+        ("curve --family gaussian --sigma 1 --delta 2", "delta"),
+        ("curve --family gaussian --sigma 1 --times 0", "times"),
         ("gaussian --epsilon 1", "--delta"),
         ("gaussian --epsilon 1 --delta 1e-5 --method guess", "guess"),
         ("gaussian --epsilon 1e9 --delta 1e-5", "epsilon"),

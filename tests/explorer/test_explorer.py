@@ -105,7 +105,7 @@ def test_any_state_has_an_answer_within_the_budget(state):
     )
 
 
-def test_a_shelved_noise_that_misses_the_budget_is_not_shown_as_meeting_it(monkeypatch):
+def test_a_stored_noise_that_misses_the_budget_is_not_shown_as_meeting_it(monkeypatch):
     """The table saves the search, never the proof."""
     wrong = [
         ("laplace", hush.Laplace(0.99)),
@@ -148,7 +148,7 @@ def test_rounded_bounds_still_hold(delta):
         for crowd in document["crowds"]:
             assert number(crowd["share_text"]) >= 100.0 * chosen.noise.isf(0.025) / crowd["total"] * (1.0 - 1e-15)
         assert number(document["odds"]["noise_text"]) >= 100.0 * document["odds"]["noise"] * (1.0 - 1e-15)
-        told = re.search(r"variance below (\S+) under", document["limit"])
+        told = re.search(r"variance below (\S+);", document["limit"])
         known = precomputed.limit(epsilon, delta, 1)
         assert told is not None and known is not None
         assert 0.99 * known.lower < number(told[1]) / 100.0 <= known.lower
@@ -203,7 +203,7 @@ def test_a_tie_is_told_where_the_first_is_not_the_least():
         document = answer(State(epsilon, delta, 1.0, 1, 1, ()))
         least = min(row["variance"] for row in document["ranking"] if "variance" in row)
         tie = document["ranking"][0]["variance"] > least
-        assert ("ties within 0.01 % go to the simpler family" in document["headline"]["tie"]) == tie
+        assert ("better by less than 0.01 %; the simpler one is shown" in document["headline"]["tie"]) == tie
         told[tie] += 1
     assert min(told.values()) > 0
 
@@ -237,11 +237,11 @@ def test_the_bars_hold_the_truth_95_per_cent_of_the_time(state):
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (START, "large counts hardly notice, small ones drown."),
-        (State(8.0, 1e-3, 1.0, 1, 1, ()), "even the smallest count hardly notices."),
-        (State(3.0, 1e-6, 1.0, 1, 1, ()), "large counts hardly notice, small ones do."),
-        (State(1.0, 1e-6, 200.0, 1, 1, ()), "even the largest count feels it, and small ones drown."),
-        (State(0.05, 1e-6, 1000.0, 16, 1, ()), "every count here drowns in it."),
+        (START, "the error is small for large counts, and hides small ones."),
+        (State(8.0, 1e-3, 1.0, 1, 1, ()), "the error is small even for the smallest count."),
+        (State(3.0, 1e-6, 1.0, 1, 1, ()), "the error is small for large counts, and matters for small ones."),
+        (State(1.0, 1e-6, 200.0, 1, 1, ()), "the error matters even for the largest count."),
+        (State(0.05, 1e-6, 1000.0, 16, 1, ()), "the error is larger than every count."),
     ],
 )
 def test_the_table_s_words_follow_its_error(state, words):

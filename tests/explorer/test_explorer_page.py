@@ -73,8 +73,8 @@ def shows(page: Any, state: State) -> None:
     odds = min((1.0 + given) / 2.0, 1.0 - hush.error_sum(state.epsilon, state.delta) / 2.0)
     sentence = page.inner_text("#sentence")
     assert f"is {chosen.family} noise" in sentence
-    half = re.search(r"off by at most ([\d.,]+) half of the time", sentence)
-    mostly = re.search(r"by at most ([\d.,]+) 95\s% of the time\. The chance", sentence)
+    half = re.search(r"is at most ([\d.,]+) half of the time", sentence)
+    mostly = re.search(r"95\s% of the time at most ([\d.,]+)\. The probability", sentence)
     assert half is not None and half[1] == up(float(chosen.noise.isf(0.25)))
     assert mostly is not None
     error = float(chosen.noise.isf(0.025))
@@ -183,12 +183,11 @@ def test_noises_are_switched_and_the_table_is_drawn_again(page):
     shows(page, state)
     assert page.locator("#families input[name=stable]").is_disabled()
     texts = set()
-    for _ in range(
-        6
-    ):  # eight draws agree six times over with probability below 1e-6: staircase noise of standard error 1.4 in whole numbers
+    # eight draws agree six times over with probability below 1e-6: staircase noise of standard error 1.4, as integers
+    for _ in range(6):
         with page.expect_response(re.compile("/draw")):
             page.click("#again")
-        page.wait_for_selector("#status >> text=Drawn again.", state="attached")
+        page.wait_for_selector("#status >> text=New noise was drawn.", state="attached")
         texts.add(page.inner_text("#wards"))
     assert len(texts) > 1
     assert page.locator("#wards tr").count() == 8
@@ -241,6 +240,7 @@ def test_the_keyboard_reaches_everything_in_order_and_focus_is_seen(page):
         "link",
         "reset",
         *free,
+        "Show the ranking",
         "absent-title",
         "again",
         "copy-python",
@@ -279,7 +279,8 @@ TEXTS = """() => { const found = [];
     if (!own || !e.checkVisibility() || e.closest(".hidden, .skip, noscript")) continue;
     const style = getComputedStyle(e);
     const drawn = e.namespaceURI.endsWith("svg");
-    found.push([`${e.tagName}#${e.id}.${e.className.baseVal ?? e.className}`, drawn ? style.fill : style.color, opaque(e)]);
+    const name = `${e.tagName}#${e.id}.${e.className.baseVal ?? e.className}`;
+    found.push([name, drawn ? style.fill : style.color, opaque(e)]);
   } return found; }"""
 
 
@@ -319,8 +320,10 @@ def test_pictures_are_told_in_words_and_tables_have_heads(page):
     chosen = best(START)
     assert any(f"{chosen.family} within {up(chosen.error95)}" in text for text in words)
     assert page.locator("svg:not([role=img]):not([aria-hidden=true])").count() == 0
-    assert "ties within 0.01\N{NO-BREAK SPACE}% go to the simpler family" in page.inner_text("table.ranking caption")
-    assert page.inner_text("label[for=delta]") == "Allowance, delta"
+    assert "within 0.01\N{NO-BREAK SPACE}% of each other, the simpler one is first" in page.inner_text(
+        "table.ranking caption"
+    )
+    assert page.inner_text("label[for=delta]") == "Extra probability, delta"
     assert page.locator("text=/failure chance|may fail/i").count() == 0
     assert page.locator("table").count() == page.locator("table caption").count() == 2
     assert page.locator("th:not([scope=col])").count() == 0

@@ -194,11 +194,11 @@ def test_the_command_prints_its_address_and_ends_politely(monkeypatch, capsys):
     assert main(["explore", "--no-open"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("The explorer is at http://127.0.0.1:")
-    assert "the explorer has ended" in shown.err
+    assert "the explorer has stopped" in shown.err
     assert not opened
     assert "whoever" not in shown.err
     assert main(["explore", "--no-open", "--host", "0.0.0.0"]) == 0
-    assert "whoever can reach this machine can open the page" in capsys.readouterr().err
+    assert "everyone who can reach this machine can open the page" in capsys.readouterr().err
     assert main(["explore", "--open", "--json"]) == 0
     assert opened == [json.loads(capsys.readouterr().out)["address"]]
 
@@ -214,7 +214,8 @@ def test_a_browser_opens_only_where_there_is_a_display(monkeypatch):
 
 def test_the_explorer_needs_no_extra():
     """Neither Altair nor anything else beyond the core is loaded."""
-    code = "import sys, hush.explorer.server; print([m for m in ('altair', 'vl_convert', 'matplotlib', 'sklearn') if m in sys.modules])"
+    extras = ("altair", "vl_convert", "matplotlib", "sklearn")
+    code = f"import sys, hush.explorer.server; print([m for m in {extras} if m in sys.modules])"
     environment = {"PYTHONPATH": str(Path(hush.__file__).parents[1])}
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert shown.stdout.strip() == "[]"

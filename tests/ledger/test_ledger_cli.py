@@ -48,7 +48,7 @@ def test_new_show_verify(capsys: pytest.CaptureFixture[str], path: str) -> None:
     )
     assert "first" in shown and "Gaussian(sigma=10.0), Laplace(scale=50.0) x 3, extra delta 1e-09" in shown
     assert f"{100.0 * ledger.share:.1f} % spent" in shown and "[####" in shown and "....]" in shown
-    assert "1 entry, every hash as written, all within the cap" in run(capsys, "verify", path)
+    assert "1 entry, every hash is correct, the total is within the budget" in run(capsys, "verify", path)
 
 
 def test_an_interactive_ledger_names_its_order(capsys: pytest.CaptureFixture[str], path: str) -> None:
@@ -113,7 +113,7 @@ def test_errors_are_one_sentence(capsys: pytest.CaptureFixture[str], path: str) 
     for command in ("show", "verify"):
         assert "make one with `hush ledger new" in refused(capsys, command, path)
     run(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
-    assert "exists already" in refused(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
+    assert "already exists" in refused(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
     other = path + "2"
     assert "--delta" in refused(capsys, "new", other, "--epsilon", "1")
     assert "mode must be one of nonadaptive, adaptive" in refused(

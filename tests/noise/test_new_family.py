@@ -224,7 +224,7 @@ def test_doctor_completion_and_the_command_line_know_it(capsys: pytest.CaptureFi
     from hush.cli.selftest import checks
 
     assert next(row for row in checks() if (row.area, row.name) == ("numerics", "secant")).state == "ok"
-    assert main(["curve", "--noise", "secant", "--scale", "2", "--epsilon", "0.5"]) == 0
+    assert main(["curve", "--family", "secant", "--scale", "2", "--epsilon", "0.5"]) == 0
     assert f"{hush.delta(Secant(2.0), 0.5):.4g}" in capsys.readouterr().out
     assert main(["calibrate", "--epsilon", "1", "--delta", "1e-6", "--family", "secant"]) == 0
     assert main(["completion", "bash"]) == 0

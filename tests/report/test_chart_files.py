@@ -80,8 +80,8 @@ def test_a_missing_extra_is_the_command_that_installs_it(tmp_path: Path) -> None
     code = (
         "import sys; sys.modules['altair'] = None; sys.modules['vl_convert'] = None\n"
         "import hush\n"
-        "for call in (lambda: hush.report.curve_chart(hush.Gaussian(1.0)), lambda: hush.report.density_chart(hush.Gaussian(1.0))):\n"
-        "    try: call()\n"
+        "for draw in (hush.report.curve_chart, hush.report.density_chart):\n"
+        "    try: draw(hush.Gaussian(1.0))\n"
         "    except hush.MissingExtra as failure: print(failure)\n"
         "print(hush.report.statement(hush.Ledger(None, epsilon=1.0, delta=0)).title)\n"  # a statement needs no extra
     )
@@ -93,20 +93,20 @@ def test_a_missing_extra_is_the_command_that_installs_it(tmp_path: Path) -> None
         cwd=tmp_path,
         env={"PYTHONPATH": str(SOURCE)},
     )
-    said = "hush.show needs Altair, which is not installed; write: pip install 'hush[charts]'."
+    said = "a chart needs Altair, which is not installed; write: pip install 'hush[charts]'."
     assert shown.stdout.splitlines() == [said, said, "Privacy statement: a ledger in memory"]
 
 
 def test_the_command_line_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     curve, ranking = tmp_path / "c.svg", tmp_path / "r.svg"
     assert (
-        main(["curve", "--noise", "gaussian", "--sigma", "4", "--delta", "1e-6", "--plot", str(curve), "--json"]) == 0
+        main(["curve", "--family", "gaussian", "--sigma", "4", "--delta", "1e-6", "--plot", str(curve), "--json"]) == 0
     )
     found = capsys.readouterr()
     assert json.loads(found.out)["points"] and "the chart is in" in found.err and "<svg" in curve.read_text()
     assert main(["calibrate", "--epsilon", "1", "--delta", "1e-6", "--family", "laplace", "--plot", str(ranking)]) == 0
     assert "laplace" in ranking.read_text() and "the chart is in" in capsys.readouterr().err
-    assert main(["curve", "--noise", "gaussian", "--sigma", "4", "--plot", "x.gif"]) == 2
+    assert main(["curve", "--family", "gaussian", "--sigma", "4", "--plot", "x.gif"]) == 2
     assert (
         capsys.readouterr().err
         == "hush: path must be a file name that ends in .png, .svg or .html, got 'x.gif'; write 'chart.png'.\n"

@@ -256,7 +256,7 @@ def _encodings(spec: Any) -> list[dict[str, Any]]:
         (lambda: report.curve_chart(hush.Gaussian(1.0), times=0), "times must be"),
         (lambda: report.curve_chart(hush.Gaussian(1.0), least=0.0), "least must be"),
         (lambda: report.curve_chart(hush.Laplace(1.0), epsilon=[2.0, 3.0]), "every delta is 0"),
-        (lambda: report.tradeoff_chart(hush.Gaussian(1.0), epsilon=1.0), "given together"),
+        (lambda: report.tradeoff_chart(hush.Gaussian(1.0), epsilon=1.0), "give both epsilon and delta"),
         (lambda: report.tradeoff_chart(hush.Gaussian(1.0), epsilon=-1.0, delta=0.1), "epsilon must be"),
         (lambda: report.tradeoff_chart(hush.Gaussian(1.0), points=2), "points must be"),
         (lambda: report.tradeoff_chart(hush.Gaussian(1.0), points="a"), "points must be a whole number"),
@@ -309,7 +309,7 @@ def test_intervals_are_called_what_they_are():
     made = hush.release([3.0, 1234.5678], plan, ledger=None)
     drawn = report.release_chart(made, level=0.9)
     said = json.dumps(drawn.to_dict())
-    assert "90 % noise intervals" in said and "do not cover what limits or clipping took away" in said
+    assert "90 % noise intervals" in said and "without the effect of limits and clipping" in said
     assert "hold the true value" not in said
     low, high = made.interval(level=0.9)
     rows = [row for row in values(drawn) if "interval" in row]

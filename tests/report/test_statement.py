@@ -137,12 +137,14 @@ def test_a_ledgers_statement_is_true_and_can_be_recomputed(kind: Callable[[], hu
         assert (entry.label or "no label") in made.markdown.replace("\\", "")
     assert made.facts["digest"] in made.markdown and made.facts["digest"] in made.html
     for heading in (
-        "What was released",
-        "What is promised",
-        "On what this rests",
+        "Summary",
+        "The guarantee in three numbers",
+        "What was published",
+        "Assumptions",
         "Mechanisms and proofs",
         "What remains",
         "How to check this",
+        "Glossary",
     ):
         assert f"## {heading}" in made.markdown and heading in made.html
     promise = made.facts["promise"]
@@ -163,7 +165,7 @@ def test_an_adaptive_ledger_promises_its_cap_whatever_was_spent() -> None:
 def test_an_empty_ledger_says_so() -> None:
     made = statement(_empty())
     assert (
-        "Nothing was released from this ledger" in made.markdown and made.lines == "" and made.facts["promise"] is None
+        "Nothing was published from this ledger" in made.markdown and made.lines == "" and made.facts["promise"] is None
     )
 
 
@@ -175,8 +177,8 @@ def test_a_ledger_in_memory_is_not_said_to_be_on_disk(tmp_path: Path) -> None:
 
 def test_relations_are_said() -> None:
     assert (
-        "one unit more" in statement(_fixed()).markdown
-        and "differ in one unit's record" in statement(_gaussian()).markdown
+        "with and without any one person" in statement(_fixed()).markdown
+        and "differ in the record of one person" in statement(_gaussian()).markdown
     )
 
 
@@ -211,7 +213,7 @@ def test_the_chance_is_the_best_attackers() -> None:
     assert randomised.chance == pytest.approx(math.e / (1.0 + math.e), rel=1e-14) and randomised.chance >= math.e / (
         1.0 + math.e
     ) * (1 - 1e-16)
-    assert randomised.exception == 0.0 and "except" not in randomised.words("this")[0]
+    assert randomised.exception == 0.0 and "except" not in dict(randomised.three_numbers("this", ""))["Odds"]
 
 
 def test_a_failure_probability_counts_in_the_chance() -> None:
@@ -226,7 +228,7 @@ def test_numbers_round_to_the_safe_side() -> None:
         assert float(rounded_down(value)) <= value <= float(rounded_up(value))
         assert float(percent_up(value / 3.0).split()[0]) / 100.0 >= value / 3.0 - 1e-15
     assert rounded_up(math.inf) == "infinite" and rounded_up(0.0) == "0" and percent_up(1.0 - 1e-9) == "99.9999999 %"
-    assert "treat the answers as if they had no noise" in Promise(300.0, 1e-6).words("this")[0]
+    assert "treat the answers as if they had no noise" in Promise(300.0, 1e-6).main("this")
 
 
 # -- receipts ------------------------------------------------------------------------------------------------
@@ -242,7 +244,10 @@ def test_a_release_reports_itself(delta: float) -> None:
         found = printed(page.lines)
         assert found <= delta if delta else found <= 1.0
         assert "2 numbers" in page.markdown and "two sums" in page.markdown and "integers" in page.markdown
-    assert "Its own statement says what remains" in alone.markdown and "% of the budget is spent" in whole.markdown
+    assert (
+        "The statement of the ledger says what remains" in alone.markdown
+        and "% of the budget is spent" in whole.markdown
+    )
     back = hush.Release.from_json(made.to_json())
     assert hush.report.statement(back).lines == alone.lines
     free = hush.report.statement(hush.release(3, plan, ledger=None))
@@ -313,7 +318,7 @@ def test_a_fit_reports_itself() -> None:
     }  # the winner of a search states the pair of all its runs; its own charges are not all
     assert (
         hush.report.statement(won).lines == ""
-        and "the charge in the ledger does" in hush.report.statement(won).markdown
+        and "The charge in the ledger does" in hush.report.statement(won).markdown
     )
 
 
@@ -343,7 +348,7 @@ def test_a_ledger_that_was_not_charged_is_refused() -> None:
 def test_what_has_no_statement_is_refused(subject: Any, words: str) -> None:
     with pytest.raises(hush.InvalidParameter, match=words):
         statement(subject)
-    with pytest.raises(hush.InvalidParameter, match="needs no other one"):
+    with pytest.raises(hush.InvalidParameter, match="leave it out for the statement of a ledger"):
         statement(_empty(), ledger=_empty())
 
 

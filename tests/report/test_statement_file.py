@@ -32,7 +32,7 @@ def state(folder: Path) -> dict[str, tuple[bytes, int]]:
 def test_the_file_is_left_as_it_was(path: Path) -> None:
     before = state(path.parent)
     made = statement(path)
-    assert "first" in made.markdown and "Data: visits" in made.markdown
+    assert "first" in made.markdown and "**Data**: visits" in made.markdown
     assert made.title == "Privacy statement: a census.ledger"
     assert state(path.parent) == before
 
@@ -62,7 +62,8 @@ def test_the_last_commit_counts_also_while_others_write(path: Path) -> None:
         assert Path(f"{path}-wal").stat().st_size > 0
         writing.execute("BEGIN IMMEDIATE")
         writing.execute(
-            "INSERT INTO entries SELECT 3, time, 'not committed', mechanism, previous, hash FROM entries WHERE number = 2"
+            "INSERT INTO entries SELECT 3, time, 'not committed', mechanism, previous, hash FROM entries "
+            "WHERE number = 2"
         )
         before = {name: content for name, (content, _) in state(path.parent).items() if not name.endswith("-shm")}
         made = statement(path)
@@ -165,7 +166,7 @@ def test_a_statement_is_never_written_over_a_ledger(
 
 def test_the_command_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(path)]) == 0
-    assert capsys.readouterr().out.startswith("# Privacy statement: a census.ledger\n\n## In short")
+    assert capsys.readouterr().out.startswith("# Privacy statement: a census.ledger\n\n## Summary")
     page = path.parent / "s.html"
     assert main(["report", str(path), "--out", str(page), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

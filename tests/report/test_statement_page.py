@@ -51,7 +51,7 @@ def _contrast(first: str, second: str) -> float:
 
 
 #: Every text's colour, and the first background behind it that is not transparent.
-_COLOURS = """() => [...document.querySelectorAll('h1,h2,p,li,th,td,caption,code')].map(e => {
+_COLOURS = """() => [...document.querySelectorAll('h1,h2,p,li,dt,dd,th,td,caption,code')].map(e => {
   let b = e; while (b && getComputedStyle(b).backgroundColor === 'rgba(0, 0, 0, 0)') b = b.parentElement;
   return [e.tagName, getComputedStyle(e).color, getComputedStyle(b || document.body).backgroundColor]; })"""
 
@@ -62,14 +62,15 @@ def test_in_a_browser(made: Statement, tmp_path: Path) -> None:
         page = seen.page
         assert page.locator("h1").count() == 1 and page.locator("html").get_attribute("lang") == "en"
         levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(e => e.tagName)")
-        assert levels == ["H1"] + ["H2"] * 9
+        assert levels == ["H1"] + ["H2"] * 10
         assert page.evaluate(
             "[...document.querySelectorAll('table')].every(t => t.caption && t.querySelector('th[scope=col]'))"
         )
         assert page.evaluate("[...document.querySelectorAll('[role=img]')].every(e => e.getAttribute('aria-label'))")
         assert page.locator("[role=img]").count() == 1
         assert page.evaluate(
-            "[...document.querySelectorAll('section')].every(s => document.getElementById(s.getAttribute('aria-labelledby')))"
+            "[...document.querySelectorAll('section')]"
+            ".every(s => document.getElementById(s.getAttribute('aria-labelledby')))"
         )
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)

@@ -1,4 +1,4 @@
-"""What an officer or a newcomer reads: one promise told in several numbers, and where each of them comes from."""
+"""The words of statements: one guarantee in three numbers, each explained."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from hush.report import statement
 from hush.report.page import Statement
 from hush.report.wording import Promise
 
-WHY = "You may read other numbers of the same answers, and all are true."
 
-
-def _short(page: Statement) -> str:
-    """What is under "In short", as plain text."""
-    return page.markdown.split("## In short")[1].split("\n## ")[0].replace("\\", "")
+def _numbers(page: Statement) -> str:
+    """The section on the three numbers, as plain text."""
+    return page.markdown.split("## The guarantee in three numbers")[1].split("\n## ")[0].replace("\\", "")
 
 
 def _ledger(*, delta: float = 1e-5, mode: str = "nonadaptive") -> hush.Ledger:
@@ -35,47 +33,56 @@ def _ledger(*, delta: float = 1e-5, mode: str = "nonadaptive") -> hush.Ledger:
     return ledger
 
 
-def test_a_planned_ledgers_page_says_why_its_numbers_are_not_those_asked_for() -> None:
+def test_the_three_numbers_of_a_nonadaptive_ledger_are_explained_once() -> None:
     ledger = _ledger()
     page = statement(ledger)
-    text = _short(page)
-    assert ledger.spent.epsilon < 0.95 and text.count(WHY) == 1 and "at the ledger's delta" in text
-    # what the sentence says is so: a larger factor than e^epsilon, a larger probability than delta, and less than the
-    # pair's chance
+    text = _numbers(page)
+    assert ledger.spent.epsilon < 0.95 and text.count("Other documents may show other (epsilon, delta) pairs") == 1
+    assert "delta = 1e-05 throughout: it is the delta of the ledger" in text
+    # the explanations are true: a larger factor than e^epsilon, a larger probability than delta, and a smaller chance
+    # than that of the pair
     told = page.facts["promise"]
     assert (
         told["odds_factor"] == pytest.approx(1.1 * math.exp(told["epsilon"])) and told["odds_exception"] > told["delta"]
     )
-    alone = re.search(r"epsilon and delta alone would give ([\d.]+) %", text)
+    alone = re.search(r"Epsilon and delta alone, for any noise, would give ([\d.]+) %", text)
     assert (
         alone and 0.0 <= float(alone[1]) / 100.0 - (1.0 - hush.error_sum(told["epsilon"], told["delta"]) / 2.0) < 0.001
     )
     assert told["chance"] < float(alone[1]) / 100.0
 
 
-def test_an_interactive_ledger_says_that_its_page_is_about_the_whole_budget() -> None:
-    text = _short(statement(_ledger(mode="adaptive")))
-    assert "the ledger's whole budget" in text and "epsilon and delta alone" not in text  # its chance is the pair's
+def test_the_summary_names_data_people_releases_and_budget() -> None:
+    ledger = hush.Ledger(None, epsilon=3.0, delta=1e-5, source="/home/someone/visits.parquet")
+    for label in ("wards", "wards", "ages"):
+        ledger.spend((hush.Gaussian(9.0), 1.0), label=label)
+    page = statement(ledger)
+    text = page.markdown.split("## Summary")[1].split("\n## ")[0]
+    assert "**Data**: visits.parquet" in text and "/home" not in page.markdown  # a folder may name people
+    assert "**Protected**: each person" in text and "3 releases on" in text and ": wards, ages." in text
+    assert "% of the budget is spent" in text and page.facts["source"] == "/home/someone/visits.parquet"
 
 
-def test_nothing_is_explained_where_there_is_one_number_only() -> None:
-    assert WHY not in _short(statement(_ledger(delta=0.0)))
-    assert Promise(1.0, 0.0).note("") == ""
-    assert "odds" not in Promise(300.0, 1e-6).note("asked for")  # the page says nothing of odds there
+def test_an_adaptive_ledger_is_about_the_whole_budget() -> None:
+    text = _numbers(statement(_ledger(mode="adaptive")))
+    assert "the whole budget of the ledger" in text and "for any noise" not in text  # its chance is that of the pair
 
 
-def test_a_releases_page_explains_itself_and_its_table_has_no_row_like_its_head() -> None:
-    """The README's budget: 73.2 % from the pair, 72.4 % from the noise that was taken."""
+def test_nothing_is_explained_where_there_is_no_other_number() -> None:
+    assert "Other documents" not in _numbers(statement(_ledger(delta=0.0)))
+    assert "Odds" not in dict(Promise(300.0, 1e-6).three_numbers("this", "it was chosen"))
+
+
+def test_the_statement_of_a_release_explains_itself_and_its_table_has_no_row_like_its_head() -> None:
+    """The README's budget: 73.2 % from the pair, 72.4 % from the noise that was used."""
     page = hush.report.statement(hush.release(3, hush.calibrate(1.0, 1e-6), ledger=None))
-    text = _short(page)
-    assert (
-        "50 % to at most 72.4 %" in text
-        and "epsilon and delta alone would give 73.2 %" in text
-        and "(1, 1e-06), which was asked for" in text
-    )
+    text = _numbers(page)
+    assert "probability at most 72.4 %" in text and "would give 73.2 %" in text
+    assert "(1, 1e-06)" in text and "the delta that the noise was calibrated for" in text
+    assert "goes from 50 % to at most 72.4 %" in page.markdown.split("## The guarantee")[0]
     rows = [
         line.split("|")[1].strip()
-        for line in page.markdown.split("## What was released")[1].split("\n## ")[0].splitlines()
+        for line in page.markdown.split("## What was published")[1].split("\n## ")[0].splitlines()
         if "|" in line
     ]
     assert rows[0] == "item" and rows[2] == "answer" and len(set(rows)) == len(rows)
@@ -100,9 +107,9 @@ def test_where_the_number_of_numbers_comes_from() -> None:
     answer = asked.answer(ledger=ledger)
     # a count, the mean's sum and count, and the units of the private keys: four in each of three groups
     text = hush.report.statement(answer).markdown
-    assert "moves at most 12 numbers, 4 in each group: a mean takes two" in text and "take a count of units" in text
+    assert "changes at most 12 numbers, 4 in each group: a mean needs two" in text and "a count of people" in text
     whole = statement(ledger).markdown
-    assert "at most 12 numbers" in whole and "times the numbers behind one group's answers" in whole
+    assert "at most 12 numbers" in whole and "times the numbers behind the answers of one group" in whole
 
 
 def test_the_cap_is_promised_rounded_up_and_what_is_left_rounded_down() -> None:
@@ -111,7 +118,7 @@ def test_the_cap_is_promised_rounded_up_and_what_is_left_rounded_down() -> None:
     ledger.spend((hush.Gaussian(9.0), 1.0))
     for made in (statement(ledger), statement(hush.Ledger(None, epsilon=1.23456789, delta=1.0000009e-6))):
         text = made.markdown.replace("\\", "")
-        assert "all of it together stays within (epsilon, delta) = (1.23457, 1.00001e-06)" in text
+        assert "everything together stays within (epsilon, delta) = (1.23457, 1.00001e-06)" in text
         assert "of 1.23456 at delta 1e-06." in text
     assert "allows (epsilon, delta) = (1.23457, 1.00001e-06) in all" in text
 

@@ -128,7 +128,7 @@ def test_a_plan_spends_nothing(capsys, visits, tmp_path):
 
 BAD = [
     (["--count"], "--unit", "nobody", "did you mean|does not have"),
-    ([], "--unit", "patient_id", "nothing is asked for"),
+    ([], "--unit", "patient_id", "the query has no aggregate"),
     (["--mean", "stay_days"], "--unit", "patient_id", "column:low:high"),
     (["--mean", "stay_days:30:0"], "--unit", "patient_id", "below high"),
     (["--mean", "stay_days:0:many"], "--unit", "patient_id", "not a number"),

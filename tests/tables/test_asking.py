@@ -278,12 +278,12 @@ def test_another_table_is_told_about_names(marks):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--quantile", "mark:0:100:0.5"], "COLUMN:Q:LOW:HIGH.*q comes before"),
-        (["--quantile", "mark:50:0:100"], "COLUMN:Q:LOW:HIGH.*q comes before"),
+        (["--quantile", "mark:0:100:0.5"], "COLUMN:Q:LOW:HIGH.*Q comes before"),
+        (["--quantile", "mark:50:0:100"], "COLUMN:Q:LOW:HIGH.*Q comes before"),
         (["--quantile", "mark:0.5:0"], "COLUMN:Q:LOW:HIGH"),
         (["--mean", "text:0:10"], r'convert the column in the file first.*table\["text"\]\.try_cast\("float64"\)'),
         (["--count", "--where", "klass==7A"], r"--where names the column 'klass'.*did you mean 'class'\?$"),
-        (["--count", "--rows", "5"], "--rows is the size of a group"),
+        (["--count", "--rows", "5"], "--rows is the group size"),
     ],
 )
 def test_the_command_line_says_what_to_write(ask, flags, said):

@@ -90,7 +90,8 @@ def database(tmp_path: Path) -> Path:
 COMMAND = """
 import sys
 from hush.cli import answer, main
-answer._progress = lambda text: print(text, file=sys.stderr, flush=True)
+from contextlib import nullcontext
+answer.working = lambda text="": nullcontext(lambda now: print(now, file=sys.stderr, flush=True))
 sys.exit(main())
 """
 ASKED = [
@@ -143,7 +144,7 @@ def test_a_charge_stands(capsys, monkeypatch, tmp_path):
 
     for charge, said in (
         (False, "released."),
-        (True, f"released, but the ledger {book} was charged, and the charge stands."),
+        (True, f"released, but the ledger {book} was charged, and the charge remains."),
     ):
         monkeypatch.setattr(answer, "_planned", stopped(charge))
         assert main(asked) == 130

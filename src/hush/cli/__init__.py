@@ -1,4 +1,4 @@
-"""The command line: parse, call one public function, print. One file a group of commands."""
+"""The command line. Each command has one file: it parses options, calls one public function and prints the result."""
 
 from __future__ import annotations
 
@@ -10,28 +10,53 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import hush
-from hush.cli import analysis, answer, audit, cite, completion, doctor, explore, learn, ledger, report
+from hush.cli import (
+    answer,
+    audit,
+    calibrate,
+    cite,
+    completion,
+    curve,
+    doctor,
+    explore,
+    gaussian,
+    learn,
+    ledger,
+    report,
+    sample,
+)
 from hush.errors import HushError, nearest
 
 __all__ = ["main", "parser"]
 
-#: The commands of each module, in the order of `hush --help`.
+#: The module of each command, in the order of `hush --help`.
 _COMMANDS = {
-    analysis: ("calibrate", "curve", "gaussian"),
-    explore: ("explore",),
-    ledger: ("ledger",),
-    report: ("report",),
-    audit: ("audit",),
-    answer: ("answer", "sample"),
-    learn: ("learn",),
-    cite: ("cite",),
-    completion: ("completion",),
-    doctor: ("doctor",),
+    "calibrate": calibrate,
+    "curve": curve,
+    "gaussian": gaussian,
+    "explore": explore,
+    "ledger": ledger,
+    "report": report,
+    "audit": audit,
+    "answer": answer,
+    "sample": sample,
+    "learn": learn,
+    "cite": cite,
+    "completion": completion,
+    "doctor": doctor,
 }
 
 
+class _Help(argparse.HelpFormatter):
+    """A formatter that leaves enough space for the longest command: argparse does not count their indentation."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = 4 + max(map(len, _COMMANDS))
+
+
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that says what is wrong in one sentence."""
+    """An argument parser whose errors are one sentence."""
 
     _given: Sequence[str] = ()
 
@@ -41,15 +66,15 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As ever, but a leftover is said where it was left over, with the nearest option."""
+        """Reject unknown arguments in the command that received them, with the nearest option as a hint."""
         self._given = list(sys.argv[1:] if args is None else args)
         found, left = super().parse_known_args(args, namespace)
         if left:
-            self.error(self._misspelt() or f"there is no place for {' '.join(map(repr, left))}")
+            self.error(self._misspelt() or f"unexpected arguments: {' '.join(map(repr, left))}")
         return found, left
 
     def _misspelt(self) -> str:
-        """The first option that is none, and what may have been meant."""
+        """A sentence about the first unknown option, with the nearest known one; "" if all options are known."""
         known = self._option_string_actions
         for word in self._given:
             name = word.partition("=")[0]
@@ -67,11 +92,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(first: str | None = None) -> argparse.ArgumentParser:
-    """The whole command line; where its first word is a command, what that command needs."""
+    """The parser of the command line; if `first` is a command, only that command is built, which is faster."""
     whole = _Parser(
         prog="hush",
         description="Differentially private answers with the least noise that provable privacy allows.",
         epilog="`hush <command> --help` shows examples.",
+        formatter_class=_Help,
     )
     whole.add_argument("--version", action="version", version=f"hush {hush.__version__}")
     commands = whole.add_subparsers(dest="command", metavar="command", required=True)
@@ -80,18 +106,17 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
         formatter = argparse.RawDescriptionHelpFormatter
         sub = commands.add_parser(name, help=text, description=text, epilog=examples, formatter_class=formatter)
         sub.set_defaults(action=action)
-        sub.add_argument("--json", action="store_true", help="machine-readable output")
+        sub.add_argument("--json", action="store_true", help="print JSON")
         return sub
 
-    asked = [module for module, names in _COMMANDS.items() if first in names]
-    for module in asked or _COMMANDS:
+    for module in [_COMMANDS[first]] if first in _COMMANDS else _COMMANDS.values():
         module.register(command)
     return whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command: 0 for success (or what the command returns), 2 for a request that cannot be met, 130 after
-    Ctrl-C. What went wrong is one sentence on stderr.
+    """Run one command and return its exit code: 0 for success (some commands return others), 2 for an error, which is
+    one sentence on standard error, 130 after Ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else arguments
     if not given:
@@ -107,26 +132,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         charged = _entries(options) > entries
-        charge = f", but the ledger {options.ledger} was charged, and the charge stands" if charged else ""
+        charge = f", but the ledger {options.ledger} was charged, and the charge remains" if charged else ""
         print(f"hush: stopped; nothing was released{charge}.", file=sys.stderr)
         if arguments is None:
             _end_engines()
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader went away: say nothing more
+        sys.stderr.close()  # the reader of the pipe has ended: print nothing more
     except OSError as failure:  # a file or folder that cannot be read or written
-        said = (
-            f"{failure.filename}: {failure.strerror}"
-            if failure.filename and failure.strerror
-            else str(failure).splitlines()[0]
-        )
-        print(f"hush: {said.rstrip('.')}.", file=sys.stderr)
+        known = failure.filename and failure.strerror
+        reason = f"{failure.filename}: {failure.strerror}" if known else str(failure).splitlines()[0]
+        print(f"hush: {reason.rstrip('.')}.", file=sys.stderr)
         return 2
     return 0
 
 
 def _entries(options: argparse.Namespace) -> int:
-    """How many releases the ledger of a command holds; 0 where there is no ledger, or none that can be read."""
+    """The number of entries in the ledger of a command; 0 if there is no ledger, or if it cannot be read."""
     if getattr(options, "ledger", None):
         with contextlib.suppress(HushError, OSError), ledger.opened(options.ledger) as book:
             return len(book.entries)
@@ -134,9 +156,10 @@ def _entries(options: argparse.Namespace) -> int:
 
 
 def _end_engines() -> None:
-    """End the process at once if an engine has not stopped, as DuckDB while it finds the types of a CSV file.
+    """End the process at once if an engine has not stopped: DuckDB cannot be interrupted while it detects the types of
+    a CSV file.
 
-    On the usual way out Python would take away objects that the engine still uses.
+    A normal exit would free objects that the engine still uses.
     """
     from hush.tables.interrupt import still_working
 

@@ -1,4 +1,4 @@
-"""`hush cite`: BibTeX for a family, or for everything."""
+"""`hush cite`: BibTeX entries of a noise family, or of hush and all its papers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hush.cli.text import Command, emit
 __all__ = ["register"]
 
 _EXAMPLES = """examples:
-  hush cite                      hush itself and every paper that its privacy rests on
-  hush cite flipped_huber        what one family rests on
+  hush cite                      hush and every paper that its privacy proofs use
+  hush cite flipped_huber        the papers of one family
   hush cite >> references.bib"""
 
 
@@ -22,5 +22,5 @@ def _cite(options: argparse.Namespace) -> None:
 
 def register(command: Command) -> None:
     """Add the command."""
-    cite = command("cite", _cite, "BibTeX for a noise family, or for hush and all its papers", _EXAMPLES)
-    cite.add_argument("family", nargs="?", metavar="family", help="a family of the catalogue, such as gaussian")
+    cite = command("cite", _cite, "print BibTeX for a noise family, or for hush and all its papers", _EXAMPLES)
+    cite.add_argument("family", nargs="?", metavar="family", help="a noise family, such as gaussian")

@@ -1,4 +1,4 @@
-"""`hush doctor`: what is installed, what works, and what to do about the rest."""
+"""`hush doctor`: what is installed, what works, and how to repair the rest."""
 
 from __future__ import annotations
 
@@ -8,52 +8,47 @@ from itertools import groupby
 
 from hush.cli.selftest import Check, checks
 from hush.cli.text import Command, emit
+from hush.releasing.text import text_table
 
 __all__ = ["register"]
 
 _EXAMPLES = """examples:
-  hush doctor                            versions, extras, engines, entropy, numerics, ledger: seconds
-  hush doctor --spark                    starts Spark too, if it is installed
-  hush doctor --folder FOLDER            tries the disk where ledgers are to be kept
+  hush doctor                            versions, extras, engines, entropy, numerics, ledger: takes seconds
+  hush doctor --spark                    also starts Spark, if it is installed
+  hush doctor --folder FOLDER            tries the disk where you want to keep ledgers
   hush doctor --json
 
-exit code: 0 if everything that hush needs works, 1 with a sentence for each problem if not. A missing extra is no problem: its install
-command is shown. Good entropy is called bad with probability at most 1e-9."""
+exit code: 0 if everything that hush needs works, else 1 and one sentence for each problem. A missing extra is not a
+problem; its install command is shown. Good entropy is reported as bad with probability at most 1e-9."""
 
 _MARK = {"ok": "ok", "absent": "-", "problem": "FAILS"}
 
 
 def sentence(check: Check) -> str:
-    """A problem, and what to do about it."""
+    """A problem and its remedy."""
     return f"{check.area}, {check.name}: {check.detail}; {check.remedy}."
 
 
-def _line(check: Check) -> str:
-    line = f"  {_MARK[check.state].ljust(6)}{check.name.ljust(20)}{check.detail}"
-    return line + (f"; {check.remedy}" if check.state == "absent" and check.remedy else "")
+def _row(check: Check) -> tuple[str, str, str]:
+    remedy = f"; {check.remedy}" if check.state == "absent" and check.remedy else ""
+    return _MARK[check.state], check.name, check.detail + remedy
 
 
 def _doctor(options: argparse.Namespace) -> int:
     found = list(checks(spark=options.spark, folder=options.folder))
     problems = [sentence(check) for check in found if check.state == "problem"]
+    rows = iter(text_table((), map(_row, found), indent=2))
     lines = []
     for area, group in groupby(found, key=lambda check: check.area):
-        lines += [area, *map(_line, group)]
+        lines += [area, *(next(rows) for _ in group)]
     lines += ["", *problems] if problems else ["", "Everything that hush needs works."]
-    emit(
-        options,
-        {"healthy": not problems, "problems": problems, "checks": [asdict(check) for check in found]},
-        "\n".join(lines),
-    )
+    document = {"healthy": not problems, "problems": problems, "checks": [asdict(check) for check in found]}
+    emit(options, document, "\n".join(lines))
     return int(bool(problems))
 
 
 def register(command: Command) -> None:
     """Add the command."""
-    doctor = command(
-        "doctor", _doctor, "what is installed, which engines work, self-tests of entropy and numerics", _EXAMPLES
-    )
-    doctor.add_argument("--spark", action="store_true", help="start Spark and ask it something")
-    doctor.add_argument(
-        "--folder", metavar="FOLDER", help="where ledgers are to be kept (default: the temporary folder)"
-    )
+    doctor = command("doctor", _doctor, "check packages, engines, entropy, numerics and disk", _EXAMPLES)
+    doctor.add_argument("--spark", action="store_true", help="start Spark and ask it one query")
+    doctor.add_argument("--folder", metavar="FOLDER", help="where to try a ledger (default: the temporary folder)")

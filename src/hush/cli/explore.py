@@ -1,4 +1,4 @@
-"""`hush explore`: the explorer in a browser."""
+"""`hush explore`: open the explorer in a browser."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from hush.cli.text import Command
 __all__ = ["register"]
 
 _EXAMPLES = """examples:
-  hush explore                         opens a page at an address of this machine; Ctrl-C ends it
+  hush explore                         opens the page from a server on this machine; Ctrl-C stops it
   hush explore --port 8000 --no-open   prints the address and waits
-  hush explore --host 0.0.0.0          for others on the network too; the page holds no data
+  hush explore --host 0.0.0.0          others on the network can open the page too; it contains no data
 
-Sliders for epsilon, delta, sensitivity, groups and releases; the least noise, an attacker's odds, error bars and the lines to copy."""
+The page has sliders for epsilon, delta, sensitivity, groups and releases. It shows the least noise, an attacker's
+chance of success, error bars, and the Python lines and the command for the same result."""
 
 _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
 def _has_display() -> bool:
-    """Is there a screen to open a browser on? Windows and macOS have one; elsewhere the session says so."""
+    """Whether a browser can be opened: always on Windows and macOS, elsewhere if the session has a display."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
@@ -34,9 +35,9 @@ def _explore(options: argparse.Namespace) -> None:
         if options.json:
             print(json.dumps({"address": server.address}), flush=True)
         else:
-            print(f"The explorer is at {server.address} (Ctrl-C ends it).", flush=True)
+            print(f"The explorer is at {server.address} (Ctrl-C stops it).", flush=True)
         if options.host not in _THIS_MACHINE:
-            print("hush: whoever can reach this machine can open the page; it holds no data.", file=sys.stderr)
+            print("hush: everyone who can reach this machine can open the page; it contains no data.", file=sys.stderr)
         threading.Thread(target=server.warm, daemon=True).start()
         if options.open if options.open is not None else _has_display():
             import webbrowser
@@ -45,16 +46,16 @@ def _explore(options: argparse.Namespace) -> None:
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            print("\nhush: the explorer has ended.", file=sys.stderr)
+            print("\nhush: the explorer has stopped.", file=sys.stderr)
 
 
 def register(command: Command) -> None:
     """Add the command."""
-    explore = command("explore", _explore, "what a budget buys, live in the browser", _EXAMPLES)
+    explore = command("explore", _explore, "explore privacy and error in the browser", _EXAMPLES)
     explore.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
     )
-    explore.add_argument("--port", type=int, default=0, help="port to listen on (default: 0, a free one)")
+    explore.add_argument("--port", type=int, default=0, help="port to listen on (default: 0, any free port)")
     explore.add_argument(
-        "--open", action=argparse.BooleanOptionalAction, help="open a browser (default: where there is a display)"
+        "--open", action=argparse.BooleanOptionalAction, help="open a browser (default: if there is a display)"
     )

@@ -14,12 +14,13 @@ from hush.report.proof import named
 
 __all__ = ["opened", "register"]
 
-_BAR = 40
-_LABEL = 40
+_BAR = 40  # characters of the bar
+_LAST = 10  # entries that are shown without --all
+_LABEL = 40  # characters of a label that are shown
 
 
 def _bar(share: float) -> str:
-    """Never full before all is gone, never empty once something is."""
+    """A bar of the spent share: full only if everything is spent, empty only if nothing is."""
     filled = min(max(round(share * _BAR), int(share > 0.0)), _BAR - int(share < 1.0))
     return f"[{'#' * filled}{'.' * (_BAR - filled)}] {100.0 * share:.1f} % spent"
 
@@ -51,7 +52,7 @@ def _pair(entry: Entry) -> str:
 
 
 def opened(path: str) -> Ledger:
-    """A ledger that is there already."""
+    """Open an existing ledger."""
     if not os.path.exists(path):
         raise InvalidParameter(
             f"there is no ledger {path}; make one with `hush ledger new {path} --epsilon E --delta D`."
@@ -62,7 +63,7 @@ def opened(path: str) -> Ledger:
 def _new(options: argparse.Namespace) -> None:
     if os.path.lexists(options.file):
         raise InvalidParameter(
-            f"{options.file} exists already; look at it with `hush ledger show {options.file}`, or choose another name."
+            f"{options.file} already exists; show it with `hush ledger show {options.file}`, or choose another name."
         )
     with Ledger(
         options.file,
@@ -79,57 +80,69 @@ def _new(options: argparse.Namespace) -> None:
 
 def _show(options: argparse.Namespace) -> None:
     with opened(options.file) as ledger:
-        spent, left, share, entries = ledger.spent, ledger.left, ledger.share, ledger.entries
+        spent, left = ledger.spent, ledger.left
         document = {
             "file": options.file,
             "cap": _cap_of(ledger),
             "source": ledger.source,
             "spent": {"epsilon": spent.epsilon, "delta": spent.delta},
             "left": {"epsilon": left.epsilon, "delta": left.delta},
-            "share": share,
-            "entries": [_row(entry) for entry in entries],
+            "share": ledger.share,
+            "entries": [_row(entry) for entry in ledger.entries],
         }
-        cap = ledger.cap
-        lines = [f"{options.file}: {cap}" + (f", protects {printable(ledger.source)}" if ledger.source else "")]
-        lines.append(f"spent  epsilon {spent.epsilon:.6g} at delta {cap.delta:g}")
-        lines.append(f"left   epsilon {left.epsilon:.6g}" + (f", extra delta {left.delta:.3g}" if cap.delta else ""))
-        if cap.order is not None:
-            price = cap.epsilon - (cap.divergence or 0.0)
-            lines.append(
-                f"rule   Renyi filter of order {cap.order:g}; turning its divergence into epsilon and delta takes {price:.6g}, once"
-            )
-        lines.append(_bar(share))
-        last = entries if options.all else entries[-10:]
-        rows = [
-            {
-                "number": e.number,
-                "time": e.time[:19],
-                "label": printable(e.label, _LABEL),
-                "what": _mechanism(e),
-                "pair": _pair(e),
-            }
-            for e in last
-        ]
-        if rows:
-            columns = {"number": "no.", "time": "time (UTC)", "label": "label", "what": "mechanism"}
-            columns |= {"pair": "calibrated for"} if any(row["pair"] for row in rows) else {}
-            lines.append(table(rows, columns, left=5))
-        if len(last) < len(entries):
-            lines.append(f"({len(entries) - len(last)} earlier entries; --all shows them)")
-    emit(options, document, "\n".join(lines))
+        text = "\n".join([*_state(options.file, ledger), *_last(ledger.entries, every=options.all)])
+    emit(options, document, text)
+
+
+def _state(file: str, ledger: Ledger) -> list[str]:
+    """The budget, what is spent of it and what is left."""
+    cap, spent, left = ledger.cap, ledger.spent, ledger.left
+    lines = [f"{file}: {cap}" + (f", protects {printable(ledger.source)}" if ledger.source else "")]
+    lines.append(f"spent  epsilon {spent.epsilon:.6g} at delta {cap.delta:g}")
+    lines.append(f"left   epsilon {left.epsilon:.6g}" + (f", extra delta {left.delta:.3g}" if cap.delta else ""))
+    if cap.order is not None:
+        price = cap.epsilon - (cap.divergence or 0.0)
+        lines.append(
+            f"rule   Renyi filter of order {cap.order:g}; the conversion to epsilon and delta costs {price:.6g}, once"
+        )
+    return [*lines, _bar(ledger.share)]
+
+
+def _last(entries: tuple[Entry, ...], *, every: bool) -> list[str]:
+    """A table of the last ten entries, or of every entry."""
+    shown = entries if every else entries[-_LAST:]
+    if not shown:
+        return []
+    rows = [
+        {
+            "number": e.number,
+            "time": e.time[:19],
+            "label": printable(e.label, _LABEL),
+            "what": _mechanism(e),
+            "pair": _pair(e),
+        }
+        for e in shown
+    ]
+    columns = {"number": "no.", "time": "time (UTC)", "label": "label", "what": "mechanism"}
+    columns |= {"pair": "calibrated for"} if any(row["pair"] for row in rows) else {}
+    lines = [table(rows, columns, left=5)]
+    more = len(entries) - len(shown)
+    return [*lines, f"({more} earlier entries; --all shows them)"] if more else lines
 
 
 def _verify(options: argparse.Namespace) -> None:
     wal = f"{os.path.realpath(options.file)}-wal"
-    found = os.path.exists(wal) and os.path.getsize(wal) > 0  # looked at first: opening the ledger folds it in
+    found = os.path.exists(wal) and os.path.getsize(wal) > 0  # checked first: opening the ledger merges the log
     with opened(options.file) as ledger:
         ledger.verify()
         count = len(ledger.entries)
-    text = f"{options.file}: sound; {count} {'entry' if count == 1 else 'entries'}, every hash as written, all within the cap"
+    entries = f"{count} {'entry' if count == 1 else 'entries'}"
+    text = f"{options.file}: sound; {entries}, every hash is correct, the total is within the budget"
     if found:
         text += (
-            f"\n{options.file}-wal was there with charges of its own: a process is at work, or one has crashed. They are counted above, "
-            "and in the file itself once nobody uses it; a copy of the ledger without its -wal, taken before, lacks them."
+            f"\n{options.file}-wal contained further charges: a process is using the ledger, or one has crashed. These "
+            "charges are included above. SQLite merges them into the file when no process uses it. A copy of the "
+            "ledger that was taken without its -wal file lacks them."
         )
     emit(options, {"file": options.file, "entries": count, "sound": True, "wal_found": found}, text)
 
@@ -141,20 +154,20 @@ _EXAMPLES = {
   hush ledger show census.ledger
   hush ledger verify census.ledger""",
     "new": """examples:
-  hush ledger new census.ledger --epsilon 1 --delta 1e-6                       mechanisms fixed in advance
-  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode adaptive       the next one chosen after seeing answers
-  hush ledger new strict.ledger --epsilon 1 --delta 0                          pure mechanisms only""",
+  hush ledger new census.ledger --epsilon 1 --delta 1e-6                    all noise is fixed before the first answer
+  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode adaptive       noise may depend on earlier answers
+  hush ledger new strict.ledger --epsilon 1 --delta 0                       pure mechanisms only""",
     "show": """examples:
   hush ledger show census.ledger
   hush ledger show census.ledger --json""",
     "verify": """examples:
-  hush ledger verify census.ledger        exit code 2 and one sentence if anything is wrong""",
+  hush ledger verify census.ledger        exit code 2 and one sentence if there is a problem""",
 }
 
 
 def register(command: Command) -> None:
     """Add `hush ledger` and its three commands."""
-    ledger = command("ledger", None, "a privacy budget on disk: make one, look at it, check it", _EXAMPLES["ledger"])
+    ledger = command("ledger", None, "make, show or verify a privacy budget on disk", _EXAMPLES["ledger"])
     commands = ledger.add_subparsers(dest="ledger_command", metavar="new|show|verify", required=True)
 
     def sub(name: str, action: Any, text: str) -> argparse.ArgumentParser:
@@ -164,12 +177,14 @@ def register(command: Command) -> None:
         )
         parser.set_defaults(action=action)
         parser.add_argument("file", metavar="FILE")
-        parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="machine-readable output")
+        parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
         return parser
 
     new = sub("new", _new, "make a ledger")
-    new.add_argument("--epsilon", type=number, required=True, metavar="E", help="what may be spent in all")
-    new.add_argument("--delta", type=number, required=True, metavar="D", help="likewise; 0 for pure mechanisms only")
+    new.add_argument("--epsilon", type=number, required=True, metavar="E", help="the total epsilon that may be spent")
+    new.add_argument(
+        "--delta", type=number, required=True, metavar="D", help="the total delta; 0 for pure mechanisms only"
+    )
     new.add_argument(
         "--mode",
         default="nonadaptive",
@@ -180,9 +195,11 @@ def register(command: Command) -> None:
         "--order",
         type=number,
         metavar="A",
-        help="Renyi order of an adaptive ledger (default: what suits Gaussian noise)",
+        help="Renyi order of an adaptive ledger (default: suited to Gaussian noise)",
     )
-    new.add_argument("--source", metavar="TEXT", help="what data it protects; another text later is refused")
-    show = sub("show", _show, "spent, left, a bar and the last entries")
-    show.add_argument("--all", action="store_true", help="every entry")
-    sub("verify", _verify, "read everything again and check it")
+    new.add_argument(
+        "--source", metavar="TEXT", help="the data that it protects; a release about other data is rejected"
+    )
+    show = sub("show", _show, "show what is spent, what is left and the last entries")
+    show.add_argument("--all", action="store_true", help="show every entry")
+    sub("verify", _verify, "read every entry and check hashes and budget")

@@ -1,4 +1,4 @@
-"""`hush report`: a ledger's statement for a data protection officer."""
+"""`hush report`: the privacy statement of a ledger, for a data protection officer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hush.cli.text import Command, emit
 __all__ = ["register"]
 
 _EXAMPLES = """examples:
-  hush report census.ledger                            Markdown, on the screen
-  hush report census.ledger --out statement.html       a page to print or to send
-  hush report census.ledger --json                     the same as plain values
+  hush report census.ledger                            prints Markdown
+  hush report census.ledger --out statement.html       writes a page to print or to send
+  hush report census.ledger --json                     prints the same facts as JSON
 
-The ledger is only read: no lock is taken, and nothing is written beside it."""
+The ledger is only read: no lock is taken, and no file is written next to it."""
 
 
 def _report(options: argparse.Namespace) -> None:
@@ -31,8 +31,7 @@ def _report(options: argparse.Namespace) -> None:
 
 def register(command: Command) -> None:
     """Add the command."""
-    report = command(
-        "report", _report, "a ledger's privacy statement: promise, assumptions, proofs, what remains", _EXAMPLES
-    )
+    text = "write the privacy statement of a ledger: guarantee, assumptions, proofs, what remains"
+    report = command("report", _report, text, _EXAMPLES)
     report.add_argument("file", metavar="FILE", help="a ledger (see `hush ledger new`)")
-    report.add_argument("--out", metavar="FILE", help="write the page to a .html or .md file")
+    report.add_argument("--out", metavar="FILE", help="write the statement to a .html or .md file")

@@ -1,4 +1,4 @@
-"""How the command line reads numbers, lists and comparisons, and prints tables."""
+"""Parse numbers, lists and comparisons from the command line; print tables and JSON."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from typing import Any
 import numpy as np
 
 from hush.errors import InvalidParameter
+from hush.releasing.text import text_table
 
-__all__ = ["Command", "cell", "condition", "emit", "finite", "listed", "number", "numbers", "table"]
+__all__ = ["Command", "add_budget", "cell", "condition", "delta_of", "emit", "finite", "listed", "number", "numbers"]
+__all__ += ["table"]
 
-#: (name, action, one line of help, examples) -> the new command's parser.
+#: (name, action, one line of help, examples) -> the parser of the new command.
 Command = Callable[[str, Any, str, str], argparse.ArgumentParser]
 
 _CONDITION = re.compile(r"^\s*(\w[\w .]*?)\s*(==|!=|<=|>=|<|>|=)\s*(.+?)\s*$")
 _QUOTED = re.compile(r"""^(?:'[^']*'|"[^"]*")$""")
-_SEVERAL = re.compile(
-    r"\b(and|or)\b(?=\s)|[&|<>=]", re.IGNORECASE
-)  # words of a second condition, in a value that is not in quotes
+#: Signs of a second comparison inside a value that is not in quotes.
+_SEVERAL = re.compile(r"\b(and|or)\b(?=\s)|[&|<>=]", re.IGNORECASE)
 
 
 def number(text: str) -> float:
-    """A float that did not fall to 0 or to infinity on the way from its decimal form."""
+    """A finite float; a positive decimal that would be rounded to 0 is rejected."""
     try:
         value = float(text)
     except ValueError as failure:
@@ -43,7 +44,7 @@ def number(text: str) -> float:
 
 
 def numbers(text: str) -> list[float]:
-    """One number, a comma list, or start:stop:count (logarithmic where both ends are positive)."""
+    """One number, a comma list, or start:stop:count (logarithmic spacing where both ends are positive)."""
     if ":" not in text:
         return [number(part) for part in text.split(",")]
     parts = text.split(":")
@@ -55,8 +56,8 @@ def numbers(text: str) -> list[float]:
 
 
 def condition(text: str) -> tuple[str, str, str]:
-    """Column, sign and value of one comparison; several in one text are refused, because they would be read as one
-    long value.
+    """Column, sign and value of one comparison. Two comparisons in one text are rejected: the second would be read as
+    a part of the value.
     """
     found = _CONDITION.match(text)
     if not found:
@@ -66,44 +67,56 @@ def condition(text: str) -> tuple[str, str, str]:
         return name, sign, value[1:-1]
     if _SEVERAL.search(value) or value[0] in "'\"":
         raise InvalidParameter(
-            f"--where takes one comparison, got {text!r}; repeat --where for conditions that must all hold (for `or` ask from Python), "
-            "and put a value that holds such words or signs in quotes."
+            f"--where takes one comparison, got {text!r}; repeat --where for conditions that must all hold, use Python "
+            "for `or`, and put quotes around a value that contains such words or signs."
         )
     return name, sign, value
 
 
 def listed(text: str, flag: str) -> list[str]:
-    """A comma list; a value with a comma in it stands in double quotes."""
+    """The values of a comma list; a value that contains a comma is written in double quotes."""
     try:
         return [value.strip() for value in next(csv.reader([text], skipinitialspace=True, strict=True))]
     except (csv.Error, StopIteration) as failure:
         raise InvalidParameter(f"--{flag} needs a comma list such as a,b or 'a,\"b, c\"', got {text!r}.") from failure
 
 
+def add_budget(parser: Any) -> None:
+    """Add --epsilon, --delta and --pure to a parser or a group of options; read them with `delta_of`."""
+    parser.add_argument("--epsilon", type=number, required=True, metavar="E", help="the privacy loss that is allowed")
+    parser.add_argument("--delta", type=number, metavar="D", help="the extra probability, for example 1e-6")
+    parser.add_argument("--pure", action="store_true", help="delta = 0")
+
+
+def delta_of(options: argparse.Namespace) -> float:
+    """The delta of --delta or --pure; exactly one of the two must be given."""
+    if options.pure and options.delta:
+        raise InvalidParameter("--pure means delta = 0; leave --delta out.")
+    if not options.pure and options.delta is None:
+        raise InvalidParameter("--delta is needed (for example --delta 1e-6), or --pure for delta = 0.")
+    return 0.0 if options.pure else float(options.delta)
+
+
 def table(rows: list[dict[str, Any]], columns: dict[str, str], *, left: int = 0) -> str:
-    """Rows under headings, numbers to six digits; the first `left` columns left-aligned, the others right."""
-    cells = [list(columns.values())]
-    cells += [[cell(row.get(key)) for key in columns] for row in rows]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    lines = [
-        [t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(line, widths, strict=True))]
-        for line in cells
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
+    """A text table, numbers to six digits; the first `left` columns are left-aligned, the others right-aligned."""
+    cells = [[cell(row.get(key)) for key in columns] for row in rows]
+    return "\n".join(text_table(list(columns.values()), cells, right=range(left, len(columns))))
 
 
 def cell(value: Any) -> str:
+    """The text of one table cell."""
     if isinstance(value, float):
         return f"{value:.6g}"
     return "" if value is None else str(value)
 
 
 def finite(value: Any) -> Any:
-    """JSON has no infinity: it becomes null."""
+    """The value, or None for an infinite number, which JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
 def emit(options: argparse.Namespace, document: dict[str, Any], text: str) -> None:
+    """Print the document as JSON under --json, else the text."""
     print(json.dumps(document, default=float, indent=2) if options.json else text)

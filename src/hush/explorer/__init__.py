@@ -1,4 +1,4 @@
-"""`hush explore`: what a privacy budget buys, on one page, for the conversation before any release."""
+"""`hush explore`: a page that shows privacy and error side by side, for the discussion before a release."""
 
 from hush.explorer.server import Server
 

@@ -1,5 +1,5 @@
-"""What hush says about a noise from the shelf, when it is asked: the proof, done again for the very noise that is
-shown.
+"""The analysis of each noise that the page shows. Precomputed parameters save the search; the proof is always done for
+the noise that is shown.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from hush.noise.family import Family
 __all__ = ["Absence", "AnalysedNoise", "best", "epsilon_grid", "findings"]
 
 Array = NDArray[np.float64]
-#: A noise scaled to a sensitivity is rounded, and may pass the budget by that; the least of these enlargements that
-#: does not is shown.
+#: Scaling a noise to a sensitivity rounds its parameters, so that it may exceed the budget slightly. The smallest of
+#: these relative enlargements that meets the budget is used.
 _RISES = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
 
 
 @dataclass(frozen=True)
 class Absence:
-    """A family that is not in the running, and why."""
+    """A family without a noise for this budget, and the reason."""
 
     family: str
     reason: str
@@ -37,9 +37,7 @@ class Absence:
 
 @dataclass(frozen=True, eq=False)
 class AnalysedNoise:
-    """A family's noise and what hush proves of it now: delta at the epsilon that is asked for; more where it is asked
-    for.
-    """
+    """The noise of a family, with its privacy curve and the proved delta at the chosen epsilon."""
 
     family: str
     noise: hush.Law
@@ -53,7 +51,7 @@ class AnalysedNoise:
 
     @property
     def words(self) -> str:
-        """The noise with its numbers, short enough to read."""
+        """The noise with its parameters, in a short form."""
         return in_words(self.noise)
 
     @cached_property
@@ -70,37 +68,35 @@ class AnalysedNoise:
 
     @property
     def error95(self) -> float:
-        """Half the width of the interval that holds the noise 95 % of the time."""
+        """Half the width of the interval that contains 95 % of the noise."""
         return float(self._reaches[0])
 
     @property
     def median_error(self) -> float:
-        """Half of all errors are at most this: what is typical of any noise. A standard error is not: rare large
-        errors decide it.
+        """Half of all errors are at most this. It is a typical error; the standard error is not, because rare large
+        errors dominate it.
         """
         return float(self._reaches[2])
 
     @property
     def reach(self) -> float:
-        """Beyond this, either way, lie 2 in 1,000 errors."""
+        """2 in 1,000 errors are larger than this, in absolute value."""
         return float(self._reaches[1])
 
     @cached_property
     def drawn(self) -> Array:
-        """The privacy curve on the picture's grid, as upper bounds."""
+        """The privacy curve on the grid of the chart, as upper bounds."""
         return np.asarray(self.curve.delta(epsilon_grid(self.epsilon)))
 
 
 def findings(state: State) -> list[AnalysedNoise | Absence]:
-    """Every family in the order of its rank, each analysed now; one that does not meet the budget is absent, whatever
-    the shelf says.
-    """
+    """Every family in the order of its rank, each with its analysis; families that do not meet the budget are last."""
     made = _analysed(state.epsilon, state.delta, state.sensitivity, state.groups, state.releases, ranked(lattice=False))
     return sorted(made, key=lambda found: isinstance(found, Absence))
 
 
 def best(state: State) -> AnalysedNoise:
-    """The family with the least noise for this budget, proved now."""
+    """The family with the least noise for this budget."""
     found = findings(state)[0]
     if isinstance(found, Absence):
         raise Unsupported(
@@ -113,7 +109,7 @@ def best(state: State) -> AnalysedNoise:
 def _analysed(
     epsilon: float, delta: float, sensitivity: float, groups: int, releases: int, known: tuple[Family, ...]
 ) -> tuple[AnalysedNoise | Absence, ...]:
-    """`known` are the families of the moment: what was kept for others is not shown."""
+    """`known` are the registered families: a part of the cache key, so that a new family is shown at once."""
     bound = hush.Sensitivity(linf=sensitivity, l0=groups)
 
     def analysed(family: str, unit: hush.Law | str) -> AnalysedNoise | Absence:
@@ -127,14 +123,14 @@ def _analysed(
             given = float(curve.delta(epsilon))
             if given <= delta:
                 return AnalysedNoise(family, noise, curve, epsilon, given)
-        return Absence(family, f"analysed again, its delta is {given:.3g}, above the budget")
+        return Absence(family, f"its delta is {given:.3g}, above the budget")
 
     return tuple(analysed(*entry) for entry in precomputed.row(epsilon, delta, groups * releases))
 
 
 def epsilon_grid(epsilon: float) -> Array:
-    """Where privacy curves are drawn: from 0 to twice the epsilon that is asked for, that one among them, closer
-    where pure ones end.
+    """The epsilons at which privacy curves are drawn: from 0 to twice the chosen epsilon, with more points near it,
+    where pure curves end.
     """
     near = np.array([0.94, 0.98, 0.995, 1.01, 1.04, 1.1])
     return np.sort(np.append(np.linspace(0.0, 2.0, 13), near)) * epsilon

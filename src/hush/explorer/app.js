@@ -1,4 +1,4 @@
-// The explorer: sliders in, one answer of the server out. The address always holds the whole state.
+// The explorer: it sends the state of the sliders to the server and shows the answer. The address contains the whole state.
 
 import { bar, curves, densities, gauge, swatch, whisker } from "./chart.js";
 
@@ -18,7 +18,7 @@ function nearest(stops, value) {
   return stops.reduce((best, stop, i) => (far(stop) < far(stops[best]) ? i : best), 0);
 }
 
-// The state that an address asks for; what it leaves out stands at its start, what is no stop goes to the nearest, and is told.
+// Read the state from an address. A missing field gets its start value; a value that is not a stop is moved to the nearest stop, with a notice.
 function restore(query) {
   const given = new URLSearchParams(query);
   const told = [];
@@ -58,17 +58,17 @@ let asking = false;
 let asked = "";
 let since = 0;
 
-// One question at a time; whatever moves meanwhile is asked once, when the answer is there.
+// Send one request at a time; changes in the meantime become one request after the answer.
 async function update() {
   since = since || performance.now();
   if (asking) return;
   asking = true;
-  await null; // what moves in one go is one question
+  await null; // several changes at once become one request
   try {
     while (asked !== query()) {
       asked = query();
       const found = await ask("/answer", asked);
-      const table = found && asked === query() ? ask("/draw", asked) : null; // on its way while the rest is painted
+      const table = found && asked === query() ? ask("/draw", asked) : null; // requested while the rest is painted
       if (found) show(found);
       remember(asked);
       if (table) showTable(asked, await table);
@@ -78,12 +78,12 @@ async function update() {
   }
 }
 
-// Into the address, once for every answer: browsers refuse pages that do it too often.
+// Write the state into the address, once for every answer: browsers block pages that do this too often.
 function remember(text) {
   try {
     if (location.search !== `?${text}`) history.replaceState(null, "", `?${text}`);
   } catch {
-    // the address is then behind by some moves; "Copy link" is not
+    // the address is then out of date; "Copy link" is not
   }
 }
 
@@ -94,7 +94,7 @@ async function ask(path, text) {
     if (response.ok) return found;
     notice(found.error);
   } catch {
-    notice("The explorer has ended; start it again with hush explore.");
+    notice("The explorer has stopped; start it again with hush explore.");
   }
   return null;
 }
@@ -106,7 +106,7 @@ function showTable(wanted, found) {
   settled(wanted);
 }
 
-// After the next frame is painted, the page says what it shows and how long it took.
+// After the next frame is painted, record what is shown and how long it took.
 function settled(wanted) {
   const begun = since;
   since = 0;
@@ -155,15 +155,15 @@ function show(found) {
 
 function showSentence() {
   const { headline, odds, best } = answer;
-  const parts = ["The least noise for this promise is ", [best.family], ` noise: ${headline.where} is off by at most `, [headline.half]];
-  parts.push(` half of the time, and by at most ${headline.mostly} 95\u00a0% of the time. The chance of telling whether you are in the data goes from 50\u00a0% to `);
+  const parts = ["The least noise for this guarantee is ", [best.family], ` noise. The error of ${headline.where} is at most `, [headline.half]];
+  parts.push(` half of the time, and 95\u00a0% of the time at most ${headline.mostly}. The probability of a correct guess whether you are in the data goes from 50\u00a0% to `);
   parts.push([`at most ${odds.noise_text}`], ".");
   at("sentence").replaceChildren(...parts.map((part) => (Array.isArray(part) ? element("strong", part[0]) : part)));
   at("odds-note").textContent = [odds.note, headline.tie].filter((text) => text).join(" ");
-  at("brief").textContent = `± ${headline.mostly} · told apart at most ${odds.noise_text}`;
+  at("brief").textContent = `error ± ${headline.mostly} · correct guesses at most ${odds.noise_text}`;
 }
 
-// Always the same chips in the same places; only what can be ticked changes.
+// The chips keep their places; only their state changes.
 function showFamilies() {
   if (!at("families").children.length) at("families").append(...facts.families.map(chip));
   for (const made of at("families").children) {
@@ -171,7 +171,7 @@ function showFamilies() {
     const best = box.name === answer.best.family;
     const absent = !answer.ranking.some((row) => row.family === box.name && !row.reason);
     made.className = `chip${best ? " best" : absent ? " off" : ""}`;
-    made.title = best ? "the least noise, always drawn" : absent ? "cannot keep this promise" : "";
+    made.title = best ? "the least noise, always drawn" : absent ? "not possible under this guarantee" : "";
     box.checked = best || (shown.includes(box.name) && !absent);
     box.disabled = best || absent;
     made.replaceChild(swatch(box.name, best), made.querySelector("svg"));
@@ -198,8 +198,8 @@ function showPictures() {
   densities(at("density"), falls, best.family, drawn[0].error95, `Densities of the noise, 95 % of the time: ${spreads}.`);
   const point = { epsilon: facts.stops.epsilon[places.epsilon], delta: facts.stops.delta[places.delta] };
   const names = drawn.map((row) => `${row.family} gives delta ${row.delta === 0 ? "0" : row.delta.toPrecision(3)}`).join(", ");
-  curves(at("curve"), gives, best.family, point, `Privacy curves. At epsilon ${point.epsilon}, ${names}; asked for was ${point.delta}.`);
-  gauge(at("gauge"), odds, `A scale from 50 % to 100 %: this noise allows ${odds.noise_text}, the promise alone ${odds.promise_text}.`);
+  curves(at("curve"), gives, best.family, point, `Privacy curves. At epsilon ${point.epsilon}, ${names}; the chosen delta is ${point.delta}.`);
+  gauge(at("gauge"), odds, `A scale from 50 % to 100 %: this noise allows ${odds.noise_text}, the guarantee alone ${odds.promise_text}.`);
 }
 
 function showRanking() {
@@ -217,7 +217,7 @@ function showRanking() {
     const beside = element("div", undefined, "bar");
     beside.append(bar(row.standard_error / most, best), element("span", row.texts.standard_error));
     size.append(beside);
-    const cells = [["95\u00a0% within ±", "error95"], ["variance", "variance"], ["over the least:", "ratio"], ["over the limit:", "to_limit"]];
+    const cells = [["95\u00a0% within ±", "error95"], ["variance", "variance"], ["above the least:", "ratio"], ["above the limit:", "to_limit"]];
     const numbers = cells.slice(0, limited ? 4 : 3).map(([label, key]) => {
       const cell = element("td", row.texts[key], "number");
       cell.dataset.label = label;
@@ -230,7 +230,7 @@ function showRanking() {
   });
   at("ranking").replaceChildren(...rows);
   at("limit").textContent = answer.limit;
-  at("absent-title").textContent = `${absent.length} ${absent.length === 1 ? "noise is" : "noises are"} not in the running`;
+  at("absent-title").textContent = `${absent.length} ${absent.length === 1 ? "noise is" : "noises are"} not possible under this guarantee`;
   at("absent").replaceChildren(...absent.map((row) => element("li", `${row.family}: ${row.reason}.`)));
 }
 
@@ -268,7 +268,7 @@ async function copy(button, text, what) {
     await navigator.clipboard.writeText(text);
     done = true;
   } catch {
-    const box = element("textarea", text, "hidden"); // browsers without a clipboard for pages, or that refuse it
+    const box = element("textarea", text, "hidden"); // for browsers that do not allow pages to use the clipboard
     document.body.append(box);
     box.select();
     done = document.execCommand("copy");
@@ -293,6 +293,7 @@ function themed(dark) {
 
 function begin() {
   restore(location.search);
+  at("ranking-fold").open = innerWidth > 600; // the ranking is long on a phone
   showSliders();
   for (const name of sliders) {
     at(name).addEventListener("input", () => {
@@ -312,7 +313,7 @@ function begin() {
     const wanted = query();
     since = performance.now();
     showTable(wanted, await ask("/draw", wanted));
-    say("Drawn again.");
+    say("New noise was drawn.");
   });
   at("link").addEventListener("click", () => copy(at("link"), `${location.origin}/?${query()}`, "The link is"));
   at("copy-python").addEventListener("click", () => copy(at("copy-python"), answer.python, "The Python lines are"));

@@ -1,4 +1,4 @@
-// Pictures as plain SVG: no library, colours from the style sheet, a description in words on each.
+// Charts as SVG, without a library. Colours come from the style sheet; each chart has a description in words.
 
 const SPACE = "http://www.w3.org/2000/svg";
 
@@ -9,7 +9,7 @@ export function node(name, attributes = {}, text) {
   return made;
 }
 
-// An SVG as wide as its box; pictures that say nothing new are hidden from readers.
+// An SVG as wide as its box; decorative charts are hidden from screen readers.
 function canvas(box, height, label) {
   const width = Math.max(box.clientWidth, 120);
   const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, height, focusable: "false" });
@@ -44,7 +44,7 @@ function line(points, family, best) {
   return node("path", { d: path(points), class: family === best ? "series best" : `series stroke-${family}` });
 }
 
-// The best noise last, on top.
+// The best noise is drawn last, on top of the others.
 function layered(series, best) {
   return Object.keys(series).sort((a, b) => (a === best) - (b === best));
 }
@@ -79,7 +79,7 @@ export function densities(box, data, best, within, label) {
   box.replaceChildren(svg);
 }
 
-// A curve down to the floor of the picture, and where it crosses it.
+// A curve down to the bottom of the chart, and the point where it crosses the bottom.
 function above(data, family) {
   const points = data.series[family].map((v, i) => [data.epsilon[i], v]);
   const below = points.findIndex(([, v]) => v < data.floor);
@@ -113,11 +113,11 @@ export function curves(box, data, best, asked, label) {
     svg.append(line(above(data, family).map(([at, v]) => [x(at), y(v)]), family, best));
   }
   svg.append(node("circle", { cx: x(asked.epsilon), cy: y(asked.delta), r: 7, class: "ring" }));
-  svg.append(node("text", { x: x(asked.epsilon) + 13, y: Math.min(y(asked.delta) + 4, bottom - 6), class: "strong" }, "asked"));
+  svg.append(node("text", { x: x(asked.epsilon) + 13, y: Math.min(y(asked.delta) + 4, bottom - 6), class: "strong" }, "chosen"));
   box.replaceChildren(svg);
 }
 
-// From a coin's 50 % to certainty: how far this noise lets a guess go, and how far the promise would.
+// A scale from 50 % to 100 %: the probability of a correct guess under this noise and under the guarantee alone.
 export function gauge(box, odds, label) {
   const { svg, width } = canvas(box, 66, label);
   const x = (v) => 1 + ((v - 0.5) / 0.5) * (width - 2);
@@ -127,9 +127,9 @@ export function gauge(box, odds, label) {
   svg.append(node("line", { x1: at, x2: at, y1: 20, y2: 44, class: "mark" }));
   const anchor = (v) => (v > width - 70 ? "end" : v < 70 ? "start" : "middle");
   svg.append(node("text", { x: Math.min(Math.max(x(odds.noise), 1), width - 1), y: 15, "text-anchor": anchor(x(odds.noise)), class: "strong" }, odds.noise_text));
-  svg.append(node("text", { x: 1, y: 61 }, "50 %, a coin"));
+  svg.append(node("text", { x: 1, y: 61 }, "50 %, a guess"));
   svg.append(node("text", { x: width - 1, y: 61, "text-anchor": "end" }, "100 %, certain"));
-  if (at > 150 && at < width - 160) svg.append(node("text", { x: at, y: 61, "text-anchor": "middle" }, `promise ${odds.promise_text}`));
+  if (at > 150 && at < width - 160) svg.append(node("text", { x: at, y: 61, "text-anchor": "middle" }, `guarantee ${odds.promise_text}`));
   box.replaceChildren(svg);
 }
 
@@ -139,7 +139,7 @@ export function bar(share, best) {
   return svg;
 }
 
-// Published value with its bar, and the truth as a line, on a square-root scale that all rows share.
+// The published value with its bar, and the true value as a line, on a square-root scale that all rows share.
 export function whisker(row, error, range) {
   const svg = node("svg", { viewBox: "0 0 200 24", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" });
   const bent = (v) => Math.sign(v) * Math.sqrt(Math.abs(v));

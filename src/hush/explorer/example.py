@@ -1,4 +1,4 @@
-"""A made-up table of counts, before and after noise."""
+"""A made-up table of counts, with and without noise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hush.ledger import unaccounted
 
 __all__ = ["WARDS", "drawn"]
 
-#: Eight groups of a larger table: small counts, where noise is felt, and large ones, where it is not.
+#: Eight groups of a larger table: noise matters for the small counts, and hardly for the large ones.
 WARDS = {
     "Rare diseases": 3,
     "Sleep clinic": 12,
@@ -26,17 +26,17 @@ WARDS = {
     "Maternity": 1020,
     "Emergency": 2400,
 }
-_STEPS = 16.0  # of the lattice in a standard error: its rounding is then not felt
+_STEPS = 16.0  # lattice steps per standard error, so that rounding to the lattice hardly matters
 
 
 def drawn(state: State) -> dict[str, Any]:
-    """The wards with the best noise: exact, from secure entropy, on a lattice that the sensitivity is a whole number
-    of steps of.
+    """The wards with the best noise, drawn exactly from secure entropy, on a lattice such that the sensitivity is a
+    whole number of steps.
 
-    The true numbers are public (they are written above), so nothing is charged; whole numbers are made of the result,
-    which is free.
-    `bar` holds the truth 95 % of the time or more: to the noise's own reach it adds what each rounding can move a
-    value by, that of the truth to the lattice, of the noise to the lattice, and of the result to a whole number.
+    The true counts are public (they are above), so nothing is charged. The results are rounded to whole numbers, which
+    costs no privacy. `bar` contains the truth with probability at least 95 %: it is the 95 % error of the noise plus
+    the largest effect of each rounding: of the truth to the lattice, of the noise to the lattice, and of the result to
+    a whole number.
     """
     chosen = best(state)
     halvings = max(0, math.ceil(math.log2(_STEPS * state.sensitivity / chosen.standard_error)))
@@ -60,16 +60,19 @@ def _note(state: State, error: float) -> str:
     )
     times = "" if state.releases == 1 else f", one of {state.releases} releases"
     return (
-        f"Eight rows of a larger table{change}{times}, drawn just now. Every row gets the same noise, 95 % of the time within "
-        f"± {up(error)}: {_felt(error)}. The bars add what rounding takes; the pictures share a square-root scale."
+        f"Eight rows of a larger table{change}{times}, with noise drawn just now. Each row gets noise of the same "
+        f"size, within ± {up(error)} with probability 95 %: {_felt(error)}. The bars include rounding. All bars share "
+        "one square-root scale."
     )
 
 
 def _felt(error: float) -> str:
-    """What this error does to the wards; a twentieth of a count is hardly noticed."""
+    """The effect of this error on the wards; an error of a twentieth of a count is small."""
     least, most = min(WARDS.values()), max(WARDS.values())
     if error <= least / 20.0:
-        return "even the smallest count hardly notices"
+        return "the error is small even for the smallest count"
     if error <= most / 20.0:
-        return f"large counts hardly notice, small ones {'drown' if error >= least / 2.0 else 'do'}"
-    return "even the largest count feels it, and small ones drown" if error < most else "every count here drowns in it"
+        return (
+            f"the error is small for large counts, and {'hides' if error >= least / 2.0 else 'matters for'} small ones"
+        )
+    return "the error matters even for the largest count" if error < most else "the error is larger than every count"

@@ -1,8 +1,7 @@
-"""Noises calibrated ahead, one set for every stop of the sliders: read from the package, rebuilt, scaled to a
-sensitivity.
+"""Calibrated noises for every stop of the sliders, read from precomputed.json.
 
-The shelf saves the search, never the proof: a noise from it is analysed again by hush before anything is said about
-it. A family or a stop that the shelf does not hold is calibrated when it is asked for.
+The file saves the search, not the proof: every noise is analysed before it is shown. A family or a stop that the file
+does not contain is calibrated at once.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ __all__ = ["catalogue", "limit", "rebuilt", "row"]
 
 
 def catalogue() -> list[list[Any]]:
-    """Every ranked family and its parameters: what a shelf is made for."""
+    """The name and the parameters of every ranked family."""
     return [[name, list(family(name).parameters)] for name in names()]
 
 
@@ -37,8 +36,8 @@ def _document() -> dict[str, Any]:
 
 
 def _entry(epsilon: float, delta: float, count: int) -> Any:
-    """What the shelf holds for a stop: ranked noises, absent families, the limit; None where it was made for other
-    stops.
+    """The entry of the file for a stop: ranked noises, absent families, the limit; None if the file does not have the
+    stop.
     """
     document = _document()
     axes = (document["epsilon"], document["delta"], document["count"])
@@ -50,14 +49,14 @@ def _entry(epsilon: float, delta: float, count: int) -> Any:
 
 
 def row(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]:
-    """Every family in the order of its rank, with its noise for sensitivity 1; then the absent ones, with the reason
-    why.
+    """Every family in the order of its rank, with its noise for sensitivity 1; then the absent families, each with the
+    reason.
     """
-    shelved = _shelved(epsilon, delta, count)
-    ranked = [(name, noise) for name, noise in shelved if isinstance(noise, Law)]
-    absent = [(name, reason) for name, reason in shelved if isinstance(reason, str)]
+    stored = _stored(epsilon, delta, count)
+    ranked = [(name, noise) for name, noise in stored if isinstance(noise, Law)]
+    absent = [(name, reason) for name, reason in stored if isinstance(reason, str)]
     for name in names():
-        if name in dict(shelved):
+        if name in dict(stored):
             continue
         noise = _calibrated(family(name), epsilon, delta, count)
         if isinstance(noise, str):
@@ -68,7 +67,7 @@ def row(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]
 
 
 def _place(noise: Law, ranked: Sequence[Law]) -> int:
-    """Where a noise belongs among ranked ones: it leads only if it is better by more than 0.01 %, as in
+    """The place of a noise among ranked ones; it is first only if it is better by more than 0.01 %, as in
     `hush.calibrate`.
     """
     handicap = [TIED.above, *[1.0] * len(ranked)]
@@ -76,8 +75,8 @@ def _place(noise: Law, ranked: Sequence[Law]) -> int:
     return next(worse, len(ranked))
 
 
-def _shelved(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]:
-    """The families of today's catalogue that the shelf holds for this stop."""
+def _stored(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]:
+    """The families of the catalogue that the file contains for this stop."""
     entry = _entry(epsilon, delta, count)
     if entry is None:
         return []
@@ -92,7 +91,7 @@ def _shelved(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | 
 
 @lru_cache(maxsize=256)
 def _calibrated(kind: Family, epsilon: float, delta: float, count: int) -> Law | str:
-    """A family's least noise for sensitivity 1, calibrated now, or why there is none."""
+    """The least noise of a family for sensitivity 1, or the reason why there is none; takes up to a second."""
     try:
         plan = hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=count), family=kind.name)
     except HushError as failure:
@@ -101,7 +100,7 @@ def _calibrated(kind: Family, epsilon: float, delta: float, count: int) -> Law |
 
 
 def limit(epsilon: float, delta: float, count: int) -> Bracket | None:
-    """The least variance of any additive noise for sensitivity 1, where it is known."""
+    """The least variance of any additive noise for sensitivity 1, if it is known."""
     entry = _entry(epsilon, delta, count)
     if entry is None:
         return None if count > 1 else hush.limit(epsilon, delta)
@@ -109,7 +108,7 @@ def limit(epsilon: float, delta: float, count: int) -> Bracket | None:
 
 
 def rebuilt(name: str, epsilon: float, values: Sequence[float]) -> Law:
-    """A noise from its shelved numbers: its parameters, or the few numbers that its family has for them."""
+    """A noise from its stored numbers: its parameters, or the short form that its family defines."""
     kind = family(name)
     noise: Law = kind.type(*values) if kind.short is None else kind.short.noise(epsilon, list(values))
     return noise

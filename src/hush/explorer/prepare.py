@@ -1,7 +1,7 @@
-"""The explorer's shelf of calibrated noises, made ahead.
+"""Make precomputed.json, the calibrated noises for every stop of the sliders.
 
-    python -m hush.explorer.prepare --lines a.jsonl --part 1/2      one JSON line for every stop; goes on where it ended
-    python -m hush.explorer.prepare --pack a.jsonl b.jsonl          the shelf, from finished lines
+    python -m hush.explorer.prepare --lines a.jsonl --part 1/2      writes one JSON line for each stop; continues a file
+    python -m hush.explorer.prepare --pack a.jsonl b.jsonl          writes precomputed.json from finished lines
 
 A calibration over all families takes from a third of a second to several seconds, and a slider must answer at once.
 """
@@ -21,17 +21,17 @@ from hush.explorer.state import COUNTS, STOPS, names
 from hush.noise.catalogue import family, from_plain_values, plain_values
 from hush.noise.contract import Law
 
-__all__ = ["calibrated", "main", "packed", "shelved"]
+__all__ = ["calibrated", "main", "packed", "stored"]
 
-#: Stops that a coarser table would leave out are made last, set after set.
+#: Stops that a coarser table would not have. They are made last, set by set.
 _FINER = ({1.5, 3.0}, {1e-4}, {0.05}, {0.7, 6.0})
-#: Digits kept, and the enlargements that make up for the rest.
+#: Digits that are stored, and the relative enlargements that compensate for the rounding.
 _DIGITS, _RISES = 10, (0.0, 3e-10, 3e-9, 3e-8)
 
 
 def calibrated(epsilon: float, delta: float, count: int) -> dict[str, Any]:
-    """One stop: every family's least noise for sensitivity 1, or why there is none, and the limit of all noises where
-    it is known.
+    """One stop: the least noise of every family for sensitivity 1, or the reason why there is none, and the limit of
+    all noises if it is known.
     """
     plan = hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=count))
     ranking = [[c.family, c.reason if c.noise is None else plain_values(c.noise)] for c in plan.ranking]
@@ -40,7 +40,7 @@ def calibrated(epsilon: float, delta: float, count: int) -> dict[str, Any]:
 
 
 def _order() -> list[tuple[float, float, int]]:
-    """All stops: cheap ones before dear ones, and those that a coarser table would keep first."""
+    """All stops: quick ones before slow ones, and those of a coarser table first."""
 
     def rank(stop: tuple[float, float, int]) -> tuple[bool, int, int]:
         epsilon, delta, count = stop
@@ -67,9 +67,9 @@ def _make(lines: Path, part: int, parts: int) -> None:
             print(f"{number} of {len(mine)}", file=sys.stderr, flush=True)
 
 
-def shelved(noise: Law, name: str, epsilon: float, delta: float, count: int) -> list[float]:
-    """The numbers the shelf keeps of a noise: few digits where the noise they make still meets the budget, all of
-    them else.
+def stored(noise: Law, name: str, epsilon: float, delta: float, count: int) -> list[float]:
+    """The numbers to store for a noise: with few digits if the rounded noise still meets the budget, else with all
+    digits.
     """
 
     def meets(values: Sequence[float]) -> bool:
@@ -81,7 +81,7 @@ def shelved(noise: Law, name: str, epsilon: float, delta: float, count: int) -> 
         values = kind.short.numbers(noise)
         if rebuilt(name, epsilon, values) != noise:
             raise hush.NotCertified(
-                f"{name} noise at epsilon = {epsilon:g}, delta = {delta:g} is not what its few numbers give."
+                f"{name} noise at epsilon = {epsilon:g}, delta = {delta:g} cannot be rebuilt from its short form."
             )
         return values
     for rise in _RISES:
@@ -93,7 +93,7 @@ def shelved(noise: Law, name: str, epsilon: float, delta: float, count: int) -> 
 
 
 def packed(rows: dict[tuple[float, float, int], dict[str, Any]]) -> dict[str, Any]:
-    """The shelf: every stop's ranked noises, absent families and limit."""
+    """The document: for each stop, ranked noises, absent families and the limit."""
     reasons: list[str] = []
     stops: list[Any] = []
     wanted = [(e, d, c) for e in STOPS["epsilon"] for d in STOPS["delta"] for c in COUNTS]
@@ -108,18 +108,18 @@ def packed(rows: dict[tuple[float, float, int], dict[str, Any]]) -> dict[str, An
                 reasons += [found] if found not in reasons else []
                 absent.append([names().index(name), reasons.index(found)])
             else:
-                ranked.append([names().index(name), *shelved(from_plain_values(found), name, *stop)])
+                ranked.append([names().index(name), *stored(from_plain_values(found), name, *stop)])
         stops.append([ranked, absent, rows[stop]["limit"]])
     axes = {"epsilon": STOPS["epsilon"], "delta": STOPS["delta"], "count": COUNTS}
     return {"catalogue": catalogue(), **axes, "reasons": reasons, "stops": stops}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Make the stops that are missing, or pack finished ones."""
+    """Make the missing stops, or pack finished ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lines", type=Path, help="file of finished stops; a second run goes on where it ended")
-    parser.add_argument("--part", default="1/1", help="which share of the stops, for several processes")
-    parser.add_argument("--pack", type=Path, nargs="+", help="files of finished stops to make the shelf from")
+    parser.add_argument("--lines", type=Path, help="file of finished stops; a second run continues it")
+    parser.add_argument("--part", default="1/1", help="the share of the stops to make, for several processes")
+    parser.add_argument("--pack", type=Path, nargs="+", help="files of finished stops to pack into precomputed.json")
     options = parser.parse_args(arguments)
     if options.lines:
         part, parts = (int(number) for number in options.part.split("/"))

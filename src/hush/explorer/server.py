@@ -1,8 +1,7 @@
-"""The explorer's server: one page and its answers, from the standard library, to this machine only unless told
-otherwise.
+"""The server of the explorer: one page and its answers, by default for this machine only.
 
-It answers GET, knows five files by name and reads no others, keeps nothing, and refuses a Host header that is not an
-address of its own: a page elsewhere that points its name at this machine (DNS rebinding) gets nothing.
+It answers GET only, reads five files by name and no others, stores nothing, and rejects a Host header that is not one
+of its addresses. Therefore a foreign web page whose name points to this machine (DNS rebinding) gets no answer.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from hush.explorer.wording import chance, power
 
 __all__ = ["Server", "page"]
 
-#: The files the page is made of; no other name is looked up.
+#: The files of the page; no other file is read.
 _FILES = {
     "/style.css": "text/css; charset=utf-8",
     "/app.js": "text/javascript; charset=utf-8",
@@ -35,7 +34,9 @@ _FILES = {
     "/icon.svg": "image/svg+xml",
 }
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    "Content-Security-Policy": (
+        "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+    ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -51,7 +52,7 @@ def _file(name: str) -> str:
 
 
 def page() -> str:
-    """The page, with the sliders' stops written into it."""
+    """The page, which contains the stops of the sliders."""
     facts = {
         "stops": {name: list(stops) for name, stops in STOPS.items()},
         "labels": {name: [power(stop) for stop in stops] for name, stops in STOPS.items()},
@@ -66,9 +67,9 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "hush"
     sys_version = ""
-    wbufsize = 1 << 16  # head and body in one packet: two would wait for each other's acknowledgement
+    wbufsize = 1 << 16  # head and body in one packet: two packets would wait for an acknowledgement
     disable_nagle_algorithm = True
-    timeout = 60  # a connection that says nothing for so long is closed
+    timeout = 60  # seconds after which a silent connection is closed
     server: Server
 
     def do_GET(self) -> None:
@@ -76,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(
                 HTTPStatus.MISDIRECTED_REQUEST,
                 "text/plain; charset=utf-8",
-                "this server answers to its own address only.\n",
+                "this server answers requests to its own address only.\n",
             )
             return
         try:
@@ -91,12 +92,12 @@ class _Handler(BaseHTTPRequestHandler):
         elif address.path in _QUESTIONS:
             self._answer(address.path, address.query)
         else:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", "there is nothing here; the page is at /.\n")
+            self._send(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", "not found; the page is at /.\n")
 
     def _answer(self, path: str, query: str) -> None:
         try:
             state = State.read(query)
-            with self.server.lock:  # one at a time: two would only slow each other down
+            with self.server.lock:  # one at a time: two threads would slow each other down
                 status, document = HTTPStatus.OK, _QUESTIONS[path](state)
         except HushError as failure:
             bad = isinstance(failure, InvalidParameter)
@@ -105,18 +106,18 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, "application/json", json.dumps(document))
 
     def send_error(self, code: int, *_: Any, **__: Any) -> None:
-        """What the standard library refuses by itself: with the same headers as every answer, and as plain text."""
-        self.close_connection = True  # where the next request would begin is not known
-        self.request_version = "HTTP/1.1"  # a first line that cannot be read counts as HTTP/0.9, which has no headers
+        """Errors that the standard library detects: with the headers of every answer, as plain text."""
+        self.close_connection = True  # the start of the next request is not known
+        self.request_version = "HTTP/1.1"  # an unreadable first line is treated as HTTP/0.9, which has no headers
         status = HTTPStatus(code)
         self._send(status, "text/plain; charset=utf-8", f"{status.phrase.lower()}.\n")
 
     def _refuse(self) -> None:
-        self.close_connection = True  # whatever body comes with it is not read
+        self.close_connection = True  # the body of the request is not read
         self._send(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "this server only answers GET.\n")
 
     def __getattr__(self, name: str) -> Any:
-        """Every other method (do_POST, do_HEAD and so on) is refused alike."""
+        """Every other method (do_POST, do_HEAD and so on) is rejected."""
         if name.startswith("do_"):
             return self._refuse
         raise AttributeError(name)
@@ -124,9 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode()
         self.send_response(status)
-        kept = (
-            {"Cache-Control": "max-age=3600"} if kind == _FILES["/icon.svg"] else {}
-        )  # browsers ask for it whenever the address changes
+        # browsers request the icon after every change of the address
+        kept = {"Cache-Control": "max-age=3600"} if kind == _FILES["/icon.svg"] else {}
         for name, value in {**_HEADERS, **kept, "Content-Type": kind, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -138,11 +138,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Nothing is logged: nobody's questions are kept."""
+        """Log nothing."""
 
 
 class Server(ThreadingHTTPServer):
-    """The explorer at an address of this machine; port 0 takes a free one.
+    """The explorer at an address of this machine; port 0 chooses a free port.
 
     >>> with Server("127.0.0.1", 0) as server:
     ...     server.address.startswith("http://127.0.0.1:")
@@ -157,7 +157,7 @@ class Server(ThreadingHTTPServer):
             raise InvalidParameter(
                 f"port must be a whole number from 0 to 65535, got {port}; write port=0 for a free one."
             )
-        self.host = host.lower()  # as browsers send it back
+        self.host = host.lower()  # browsers send it in lower case
         self.lock, self.closed = threading.Lock(), False
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
@@ -169,32 +169,30 @@ class Server(ThreadingHTTPServer):
             ) from failure
 
     def warm(self) -> None:
-        """Answer the page's first question before it is asked: what is loaded only once is loaded then."""
+        """Compute the first answer in advance, so that modules are imported before the page asks."""
         with self.lock:
             answer(START)
             drawn(START)
 
     @property
     def address(self) -> str:
-        """What to type into a browser."""
+        """The address to open in a browser."""
         shown = "127.0.0.1" if self.host in ("", "0.0.0.0") else f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{shown}:{self.server_address[1]}/"
 
     def server_close(self) -> None:
-        """Close once the question at hand is answered: no thread is in the middle of one when the process ends."""
+        """Close after the current answer, so that no thread is computing when the process ends."""
         super().server_close()
         if not self.closed:
-            self.closed = self.lock.acquire()  # and kept: none begins another
+            self.closed = self.lock.acquire()  # never released: no other answer starts
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A reader who has gone is no error; anything else is shown."""
+        """Ignore closed connections; show other errors."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     def is_own(self, hosts: list[str]) -> bool:
-        """Is this Host header ours: the name we were given, localhost, or a bare number, and our port? Names of
-        others are refused.
-        """
+        """Whether a Host header has our port and is localhost, an IP address, or the host name of this server."""
         if len(hosts) != 1:
             return False
         try:
@@ -211,7 +209,7 @@ class Server(ThreadingHTTPServer):
 
 
 def _is_number(name: str) -> bool:
-    """An IP address: whoever writes one has not been sent here by a name."""
+    """Whether this is an IP address: it cannot be the name of a foreign site."""
     try:
         ipaddress.ip_address(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The sliders' stops, and a position of all sliders as a link carries it."""
+"""The stops of the sliders, and the position of all sliders, which is a part of the page's address."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["COUNTS", "START", "STOPS", "State", "names"]
 
-#: Every slider's stops. Noise scales with the sensitivity; budgets and counts are what the table of calibrated noises
-#: runs over.
+#: The stops of every slider. Noises are precomputed for budgets and counts; they are scaled to the sensitivity.
 STOPS: dict[str, tuple[float, ...]] = {
     "epsilon": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0),
     "delta": (0.0, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3),
@@ -22,7 +21,7 @@ STOPS: dict[str, tuple[float, ...]] = {
     "groups": (1, 2, 4, 8, 16),
     "releases": (1, 2, 4, 8, 16),
 }
-#: How many one-dimensional releases the groups and the releases come to.
+#: The possible numbers of one-dimensional releases: groups times releases.
 COUNTS = tuple(sorted({int(groups * releases) for groups in STOPS["groups"] for releases in STOPS["releases"]}))
 
 
@@ -33,7 +32,7 @@ def names() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class State:
-    """Where all sliders stand, and which families are drawn beside the best one.
+    """The position of all sliders, and the families that are drawn next to the best one.
 
     >>> State.read("epsilon=1&delta=1e-06&sensitivity=1&groups=4&releases=2&show=laplace").count
     8
@@ -48,7 +47,7 @@ class State:
 
     @classmethod
     def read(cls, query: str) -> State:
-        """The state of a link's query; every field is asked for, once, and must be one of its slider's stops."""
+        """The state of a link's query; every field must occur once, with a value that is a stop of its slider."""
         try:
             pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=20)
         except ValueError as failure:
@@ -81,18 +80,18 @@ class State:
 
     @property
     def query(self) -> str:
-        """The link's query: `State.read` of it is this state."""
+        """The query of a link to this state; `State.read` reads it."""
         values: dict[str, Any] = {name: f"{getattr(self, name):g}" for name in STOPS}
         return urlencode(values | {"show": ",".join(self.show)}, safe=",")
 
     @property
     def count(self) -> int:
-        """How many one-dimensional releases this comes to."""
+        """The number of one-dimensional releases: groups times releases."""
         return self.groups * self.releases
 
     @property
     def bound(self) -> Sensitivity:
-        """What one person can change in one release."""
+        """How far one person can change one release."""
         return Sensitivity(linf=self.sensitivity, l0=self.groups)
 
 
@@ -115,5 +114,5 @@ def _shown(text: str) -> tuple[str, ...]:
     return tuple(name for name in names() if name in wanted)
 
 
-#: Where the sliders stand when a page is opened without a link.
+#: The state of a page that is opened without a link.
 START = State(1.0, 1e-6, 1.0, 1, 1, ("gaussian", "laplace"))

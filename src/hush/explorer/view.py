@@ -1,4 +1,4 @@
-"""Everything the page shows for one position of the sliders, as plain values for JSON."""
+"""Everything that the page shows for one position of the sliders, as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from hush.explorer.wording import bound, down, figure, more, per_cent, power, pr
 
 __all__ = ["answer", "command_line", "python_lines"]
 
-_POINTS = 160  # of a density, on either side
-_CROWDS = (10, 100, 1000)
-_TIE = "Another noise is less by a hair: ties within 0.01 % go to the simpler family."
+_POINTS = 160  # points of a density, on one side
+_CROWDS = (10, 100, 1000)  # people
+_TIE = "Another noise is better by less than 0.01 %; the simpler one is shown."
 
 
 def answer(state: State) -> dict[str, Any]:
-    """The whole page in numbers and sentences; every epsilon and delta is an upper bound of hush for the noise that
-    is shown.
-    """
+    """The content of the page; every epsilon and delta is an upper bound, proved for the noise that is shown."""
     chosen, found = best(state), findings(state)
     present = [one for one in found if isinstance(one, AnalysedNoise)]
     shown = [one for one in present if one is chosen or one.family in state.show]
@@ -50,19 +48,18 @@ def _headline(state: State, chosen: AnalysedNoise, present: list[AnalysedNoise])
 
 
 def _odds(state: State, chosen: AnalysedNoise) -> dict[str, Any]:
-    """How often a best guess at "is this person in the data?" is right, from a coin's 50 %: of this noise, and of the
-    promise alone.
+    """The largest probability of a correct guess whether a person is in the data, where both cases are equally likely:
+    for this noise, and for (epsilon, delta) alone.
 
-    The best test between two equally likely cases is right (1 + TV)/2 of the time, and the total variation TV is
-    delta at epsilon 0. Under (epsilon, delta) alone its two error rates add up to at least hush.error_sum, so it is
-    right at most 1 - error_sum/2 of the time.
+    The best test between two equally likely cases is right with probability (1 + TV)/2, and the total variation TV is
+    delta at epsilon 0. Under (epsilon, delta) alone the two error rates of a test add up to at least hush.error_sum, so
+    it is right with probability at most 1 - error_sum/2.
     """
     promise = 1.0 - 0.5 * hush.error_sum(state.epsilon, state.delta)
-    noise = min(
-        0.5 * (1.0 + chosen.delta_at_zero), promise
-    )  # both hold; a bracket's upper end may pass the promise by its width
+    noise = min(0.5 * (1.0 + chosen.delta_at_zero), promise)  # both are upper bounds
     texts = {"noise_text": bound(noise), "promise_text": bound(promise)}
-    note = f"The promise alone ({privacy(state.epsilon, state.delta)}) caps it at {bound(promise)}, whatever the noise and the attacker."
+    pair = privacy(state.epsilon, state.delta)
+    note = f"The guarantee alone ({pair}) allows at most {bound(promise)}, for every noise and every attacker."
     return {"noise": noise, "promise": promise, **texts, "note": note}
 
 
@@ -72,7 +69,7 @@ def _ranked(found: AnalysedNoise | Absence, chosen: AnalysedNoise, known: hush.B
     ratio = found.variance / chosen.variance
     to_limit = None if known is None else found.variance / float(known.lower)
     numbers = {"standard_error": found.standard_error, "error95": found.error95, "variance": found.variance}
-    texts = {name: figure(value) for name, value in numbers.items()} | {"error95": up(found.error95)}
+    texts = {name: figure(value, 4) for name, value in numbers.items()} | {"error95": up(found.error95)}
     texts |= {
         "ratio": "least" if found is chosen else more(ratio),
         "to_limit": "" if to_limit is None else more(to_limit),
@@ -82,7 +79,7 @@ def _ranked(found: AnalysedNoise | Absence, chosen: AnalysedNoise, known: hush.B
 
 
 def _limit(state: State) -> hush.Bracket | None:
-    """The limit for this sensitivity: a variance scales with its square."""
+    """The limit for this sensitivity; a variance scales with its square."""
     unit = precomputed.limit(state.epsilon, state.delta, state.count)
     square = state.sensitivity**2
     return None if unit is None else hush.Bracket(unit.lower * square, unit.upper * square)
@@ -90,15 +87,16 @@ def _limit(state: State) -> hush.Bracket | None:
 
 def _limit_sentence(chosen: AnalysedNoise, known: hush.Bracket | None) -> str:
     if known is None:
-        return "For more than one number or release, the least noise that any method could add is not known, so no distance to it is given."
+        return "For more than one number or release, the least variance that any noise can have is not known."
     low = float(known.lower)
     distance = more(chosen.variance / low)
-    reached = "is within 0.05 % of that limit" if distance == "same" else f"is {distance.lstrip('+')} above that"
-    return f"No noise added to one number can have a variance below {down(low)} under this promise; {chosen.family} {reached}."
+    reached = "within 0.05 % of this limit" if distance == "same" else f"{distance.lstrip('+')} above this limit"
+    least = f"Under this guarantee, no noise that is added to one number can have a variance below {down(low)}"
+    return f"{least}; {chosen.family} is {reached}."
 
 
 def _densities(chosen: AnalysedNoise, shown: list[AnalysedNoise]) -> dict[str, Any]:
-    """Densities on x >= 0, out to where the best noise all but ends; they are symmetric."""
+    """Densities on x >= 0, up to where the best noise is rare; they are symmetric."""
     x = np.linspace(0.0, 1.1 * chosen.reach, _POINTS)
     return {"x": _short(x), "series": {one.family: _short(one.noise.pdf(x)) for one in shown}}
 
@@ -113,17 +111,17 @@ def _curves(state: State, shown: list[AnalysedNoise]) -> dict[str, Any]:
 
 
 def _short(values: Any) -> list[float]:
-    """Enough digits for a picture."""
+    """Numbers with enough digits for a chart."""
     return [float(f"{value:.5g}") for value in np.asarray(values).tolist()]
 
 
 def _crowd_note(state: State, chosen: AnalysedNoise) -> str:
     each = "" if state.sensitivity == 1.0 else f", each adding up to {power(state.sensitivity)}"
-    return f"The same ± {up(chosen.error95)} hides in a crowd. Beside the total of so many people{each}, it is"
+    return f"The 95 % error of ± {up(chosen.error95)} as a share of the total of this many people{each}:"
 
 
 def _crowd(state: State, chosen: AnalysedNoise, people: int) -> dict[str, Any]:
-    """The error beside what so many people can add up to."""
+    """The error as a share of the largest total of this many people."""
     total = people * state.sensitivity
     share = chosen.error95 / total
     of = f"of {people:,} people" if state.sensitivity == 1.0 else f"of {total:,.0f}, from {people:,} people"
@@ -131,7 +129,7 @@ def _crowd(state: State, chosen: AnalysedNoise, people: int) -> dict[str, Any]:
 
 
 def python_lines(state: State) -> str:
-    """Python that calibrates, explains and releases the same noise."""
+    """Python lines that calibrate, explain and release the same noise."""
     times = f", times={state.releases}" if state.releases > 1 else ""
     sensitivity = f"hush.Sensitivity(linf={state.sensitivity!r}, l0={state.groups})"
     return (

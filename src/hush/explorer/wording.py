@@ -1,4 +1,4 @@
-"""Numbers and findings as people say them."""
+"""Numbers as text: digits, percentages, comparisons."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from hush.numerics.rounding import decimal_down, decimal_nearest, decimal_up, pe
 __all__ = ["bound", "chance", "down", "figure", "more", "per_cent", "power", "privacy", "up"]
 
 
-#: The sign stays with its number at the end of a line.
+#: The no-break space keeps the sign on the line of its number.
 _PER_CENT = "\N{NO-BREAK SPACE}%"
 
 
-def figure(value: float) -> str:
-    """A number to three digits, without an exponent.
+def figure(value: float, digits: int = 3) -> str:
+    """A number to three digits (or another number of digits), without an exponent.
 
     >>> figure(1.3849), figure(24.13), figure(1234567.0), figure(0.001234)
     ('1.38', '24.1', '1,230,000', '0.00123')
     """
-    return _digits(decimal_nearest(value, 3), 3)
+    return _digits(decimal_nearest(value, digits), digits)
 
 
 def up(value: float) -> str:
-    """The same, never below the number: for what stays within it.
+    """A number to three digits, rounded up: for upper bounds.
 
     >>> up(2.7101), up(2.71), up(999.5), up(0.0)
     ('2.72', '2.71', '1,000', '0')
@@ -32,7 +32,7 @@ def up(value: float) -> str:
 
 
 def down(value: float) -> str:
-    """The same, never above the number: for what stays beyond it.
+    """A number to three digits, rounded down: for lower bounds.
 
     >>> down(2.7199), down(2.71), down(9999.0)
     ('2.71', '2.71', '9,990')
@@ -41,12 +41,12 @@ def down(value: float) -> str:
 
 
 def _digits(made: Decimal, digits: int) -> str:
-    """A decimal of so many digits without an exponent."""
+    """A decimal with this number of digits, without an exponent."""
     return f"{made:,.{max(0, digits - 1 - made.adjusted())}f}" if made else "0"
 
 
 def power(value: float) -> str:
-    """A number as it is typed: 0, 0.5, 1, 1e-6.
+    """A number in its shortest form: 0, 0.5, 1, 1e-6.
 
     >>> power(1e-06), power(0.001), power(0.0), power(20.0)
     ('1e-6', '0.001', '0', '20')
@@ -56,7 +56,7 @@ def power(value: float) -> str:
 
 
 def bound(share: float) -> str:
-    """A probability as a percentage that is never below it: one digit after the point, more where 100 is near.
+    """A probability as a percentage, rounded up: one digit after the point, more digits near 100.
 
     >>> [bound(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.6180001, 0.5, 0.99987)]
     ['61.9 %', '50 %', '99.99 %']
@@ -65,7 +65,7 @@ def bound(share: float) -> str:
 
 
 def chance(delta: float) -> str:
-    """A small probability as it is spoken.
+    """A small probability, for screen readers.
 
     >>> chance(1e-06), chance(0.0)
     ('1e-6, one in 1,000,000', '0, none')
@@ -74,7 +74,7 @@ def chance(delta: float) -> str:
 
 
 def per_cent(share: float) -> str:
-    """A share as a percentage to two digits, never below it.
+    """A share as a percentage to two digits, rounded up.
 
     >>> [per_cent(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.2713, 0.00302, 13.4)]
     ['28 %', '0.31 %', '1,400 %']
@@ -84,7 +84,7 @@ def per_cent(share: float) -> str:
 
 
 def more(ratio: float) -> str:
-    """How much larger: in per cent below twice, then as a multiple.
+    """A ratio as an excess: in per cent below 2, else as a multiple.
 
     >>> more(1.0001), more(9.31)
     ('same', '9.31-fold')
@@ -94,5 +94,5 @@ def more(ratio: float) -> str:
 
 
 def privacy(epsilon: float, delta: float) -> str:
-    """The promise in two numbers."""
+    """Epsilon and delta."""
     return f"epsilon {power(epsilon)}, delta {power(delta)}"

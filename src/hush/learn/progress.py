@@ -1,4 +1,4 @@
-"""Progress of a fit on standard error: a bar, or one line per pass. Only released numbers are shown."""
+"""Progress of a fit on standard error. Only released numbers are shown."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import numpy as np
 
 from hush.errors import InvalidParameter, reject, whole
 from hush.learn.descent import Trace
+from hush.releasing.progress import counting
 
 __all__ = ["announce", "level", "reporter"]
 
-_WIDTH = 30
-
 
 def level(name: str, verbose: object) -> int:
-    """The verbosity 0, 1 or 2; False and True are read as 0 and 1."""
+    """The verbosity as 0, 1 or 2; False and True are accepted for 0 and 1."""
     try:
         found = whole(name, int(verbose) if isinstance(verbose, bool | np.bool_) else verbose, 0)
     except InvalidParameter:
@@ -28,33 +27,29 @@ def level(name: str, verbose: object) -> int:
 
 
 def announce(text: str) -> None:
-    """One line on standard error."""
+    """Print one line on standard error."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 
 @contextlib.contextmanager
 def reporter(verbose: int, passes: int | None, name: str) -> Iterator[Callable[[int, Trace], None] | None]:
-    """The function to call after every pass: None for verbose 0, a bar for 1, a line with the noisy gradient for 2.
+    """Yields a function to call after each pass, or None.
 
-    If `passes` is None, their number is not known and the bar shows only a count. The bar's line is always ended, also
-    if the fit fails.
+    verbose: 0 shows nothing; 1 shows a progress bar; 2 prints, for each pass, the length of the noisy gradient and
+    the distance that the weights moved. passes: None where the number of passes is not known.
     """
-    kind, of, shown = level("verbose", verbose), "" if passes is None else f" of {passes}", False
+    kind = level("verbose", verbose)
+    if kind == 1:
+        with counting(name, passes, noun="pass", keep=True) as show:
+            yield lambda done, trace: show(done)
+    elif kind == 2:
+        of = "" if passes is None else f" of {passes}"
 
-    def bar(done: int, trace: Trace) -> None:
-        nonlocal shown
-        filled = "" if passes is None else f"[{'#' * round(_WIDTH * done / passes):.<{_WIDTH}}] "
-        sys.stderr.write(f"\r{name} {filled}pass {done}{of}")
-        sys.stderr.flush()
-        shown = True
+        def line(done: int, trace: Trace) -> None:
+            gradient, move = np.linalg.norm(trace.gradients[-1]), trace.changes[-1]
+            announce(f"{name} pass {done}{of}: noisy gradient {gradient:.4g}, move {move:.4g}")
 
-    def line(done: int, trace: Trace) -> None:
-        gradient, move = np.linalg.norm(trace.gradients[-1]), trace.changes[-1]
-        sys.stderr.write(f"{name} pass {done}{of}: noisy gradient {gradient:.4g}, move {move:.4g}\n")
-
-    try:
-        yield (None, bar, line)[kind]
-    finally:
-        if shown:
-            sys.stderr.write("\n")
+        yield line
+    else:
+        yield None

@@ -1,18 +1,22 @@
-"""Charts, citations and statements of what hush computed and released.
+"""Charts, citations and privacy statements of what hush computed and released.
 
-statements: subject.py (statement: which kind), ledger_statement.py, receipt_statement.py, wording.py (an epsilon and
-delta in words),
-            proof.py (which theorem), caution.py (assumptions), check.py (Python lines that recompute a claim),
-            page.py (Statement), snapshot.py (a ledger read without touching it)
-charts:     privacy_charts.py, noise_charts.py, release_charts.py, chart_style.py, chart_file.py, chart_subject.py
-citations:  citation.py
+statements: subject.py (statement: chooses the kind), ledger_statement.py, receipt_statement.py, receipt_case.py
+            (receipts in words), receipt_check.py (receipts against their claims), wording.py (a guarantee in three
+            numbers), caution.py (assumptions, glossary), mechanisms.py and proof.py (noises and theorems), check.py
+            (Python lines that recompute a claim), page.py (Statement), snapshot.py (reads a ledger without touching
+            it)
+charts:     privacy_charts.py, noise_charts.py, release_charts.py, ledger_charts.py, chart_style.py, chart_file.py,
+            chart_subject.py
+pages:      render.py and templates/ (HTML, one style sheet)
+citations:  citation.py (the papers are in noise/references.bib)
 """
 
 from hush.report.chart_file import save_chart
+from hush.report.ledger_charts import ledger_chart
 from hush.report.noise_charts import density_chart, ranking_chart
 from hush.report.page import Statement
 from hush.report.privacy_charts import curve_chart, tradeoff_chart
-from hush.report.release_charts import ledger_chart, release_chart
+from hush.report.release_charts import release_chart
 from hush.report.subject import statement
 
 __all__ = [

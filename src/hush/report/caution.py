@@ -1,48 +1,90 @@
-"""On what a promise rests, and what it does not speak of."""
+"""The assumptions of a guarantee, what it does not cover, and a glossary."""
 
 from __future__ import annotations
 
-__all__ = ["ADAPTIVE", "COMPOSED", "NOT_COVERED", "neighbours"]
+__all__ = ["ADAPTIVE", "COMPOSED", "GLOSSARY", "NOT_COVERED", "compared", "protected"]
 
-_NEIGHBOURS = {
-    "add-remove": "Neighbours: two data sets of which one has one {unit} more. The promise is for every such pair.",
-    "replace": "Neighbours: two data sets of the same size that differ in one {unit}'s record, whatever it is; the size is public.",
+#: The data sets that the guarantee compares, for each neighbouring relation.
+_COMPARED = {
+    "add-remove": "The guarantee compares the data with and without any one person.",
+    "replace": (
+        "The guarantee compares data of the same size that differ in the record of one person; the size is public."
+    ),
 }
 
-#: How a ledger adds up, by its rule.
+#: How a ledger adds up charges, for each of its rules.
 COMPOSED = {
     "nonadaptive": (
-        "All mechanisms are composed by their privacy loss distributions, as certified upper bounds; the failure probabilities of "
-        "thresholds are added to delta."
+        "All mechanisms are composed by their privacy loss distributions, as certified upper bounds. The failure "
+        "probabilities of thresholds are added to delta."
     ),
     "adaptive": (
-        "The Renyi divergences of one order, fixed when the ledger was made, add up to at most a budget from which the promise follows "
-        "(Feldman and Zrnic 2021; Lecuyer 2021). The promise is the whole budget's, however much of it is spent: how much that is may "
-        "itself depend on answers."
+        "The Renyi divergences of one order, which was fixed when the ledger was made, add up to at most a limit from "
+        "which the guarantee follows (Feldman and Zrnic 2021; Lecuyer 2021). The guarantee is for the whole budget, "
+        "because the amount that is spent may depend on earlier answers."
     ),
-    "pure": "Pure epsilons add up (Dwork, McSherry, Nissim and Smith 2006; adaptively, Rogers, Roth, Ullman and Vadhan 2016).",
+    "pure": (
+        "Pure epsilons add up (Dwork, McSherry, Nissim and Smith 2006; adaptively, Rogers, Roth, Ullman and Vadhan "
+        "2016)."
+    ),
 }
 ADAPTIVE = {
     "nonadaptive": (
-        "Adaptivity: noise, sensitivity and number of releases were fixed before the first answer was seen. Which questions went through "
-        "them may have depended on earlier answers (Zhu, Dong and Wang 2022). The ledger cannot see whether this was kept."
+        "Order: noise, sensitivity and number of releases were fixed before the first answer was seen. The questions "
+        "may have depended on earlier answers (Zhu, Dong and Wang 2022). The ledger cannot check this assumption."
     ),
-    "adaptive": "Adaptivity: every mechanism may have been chosen after seeing all earlier answers.",
-    "pure": "Adaptivity: every mechanism may have been chosen after seeing all earlier answers.",
-    "one": "Adaptivity: the noise follows from the question, its bounds and the budget, not from the data.",
+    "adaptive": "Order: every mechanism may have been chosen after all earlier answers were seen.",
+    "pure": "Order: every mechanism may have been chosen after all earlier answers were seen.",
+    "one": "Order: the noise depends on the question, its bounds and the budget, not on the data.",
 }
 NOT_COVERED = (
-    "Other releases: what was published about the same people without being charged here, or from another ledger, comes on top.",
-    "Several people at once: of k units who belong together (a family, copies of one record) the promise has k times the epsilon, and a "
-    "larger delta.",
-    "What is true of everybody: that answers tell something about people like you does not depend on your being in the data.",
-    "Accuracy: clipping to declared bounds and leaving out rows beyond the declared contribution bias the answers; no noise shows that.",
-    "Side channels: running time, memory, logs and the machine itself; the random numbers are those of the operating system.",
-    "Declared facts: bounds, keys and units that were declared must not come from the data. A sensitivity that was given by hand is the "
-    "word of whoever gave it.",
+    "Other releases: anything that was published about the same people without a charge to this ledger, or with a "
+    "charge to another ledger, adds to the privacy loss.",
+    "Groups of people: for k people together (a family, copies of one record), epsilon is k times as large, and delta "
+    "is larger too.",
+    "General facts: answers can show something about people like you, whether or not you are in the data.",
+    "Accuracy: clipping to declared bounds and leaving out rows beyond the declared limits bias the answers. Noise "
+    "intervals do not show this bias.",
+    "Side channels: running time, memory, logs and the machine itself. The random numbers come from the "
+    "operating system.",
+    "Declared facts: bounds, keys and sensitivities that a user declared must not come from the data. hush does not "
+    "check a sensitivity that was given as a number.",
+)
+GLOSSARY = (
+    (
+        "epsilon",
+        "the privacy loss: 0 means that the answers reveal nothing about any one person; larger values mean less "
+        "protection.",
+    ),
+    (
+        "delta",
+        "a small extra probability on top of the bound by epsilon. In the worst case, everything about a person "
+        "becomes known with this probability. It should be far below 1 divided by the number of people.",
+    ),
+    (
+        "person",
+        "whoever the guarantee protects: one value of the person column of a table, one row of a training set, or "
+        "one client of a federation.",
+    ),
+    (
+        "noise",
+        "random numbers that are added to every published number, so that no person's contribution can be recognised.",
+    ),
+    ("sensitivity", "the most that one person can change the numbers before the noise is added."),
+    ("mechanism", "a noise together with a sensitivity."),
+    (
+        "ledger",
+        "a file that adds up the privacy loss of all releases about the same people, and refuses more than its budget.",
+    ),
+    ("noise interval", "a range that contains the number before the noise with the stated probability."),
 )
 
 
-def neighbours(relation: str, unit: str = "unit") -> str:
-    """Whom the promise protects."""
-    return _NEIGHBOURS[relation].format(unit=unit)
+def compared(relation: str) -> str:
+    """The assumption about the data sets that the guarantee compares."""
+    return f"Comparison: {_COMPARED[relation]}"
+
+
+def protected(relation: str, who: str = "") -> str:
+    """Who is protected, in one sentence; `who` says what belongs to one person."""
+    return f"each person{who}. {_COMPARED[relation]}"

@@ -1,8 +1,7 @@
-"""Charts as files: PNG, SVG or a page that opens offline. No browser, no network."""
+"""Charts as files: PNG, SVG or an HTML page, made without a browser and without a network."""
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import re
@@ -12,27 +11,19 @@ from typing import Any, cast
 
 from hush.errors import HushError, InvalidParameter, needs, reject
 from hush.report.chart_style import altair
+from hush.report.render import render
 from hush.report.snapshot import spare
 
 __all__ = ["ready", "save_chart"]
 
 _ENDINGS = (".png", ".svg", ".html")
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title><link rel="icon" href="data:,">
-<style>body {{ margin: 0; background: #fff; color: #333; font: 16px/1.5 sans-serif; }} main {{ padding: 1rem; overflow-x: auto; }}
-h1 {{ position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }}</style>
-<script>{library}</script></head>
-<body><main><h1>{title}</h1><div id="chart"></div><noscript><p>{description}</p></noscript></main>
-<script>vegaEmbed("#chart", {spec}, {{"renderer": "svg", "actions": false}}).catch(console.error);</script></body></html>
-"""
 
 
 def save_chart(chart: Any, path: str | os.PathLike[str]) -> Path:
-    """Write a chart to a .png (twice the screen's resolution), .svg or .html file, and return its path.
+    """Write a chart to a .png (twice the resolution of a screen), .svg or .html file, and return its path.
 
-    Guarantees: needs no browser and no network. The HTML page holds everything it shows, script included, and asks
-    for nothing.
+    Guarantees: needs no browser and no network. The HTML page contains everything that it shows, including its
+    script, and loads nothing.
     """
     if not callable(getattr(chart, "to_dict", None)) or not callable(getattr(chart, "to_json", None)):
         raise reject(
@@ -63,9 +54,7 @@ def save_chart(chart: Any, path: str | os.PathLike[str]) -> Path:
 
 
 def ready(path: Any) -> Path:
-    """A path that a chart can be saved to, and everything installed that saving needs; else the sentence that says
-    what to do.
-    """
+    """The path, if a chart can be saved to it; raises if the path or an optional package is missing."""
     allowed = f"a file name that ends in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
     if not isinstance(path, str | os.PathLike) or Path(os.fspath(path)).suffix.lower() not in _ENDINGS:
         raise reject("path", path, allowed, "write 'chart.png'")
@@ -80,27 +69,27 @@ def ready(path: Any) -> Path:
 
 
 def _version(spec: dict[str, Any], known: list[str]) -> str | None:
-    """The Vega-Lite that the chart was written for, if it is there; else the newest."""
+    """The Vega-Lite version of the chart, if it is installed; None for the newest."""
     found = re.search(r"/v(\d+\.\d+)", str(spec.get("$schema", "")))
     return found[1] if found is not None and found[1] in known else None
 
 
 @lru_cache(maxsize=2)
 def _library(version: str | None) -> str:
-    """All of Vega as one script; put together anew it takes seconds."""
+    """All of Vega as one script; cached, because bundling takes seconds."""
     import vl_convert
 
-    bundle = cast("Any", vl_convert.javascript_bundle)  # may be called without a snippet, though its types say no
+    bundle = cast("Any", vl_convert.javascript_bundle)  # its types require a snippet, the function does not
     return str(bundle(vl_version=version))
 
 
 def _page(spec: dict[str, Any], library: str) -> str:
     title = spec.get("title", "chart")
-    title = title["text"] if isinstance(title, dict) else title
-    # inside a script nothing may look like the end of one, nor like a comment, which would hide the end
-    return _PAGE.format(
-        title=html.escape(str(title)),
-        description=html.escape(str(spec.get("description", ""))),
+    # inside a script nothing may look like the end of a script, nor like a comment, which would hide the end
+    return render(
+        "chart.html",
+        title=str(title["text"] if isinstance(title, dict) else title),
+        description=str(spec.get("description", "")),
         spec=json.dumps(spec).replace("<", "\\u003c"),
         library=library.replace("</script", "<\\/script"),
     )

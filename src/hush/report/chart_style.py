@@ -1,4 +1,4 @@
-"""How the charts look: one set of colours and fonts, and what every chart says to those who cannot see it."""
+"""The style of all charts: colours, fonts, titles, and descriptions for screen readers."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Any
 
 from hush.errors import needs
 
-__all__ = ["COLOURS", "INK", "PALE", "altair", "colour", "dressed"]
+__all__ = ["COLOURS", "INK", "PALE", "altair", "colour", "styled"]
 
-#: The palette of Okabe and Ito (2008), chosen to be told apart by the colour-blind; black first, yellow left out: it
-#: vanishes on white.
+#: The palette of Okabe and Ito (2008), which colour-blind readers can distinguish; without yellow, which is too light
+#: on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 INK, PALE = "#333333", "#888888"
 _FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-#: Lines differ by their dashes as well, for black-and-white paper.
+#: Lines also differ by their dashes, for black-and-white print.
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 4), (4, 2, 1, 2, 1, 2), (1, 3))
 
 
 def altair() -> Any:
-    """The library that draws; loaded with the first chart."""
-    with needs("Altair", "charts", extra="charts"):
+    """The Altair library; it is imported by the first chart."""
+    with needs("Altair", "a chart", extra="charts"):
         import altair
     return altair
 
 
 def colour(alt: Any, names: Sequence[str], title: str) -> dict[str, Any]:
-    """Colour and dash of each named series, in the order given; no legend for a single one."""
+    """Colour and dash of each named series, in the given order; a single series has no legend."""
     legend = (
         alt.Legend(title=title, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300, labelLimit=320)
         if len(names) > 1
@@ -47,8 +47,8 @@ def colour(alt: Any, names: Sequence[str], title: str) -> dict[str, Any]:
     }
 
 
-def dressed(chart: Any, title: str, description: str, *, subtitle: str = "") -> Any:
-    """The chart with hush's fonts and colours, a title, and a description for screen readers."""
+def styled(chart: Any, title: str, description: str, *, subtitle: str = "") -> Any:
+    """The chart with the fonts and colours of hush, a title, and a description for screen readers."""
     heading: Any = {"text": title, "subtitle": subtitle} if subtitle else title
     return (
         chart.properties(title=heading, description=description)

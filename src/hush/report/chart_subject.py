@@ -1,4 +1,4 @@
-"""What may be drawn, under the names it is drawn by."""
+"""The noises, plans and curves that a chart accepts, by name."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hush.sampling.mechanism import Mechanism
 
 __all__ = ["budget", "curves", "named", "noises"]
 
-#: The families that a plan's noise is shown beside.
+#: The families that are drawn next to the noise of a plan.
 _FAMILIAR = (laplace.FAMILY.name, gaussian.FAMILY.name)
 _HINT = "write hush.Gaussian(4.0), a list of noises, or a dict of them by name"
 
 
 def named(what: Any, argument: str, kinds: tuple[type, ...], allowed: str) -> dict[str, Any]:
-    """One thing, a list of things or a dict of them by name: as a dict by name."""
+    """One item, a list of items or a dict of items, as a dict by name."""
     if isinstance(what, Mapping):
         found = {str(name): value for name, value in what.items()}
     else:
@@ -46,7 +46,7 @@ def _name(item: Any) -> str:
 
 
 def curves(what: Any, sensitivity: Any, times: Any) -> dict[str, Curve]:
-    """Privacy curves by name; a plan and a mechanism bring their own sensitivity, a curve is one already."""
+    """Privacy curves by name; plans and mechanisms use their own sensitivity."""
     count = whole("times", times, 1, "write times=1")
     found = named(what, "noises", (Law, Plan, Mechanism, Curve), "a noise, a plan, a mechanism or a curve")
     return {name: _curve(item, sensitivity, count) for name, item in found.items()}
@@ -66,7 +66,7 @@ def budget(what: Any) -> tuple[float, float] | None:
 
 
 def noises(what: Any) -> dict[str, Law]:
-    """Noises by name; a plan shows its own beside Laplace and Gaussian noise for the same budget."""
+    """Noises by name; for a plan also Laplace and Gaussian noise for the same budget."""
     if isinstance(what, Plan):
         rows = [what.noise, *(c.noise for c in what.ranking if c.family in _FAMILIAR and c.noise is not None)]
         what = list(dict.fromkeys(rows))

@@ -1,6 +1,4 @@
-"""Python lines that recompute a claim from the mechanisms alone: they need hush, and nothing else of what the
-statement says.
-"""
+"""Python lines that recompute a claim. They contain the mechanisms and need only hush."""
 
 from __future__ import annotations
 
@@ -22,14 +20,14 @@ def _literal(charge: Charge) -> str:
 
 
 def _noises(noise: Any) -> Iterable[Any]:
-    """A noise and the noise inside it."""
+    """The noise, and the noises inside it."""
     while noise is not None:
         yield noise
         noise = getattr(noise, "noise", None)
 
 
 def _home(kind: type) -> str:
-    """The module that a script imports a class from: hush itself where the class is among its public names."""
+    """The module to import a class from: hush if the class is a public name."""
     row = family_of(kind)
     return "hush" if row is None else row.home
 
@@ -47,14 +45,14 @@ def _listed(charges: Sequence[Charge]) -> list[str]:
 
 
 def composed(charges: Sequence[Charge], delta: float) -> str:
-    """Lines that print the epsilon of all charges together at delta."""
+    """Lines that print the epsilon of all charges together, at delta."""
     return "\n".join(
         [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).epsilon({delta!r}))", ""]
     )
 
 
 def replayed(charges: Sequence[Charge], cap: Cap, extra: float) -> str:
-    """Lines that charge all charges to a new ledger in memory, under the same rule, and print the epsilon spent."""
+    """Lines that charge everything to a new ledger in memory, under the same rule, and print the epsilon spent."""
     rule = f'epsilon={cap.epsilon!r}, delta={cap.delta!r}, mode="{cap.mode}"' + (
         f", order={cap.order!r}" if cap.order is not None else ""
     )
@@ -72,9 +70,7 @@ def replayed(charges: Sequence[Charge], cap: Cap, extra: float) -> str:
 
 
 def delta_of(charges: Sequence[Charge], epsilon: float) -> tuple[str, float | None]:
-    """Lines that print the delta of all charges together at epsilon, and that number; None where no theorem gives
-    it.
-    """
+    """Lines that print the delta of all charges together, at epsilon, and that number; None if no theorem gives it."""
     lines = "\n".join(
         [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).delta({epsilon!r}))", ""]
     )

@@ -1,6 +1,4 @@
-"""What to cite: BibTeX for the papers that a noise rests on, and for hush itself; the papers are in noise/references.bib, beside
-this file.
-"""
+"""BibTeX entries for hush and for the papers that a noise uses. The papers are in noise/references.bib."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ __all__ = ["Citation", "cite", "entries"]
 
 
 class Citation(str):
-    """BibTeX text that also looks like itself at the Python prompt."""
+    """BibTeX text that prints without quotes at the Python prompt."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -29,7 +27,7 @@ class Citation(str):
 
 @cache
 def entries() -> dict[str, str]:
-    """Every entry of noise/references.bib by its key, after hush's own."""
+    """The entry of hush, then every entry of references.bib, by key."""
     title = "hush: Differentially Private Answers with the Least Noise that Provable Privacy Allows"
     fields = {
         "author": "{The hush authors}",
@@ -46,10 +44,8 @@ def entries() -> dict[str, str]:
 
 
 def cite(what: Any = None) -> Citation:
-    """BibTeX for what a noise rests on: a noise, its class or family name, or a plan, mechanism or charge, whose
-    theorems are cited too; everything if nothing is named.
-
-    Everything is hush itself and every paper that a privacy proof in it names.
+    """BibTeX entries for a noise, its class or its family name; for a plan, a mechanism or a charge, also for the
+    theorems that prove its privacy. Without an argument: hush and every paper that a privacy proof in it names.
 
     >>> print(cite("laplace").splitlines()[0])
     @inproceedings{dwork2006,
@@ -64,7 +60,7 @@ def cite(what: Any = None) -> Citation:
 
 
 def _keys(what: Any) -> tuple[str, ...]:
-    """Keys of noise/references.bib, or BibTeX entries as text, of a family that brings its own."""
+    """Keys of references.bib; a registered family may have BibTeX entries instead of keys."""
     if isinstance(what, Plan):
         what = Charge(what.noise, what.sensitivity)
     elif isinstance(what, Mechanism):
@@ -80,6 +76,7 @@ def _keys(what: Any) -> tuple[str, ...]:
     row = family_of(what) if isinstance(what, type | Noise) else None
     if row is None:
         raise InvalidParameter(
-            f"cite takes a noise, its class, a family's name or a plan, got {what!r:.60}; write hush.cite('gaussian'), or hush.cite()."
+            f"cite takes a noise, its class, a family's name or a plan, got {what!r:.60}; write hush.cite('gaussian'), "
+            "or hush.cite()."
         )
     return row.cites

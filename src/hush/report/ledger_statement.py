@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -14,45 +15,43 @@ from hush.ledger import Cap, Entry, Ledger
 from hush.ledger.account import Account, Nonadaptive, Pure
 from hush.ledger.filter import Filter
 from hush.numerics.rounding import round_down, round_up, rounded_down, rounded_up
-from hush.privacy.charge import Budget, Charge
-from hush.privacy.theorem import words
+from hush.privacy.charge import Budget
 from hush.report import caution, check, proof
-from hush.report.page import Block, Code, Meter, Points, Section, Statement, Table, Text
+from hush.report.mechanisms import MOST, mechanisms
+from hush.report.page import Block, Code, Meter, Points, Section, Statement, Table, Terms, Text
 from hush.report.wording import Promise
 
-__all__ = ["mechanisms", "of_ledger", "remaining"]
+__all__ = ["data_name", "of_ledger", "plain_entry", "remaining"]
 
-#: A page is for reading; the ledger itself, and the JSON, have every entry.
-_MOST = 200
-#: Why the page takes this point of the curve; a pure ledger has no other.
+_LABELS = 5  # labels that the summary shows
+#: Why the statement uses this delta; a pure ledger has no other.
 _POINT = {
-    "nonadaptive": "at the ledger's delta, whatever pair each answer was asked for at",
-    "adaptive": "the ledger's whole budget, however little of it is spent",
+    "nonadaptive": "it is the delta of the ledger",
+    "adaptive": "the pair is the whole budget of the ledger, because the amount spent may depend on answers",
 }
 
 
 def of_ledger(ledger: Ledger, command: str) -> Statement:
-    """The statement of everything charged to a ledger; `command` is its file as a command can name it, "" if it has
-    none.
+    """The statement of everything that was charged to a ledger; `command` is its file as a shell command names it, ""
+    for a ledger in memory.
     """
     view = ledger.view()
-    account = view.account
+    account, cap, entries = view.account, view.cap, view.entries
     rule = _rule(account)
     promise, lines = _promise(account), _lines(account)
-    cap, entries, now = view.cap, view.entries, datetime.now(UTC).isoformat(timespec="seconds")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    made = f"Made by hush {version('hush')} on {now}, from the ledger alone; the ledger was only read."
     sections = (
-        Section("In short", _short(account, promise, rule)),
-        Section("What was released", _released(entries, view.source)),
-        Section("What is promised", _promised(account, promise, rule)),
-        Section("On what this rests", (Points(_assumptions(account, rule, promise, bool(command))),)),
-        Section("What it does not speak of", (Points(caution.NOT_COVERED),)),
+        Section("Summary", _summary(account, promise, entries, view.source)),
+        Section("The guarantee in three numbers", _guarantee(account, promise, rule)),
+        Section("What was published", _published(entries)),
+        Section("Assumptions", (Points(_assumptions(account, rule, bool(command))),)),
+        Section("What is not covered", (Points(caution.NOT_COVERED),)),
         Section("Mechanisms and proofs", mechanisms(account.releases)),
         Section("What remains", remaining(account)),
         Section("How to check this", _checks(command, view.digest, lines, account)),
-        Section(
-            "Origin",
-            (Text(f"Made by hush {version('hush')} on {now}, from the ledger alone; the ledger was only read."),),
-        ),
+        Section("Glossary", (Terms(caution.GLOSSARY),)),
+        Section("Origin", (Text(made),)),
     )
     name = Path(command).name if command else "a ledger in memory"
     facts = {
@@ -83,7 +82,7 @@ def _relation(account: Account) -> str:
 
 
 def _promise(account: Account) -> Promise | None:
-    """What holds for everything spent; the whole cap under a filter, whose spending may depend on the answers."""
+    """The guarantee of everything spent; of the whole budget under a filter, whose spending may depend on answers."""
     cap = account.cap
     if not account.totals:
         return None
@@ -94,22 +93,22 @@ def _promise(account: Account) -> Promise | None:
         try:
             curve = account.curve
             _ = curve.least_error_sum
-        except HushError:  # the pair stands without it
+        except HushError:  # the guarantee holds without the curve
             curve = None
     return Promise(account.spent.epsilon, cap.delta, _relation(account), curve, round_up(account.extra))
 
 
 def _lines(account: Account) -> str:
-    """Python that recomputes `spent.epsilon`: composition itself where that is the whole rule, else a new ledger with
-    the same charges.
+    """Python lines that recompute `spent.epsilon`: a composition if that is the whole rule, else a new ledger with the
+    same charges.
     """
     if not account.totals:
         return ""
     if isinstance(account, Nonadaptive):
-        room = round_down(Fraction(account.cap.delta) - account.extra)
+        left = round_down(Fraction(account.cap.delta) - account.extra)
         try:
-            if float(account.curve.epsilon(room)) == account.spent.epsilon:
-                return check.composed(account.releases, room)
+            if float(account.curve.epsilon(left)) == account.spent.epsilon:
+                return check.composed(account.releases, left)
         except HushError:
             pass
     return check.replayed(account.releases, account.cap, round_up(account.extra))
@@ -118,39 +117,79 @@ def _lines(account: Account) -> str:
 # -- sections ------------------------------------------------------------------------------------------------
 
 
-def _short(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
+def data_name(source: str | None) -> str:
+    """The data of a statement; of a path only the file name, because folders may name people or projects."""
+    if not source:
+        return "not recorded in the ledger"
+    return Path(source).name if os.path.isabs(source) else source
+
+
+def _summary(
+    account: Account, promise: Promise | None, entries: tuple[Entry, ...], source: str | None
+) -> tuple[Block, ...]:
+    rows = [("Data", data_name(source)), ("Protected", caution.protected(_relation(account)))]
     if promise is None:
-        return (Text(f"Nothing was released from this ledger. It allows {_pair(account.cap)} in all.", strong=True),)
-    blocks = [Text(sentence, strong=True) for sentence in promise.words("all of these answers")]
-    note = promise.note(_POINT.get(rule, ""))
-    return (*blocks, Text(note)) if note else tuple(blocks)
+        empty = f"Nothing was published from this ledger. It allows {_pair(account.cap)} in all."
+        return (Text(empty, strong=True), Terms(tuple(rows)))
+    rows += [
+        ("Published", _releases(entries)),
+        ("Guarantee", f"all releases together keep {promise.numbers}."),
+        ("Budget", _spent(account)),
+    ]
+    return (Text(promise.main("all of these answers"), strong=True), Terms(tuple(rows)))
+
+
+def _releases(entries: tuple[Entry, ...]) -> str:
+    """How many releases, when, and their labels."""
+    count = "1 release" if len(entries) == 1 else f"{len(entries)} releases"
+    days = list(dict.fromkeys((entries[0].time[:10], entries[-1].time[:10])))
+    when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[1]}"
+    labels = list(dict.fromkeys(entry.label for entry in entries if entry.label))
+    more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
+    return f"{count} {when}" + (f": {', '.join(labels[:_LABELS])}{more}." if labels else ".")
+
+
+def _spent(account: Account) -> str:
+    cap, spent = account.cap, account.spent
+    return (
+        f"{100.0 * account.share:.1f} % of the budget is spent: epsilon {rounded_up(spent.epsilon)} of "
+        f"{rounded_down(cap.epsilon)} at delta {rounded_down(cap.delta)}."
+    )
 
 
 def _pair(cap: Cap) -> str:
-    """A promise, so rounded up."""
+    """The budget as a guarantee: rounded up."""
     return f"(epsilon, delta) = ({rounded_up(cap.epsilon)}, {rounded_up(cap.delta)})"
 
 
-def _released(entries: tuple[Entry, ...], source: str | None) -> tuple[Block, ...]:
-    blocks: list[Block] = [Text(f"Data: {source}" if source else "The ledger does not say which data it protects.")]
+def _guarantee(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
+    whole = Text(
+        f"Whatever is charged to this ledger later, everything together stays within {_pair(account.cap)}: the ledger "
+        "refuses more."
+    )
+    if promise is None:
+        return (whole, Text(caution.COMPOSED[rule]))
+    return (
+        Text("These three numbers describe the same guarantee, for everything in this ledger together."),
+        Terms(promise.three_numbers("all of these answers", _POINT.get(rule, ""))),
+        Text(promise.sources),
+        Text(caution.COMPOSED[rule]),
+        whole,
+    )
+
+
+def _published(entries: tuple[Entry, ...]) -> tuple[Block, ...]:
     if not entries:
-        return (*blocks, Text("There are no entries."))
-    shown = entries[-_MOST:]
+        return (Text("There are no entries."),)
+    shown = entries[-MOST:]
     rows = tuple(
         (str(e.number), e.time[:19].replace("T", " "), e.label or "no label", _noises(e), _claimed(e)) for e in shown
     )
-    blocks.append(
-        Table(
-            "Entries of the ledger, as recorded; times are UTC",
-            ("no.", "time", "label", "noise", "calibrated for"),
-            rows,
-        )
-    )
-    if len(shown) < len(entries):
-        blocks.append(
-            Text(f"{len(entries) - len(shown)} earlier entries are counted here and not listed; --json lists them.")
-        )
-    return tuple(blocks)
+    heads = ("no.", "time", "label", "noise", "calibrated for")
+    table = Table("Entries of the ledger, as recorded; times are UTC", heads, rows)
+    earlier = len(entries) - len(shown)
+    more = Text(f"{earlier} earlier entries are included in the guarantee but not listed here; --json lists them.")
+    return (table, more) if earlier else (table,)
 
 
 def _noises(entry: Entry) -> str:
@@ -160,79 +199,40 @@ def _noises(entry: Entry) -> str:
 
 
 def _claimed(entry: Entry) -> str:
+    if entry.epsilon is None or entry.delta is None:
+        return "not recorded"
+    return f"({rounded_up(entry.epsilon)}, {rounded_up(entry.delta)})"
+
+
+def _assumptions(account: Account, rule: str, on_disk: bool) -> tuple[str, ...]:
     return (
-        "not recorded"
-        if entry.epsilon is None or entry.delta is None
-        else f"({rounded_up(entry.epsilon)}, {rounded_up(entry.delta)})"
-    )
-
-
-def _promised(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
-    cap = account.cap
-    whole = Text(
-        f"Whatever is still charged to this ledger, all of it together stays within {_pair(cap)}: the ledger refuses more."
-    )
-    if promise is None:
-        return (whole, Text(caution.COMPOSED[rule]))
-    return (
-        Text(f"All entries together keep {promise.numbers}."),
-        Text(caution.COMPOSED[rule]),
-        whole,
-        Text(promise.sources),
-    )
-
-
-def _assumptions(account: Account, rule: str, promise: Promise | None, kept: bool) -> tuple[str, ...]:
-    relation = promise.neighbours if promise is not None else "add-remove"
-    return (
-        caution.neighbours(relation),
-        "Unit: whatever the releases counted as one: the unit column of a table, a row of a training set, a client of a federation, or "
-        "what the caller of release() meant.",
-        "Bounds: one unit moves an answer by no more than the table of mechanisms says. Tables and models clip to that by themselves.",
-        "Numbers that move, of a table: the groups in which a unit may count, times the numbers behind one group's answers. A mean "
-        "has two, a sum and a count, and groups that are found privately need a count of units. Each is divided by its own bound.",
+        caution.compared(_relation(account)),
+        "Person: each release defines who is one person: a value of the person column of a table, a row of a training "
+        "set, a client of a federation, or whatever the caller of release() declared.",
+        "Bounds: one person changes an answer by at most what the table of mechanisms states. Tables and models "
+        "enforce this by clipping.",
+        "Numbers that one person changes in a table: the groups that a person may contribute to, times the numbers "
+        "behind the answers of one group. A mean needs two, a sum and a count, and groups that are found privately "
+        "need a count of people. Each number is divided by its bound.",
         caution.ADAPTIVE[rule],
-        f"Noise: drawn exactly as stated, on a lattice, after the charge was {'on disk' if kept else 'made (in memory, not on disk)'}; "
-        "a noise may stand for a procedure that is at least as private.",
+        f"Noise: drawn exactly as stated, on a lattice, after the charge was "
+        f"{'on disk' if on_disk else 'made (in memory, not on disk)'}. An entry may name a noise in "
+        "place of a procedure that is at least as private.",
     )
-
-
-def mechanisms(releases: list[Charge]) -> tuple[Block, ...]:
-    """Every mechanism with its sensitivity, its paper and the theorem behind its curve."""
-    if not releases:
-        return (Text("None was used."),)
-    proofs: dict[str, int] = {}  # one text for all that share it
-    rows = []
-    for charge in releases[:_MOST]:
-        number = proofs.setdefault(words(charge), len(proofs) + 1)
-        moves = proof.moves(charge.sensitivity)
-        rows.append((proof.named(charge), str(charge.times), moves, proof.paper(charge), f"proof {number}"))
-    heads = ("noise", "times", "one unit moves", "described in", "privacy by")
-    blocks: list[Block] = [Table("Mechanisms, equal ones counted together", heads, tuple(rows))]
-    if len(releases) > _MOST:
-        blocks.append(Text(f"{len(releases) - _MOST} more are not listed; --json lists them."))
-    return (*blocks, Points(tuple(f"Proof {number}, {text}." for text, number in proofs.items())))
 
 
 def remaining(account: Account) -> tuple[Block, ...]:
     """What is spent and what is left."""
-    cap, spent, left = account.cap, account.spent, account.left
-    text = f"{100.0 * account.share:.1f} % of the budget is spent: epsilon {rounded_up(spent.epsilon)} of {rounded_down(cap.epsilon)}"
-    text += f" at delta {rounded_down(cap.delta)}."
-    blocks: list[Block] = [Meter(account.share, text)]
+    cap, left = account.cap, account.left
     more = f"A further release with a pure epsilon of at most {rounded_down(left.epsilon)} (less 1 %) still fits"
-    if cap.delta:  # a filter keeps a reserve for failure probabilities; elsewhere both come out of the same room
+    if cap.delta:  # a filter keeps a reserve for failure probabilities; under other rules both use the same budget
         together = "and with it" if isinstance(account, Filter) else "or, instead,"
         more += f", {together} failure probabilities of {rounded_down(left.delta, 3)}"
-    blocks.append(
-        Text(
-            f"{more}. Composition is not addition: several small releases may fit together where one large one does not."
-        )
-    )
+    several = "Composition is not addition: several small releases may fit together where one large release does not."
+    blocks: list[Block] = [Meter(account.share, _spent(account)), Text(f"{more}. {several}")]
     if isinstance(account, Filter):
-        blocks.append(
-            Text("Under this ledger's rule the first release pays once for turning divergences into epsilon and delta.")
-        )
+        once = "Under the rule of this ledger, the first release pays once for the conversion to epsilon and delta."
+        blocks.append(Text(once))
     return tuple(blocks)
 
 
@@ -240,18 +240,16 @@ def _checks(command: str, digest: str, lines: str, account: Account) -> tuple[Bl
     blocks: list[Block] = []
     if command:
         file = shlex.quote(command)
+        chain = "The ledger file: each line contains a SHA-256 hash of the line before. These commands read all lines:"
         blocks += [
-            Text("The ledger itself: every line is bound to the one before by a SHA-256 hash, and all are read again."),
+            Text(chain),
             Code(f"hush ledger verify {file}\nhush ledger show {file} --all\nhush report {file} --json", "sh"),
         ]
-    blocks.append(Text(f"Digest of the last line, which any change of an entry would change: {digest}"))
+    blocks.append(Text(f"Digest of the last line, which changes if any entry is changed: {digest}"))
     if lines:
-        blocks += [
-            Text(
-                f"The composition, from the mechanisms alone. These lines print {account.spent.epsilon!r}, the epsilon spent:"
-            ),
-            Code(lines, "python"),
-        ]
+        spent = repr(account.spent.epsilon)
+        text = f"The composition, from the mechanisms alone. These lines print {spent}, the epsilon that is spent:"
+        blocks += [Text(text), Code(lines, "python")]
     return tuple(blocks)
 
 
@@ -263,15 +261,8 @@ def _plain(amount: Budget) -> dict[str, float]:
 
 
 def _plain_cap(cap: Cap) -> dict[str, Any]:
-    known = {
-        "epsilon": cap.epsilon,
-        "delta": cap.delta,
-        "mode": cap.mode,
-        "order": cap.order,
-        "divergence": cap.divergence,
-        "reserve": cap.reserve,
-    }
-    return {name: value for name, value in known.items() if value is not None}
+    names = ("epsilon", "delta", "mode", "order", "divergence", "reserve")
+    return {name: getattr(cap, name) for name in names if getattr(cap, name) is not None}
 
 
 def plain_entry(entry: Entry) -> dict[str, Any]:

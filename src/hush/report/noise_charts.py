@@ -1,4 +1,4 @@
-"""Charts of noise: densities side by side, and the ranking of a plan."""
+"""Charts of noise: densities, and the ranking of a plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hush.errors import reject
 from hush.noise.contract import Law
 from hush.noise.lattice import Lattice
 from hush.numerics.bracket import Bracket
-from hush.report.chart_style import COLOURS, INK, altair, colour, dressed
+from hush.report.chart_style import COLOURS, INK, altair, colour, styled
 from hush.report.chart_subject import noises as noises_of
 
 __all__ = ["density_chart", "ranking_chart"]
@@ -24,15 +24,14 @@ _LOSS = {
     "p999": "99.9 % of draws are within",
 }
 
-#: Points of a lattice that are drawn, on either side.
-_MOST_STEPS = 1000
+_MOST_STEPS = 1000  # points of a lattice that are drawn on either side of 0
 
 
 def density_chart(noises: Any) -> Any:
-    """The densities of one noise, several, or a plan's own beside Laplace and Gaussian noise, on one scale.
+    """The densities of one or several noises on one scale; for a plan, its noise and Laplace and Gaussian noise.
 
-    A noise on a lattice is drawn as steps, each point's probability spread over its step; of a fine lattice, not
-    every point is drawn.
+    A noise on a lattice is drawn as steps: the probability of each point is spread over one lattice step. Not every
+    point of a fine lattice is drawn.
     """
     found = noises_of(noises)
     reach = max(float(np.asarray(noise.isf(0.005))) for noise in found.values())
@@ -51,14 +50,14 @@ def density_chart(noises: Any) -> Any:
     spread = [f"{name}: standard deviation {_figure(math.sqrt(noise.variance))}" for name, noise in found.items()]
     chart = alt.layer(*layers).properties(width=520, height=300)
     text = f"Line chart of the probability densities of noise, from {-reach:.3g} to {reach:.3g}. {'; '.join(spread)}."
-    return dressed(chart, "How large the noise is", text, subtitle=spread[0] if len(found) == 1 else "")
+    return styled(chart, "Distribution of the noise", text, subtitle=spread[0] if len(found) == 1 else "")
 
 
 def _density(name: str, noise: Law, reach: float) -> list[dict[str, Any]]:
     lattice = isinstance(noise, Lattice)
     if isinstance(noise, Lattice):
         reached = math.ceil(reach / noise.step)
-        apart = math.ceil(reached / _MOST_STEPS)  # of a fine lattice every so many-th point is drawn
+        apart = math.ceil(reached / _MOST_STEPS)  # draw every apart-th point of a fine lattice
         most = math.ceil(reached / apart)
         grid = noise.step * (apart * np.arange(-most, most + 1))
         height = np.asarray(noise.pdf(grid)) / noise.step
@@ -72,34 +71,35 @@ def _density(name: str, noise: Law, reach: float) -> list[dict[str, Any]]:
 
 
 def ranking_chart(plan: Plan) -> Any:
-    """Every family's loss for the plan's budget, best first, beside the least that any noise can have; absent ones
-    with their reason.
+    """The loss of every family for the plan's budget, best first, next to the least loss that any noise can have.
+
+    Families without a noise for this budget are shown with the reason.
     """
     if not isinstance(plan, Plan):
         raise reject("plan", plan, "a plan", "write hush.calibrate(1.0, 1e-6)")
     alt = altair()
-    there = [choice for choice in plan.ranking if choice.noise is not None]
-    absent = [choice for choice in plan.ranking if choice.noise is None]
-    limit, best = plan.limit, plan.value
-    start = limit.lower if limit is not None else best
-    order = [choice.family for choice in plan.ranking]
-    rows = [{"family": c.family, "loss": c.loss, "from": start, "text": _label(c, best)} for c in there]
-    most = max(c.loss for c in there)
-    low = min(start, best) * 0.94
+    limit, order = plan.limit, [choice.family for choice in plan.ranking]
     y = alt.Y(
         "family:N", sort=order, title=None, axis=alt.Axis(labelFontSize=13, grid=False, domain=False, ticks=False)
     )
+    chart = alt.layer(*_limit(alt, limit), *_losses(alt, plan, y))
+    chart = chart.properties(width=560, height=26 * max(len(order), 2))
+    return styled(chart, "Noise families, smallest error first", _ranking_text(plan, limit), subtitle=_budget(plan))
+
+
+def _losses(alt: Any, plan: Plan, y: Any) -> list[Any]:
+    """A line, a point and a text for each family; the reason for each family without a noise."""
+    there = [choice for choice in plan.ranking if choice.noise is not None]
+    absent = [choice for choice in plan.ranking if choice.noise is None]
+    start = plan.limit.lower if plan.limit is not None else plan.value
+    low, most = min(start, plan.value) * 0.94, max(choice.loss for choice in there)
     scale = alt.Scale(type="log", domain=[low, most * (most / low) ** 0.45], nice=False)
-    x = alt.X(
-        "loss:Q",
-        title=f"{_LOSS[plan.loss]} of the noise (logarithmic; less is better)",
-        scale=scale,
-        axis=alt.Axis(tickCount=6, format="~g"),
-    )
+    title = f"{_LOSS[plan.loss]} of the noise (logarithmic; smaller is better)"
+    x = alt.X("loss:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, format="~g"))
+    rows = [{"family": c.family, "loss": c.loss, "from": start, "text": _label(c, plan.value)} for c in there]
     base = alt.Chart(alt.Data(values=rows))
     tips = [alt.Tooltip("family:N"), alt.Tooltip("loss:Q", format=".6g")]
     layers = [
-        *_limit(alt, limit),
         base.mark_rule(color=COLOURS[4], strokeWidth=4).encode(alt.X("from:Q", scale=scale), y, x2="loss:Q"),
         base.mark_point(size=110, filled=True, opacity=1, color=COLOURS[0]).encode(x, y, tooltip=tips),
         base.mark_text(align="left", dx=11, color=INK, fontSize=12).encode(x, y, text="text:N"),
@@ -110,22 +110,24 @@ def ranking_chart(plan: Plan) -> Any:
             align="left", dx=14, color="#666666", fontStyle="italic", fontSize=11
         )
         layers.append(gone.encode(x, y, text="text:N", tooltip="reason:N"))
-    chart = alt.layer(*layers).properties(width=560, height=26 * max(len(order), 2))
+    return layers
+
+
+def _budget(plan: Plan) -> str:
+    """The budget and the sensitivity, on one line."""
     bound = plan.sensitivity
     moves = [
         f"{name} {getattr(bound, name):g}"
         for name in ("linf", "l0", "l1", "l2")
         if isinstance(getattr(bound, name), int | float)
     ]
-    under = ", ".join(
-        [f"epsilon {plan.epsilon:g}", f"delta {plan.delta:g}", *moves, *[f"{plan.times} releases"] * (plan.times > 1)]
-    )
-    under += "; the line at the left: no noise can have less" if limit is not None else ""
-    return dressed(chart, "Which noise costs least", _ranking_text(plan, limit), subtitle=under)
+    times = [f"{plan.times} releases"] if plan.times > 1 else []
+    text = ", ".join([f"epsilon {plan.epsilon:g}", f"delta {plan.delta:g}", *moves, *times])
+    return text + ("; line at the left: no noise can have less" if plan.limit is not None else "")
 
 
 def _limit(alt: Any, limit: Bracket | None) -> list[Any]:
-    """The line below which no noise can be, and the band from there to what one does reach, which may be very thin."""
+    """The line below which no noise can be, and the band up to a loss that some noise has; it may be very thin."""
     if limit is None:
         return []
     band = alt.Chart(alt.Data(values=[{"low": limit.lower, "high": limit.upper}]))
@@ -138,9 +140,10 @@ def _limit(alt: Any, limit: Bracket | None) -> list[Any]:
 def _ranking_text(plan: Plan, limit: Bracket | None) -> str:
     there = "; ".join(f"{c.family} {_figure(c.loss)}" for c in plan.ranking if c.noise is not None)
     absent = "; ".join(f"{c.family}: {c.reason}" for c in plan.ranking if c.noise is None)
-    text = f"The {_LOSS[plan.loss]} of every noise family at epsilon {plan.epsilon:g} and delta {plan.delta:g}, best first: {there}."
+    budget = f"epsilon {plan.epsilon:g} and delta {plan.delta:g}"
+    text = f"The {_LOSS[plan.loss]} of every noise family at {budget}, best first: {there}."
     text += f" No additive noise can have less than {_figure(limit.lower)}." if limit is not None else ""
-    return text + (f" Not in the running: {absent}." if absent else "")
+    return text + (f" Without a noise for this request: {absent}." if absent else "")
 
 
 def _label(choice: RankedNoise, first: float) -> str:

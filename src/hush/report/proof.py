@@ -1,4 +1,4 @@
-"""A charge in words: the noise, its paper, and how far one unit moves the answer."""
+"""A charge in words: the noise, its paper, and how far one person changes the answer."""
 
 from __future__ import annotations
 
@@ -26,12 +26,10 @@ def paper(charge: Charge) -> str:
 
 
 def moves(bound: Sensitivity) -> str:
-    """The sensitivity in words: how far one unit moves the answer."""
+    """The sensitivity in words: how far one person changes the answer."""
     if bound.is_box:
         if isinstance(bound.linf, tuple):
-            return (
-                f"at most {bound.moving} numbers, each by its own bound, {min(bound.linf):.6g} to {max(bound.linf):.6g}"
-            )
+            return f"at most {bound.moving} numbers, each by its bound, {min(bound.linf):.6g} to {max(bound.linf):.6g}"
         one = f"one number by at most {bound.linf:.6g}"
         return one if bound.moving == 1 else f"at most {bound.moving} numbers by at most {bound.linf:.6g} each"
     known = [f"{bound.l1:.6g} in the l1 norm"] if bound.l1 is not None else []

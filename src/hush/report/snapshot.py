@@ -1,9 +1,9 @@
-"""A ledger read without touching it: no lock, no write, no file left beside it, no permission but to read.
+"""Read a ledger without touching it: no lock, no write, no new file, no permission but to read.
 
-SQLite's own way to read a file with a write-ahead log makes files beside it. So the file and its log are copied, and
-the copy is opened. A copy is taken only when two readings in a row agree: between the end of the first and the start
-of the second both files then were as copied, which is a state that a crash could have left, and from such a state
-SQLite finds the last commit.
+SQLite creates files next to a database when it reads one with a write-ahead log. Therefore the file and its log are
+copied, and the copy is opened. A copy is used only if two readings in a row agree. Between the end of the first and
+the start of the second, both files then were as copied. A crash could have left this state, and from such a state
+SQLite recovers the last commit.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from hush.ledger import Ledger
 
 __all__ = ["from_here", "reading", "spare"]
 
-_TRIES = 40
-#: A ledger of so many bytes holds more entries than anybody reads.
-_LARGEST = 1 << 30
-#: How SQLite's files begin: a database, and a write-ahead log of either byte order.
+_TRIES = 40  # readings
+_LARGEST = 1 << 30  # bytes: a larger file is not a ledger
+#: The first bytes of SQLite files: a database, and a write-ahead log of either byte order.
 _STARTS = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 @contextmanager
 def reading(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
-    """An open ledger as it is; a file as a copy of its last commit.
+    """Yields an open ledger unchanged, and a file as a copy of its last commit.
 
-    Guarantees: the file, its folder and its locks are left as they were. Missing, damaged or unreadable files raise
+    Guarantees: the file, its folder and its locks are not changed. Missing, damaged or unreadable files raise
     `InvalidParameter` or `LedgerError` with one sentence that names the file as it was given.
     """
     if isinstance(ledger, Ledger):
@@ -61,15 +60,13 @@ def reading(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
 
 
 def from_here(path: str | os.PathLike[str]) -> str:
-    """A file's full name, or the shorter one that it has in the folder where we stand: both work in a command."""
+    """The path of a file for a command in the current folder: relative if the file is below it, else absolute."""
     full, here = Path(path), Path.cwd()
     return str(full.relative_to(here) if full.is_relative_to(here) else full)
 
 
 def spare(place: Path, *ledgers: str | os.PathLike[str]) -> None:
-    """Refuse to write over a ledger: one of these, a file that SQLite keeps beside one of these, or any other SQLite
-    database.
-    """
+    """Raise if `place` is one of these ledgers, a file that SQLite keeps for one of them, or any SQLite database."""
     if not place.exists():
         return
     companions = (Path(f"{os.path.realpath(one)}{end}") for one in ledgers for end in ("", "-wal", "-shm", "-journal"))
@@ -83,23 +80,24 @@ def _is_database(place: Path) -> bool:
     try:
         with place.open("rb") as file:
             start = file.read(16)
-    except OSError:  # whoever writes to it will say so
+    except OSError:  # the writer will report the error
         return False
     return start.startswith(_STARTS)
 
 
 def _bytes(path: Path) -> tuple[bytes, bytes]:
-    """The file and its write-ahead log at one moment."""
+    """The file and its write-ahead log at one moment in time."""
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):
-            raise LedgerError(f"the ledger {path} is not a file; name the ledger's own file.")
-        if found.st_nlink > 1:  # the log goes by the file's name: there may be charges that this name does not show
+            raise LedgerError(f"the ledger {path} is not a file; give the file of the ledger.")
+        if found.st_nlink > 1:  # the log is found by the file name: another name may have other charges
             raise LedgerError(
-                f"the ledger {path} has {found.st_nlink} names (hard links), and each may hold charges of its own; remove all but one."
+                f"the ledger {path} has {found.st_nlink} names (hard links), and each may have other charges; remove "
+                "all but one."
             )
         if found.st_size > _LARGEST:
-            raise LedgerError(f"the ledger {path} is larger than any ledger; name the ledger's own file.")
+            raise LedgerError(f"the ledger {path} is too large for a ledger; give the file of the ledger.")
         log = Path(f"{os.path.realpath(path)}-wal")
         before: tuple[bytes, bytes] | None = None
         for _ in range(_TRIES):
@@ -114,4 +112,4 @@ def _bytes(path: Path) -> tuple[bytes, bytes]:
         ) from None
     except OSError as failure:
         raise LedgerError(f"the ledger {path} cannot be read: {failure.strerror or failure}.") from failure
-    raise LedgerError(f"the ledger {path} is written to without a pause; try again when it is quiet.")
+    raise LedgerError(f"the ledger {path} is being written to all the time; try again later.")

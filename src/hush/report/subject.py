@@ -1,4 +1,4 @@
-"""statement: the statement of whatever has one."""
+"""statement: the privacy statement of a ledger, a release, an answer or a fitted model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["statement"]
 
 
 def statement(subject: Any, *, ledger: Ledger | str | os.PathLike[str] | None = None) -> Statement:
-    """A page for a data protection officer: of a ledger (open, or its file), a release, an answer, a fitted model, or
-    a receipt.
+    """The privacy statement of a ledger (open, or its file), a release, an answer, a fitted model or a receipt, for a
+    data protection officer.
 
-    ledger: the ledger that a release was charged to, for what remains and for the charge as it was written. Ledger
-    files are only read.
+    ledger: the ledger that a release was charged to; the statement then says what remains, and checks the charge.
+    Ledger files are only read.
 
-    Guarantees: every number is an upper bound that hush proves; nothing is said that ledger and receipt do not say.
+    Guarantees: every number is an upper bound that hush proves. All content comes from the ledger and the receipt.
 
     >>> import hush
     >>> ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6)
@@ -35,7 +35,7 @@ def statement(subject: Any, *, ledger: Ledger | str | os.PathLike[str] | None = 
     if isinstance(subject, Ledger | str | os.PathLike):
         if ledger is not None:
             raise InvalidParameter(
-                "ledger= belongs to the report of a release; the report of a ledger needs no other one."
+                "ledger= is for the statement of a release; leave it out for the statement of a ledger."
             )
         with reading(subject) as found:
             return of_ledger(found, _named(subject))
@@ -54,7 +54,7 @@ def statement(subject: Any, *, ledger: Ledger | str | os.PathLike[str] | None = 
 
 
 def _named(subject: Ledger | str | os.PathLike[str]) -> str:
-    """The file as a command can name it where the caller stands: a name as it was given; "" for a ledger in memory."""
+    """The name of the file for a command in the current folder, as it was given; "" for a ledger in memory."""
     if not isinstance(subject, Ledger):
         return os.fspath(subject)
     return "" if subject.path is None else from_here(subject.path)

@@ -1,4 +1,4 @@
-"""(epsilon, delta) in words and in the numbers that words need, each rounded to the safe side."""
+"""A guarantee in plain words and in three numbers, each rounded to the safe side."""
 
 from __future__ import annotations
 
@@ -11,17 +11,25 @@ from hush.privacy.gaussian import pdp_from_dp
 
 __all__ = ["Promise"]
 
-#: The odds may move by e^epsilon times this much, at the price of a slightly larger exception: see `Promise.exception`.
+#: The odds are bounded by e^epsilon times this factor: see `Promise.exception`.
 _SLACK = 1.1
-#: Beyond this the odds are no bound worth a sentence.
+#: The largest epsilon for which a bound on the odds says anything.
 _LARGEST = 100.0
+#: What an attacker tries to find out, for each neighbouring relation: as a fact, and as a question.
+_QUESTION = {
+    "add-remove": ("that a given person is in the data", "whether a given person is in the data"),
+    "replace": (
+        "that a given person's record is the true one and not another",
+        "whether a given record is the true one",
+    ),
+}
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised: (epsilon, delta) for neighbours of a kind, and the curve behind it where there is one.
+    """A guarantee: (epsilon, delta) for a neighbouring relation, and the privacy curve if it is known.
 
-    `extra` is the part of delta that the curve does not show. Every number is an upper bound.
+    `extra` is the part of delta that the curve does not include. Every number is an upper bound.
     """
 
     epsilon: float
@@ -32,15 +40,16 @@ class Promise:
 
     @property
     def factor(self) -> float:
-        """How far the odds can move: e^epsilon where delta = 0, else 1.1 e^epsilon, outside the exception."""
+        """The largest change of the odds: e^epsilon if delta = 0, else 1.1 e^epsilon outside the exception."""
         return up(math.exp(min(self.epsilon, 700.0)), FEW_ROUNDINGS) * (1.0 if self.delta == 0.0 else _SLACK)
 
     @property
     def exception(self) -> float:
-        """The probability that the odds move further: 0 where delta = 0.
+        """The probability that the odds change by more than `factor`: 0 if delta = 0.
 
-        (epsilon, delta) does not say that the loss is within epsilon but for delta. For every larger e* it is within
-        e* but for delta (1 + e^-e*)/(1 - e^(epsilon - e*)) (Zhao et al. 2019, Lemma 4); here e* = epsilon + log 1.1.
+        (epsilon, delta) does not mean that the loss is within epsilon except with probability delta. For every larger
+        e* it is within e* except with probability delta (1 + e^-e*)/(1 - e^(epsilon - e*)) (Zhao et al. 2019, Lemma
+        4); here e* = epsilon + log 1.1.
         """
         if self.delta == 0.0:
             return 0.0
@@ -49,10 +58,10 @@ class Promise:
 
     @property
     def chance(self) -> float:
-        """The best chance of telling two neighbours apart, when a coin decided between them.
+        """The largest probability to decide correctly between two neighbours that are equally likely.
 
-        Half of 2 less the least sum of false alarms and misses: 2 (1 - delta)/(1 + e^epsilon) under (epsilon, delta)
-        (Kairouz, Oh and Viswanath 2015, Theorem 2.1), and 1 - delta(0) where the whole curve is known.
+        It is 1 - s/2, where s is the least sum of false alarms and misses: 2 (1 - delta)/(1 + e^epsilon) under
+        (epsilon, delta) (Kairouz, Oh and Viswanath 2015, Theorem 2.1), and 1 - delta(0) if the whole curve is known.
         """
         if self.curve is None:
             return self.chance_of_pair
@@ -61,59 +70,68 @@ class Promise:
 
     @property
     def chance_of_pair(self) -> float:
-        """That chance as epsilon and delta alone bound it, whatever the noise."""
+        """The bound on that probability from epsilon and delta alone, for any noise."""
         return min(up(1.0 - 0.5 * error_sum(self.epsilon, self.delta), FEW_ROUNDINGS), 1.0)
 
-    def words(self, seen: str) -> list[str]:
-        """The promise in sentences; `seen` says what an attacker sees, such as "all of these answers"."""
-        question, known = _QUESTION[self.neighbours]
-        sentences = []
-        if self.epsilon <= _LARGEST:
-            text = (
-                f"Whoever sees {seen}, and even knows {known}, can move the odds {question[0]} by at most a factor of "
-                f"{rounded_up(self.factor, 3)}, up or down"
-            )
-            but = f", except with probability at most {rounded_up(self.exception, 3)}" if self.delta > 0.0 else ""
-            sentences.append(f"{text}{but}.")
-        else:
-            sentences.append(
-                "An epsilon this large bounds nothing that matters: treat the answers as if they had no noise."
-            )
-        sentences.append(f"The chance of telling {question[1]} goes from 50 % to at most {percent_up(self.chance)}.")
-        return sentences
+    # -- in words --------------------------------------------------------------------------------------------
 
-    def note(self, point: str) -> str:
-        """Why other numbers are told of the same answers; `point` says why this pair. Nothing where there are no
-        others.
-        """
-        reasons = []
-        if self.delta > 0.0:
-            pair = f"({rounded_up(self.epsilon)}, {rounded_up(self.delta)})"
-            reasons.append(
-                f"Privacy is a curve, the larger the delta the smaller the epsilon: this page takes its point {pair}, {point}."
-            )
-            if self.epsilon <= _LARGEST:
-                reasons.append(
-                    "The odds above hold for each single outcome: that takes a factor 1.1 times e^epsilon, and a larger "
-                    "probability than delta."
-                )
-        if percent_up(self.chance) != percent_up(self.chance_of_pair):
-            alone = percent_up(self.chance_of_pair)
-            reasons.append(
-                f"The chance above is that of the noise really used: epsilon and delta alone would give {alone}."
-            )
+    def main(self, seen: str) -> str:
+        """The guarantee in one sentence; `seen` is what an attacker sees, such as "all of these answers"."""
+        if self.epsilon > _LARGEST:
+            return "An epsilon this large gives no meaningful protection: treat the answers as if they had no noise."
         return (
-            " ".join(["You may read other numbers of the same answers, and all are true.", *reasons]) if reasons else ""
+            f"For an attacker who sees {seen}, the probability of a correct guess {_QUESTION[self.neighbours][1]} goes "
+            f"from 50 % to at most {percent_up(self.chance)}."
+        )
+
+    def three_numbers(self, seen: str, point: str) -> tuple[tuple[str, str], ...]:
+        """The guarantee as (epsilon, delta), as odds and as a chance, each explained; `point` is the reason for this
+        pair, "" for a pure guarantee.
+        """
+        rows = [("Epsilon and delta", self._pair_in_words(point))]
+        if self.epsilon <= _LARGEST:
+            rows.append(("Odds", self._odds_in_words(seen)))
+        return (*rows, ("Chance", self._chance_in_words(seen)))
+
+    def _pair_in_words(self, point: str) -> str:
+        text = f"{self.numbers}. This is the form that science and law use."
+        if self.delta == 0.0:
+            return text
+        return (
+            f"{text} Other documents may show other (epsilon, delta) pairs for the same answers, because a larger "
+            f"delta goes with a smaller epsilon. They describe the same guarantee. This page uses delta = "
+            f"{rounded_up(self.delta)} throughout: {point}."
+        )
+
+    def _odds_in_words(self, seen: str) -> str:
+        exact = self.delta == 0.0
+        but = "" if exact else f", except with probability at most {rounded_up(self.exception, 3)}"
+        why = "" if exact else " The factor is 1.1 times e^epsilon, and the probability is larger than delta."
+        return (
+            f"an attacker who sees {seen}, and knows the data of everybody else, can change the odds "
+            f"{_QUESTION[self.neighbours][0]} by at most a factor of {rounded_up(self.factor, 3)}, up "
+            f"or down{but}.{why}"
+        )
+
+    def _chance_in_words(self, seen: str) -> str:
+        alone = percent_up(self.chance_of_pair)
+        other = (
+            "" if percent_up(self.chance) == alone else f" Epsilon and delta alone, for any noise, would give {alone}."
+        )
+        return (
+            f"before, both cases are equally likely, and a guess is right with probability 50 %. An attacker who sees "
+            f"{seen} is right with probability at most {percent_up(self.chance)}.{other}"
         )
 
     @property
     def numbers(self) -> str:
-        """The pair, in the usual words."""
+        """The pair in its usual form."""
         kind = "pure differential privacy" if self.delta == 0.0 else "differential privacy"
         return f"(epsilon, delta) = ({rounded_up(self.epsilon)}, {rounded_up(self.delta)})-{kind}"
 
     @property
     def facts(self) -> dict[str, float | str]:
+        """The numbers as plain values."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -125,15 +143,7 @@ class Promise:
 
     @property
     def sources(self) -> str:
-        """Where the words come from."""
+        """The theorems behind the odds and the chance."""
         odds = "e^epsilon, by definition" if self.delta == 0.0 else "Zhao et al. 2019, Lemma 4, at epsilon + log 1.1"
-        return f"Odds: {odds}. Chance: Kairouz, Oh and Viswanath 2015, Theorem 2.1, or the exact curve where that says less."
-
-
-_QUESTION = {
-    "add-remove": (("that you are in the data", "whether you are in the data"), "everybody else's data"),
-    "replace": (
-        ("that your record is what it is and not another one", "your record from any other one in its place"),
-        "everybody else's data",
-    ),
-}
+        chance = "Kairouz, Oh and Viswanath 2015, Theorem 2.1, or the exact privacy curve if that is smaller"
+        return f"Source of the odds: {odds}. Source of the chance: {chance}."

@@ -1,0 +1,174 @@
+"""What the receipt of a release, an answer or a fit contains, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hush.errors import InvalidParameter
+from hush.noise.catalogue import from_plain_values
+from hush.numerics.rounding import rounded_up
+from hush.privacy.charge import Guarantee
+from hush.releasing.left_out import left_out_lines
+from hush.releasing.receipt import Receipt
+from hush.report import caution
+from hush.report.ledger_statement import data_name
+
+__all__ = ["Case", "case_of", "charged"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A receipt in words: its data, who is protected, what was published, the assumptions.
+
+    who: what belongs to one person. seen: what an attacker sees. chain: the ledger entries of the fits that a fit
+    started from.
+    """
+
+    receipt: Receipt
+    title: str
+    data: str
+    who: str
+    published: list[tuple[str, str]]
+    assumptions: list[str]
+    seen: str
+    chain: tuple[int, ...] = ()
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.receipt.guarantee
+
+
+def case_of(receipt: Receipt) -> Case:
+    """The receipt in words, by its kind."""
+    kinds: dict[str, Callable[[Receipt], Case]] = {"release": _release, "answer": _answer}
+    try:
+        return kinds.get(receipt.kind, _fit)(receipt)
+    except (KeyError, TypeError, AttributeError) as failure:
+        raise InvalidParameter(
+            "this is not a receipt of hush; write statement(release), statement(answer) or statement(model)."
+        ) from failure
+
+
+def charged(receipt: Receipt) -> str:
+    """The ledger entry of a receipt."""
+    entry = receipt.ledger
+    if entry is None:
+        return "none was charged: this release is not added to others"
+    where = f" of {Path(entry['ledger']).name}" if entry.get("ledger") else ""
+    label = f", {entry['label']!r}" if entry.get("label") else ""
+    return f"entry {entry['number']}{where}{label}"
+
+
+def _made(receipt: Receipt) -> str:
+    return f"{receipt['time']} by hush {receipt['hush']}"
+
+
+# -- a release of numbers ------------------------------------------------------------------------------------
+
+
+def _release(receipt: Receipt) -> Case:
+    made, count, size = receipt["mechanism"], receipt.guarantee.times, math.prod(receipt["shape"])
+    deviation, width = receipt["error"]["standard_deviation"], rounded_up(receipt["error"]["half_width95"])
+    rounded = ", to which values were rounded" if made["rounded"] else ""
+    rows = [
+        ("answer", "one number" if not receipt["shape"] else f"{size} numbers"),
+        ("made", _made(receipt)),
+        ("ledger", charged(receipt)),
+        ("error", f"noise and rounding change each number by at most {width} with 95 % probability"),
+        ("standard deviation", "infinite" if deviation is None else f"{deviation:.6g}"),
+        ("lattice", f"multiples of {made['step']:.6g}{rounded}"),
+        ("processing afterwards", ", ".join(receipt["post_processing"]) or "none"),
+    ]
+    notes = [
+        caution.compared(receipt.guarantee.neighbours),
+        "Bound: the caller declared how far one person can change the answer. The table of mechanisms states it, "
+        "including rounding.",
+        caution.ADAPTIVE["one"],
+        "Processing afterwards costs no privacy.",
+    ]
+    if count > 1:
+        notes.append(f"The pair is for {count} releases with this noise; this is one of them.")
+    seen = "this answer" if count == 1 else f"{count} such answers"
+    return Case(receipt, "one release", "not recorded in the receipt", "", rows, notes, seen)
+
+
+# -- an answer about a table ---------------------------------------------------------------------------------
+
+
+def _answer(receipt: Receipt) -> Case:
+    given, data = receipt["guarantee"], data_name(receipt["source"])
+    level = f"contain the answer without noise with probability {receipt['level']:g}"
+    filters = [("rows", "only where " + ", and ".join(receipt["filters"]))] if receipt.get("filters") else []
+    rows = [
+        ("data", data),
+        ("query", "; ".join(receipt["bounds"])),
+        *filters,
+        ("groups", str(receipt.get("groups", "written to a file"))),
+        ("made", f"{_made(receipt)}, engine {receipt['engine']}"),
+        ("ledger", charged(receipt)),
+        ("noise intervals", level + _not_covered(receipt)),
+        *(("left out by the limits", line) for line in left_out_lines(receipt)),
+        ("noise", f"{from_plain_values(receipt['noise'])}, scaled to the bound of each column"),
+    ]
+    unit, groups, moved = given["unit"], given["groups_per_unit"], given["l0"]
+    notes = [
+        caution.compared("add-remove"),
+        f"Person: all rows with the same {unit} belong to one person.",
+        f"Bounds: one person contributes to at most {groups} group(s) and changes at most {moved} numbers, "
+        f"{moved // groups} in each group: a mean needs two, a sum and a count, and groups that are found privately "
+        "need a count of people. The engine leaves out further rows, chosen by a keyed hash, and clips values. Each "
+        "column is divided by its bound.",
+        caution.ADAPTIVE["one"],
+        *_paid_beside(receipt),
+    ]
+    who = f" (all rows with the same {unit})"
+    return Case(receipt, f"one answer about {data}", data, who, rows, notes, "this answer")
+
+
+def _paid_beside(receipt: Receipt) -> list[str]:
+    """The other uses of the budget: finding groups, finding bounds, measuring what the limits leave out."""
+    notes = []
+    if receipt["threshold"] is not None:
+        notes.append(
+            f"Groups were found privately: a group is shown if its noisy number of people is at least "
+            f"{receipt['threshold']:.6g}. This uses {rounded_up(receipt['key_delta'], 3)} of delta."
+        )
+    if "bounds_found" in receipt:
+        notes.append("Bounds were found privately, with a part of the budget.")
+    if "left_out" in receipt:
+        notes.append("What the limits left out was measured privately, with a part of the budget.")
+    return notes
+
+
+def _not_covered(receipt: Receipt) -> str:
+    """What noise intervals do not include."""
+    limits = receipt.get("limits")
+    return f"; they do not include the effect of the limits: {'; '.join(limits)}" if limits else ""
+
+
+# -- a fitted model ------------------------------------------------------------------------------------------
+
+
+def _fit(receipt: Receipt) -> Case:
+    chain = tuple(receipt.get("started_from", ()))
+    names = ("rows", "features", "solver", "passes", "scaling", "accounting", "rule", "cost")
+    rows = [("model", f"{receipt.kind} of {receipt['model']}")]
+    rows += [(name, str(receipt[name])) for name in names if name in receipt]
+    rows += [("ledger", charged(receipt)), ("made", _made(receipt))]
+    notes = [
+        caution.compared("replace"),
+        *(f"Public: {text}." for text in receipt.get("public", [])),
+        "Bounds: rows are clipped to the declared ranges, and their gradients or products to the stated norm, as whole "
+        "numbers.",
+        caution.ADAPTIVE["one"],
+    ]
+    if chain:
+        entries = ", ".join(map(str, chain))
+        notes.append(f"The guarantee is for this fit together with the fits it started from, ledger entries {entries}.")
+    if "sharp_edge" in receipt:
+        notes.append(f"Warning: {receipt['sharp_edge']}.")
+    title, data = f"{receipt.kind} of {receipt['model']}", "the training rows; not named in the receipt"
+    return Case(receipt, title, data, " (one row)", rows, notes, "the fitted model", chain)
