@@ -14,7 +14,7 @@ from paid import noisy_columns
 from scipy.stats import binom
 
 import hush
-from hush.tables import count, count_units, histogram, mean, quantile, sum_, table, variance
+from hush.tables import count, count_units, histogram, mean, quantile, table, variance
 from hush.tables.left_out import left_out, limits_in_words
 
 
@@ -31,7 +31,7 @@ def rows_of(seed: int, people: int = 60) -> pa.Table:
 AGGREGATES = {
     "n": count(rows_per_unit=2),
     "people": count_units(),
-    "total": sum_("x", low=-3, high=5),
+    "total": hush.tables.sum("x", low=-3, high=5),
     "m": mean("x", low=-2, high=2, rows_per_unit=3),
     "v": variance("x", low=-2, high=2, rows_per_unit=3),
     "h": histogram("x", edges=[-1, 0, 6]),

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from hush import InvalidParameter, tables
-from hush.tables import count, count_units, histogram, mean, quantile, sum_
+from hush.tables import count, count_units, histogram, mean, quantile
 
 
 def people(**columns):
@@ -62,7 +62,7 @@ def test_shown_groups_come_in_row_groups_of_one_size(tmp_path):
 
 
 CLASHES = [
-    {"n": count(), "n_low": sum_("x", low=0, high=10)},
+    {"n": count(), "n_low": tables.sum("x", low=0, high=10)},
     {"n": count(), "N": count_units()},
     {"m.count": count()},
     {".units": count()},
