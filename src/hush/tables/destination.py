@@ -35,7 +35,9 @@ def must_be_writable(out: str | os.PathLike[str], *, role: str = "path", folder:
             f"{role} {text} exists already, but Spark writes a new folder; choose another name; nothing was spent."
         )
     if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
-        raise InvalidParameter(f"{role} {text} is not a writable file; choose another name; nothing was spent.")
+        raise InvalidParameter(
+            f"{role} {text} cannot be written, because it is no writable file; choose another name; nothing was spent."
+        )
 
 
 @contextmanager
