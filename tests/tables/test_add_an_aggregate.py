@@ -16,7 +16,8 @@ from tables.added import PAGE, share
 
 import hush
 from hush import InvalidParameter, tables
-from hush.tables.measure import Prepared
+from hush.tables.estimate import Scaled
+from hush.tables.measure import Prepared, Total, number_of_rows
 
 RISK = 1e-8  # of a false alarm, for each comparison
 ROOT = PAGE.parents[1]
@@ -138,3 +139,33 @@ def test_no_module_compares_the_kind_of_an_aggregate():
         for line in path.read_text().splitlines():
             assert not re.search(r"\.kind\s*(==|!=|in\b|not in\b)", line), f"{path.name}: {line.strip()}"
             assert not re.search(r"(startswith\(\"\.\"\)|endswith\(\"\.)", line), f"{path.name}: {line.strip()}"
+
+
+def test_a_wrong_description_of_an_aggregate_is_refused():
+    """Private keys may only use a total of 0 or 1 per person, and bins need a limit on rows."""
+    with pytest.raises(InvalidParameter, match="says that it counts people"):
+        Prepared("n", "x", Scaled("n"), totals=(Total("n", 0, 2, number_of_rows),), counts_people=True)
+    with pytest.raises(InvalidParameter, match="needs a limit on the rows of a person"):
+        Prepared("h", "x", Scaled("h"), bins=3)
+
+
+def test_only_the_same_column_is_shared(people):
+    """Shared if both totals allow it, and rows, bounds, value and sum are the same; then noise is drawn once."""
+    mean, variance = tables.mean("x", low=0, high=1), tables.variance("x", low=0, high=1)
+    assert people.aggregate(m=mean, v=variance, w=variance).shared == {
+        "v.sum": "m.sum",
+        "v.count": "m.count",
+        "w.sum": "m.sum",
+        "w.square": "v.square",
+        "w.count": "m.count",
+    }
+    others = [
+        tables.mean("x", low=0, high=2),
+        tables.mean("x", low=0, high=1, rows_per_unit=2),
+        tables.mean(people["x"] * 1.0, low=0, high=1),
+        tables.sum("x", low=0, high=1, rows_per_unit=1),
+        share()("old"),
+    ]
+    for other in others:
+        assert people.aggregate(m=mean, o=other).shared == {}
+    assert people.aggregate(a=share()("old"), b=share()("old")).shared == {}  # the page does not allow it

@@ -24,8 +24,7 @@ from hush.report import caution, check
 from hush.report.ledger_statement import mechanisms, plain_entry, remaining
 from hush.report.page import Block, Code, Points, Section, Statement, Table, Text
 from hush.report.snapshot import from_here
-from hush.report.wording import Promise
-from hush.tables.left_out import left_out_lines
+from hush.report.wording import Promise, left_out_lines
 
 __all__ = ["of_receipt"]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, down, percent_up, rounded_up, up
 from hush.privacy.curve import Curve, error_sum
 from hush.privacy.gaussian import pdp_from_dp
 
-__all__ = ["Promise"]
+__all__ = ["Promise", "left_out_lines"]
 
 #: The odds may move by e^epsilon times this much, at the price of a slightly larger exception: see `Promise.exception`.
 _SLACK = 1.1
@@ -137,3 +139,19 @@ _QUESTION = {
         "everybody else's data",
     ),
 }
+
+
+def left_out_lines(receipt: Mapping[str, Any]) -> list[str]:
+    """What the limits left out, one sentence each."""
+    found = receipt.get("left_out")
+    if found is None:
+        return []
+    return [
+        f"{_tenth(share['share'], round)} % [{_tenth(share['low'], math.floor)}, {_tenth(share['high'], math.ceil)}] {share['what']}"
+        for share in found["shares"]
+    ]
+
+
+def _tenth(share: float, way: Callable[[float], int]) -> str:
+    """A share in per cent, to a tenth; ends of intervals are rounded outwards."""
+    return f"{way(1000.0 * share) / 10.0:g}"
