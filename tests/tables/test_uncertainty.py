@@ -191,7 +191,7 @@ def test_one_group_is_singular():
     """The head of a plan, and the bounds of an answer, in whole sentences."""
     made = people([0.25, 0.75]).aggregate(x=mean("x", low=0, high=1)).plan(0.1, 1e-6, family="gaussian")
     assert "for each who, at most 1 group\n" in repr(made)
-    assert "at most 1 group of one who;" in repr(made.answer(ledger=None))
+    assert "at most 1 group for each who;" in repr(made.answer(ledger=None))
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 1.5, -1.0, float("nan"), "95%", None, 1.0 - 1e-12])

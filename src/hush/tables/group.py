@@ -112,10 +112,12 @@ def key_type(name: str, kind: Any) -> str:
     ):
         if fits and not kind.is_uint64():
             return word
-    instead = "its .date(), .year() or .hour()" if kind.is_timestamp() else "a cast to int64 or string, or a bin"
+    instead = (
+        "compute its .date(), .year() or .hour()" if kind.is_timestamp() else "cast it to int64 or text, or bin it"
+    )
     raise InvalidParameter(
         f"group_by needs whole numbers, text, dates or truth values, but the column {name!r} is of type {kind}; "
-        f"use mutate() first to make {instead}."
+        f"first {instead}, with mutate()."
     )
 
 

@@ -182,7 +182,7 @@ class QueryPlan:
             lines += wrapped(f"{part} measures how much the limits leave out (limits_share=0 switches it off)")
         if spent.threshold is not None:
             shown = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
-            lines += ["", f"{shown} (failure probability {spent.key_delta:.3g}, part of delta)"]
+            lines += ["", *wrapped(f"{shown} (failure probability {spent.key_delta:.3g}, part of delta)")]
         return lines
 
     def _tips(self) -> list[str]:
