@@ -14,7 +14,7 @@ from record import Action, Benchmark, Line, alternate, duration, growth, main
 
 import hush
 import hush.tables
-from hush.tables import count, count_units, sum_
+from hush.tables import count, count_units
 
 GROUPS, PER_UNIT, LOW, HIGH, ROWS_PER_UNIT = 1000, 5, 0, 100, 3
 
@@ -40,7 +40,11 @@ def by_hand(path: Path) -> str:
 
 def question(path: Path, keys: object) -> hush.tables.Query:
     """Three aggregates of every group."""
-    asked = {"units": count_units(), "n": count(rows_per_unit=ROWS_PER_UNIT), "s": sum_("value", low=LOW, high=HIGH)}
+    asked = {
+        "units": count_units(),
+        "n": count(rows_per_unit=ROWS_PER_UNIT),
+        "s": hush.tables.sum("value", low=LOW, high=HIGH),
+    }
     return hush.tables.table(path, unit="unit").group_by("grp", keys=keys, groups_per_unit=PER_UNIT).aggregate(**asked)
 
 

@@ -288,7 +288,7 @@ PYTHON: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]] = 
         "a spreadsheet",
         lambda: tables.table("visits.xlsx", unit="patient_id"),
         INVALID,
-        ("no known kind", ".parquet", ".csv"),
+        ("unknown ending", ".parquet", ".csv"),
     ),
     (
         "an empty table",

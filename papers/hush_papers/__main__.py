@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hush import HushError
+from hush.releasing.progress import working
 from hush_papers.catalogue import report
 from hush_papers.item import Context
 
@@ -40,6 +41,10 @@ def _ended_cleanly() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _silent(text: str) -> None:
+    """Show no progress."""
 
 
 def _progress(text: str) -> None:
@@ -71,8 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     context = Context(Path(options.data) if options.data else None, options.quick)
     try:
-        with _ended_cleanly():
-            path = report(options.papers, options.out, context, progress=None if options.json else _progress)
+        with _ended_cleanly(), working(otherwise=_silent if options.json else _progress) as show:
+            path = report(options.papers, options.out, context, progress=show)
     except HushError as failure:
         print(f"hush-papers: {failure}", file=sys.stderr)
         return 2

@@ -8,6 +8,7 @@ import html
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from hush.report.render import style_sheet
 from hush_papers.draw import picture
 from hush_papers.html_table import comparison_table, function_table, grid_table, verdict_text
 from hush_papers.item import Context, Item, Paper, Picture
@@ -18,12 +19,9 @@ __all__ = ["REPORT", "write"]
 REPORT = "report.html"
 _TITLE = "Four papers, reproduced and audited"
 
+#: What the report needs in addition to the style sheet of hush.
 _STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 74rem; margin: 0 auto; padding: 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; width: 100%; font-size: 0.88rem; }
-caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
-th, td { border-bottom: 1px solid #8886; padding: 0.25rem 0.5rem; text-align: left; vertical-align: top; }
+main { max-width: 74rem; }
 th.number, td.number, th.said, td.said { text-align: right; }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 tbody th { min-width: 15rem; } td.why { min-width: 16rem; } td.said { min-width: 8rem; max-width: 16rem; }
@@ -33,7 +31,6 @@ tbody th { min-width: 15rem; } td.why { min-width: 16rem; } td.said { min-width:
 }
 figure { margin: 1rem 0; } img { max-width: 100%; height: auto; background: #fff; }
 .items { columns: 2 20rem; } .items li { break-inside: avoid; }
-.scroll { overflow-x: auto; } .scroll:focus-visible { outline: 2px solid #0072b2; }
 :target { background: #e69f0033; }
 """
 
@@ -67,7 +64,7 @@ def _page(body: str) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{_TITLE}</title><link rel="icon" href="data:,"><style>{_STYLE}</style></head>'
+        f'<title>{_TITLE}</title><link rel="icon" href="data:,"><style>{style_sheet()}{_STYLE}</style></head>'
         f"<body><main><h1>{_TITLE}</h1>{body}</main></body></html>\n"
     )
 

@@ -6,9 +6,10 @@ import datetime
 
 from tables.compare import SALT, assert_exact, found
 
-from hush.tables import count, count_units, sum_
+from hush import tables
+from hush.tables import count, count_units
 
-MEASURES = {"n": count(rows_per_unit=2), "units": count_units(), "s": sum_("cost", low=0, high=100)}
+MEASURES = {"n": count(rows_per_unit=2), "units": count_units(), "s": tables.sum("cost", low=0, high=100)}
 
 
 def test_private_text_and_numbers(engine, visits, rows):

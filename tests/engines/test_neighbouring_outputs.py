@@ -30,7 +30,7 @@ import hush.tables.aggregation
 import hush.tables.execution
 import hush.tables.expression
 from hush.ledger.payment import Draws
-from hush.tables import count, count_units, histogram, mean, quantile, sum_, variance
+from hush.tables import count, count_units, histogram, mean, quantile, variance
 from hush.tables.column_noise import Spending
 from hush.tables.private_bounds import NUMBERS
 
@@ -42,8 +42,8 @@ AGGREGATES: dict[str, Callable[[], dict[str, Any]]] = {
     "declared bounds": lambda: {
         "n": count(rows_per_unit=2),
         "people": count_units(),
-        "total": sum_("x", low=-5, high=5),
-        "rows": sum_("x", low=-5, high=5, rows_per_unit=2),
+        "total": hush.tables.sum("x", low=-5, high=5),
+        "rows": hush.tables.sum("x", low=-5, high=5, rows_per_unit=2),
         "m": mean("x", low=-5, high=5),
         "v": variance("x", low=-5, high=5),
         "h": histogram("x", edges=[-5, 0, 5]),

@@ -13,7 +13,7 @@ import pytest
 import hush
 from hush import tables
 from hush.ledger import unaccounted
-from hush.tables import count, histogram, mean, quantile, sum_, variance
+from hush.tables import count, histogram, mean, quantile, variance
 from hush.tables.distributed import group_names, noise_in_batches
 from hush.tables.output import Recipe
 from hush.tables.sample_table import sample
@@ -22,7 +22,7 @@ from hush.tables.sample_table import sample
 def asked(table):
     return table.group_by("ward", keys="private", groups_per_unit=2).aggregate(
         n=count(),
-        total=sum_("cost", low=0, high=20_000),
+        total=hush.tables.sum("cost", low=0, high=20_000),
         stay=mean("stay_days", low=0, high=30),
         spread=variance("stay_days", low=0, high=30),
         ages=histogram("age", edges=[0, 18, 65, 120]),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from tables.compare import assert_exact
 
-from hush.tables import count, count_units, mean, sum_
+from hush import tables
+from hush.tables import count, count_units, mean
 
 MEASURES = {
     "n": count(rows_per_unit=2),
     "units": count_units(),
-    "s": sum_("cost", low=-9, high=9),
+    "s": tables.sum("cost", low=-9, high=9),
     "m": mean("stay", low=0, high=30),
 }
 
@@ -30,5 +31,5 @@ def test_filters_and_computed_columns(engine, visits, rows):
         if row["stay"] is not None and row["stay"] >= 1 and row["ward"] is not None
     ]
     assert_exact(
-        kept, expected, ["ward"], ["A", "É", "E\u0301", "a"], 2, {**MEASURES, "t": sum_("twice", low=0, high=700)}
+        kept, expected, ["ward"], ["A", "É", "E\u0301", "a"], 2, {**MEASURES, "t": tables.sum("twice", low=0, high=700)}
     )

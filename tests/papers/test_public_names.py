@@ -17,8 +17,10 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "api"
 #: Packages whose `__all__` is public.
 PACKAGES = {"hush", "hush.federated", "hush.learn", "hush.report", "hush.tables"}
 #: Modules below them that are public because docs/api documents each name that is used: conversions between notions
-#: of privacy, bounds that papers print, the accounting of one paper, and the type of the argument `entropy=`.
+#: of privacy, bounds that papers print, the accounting of one paper, the type of the argument `entropy=`, the style
+#: sheet of pages, and progress on a terminal.
 DOCUMENTED = {"hush.learn.zcdp", "hush.privacy.conversion", "hush.privacy.paper_bounds", "hush.sampling.entropy"}
+DOCUMENTED |= {"hush.releasing.progress", "hush.report.render"}
 
 
 def imported(text: str) -> list[tuple[str, str]]:

@@ -117,7 +117,7 @@ def test_a_plan_spends_nothing(capsys, visits, tmp_path):
     code, out, _ = run(
         capsys, "answer", visits, "--unit", "patient_id", "--mean", "stay_days:0:30", *PURE, "--ledger", book, "--plan"
     )
-    assert code == 0 and "95 % error" in out and "groups per unit" in out
+    assert code == 0 and "95 % error" in out and "groups per person" in out
     code, out, _ = run(
         capsys, "answer", visits, "--unit", "patient_id", "--mean", "stay_days:0:30", *PURE, "--plan", "--json"
     )

@@ -178,7 +178,7 @@ def test_no_group_says_why(marks):
     assert len(made) == 0
     for text in (repr(made), made._repr_html_()):
         assert re.search(
-            r"no group reached the threshold of [\d.]+ units; group more coarsely, list the keys, or spend more", text
+            r"no group reached the threshold of [\d.]+ people; use larger groups, list the keys, or spend more", text
         )
 
 

@@ -209,5 +209,5 @@ def test_a_thread_that_cannot_begin_is_an_error():
     def failing(work: Callable[[], None]) -> Callable[[], None]:
         return lambda: None
 
-    with pytest.raises(RuntimeError, match="ended without a word"):
+    with pytest.raises(RuntimeError, match="ended without a result or an error"):
         in_thread(lambda: 1, inherit=failing)

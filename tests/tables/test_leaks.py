@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ibis import _
 
+from hush import tables
 from hush.errors import HushError, InvalidParameter, Unsupported
-from hush.tables import count, histogram, mean, sum_, table
+from hush.tables import count, histogram, mean, table
 from hush.tables.aggregation import ORDERS
 from hush.tables.engine import WITHHELD, Engine
 from hush.tables.keyed_hash import HASHES
@@ -53,7 +54,7 @@ def failing() -> Any:
 
 
 def test_an_engine_that_fails_says_nothing_of_the_data():
-    query = failing().aggregate(s=sum_("s", low=0, high=9))
+    query = failing().aggregate(s=tables.sum("s", low=0, high=9))
     for ask in (lambda: query.aggregates().to_arrow(), lambda: query.answer(1.0, 1e-6, ledger=None)):
         with pytest.raises(HushError) as caught:
             ask()
@@ -94,11 +95,14 @@ def test_text_is_not_cast_to_numbers_or_dates():
         ) as caught:
             t.mutate(y=lambda r, kind=kind: r.s.cast(kind))
         must_be_silent(caught.value)
-    for use in (lambda: t.filter(_.s.cast("int64") > 3), lambda: t.aggregate(y=sum_(_.s.cast("int64"), low=0, high=9))):
+    for use in (
+        lambda: t.filter(_.s.cast("int64") > 3),
+        lambda: t.aggregate(y=tables.sum(_.s.cast("int64"), low=0, high=9)),
+    ):
         with pytest.raises(Unsupported, match="try_cast"):
             use()
     good = t.mutate(y=_.s.try_cast("int64"), z=_.who.cast("string"), d=ibis.literal("2024-01-01").cast("date"))
-    assert good.aggregate(y=sum_("y", low=0, high=10)).aggregates().to_arrow().num_rows == 1
+    assert good.aggregate(y=tables.sum("y", low=0, high=10)).aggregates().to_arrow().num_rows == 1
     days_of = good.mutate(day=_.s.try_cast("date")).filter(_.day > "2024-01-01")
     assert days_of.aggregate(n=count()).aggregates().to_arrow()["n"].to_pylist() == [1]
 

@@ -14,7 +14,8 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 
 import hush  # noqa: E402
-from hush.tables import count_units, mean, quantile, sum_, table  # noqa: E402
+from hush import tables  # noqa: E402
+from hush.tables import count_units, mean, quantile, table  # noqa: E402
 from hush.tables.private_bounds import DATES, NUMBERS  # noqa: E402
 
 PEOPLE = 4000
@@ -104,5 +105,14 @@ def test_infinities_do_not_stretch_the_range():
 
 
 def test_sums_of_rows_too():
-    made = asked(_random.uniform(5.0, 7.0, PEOPLE), measure=sum_, rows_per_unit=1)
+    made = asked(_random.uniform(5.0, 7.0, PEOPLE), measure=tables.sum, rows_per_unit=1)
     assert made.receipt["bounds_found"]["x"] == [4.0, 8.0] and abs(made["x"][0] - 6.0 * PEOPLE) < 300
+
+
+def test_what_is_charged_covers_whatever_bounds_are_found():
+    """The number of a quantile's bins follows its bounds; how many of them a person reaches is fixed before."""
+    people = table(pa.table({"id": np.arange(50), "x": np.arange(50.0)}), unit="id")
+    query = people.aggregate(q=quantile("x", 0.5, low="private", high="private", bins=10, rows_per_unit=9))
+    charged = query.plan(1.0, 1e-6, family="laplace").spent.plan.sensitivity.l0
+    for bounds in ((0.0, 1.0), (0.0, 4.0), (-7.0, 512.0)):
+        assert query.with_bounds({"q": bounds}).sensitivity.l0 <= charged

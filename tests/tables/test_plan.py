@@ -12,13 +12,13 @@ from tables.compare import SALT, found
 import hush
 import hush.tables
 from hush import tables
-from hush.tables import count, count_units, histogram, mean, quantile, sum_, table
+from hush.tables import count, count_units, histogram, mean, quantile, table
 from hush.tables.engine import memory_tables
 
 ASKED = {
     "n": count(rows_per_unit=2),
     "units": count_units(),
-    "s": sum_("x", low=0, high=9),
+    "s": hush.tables.sum("x", low=0, high=9),
     "h": histogram("x", edges=range(10)),
 }
 
@@ -146,8 +146,8 @@ def test_small_values_under_a_wide_bound_are_not_rounded_away():
     """
     people = tables.table(pa.table({"id": np.arange(1_000_000), "x": np.full(1_000_000, 400.0)}), unit="id")
     query = people.aggregate(
-        total=tables.sum_("x", low=0, high=1e9),
-        rows=tables.sum_("x", low=0, high=1e9, rows_per_unit=1),
+        total=tables.sum("x", low=0, high=1e9),
+        rows=tables.sum("x", low=0, high=1e9, rows_per_unit=1),
         m=tables.mean("x", low=0, high=1e9),
         v=tables.variance("x", low=0, high=1e9),
     )

@@ -15,7 +15,6 @@ pytest.importorskip("ibis")
 from paid import noisy_columns  # noqa: E402
 
 from hush.tables import mean, quantile, table  # noqa: E402
-from hush.tables.uncertainty import interval  # noqa: E402
 
 REPEATS = 2000
 LEAST = binom.ppf(1e-6, REPEATS, 0.95) / REPEATS  # 92.5 %
@@ -45,7 +44,7 @@ class Repeated:
         self.step = self.measure.labels[2] - self.measure.labels[1]
         released = noisy_columns({name: np.repeat(column, REPEATS) for name, column in columns.items()}, plan.spent)
         self.value = self.measure.answer(released)
-        self.low, self.high = interval(self.measure, released, plan.spent.mechanisms, 0.95)
+        self.low, self.high = self.measure.interval(released, plan.spent.mechanisms, 0.95)
 
     def covered(self, truth: float) -> float:
         return float(np.mean((self.low <= truth) & (truth <= self.high)))

@@ -31,7 +31,7 @@ from paid import noisy_columns  # noqa: E402
 
 import hush.tables.aggregation as engine_plan  # noqa: E402
 from hush import tables  # noqa: E402
-from hush.tables import Query, count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
+from hush.tables import Query, count, count_units, histogram, mean, quantile, variance  # noqa: E402
 from hush.tables.expression import as_int64  # noqa: E402
 
 SALT = b"sixteen bytes or more"
@@ -149,14 +149,14 @@ class Noisy:
 KINDS = {
     "count": lambda t: public(t, 2, n=count(rows_per_unit=3)),
     "count_units": lambda t: public(t, 2, n=count_units()),
-    "sum of a unit's total": lambda t: public(t, 2, s=sum_("value", low=0, high=5)),
-    "sum of rows": lambda t: public(t, 1, s=sum_("value", low=-2, high=5, rows_per_unit=2)),
+    "sum of a unit's total": lambda t: public(t, 2, s=hush.tables.sum("value", low=0, high=5)),
+    "sum of rows": lambda t: public(t, 1, s=hush.tables.sum("value", low=-2, high=5, rows_per_unit=2)),
     "mean": lambda t: public(t, 1, m=mean("value", low=0, high=10)),
     "variance": lambda t: public(t, 1, v=variance("value", low=0, high=10)),
     "histogram": lambda t: public(t, 2, h=histogram("value", edges=[0, 2, 4, 2000])),
     "quantile": lambda t: public(t, 2, q=quantile("value", 0.5, low=0, high=8, bins=6)),
     "several at once": lambda t: public(
-        t, 1, n=count_units(), s=sum_("value", low=0, high=5), m=mean("value", low=0, high=10)
+        t, 1, n=count_units(), s=hush.tables.sum("value", low=0, high=5), m=mean("value", low=0, high=10)
     ),
 }
 
@@ -193,7 +193,7 @@ def test_weights_keep_the_claim():
 
 def test_the_best_family_keeps_its_claim():
     """Whatever calibration chooses, with a delta that can be seen."""
-    made = Noisy.of(lambda t: public(t, 1, s=sum_("value", low=0, high=5)), 1.0, 0.01, family=None)
+    made = Noisy.of(lambda t: public(t, 1, s=hush.tables.sum("value", low=0, high=5)), 1.0, 0.01, family=None)
     assert not made.audit().violated
 
 
@@ -203,7 +203,10 @@ def test_private_keys_keep_their_claim(groups):
     be seen).
     """
     made = Noisy.of(
-        lambda t: private(t, groups, n=count_units(), s=sum_("value", low=0, high=5)), 1.0, 0.05, key_share=0.5
+        lambda t: private(t, groups, n=count_units(), s=hush.tables.sum("value", low=0, high=5)),
+        1.0,
+        0.05,
+        key_share=0.5,
     )
     found = made.audit()
     assert not found.violated, found.why
@@ -286,7 +289,7 @@ def released(which: int, size: int) -> Any:
     """Private keys: engine, bounding, charge, noise, threshold, answer; back to one row for each copy."""
     table = opened(copies(size, with_worst=bool(which)))
     query = table.group_by("copy", "group", keys="private", groups_per_unit=5).aggregate(
-        n=count_units(), s=sum_("value", low=0, high=5)
+        n=count_units(), s=hush.tables.sum("value", low=0, high=5)
     )
     ledger = hush.Ledger(None, epsilon=1.0, delta=0.1)
     made = query.plan(1.0, 0.05, family="laplace", key_share=0.5).answer(ledger=ledger)

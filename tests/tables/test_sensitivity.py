@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tables import reference
 
 import hush.tables
-from hush.tables import aggregation, bound, count, count_units, histogram, mean, quantile, sum_, variance
+from hush.tables import aggregation, bound, count, count_units, histogram, mean, quantile, variance
 from hush.tables.engine import memory_tables
 from hush.tables.expression import as_int64
 
@@ -36,9 +36,9 @@ DAYS = [None, datetime.date(1969, 12, 31), datetime.date(2000, 2, 29), datetime.
 TOTALS = {
     "n": count(rows_per_unit=2),
     "units": count_units(),
-    "total": sum_("x", low=-3, high=5),
-    "above": sum_("x", low=1, high=4),
-    "below": sum_("x", low=-4, high=-1.5, rows_per_unit=2),
+    "total": hush.tables.sum("x", low=-3, high=5),
+    "above": hush.tables.sum("x", low=1, high=4),
+    "below": hush.tables.sum("x", low=-4, high=-1.5, rows_per_unit=2),
 }
 ROWS = {
     "m": mean("x", low=-1, high=4, rows_per_unit=2),

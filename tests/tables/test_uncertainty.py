@@ -19,10 +19,9 @@ from paid import noisy_columns  # noqa: E402
 
 from hush import Gaussian, InvalidParameter, Laplace, Stable, tables  # noqa: E402
 from hush.noise.discrete import Discrete  # noqa: E402
-from hush.tables import count, count_units, histogram, mean, quantile, sum_, variance  # noqa: E402
+from hush.tables import count, count_units, histogram, mean, quantile, variance  # noqa: E402
 from hush.tables.noise_sum import Term, half_widths  # noqa: E402
 from hush.tables.output import Recipe, answer_table  # noqa: E402
-from hush.tables.uncertainty import interval  # noqa: E402
 
 LEVELS = (0.5, 0.8, 0.95, 0.99, 0.999, 0.9999)
 PAIRS = 20_000
@@ -94,7 +93,7 @@ ROWS = {
 AGGREGATES = {
     "count": count(),
     "people": count_units(),
-    "sum": sum_("x", low=0, high=1),
+    "sum": tables.sum("x", low=0, high=1),
     "mean": mean("x", low=0, high=1),
     "variance": variance("x", low=0, high=1),
     "histogram": histogram("x", edges=[0.0, 0.3, 0.6, 1.0]),
@@ -113,7 +112,7 @@ def test_every_level_is_kept(rows, family, delta):
     for measure in query.measures:
         truth = measure.answer(exact)
         for level in LEVELS:
-            low, high = interval(measure, released, spent.mechanisms, level)
+            low, high = measure.interval(released, spent.mechanisms, level)
             misses = int(((low > truth + 1e-12) | (truth - 1e-12 > high)).sum())
             assert misses <= binom.isf(RISK, low.size, 1.0 - level), (
                 f"{measure.name} at {level}: {misses} of {low.size} missed"
@@ -129,7 +128,7 @@ def test_intervals_of_means_are_not_wider_than_needed(level):
     spent = query.plan(2.0, 0.0, family="laplace", limits_share=0.0).spent
     released = noisy_columns({name: np.repeat(column, 5 * PAIRS) for name, column in exact.items()}, spent)
     (measure,) = query.measures
-    low, high = interval(measure, released, spent.mechanisms, level)
+    low, high = measure.interval(released, spent.mechanisms, level)
     truth = measure.answer(exact)
     assert ((low > truth) | (truth > high)).sum() >= binom.ppf(RISK, 5 * PAIRS, 0.9 * (1.0 - level))
 
@@ -140,7 +139,7 @@ def test_a_wrong_scale_is_noticed():
     spent, loud = (query.plan(epsilon, 0.0, family="laplace", limits_share=0.0).spent for epsilon in (3.0, 2.0))
     released = noisy_columns({name: np.repeat(column, PAIRS) for name, column in exact.items()}, loud)
     for measure in query.measures:
-        low, high = interval(measure, released, spent.mechanisms, 0.95)
+        low, high = measure.interval(released, spent.mechanisms, 0.95)
         truth = measure.answer(exact)
         assert ((low > truth) | (truth > high)).sum() > binom.isf(RISK, PAIRS, 0.05), measure.name
 
@@ -192,7 +191,7 @@ def test_one_group_is_singular():
     """The head of a plan, and the bounds of an answer, in whole sentences."""
     made = people([0.25, 0.75]).aggregate(x=mean("x", low=0, high=1)).plan(0.1, 1e-6, family="gaussian")
     assert "for each who, at most 1 group\n" in repr(made)
-    assert "at most 1 group of one who;" in repr(made.answer(ledger=None))
+    assert "at most 1 group for each who;" in repr(made.answer(ledger=None))
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 1.5, -1.0, float("nan"), "95%", None, 1.0 - 1e-12])

@@ -18,6 +18,7 @@ from hush.noise.contract import Law, Noise
 from hush.noise.family import Family
 from hush.numerics.rounding import CHECKED, up
 from hush.privacy.compose import delta
+from hush.releasing.text import text_table
 from hush.sampling.exact import plain_law, sampler
 
 __all__ = ["NoiseCheck", "NoiseCheckRow", "check"]
@@ -58,8 +59,7 @@ class NoiseCheck:
         return self
 
     def __str__(self) -> str:
-        width = max((len(row.name) for row in self.rows), default=0)
-        lines = [f"{row.state.ljust(6)}  {row.name.ljust(width)}  {row.detail}" for row in self.rows]
+        lines = text_table((), [(row.state, row.name, row.detail) for row in self.rows])
         return "\n".join([f"{self.noise}: {'all checks passed' if self.passed else 'some checks failed'}", *lines])
 
 

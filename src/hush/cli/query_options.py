@@ -126,7 +126,7 @@ def _measures(options: argparse.Namespace) -> dict[str, Any]:
         made["count"] = tables.count(rows_per_unit=options.count)
     if options.count_units:
         made["units"] = tables.count_units()
-    for flag, function in (("sum", tables.sum_), ("mean", tables.mean), ("variance", tables.variance)):
+    for flag, function in (("sum", tables.sum), ("mean", tables.mean), ("variance", tables.variance)):
         for text in getattr(options, flag):
             column, *rest = _split(text, flag, "column:low:high or column:low:high:rows", 2, 4)
             if f"{column}_{flag}" in made:

@@ -13,6 +13,7 @@ from hush.ledger import Ledger
 from hush.ledger.entry import as_entry
 from hush.ledger.payment import Payment
 from hush.privacy.charge import Budget
+from hush.releasing.text import text_table
 
 __all__ = ["Budgets"]
 
@@ -136,13 +137,12 @@ class Budgets:
             ledger.close()
 
     def __str__(self) -> str:
-        lines = [f"{'client':<24} {'charges':>7} {'spent':>9} {'left':>9}"]
+        rows = []
         for name, ledger in sorted(self._ledgers.items(), key=lambda item: (len(item[0]), item[0])):
-            state = "  stopped" if name in self._stopped else ""
-            lines.append(
-                f"{name:<24} {len(ledger.entries):>7} {ledger.spent.epsilon:>9.4f} {ledger.left.epsilon:>9.4f}{state}"
-            )
-        return "\n".join(lines)
+            state = "stopped" if name in self._stopped else ""
+            amounts = (f"{ledger.spent.epsilon:.4f}", f"{ledger.left.epsilon:.4f}")
+            rows.append((name, str(len(ledger.entries)), *amounts, state))
+        return "\n".join(text_table(("client", "charges", "spent", "left", ""), rows, right={1, 2, 3}))
 
 
 def _named(client: object) -> str:

@@ -18,6 +18,7 @@ from scipy.special import betainc, gammaln, ndtri
 from hush.errors import InvalidParameter, must_be_level
 from hush.federated.category import Answers
 from hush.numerics.search import first_true
+from hush.releasing.text import text_table
 
 __all__ = ["Histogram", "histogram"]
 
@@ -37,14 +38,12 @@ class Histogram:
     why: str
 
     def __str__(self) -> str:
-        wide = max(8, *(len(str(name)) for name in self.categories))
         rows = [
-            f"{name!s:{wide}}  {value:10.1f}  {low:10.1f}  {high:10.1f}"
-            for name, value, low, high in zip(self.categories, self.count, self.low, self.high, strict=True)
+            (str(name), *(f"{value:.1f}" for value in values))
+            for name, *values in zip(self.categories, self.count, self.low, self.high, strict=True)
         ]
-        return "\n".join(
-            [f"{'category':{wide}}  {'count':>10}  {'from':>10}  {'to':>10}", *rows, f"{self.method}: {self.why}"]
-        )
+        lines = text_table(("category", "count", "from", "to"), rows, right={1, 2, 3})
+        return "\n".join([*lines, f"{self.method}: {self.why}"])
 
 
 def histogram(answers: Answers, *, level: float = 0.95) -> Histogram:

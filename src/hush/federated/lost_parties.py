@@ -14,6 +14,7 @@ from hush.federated.noise_share import Share, share
 from hush.federated.stable import one_delta
 from hush.noise.contract import Law
 from hush.numerics.rounding import rounded_up
+from hush.releasing.text import text_table
 from hush.sampling.entropy import Entropy
 
 __all__ = ["Dropout", "DropoutTable", "dropout"]
@@ -52,19 +53,21 @@ class DropoutTable:
     rows: tuple[Dropout, ...]
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.parties} parties, {type(self.noise).__name__} shares, delta {self.delta:g}",
-            f"{'gone':>5} {'plan':>14} {'answering':>9} {'planned':>9} {'true epsilon':>12} "
-            f"{'median error':>12} {'measured':>9}",
-        ]
-        for row in self.rows:
-            plan = f"for {row.honest} of {self.parties}"
-            true = rounded_up(row.true_epsilon, 4) + ("" if row.kept else " !")
-            lines.append(
-                f"{100 * row.gone:>4.0f}% {plan:>14} {row.answering:>9} {row.epsilon:>9.4g} {true:>12} "
-                f"{row.error:>12.4g} {row.measured:>9.4g}"
+        head = f"{self.parties} parties, {type(self.noise).__name__} shares, delta {self.delta:g}"
+        heads = ("gone", "plan", "answering", "planned", "true epsilon", "median error", "measured")
+        rows = [
+            (
+                f"{100 * row.gone:.0f}%",
+                f"for {row.honest} of {self.parties}",
+                str(row.answering),
+                f"{row.epsilon:.4g}",
+                rounded_up(row.true_epsilon, 4) + ("" if row.kept else " !"),
+                f"{row.error:.4g}",
+                f"{row.measured:.4g}",
             )
-        return "\n".join(lines)
+            for row in self.rows
+        ]
+        return "\n".join([head, *text_table(heads, rows, right=range(len(heads)))])
 
 
 @called_like("dropout(noise, 100, delta=0.0)")

@@ -15,6 +15,7 @@ from hush.federated.local_report import LOCAL_FAMILIES, local_noise, local_range
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.noise.contract import Law
 from hush.numerics.search import first_true_from
+from hush.releasing.text import text_table
 
 __all__ = ["Need", "ReportPlan", "answers_needed", "reports_needed"]
 
@@ -59,14 +60,13 @@ class ReportPlan:
     def __str__(self) -> str:
         pair = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
         head = f"{self.what} to +-{self.error:g} at {100 * self.level:g} %, {pair} for each person"
-        lines = [head, f"{'family':<10} {'method':<8} {'reports':>16}  {'times the best':>14}"]
+        rows = []
         for row in self.rows:
-            if row.reports is None:
-                lines.append(f"{row.family:<10} {row.method:<8} {'not reachable':>16}")
-            else:
-                times = row.reports / (self.best.reports or 1)
-                lines.append(f"{row.family:<10} {row.method:<8} {row.reports:>16,}  {times:>14.2f}")
-        return "\n".join(lines)
+            reports = "not reachable" if row.reports is None else f"{row.reports:,}"
+            times = "" if row.reports is None else f"{row.reports / (self.best.reports or 1):.2f}"
+            rows.append((row.family, row.method, reports, times))
+        heads = ("family", "method", "reports", "times the best")
+        return "\n".join([head, *text_table(heads, rows, right={2, 3})])
 
 
 @called_like("reports_needed(2.0, 1.0, low=0, high=100, delta=0.0)")

@@ -177,7 +177,9 @@ def _noises(
     chosen: list[Law] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, family):
-            others = [Charge(law, w.bound, times=w.times) for law, w in zip(chosen, wishes, strict=True) if w is not wish]
+            others = [
+                Charge(law, w.bound, times=w.times) for law, w in zip(chosen, wishes, strict=True) if w is not wish
+            ]
             found = _shaped(epsilon, delta, wish, family, others)
             if found is None and family is not None:
                 raise Unsupported(

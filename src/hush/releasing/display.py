@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from hush.noise.catalogue import from_plain_values, in_words
 from hush.numerics.rounding import rounded_up
+from hush.releasing.text import html_table
 
 if TYPE_CHECKING:
     from hush.releasing.release import Release
@@ -33,15 +33,9 @@ def as_html(release: Release) -> str:
     """A table of the first values with their intervals, and the facts."""
     value = np.asarray(release.value).ravel()
     low, high = (np.asarray(end).ravel() for end in release.interval())
-    rows = "".join(
-        f"<tr><td>{v:.6g}</td><td>{a:.6g}</td><td>{b:.6g}</td></tr>"
-        for v, a, b in zip(value[:_ROWS], low, high, strict=False)
-    )
-    more = f"<tr><td colspan=3>and {value.size - _ROWS} more</td></tr>" if value.size > _ROWS else ""
-    facts = "".join(
-        f"<tr><th>{html.escape(name)}</th><td colspan=2>{html.escape(text)}</td></tr>" for name, text in _facts(release)
-    )
-    return f"<table><tr><th>value</th><th>95 % from</th><th>to</th></tr>{rows}{more}{facts}</table>"
+    rows = [[f"{end:.6g}" for end in ends] for ends in zip(value[:_ROWS], low, high, strict=False)]
+    rows += [[f"and {value.size - _ROWS} more"]] if value.size > _ROWS else []
+    return html_table(["value", "95 % from", "to"], rows, _facts(release))
 
 
 def _facts(release: Release) -> list[tuple[str, str]]:

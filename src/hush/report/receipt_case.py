@@ -11,10 +11,10 @@ from hush.errors import InvalidParameter
 from hush.noise.catalogue import from_plain_values
 from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Guarantee
-from hush.releasing.left_out import left_out_lines
 from hush.releasing.receipt import Receipt
 from hush.report import caution
 from hush.report.ledger_statement import data_name
+from hush.tables.left_out import left_out_lines
 
 __all__ = ["Case", "case_of", "charged"]
 

@@ -1,26 +1,30 @@
-"""Private answers over tables: contribution bounds in, values with error bars and a receipt out.
+"""Private answers over tables: values with error bars and a receipt, from declared contribution bounds.
 
     visits = hush.tables.table("visits.parquet", unit="patient_id")
     query = (visits.filter(visits["age"] >= 18)
              .group_by("ward", keys=["A", "B", "C"], groups_per_unit=2)
-             .aggregate(n=count(), total=sum("cost", low=0, high=500)))
-    plan = query.plan(epsilon=1.0, delta=1e-6)        the noise, the errors to expect; nothing is spent
+             .aggregate(n=tables.count(), total=tables.sum("cost", low=0, high=500)))
+    plan = query.plan(epsilon=1.0, delta=1e-6)        the noise and the errors to expect; nothing is spent
     answer = plan.answer(ledger=ledger)
 
-`query.sensitivity` says how far one unit can move the integer aggregates, `query.aggregates()` gives them as they
-are, not private yet.
+`query.sensitivity` is how far one person can move the integer aggregates. `query.aggregates()` gives these aggregates
+without noise: they are not private.
 """
 
 from __future__ import annotations
 
-from hush.tables.aggregate import count, count_units, histogram, mean, quantile, sum_, variance
 from hush.tables.answer import Answer
 from hush.tables.contribution import Part, Reach
-from hush.tables.query import Aggregates, GroupedTable, Query, Table, table
+from hush.tables.counts import count, count_units
+from hush.tables.exact_aggregates import Aggregates
+from hush.tables.histograms import histogram
+from hush.tables.means import mean
+from hush.tables.quantiles import quantile
+from hush.tables.query import GroupedTable, Query, Table, table
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sample_table import sample
-
-sum = sum_  # for `tables.sum(...)`; `sum_` is for those who import it by name
+from hush.tables.sums import sum
+from hush.tables.variances import variance
 
 __all__ = [
     "Aggregates",
@@ -38,7 +42,6 @@ __all__ = [
     "quantile",
     "sample",
     "sum",
-    "sum_",
     "table",
     "variance",
 ]

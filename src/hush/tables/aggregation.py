@@ -1,16 +1,16 @@
 """One Ibis expression from rows to integer aggregates: the steps whose bound is proved in `hush.tables.bound`.
 
-    rows      unit, key columns, each distinct row value as int64, and the seeds of the keyed hashes
-    kept      rows of at most l0 groups of each unit
-    sampled   for each value bounded per row: that value at no more than r rows of each (unit, group), else null
-    pairs     one row per (unit, group): every total clamped, then split into whole steps and the rest; and the one
-              bin of each histogram of one row per unit
+    rows      person, key columns, each distinct row value as int64, and the seeds of the keyed hashes
+    kept      rows of at most l0 groups of each person
+    sampled   for each value bounded per row: that value at no more than r rows of each (person, group), else null
+    pairs     one row per (person, group): every total clamped, then split into whole steps and the rest; and the one
+              bin of each histogram of one row per person
     result    one row per group: totals added up and rounded to whole steps, one column per bin
 
-A histogram of several rows per unit is counted from `sampled` instead, in a second pass over the rows.
+A histogram of several rows per person is counted from `sampled` instead, in a second pass over the rows.
 
-Columns are named u, g0 ..., v0 ..., w0 ..., c0 ... (whole steps) and f0 ... (fine steps beyond them) inside, so that
-no name of a user's table can meet one of ours.
+The internal names of columns are u, g0 ..., v0 ..., w0 ..., c0 ... (whole steps) and f0 ... (fine steps beyond them).
+So no name in a user's table can clash with an internal one.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from hush.tables.quantise import within_years
 
 __all__ = ["ORDERS", "integer_aggregates"]
 
-#: Which work comes first: the same result either way, and faster as named when a unit has few or many rows in a group.
+#: Which step comes first. The result is the same: "rank" is faster where a person has few rows in a group,
+#: "aggregate" where a person has many.
 ORDERS = ("rank", "aggregate")
 
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a measure finds its value, `kept`, among the rows, and which columns c[start] ... c[end - 1] are its own:
-    totals, then bins.
+    """The column of an aggregate's value, `kept`, and its integer columns c[start] ... c[end - 1]: totals, then
+    bins.
     """
 
     kept: str | None
@@ -45,8 +46,8 @@ class Slot:
 def integer_aggregates(
     relation: Any, unit: str, grouping: Grouping, measures: tuple[Prepared, ...], keyed: Keyed, first: str = "rank"
 ) -> Any:
-    """The aggregates as an Ibis expression: g0 ... (the place of a public key, or private keys), then c0 ... in the
-    order of measures.
+    """The aggregates as an Ibis expression: g0 ... (the place of a public key, or the private keys), then c0 ... in
+    the order of `measures`.
     """
     slots, values, samples = shared_values(measures)
     rows = whole_rows(relation, unit, grouping, values)
@@ -89,7 +90,7 @@ def shared_values(measures: tuple[Prepared, ...]) -> tuple[list[Slot], dict[str,
 
 
 def whole_rows(relation: Any, unit: str, grouping: Grouping, values: dict[str, Any]) -> Any:
-    """Rows with a unit, of the groups asked for, as whole numbers. From here on text is compared by its bytes."""
+    """Rows that have a person and a wanted group, as whole numbers. From here on text is compared by its bytes."""
     raw = {f"k{i}": within_years(compared(relation[name])) for i, name in enumerate(grouping.names)}
     rows = relation.select(u=compared(relation[unit]), **raw, **values)
     rows = rows.filter(rows["u"].notnull())
@@ -99,8 +100,8 @@ def whole_rows(relation: Any, unit: str, grouping: Grouping, values: dict[str, A
 
 
 def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
-    """One row per (unit, group): every total clamped to its bound, and `b...`, the bin of the one row that counts, if
-    it has one.
+    """One row per (person, group): every total clamped to its bound, and `b...`, the bin of the one row that is
+    kept.
     """
     sums, totals = {}, {}
     for measure, slot in zip(measures, slots, strict=True):
@@ -120,8 +121,8 @@ def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slot
 
 
 def in_steps(pairs: Any, i: int, total: Total) -> dict[str, Any]:
-    """A total as whole steps, c, and the fine steps beyond them, f: c 2^fine + f. Only numbers that are not negative
-    are shifted.
+    """A total as whole steps, c, and the fine steps beyond them, f: the total is c 2^fine + f. Only numbers that are
+    not negative are shifted.
     """
     column, lowest = pairs[f"c{i}"], total.low >> total.fine
     if not total.fine:
@@ -131,8 +132,8 @@ def in_steps(pairs: Any, i: int, total: Total) -> dict[str, Any]:
 
 
 def piece_of_pairs(pairs: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
-    """Totals, and one column per bin. Pairs are first added up by (group, bin): spreading the small table that leaves
-    costs little.
+    """Totals, and one column per bin. Pairs are first added up by (group, bin): the table is then small, and making
+    its columns costs little.
     """
     bins = [name for name in pairs.columns if name.startswith("b")]
     totals = [name for name in pairs.columns if name.startswith(("c", "f"))]
@@ -151,21 +152,21 @@ def piece_of_pairs(pairs: Any, keys: list[str], measures: tuple[Prepared, ...], 
 def piece_of_rows(
     rows: Any, keys: list[str], measure: Prepared, slot: Slot, measures: tuple[Prepared, ...], slots: list[Slot]
 ) -> Any:
-    """The bins of a histogram of several rows per unit, counted row by row."""
+    """The bins of a histogram of several rows per person, counted row by row."""
     kept = rows.filter(rows[slot.kept].notnull())
     small = kept.group_by(*keys, bin=kept[slot.kept]).aggregate(n=kept.count())
     return spread(small, keys, columns_of_bins(small["bin"], small["n"], measure, slot), measures, slots)
 
 
 def columns_of_bins(place: Any, count: Any, measure: Prepared, slot: Slot) -> dict[str, Any]:
-    """One column per bin: the count where it is this bin, else 0 (also where the bin is null)."""
+    """One column per bin: the count where the row's bin is this one, else 0 (also where it is null)."""
     zero = ibis().literal(0, type="int64")
     start = slot.end - measure.bins
     return {f"c{start + b}": ibis().ifelse(place == b, count, zero) for b in range(measure.bins)}
 
 
 def fine_bits(measures: tuple[Prepared, ...], slots: list[Slot]) -> dict[int, int]:
-    """The columns that are counted in fine steps too, and how many bits those have."""
+    """The columns that also have fine steps, and the bits of these."""
     places = zip(measures, slots, strict=True)
     return {
         i: total.fine for measure, slot in places for i, total in enumerate(measure.totals, slot.start) if total.fine
@@ -175,15 +176,15 @@ def fine_bits(measures: tuple[Prepared, ...], slots: list[Slot]) -> dict[int, in
 def spread(
     table: Any, keys: list[str], columns: dict[str, Any], measures: tuple[Prepared, ...], slots: list[Slot]
 ) -> Any:
-    """The keys and all columns, zero where this piece has none."""
+    """The keys and all columns; columns that this piece lacks are zero."""
     zero = ibis().literal(0, type="int64")
     names = [f"c{i}" for i in range(slots[-1].end)] + [f"f{i}" for i in fine_bits(measures, slots)]
     return table.select(*keys, **{name: columns.get(name, zero) for name in names})
 
 
 def added_up(pieces: list[Any], keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
-    """One row per group. Pieces are put under each other and added: that needs no join, and treats null keys as any
-    other. Fine steps are rounded to whole steps last.
+    """One row per group. The union of the pieces is added up by group: that needs no join, and treats null keys like
+    any other. Fine steps are rounded to whole steps last.
     """
     table = pieces[0] if len(pieces) == 1 else ibis().union(*pieces)
     bits = fine_bits(measures, slots)

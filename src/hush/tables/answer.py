@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,28 +15,18 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
 from hush.numerics.rounding import rounded_down, rounded_up
-from hush.releasing.left_out import left_out_lines
 from hush.releasing.receipt import Receipt
+from hush.releasing.text import html_table
 from hush.tables.arrow import arrow
 from hush.tables.chart import LEGEND, bars, fact_lines, text_table
-
-if TYPE_CHECKING:
-    pass
+from hush.tables.left_out import left_out_lines
 
 __all__ = ["Answer", "facts_of", "summary_of"]
 
 Array = NDArray[np.float64]
-_SHOWN = 20
-_FORMULA = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\uff1d",
-    "\uff0b",
-    "\uff0d",
-    "\uff20",
-)  # how formulas begin in a spreadsheet, full-width too
+_SHOWN = 20  # groups that a printed answer shows
+#: The characters that start a formula in a spreadsheet, and their full-width forms.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +34,8 @@ class Answer:
     """Private statistics of groups: an Arrow table of keys, values and ends of noise intervals (`name_low`,
     `name_high`), and a receipt.
 
-    `released` holds the noisy integer columns behind the values, in case another function of them is wanted: it costs
-    no more privacy.
+    `released` holds the noisy integer columns from which the values are computed. Other functions of them cost no more
+    privacy.
     """
 
     table: Any
@@ -97,8 +87,8 @@ class Answer:
 
     @property
     def left_out(self) -> Mapping[str, Any] | None:
-        """What the limits left out, measured privately: shares with intervals; None where it was switched off or no
-        limit can bite.
+        """The shares that the limits left out, measured privately, with intervals. None if this was switched off, or
+        if no limit can leave anything out.
         """
         found: Mapping[str, Any] | None = self.receipt.get("left_out")
         return found
@@ -126,16 +116,14 @@ class Answer:
         return [name for name in self.table.column_names if name not in ends]
 
     def _heads(self) -> list[str]:
-        """The columns' names; that of a count says how many rows of a unit it counts, which may be fewer than there
-        are.
-        """
+        """The names of the columns. The name of a count states how many rows of a person it counts at most."""
         rows, unit = self.receipt.get("rows_per_unit", {}), self.receipt["guarantee"]["unit"]
         where = " and group" if len(self._shown_columns) > len(self.names) else ""
         counted = {name: f" (at most {most} row{'s' * (most > 1)} per {unit}{where})" for name, most in rows.items()}
         return [printable(name) + counted.get(name, "") for name in self._shown_columns]
 
     def _chart(self) -> list[str]:
-        """Bars of the first column, where there are several to compare and something to draw."""
+        """Bars of the first column, if there are at least two groups and a positive value."""
         if not self.names or len(self) < 2:
             return []
         first = self.names[0]
@@ -148,10 +136,11 @@ class Answer:
 
     @property
     def _nothing(self) -> str:
-        """Why no group is shown, and what to do about it; empty where one is."""
+        """Why no group is shown, and what to do about it; empty if one is shown."""
         if len(self) or self.receipt["threshold"] is None:
             return ""
-        return f"no group reached the threshold of {self.receipt['threshold']:.6g} units; group more coarsely, list the keys, or spend more"
+        threshold = f"no group reached the threshold of {self.receipt['threshold']:.6g} people"
+        return f"{threshold}; use larger groups, list the keys, or spend more"
 
     def __repr__(self) -> str:
         chart = self._chart()
@@ -165,20 +154,9 @@ class Answer:
         return "\n".join([*lines, "", self.summary()])
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self._heads())
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows(50)
-        )
-        more = (
-            f"<p>and {len(self) - 50} more groups</p>"
-            if len(self) > 50
-            else f"<p>{self._nothing}</p>" * bool(self._nothing)
-        )
-        facts = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
-            for name, text in facts_of(self.receipt)
-        )
-        return f"<table><tr>{heads}</tr>{body}</table>{more}<table>{facts}</table>"
+        hidden = f"and {len(self) - 50} more groups" if len(self) > 50 else self._nothing
+        more = f"<p>{html.escape(hidden)}</p>" if hidden else ""
+        return html_table(self._heads(), self._rows(50)) + more + html_table((), (), facts_of(self.receipt))
 
 
 def summary_of(receipt: Mapping[str, Any]) -> str:
@@ -187,7 +165,7 @@ def summary_of(receipt: Mapping[str, Any]) -> str:
 
 
 def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a reader wants to know of a receipt, by name."""
+    """The facts of a receipt as pairs of a name and a text."""
     guarantee, entry = receipt["guarantee"], receipt["ledger"]
     pair, unit, groups = (
         f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})",
@@ -198,25 +176,26 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     if receipt.get("filters"):
         facts.append(("rows", "only where " + ", and ".join(printable(text) for text in receipt["filters"])))
     facts.append(
-        ("bounds", f"at most {groups} group{'s' * (groups > 1)} of one {unit}; {'; '.join(receipt['bounds'])}")
+        ("bounds", f"at most {groups} group{'s' * (groups > 1)} for each {unit}; {'; '.join(receipt['bounds'])}")
     )
     if receipt["threshold"] is not None:
-        facts.append(("keys", f"found privately: shown from {receipt['threshold']:.6g} noisy units on"))
+        shown = f"shown if the noisy number of people is at least {receipt['threshold']:.6g}"
+        facts.append(("keys", f"found privately: {shown}"))
     facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{_covered(receipt)}"))
     facts += [("left out", line) for line in left_out_lines(receipt)]
-    facts.append(("noise", f"{receipt['why'].rstrip('.')}; scaled to each column's bound."))
+    facts.append(("noise", f"{receipt['why'].rstrip('.')}; the noise of each column is scaled to its bound."))
     facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))
     return facts
 
 
 def _covered(receipt: Mapping[str, Any]) -> str:
-    """What intervals hold, and what they do not."""
+    """What intervals include, and what they do not."""
     limits = receipt.get("limits", [])
     return ", noise only" + "".join(f"; {words}" for words in limits)
 
 
 def _for_spreadsheets(table: Any) -> Any:
-    """The table with text that no spreadsheet runs and no terminal obeys, in its cells and in its heads."""
+    """The table with harmless text in its cells and names: no spreadsheet runs it, and no terminal obeys it."""
     pa = arrow()
     for i, field_ in enumerate(table.schema):
         if pa.types.is_string(field_.type) or pa.types.is_large_string(field_.type):
@@ -231,15 +210,15 @@ def _harmless(text: str) -> str:
 
 
 def _plain(value: float) -> str:
-    """A number for the eye: whole from a hundred on, four digits below and where it is huge."""
+    """A number to print: whole from 100 to 1e15, else with four digits."""
     return f"{value:,.0f}" if 100.0 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def _below(value: float) -> str:
-    """The same for the lower end of an interval, rounded down."""
+    """The lower end of an interval in the same form, rounded down."""
     return f"{math.floor(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_down(value, 4)
 
 
 def _above(value: float) -> str:
-    """The same for the upper end, rounded up."""
+    """The upper end of an interval in the same form, rounded up."""
     return f"{math.ceil(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_up(value, 4)

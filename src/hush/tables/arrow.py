@@ -1,4 +1,4 @@
-"""Arrow tables, in one place: frames in, public keys in, aggregates out."""
+"""All code that makes Arrow tables: from frames, from public keys, and from an engine's aggregates."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ __all__ = ["as_arrow", "batch_of", "filled", "key_table", "named", "named_schema
 
 
 def arrow() -> Any:
+    """The module pyarrow, loaded when first needed."""
     import pyarrow
 
     return pyarrow
 
 
 def as_arrow(frame: Any) -> Any:
-    """A pandas, polars or Arrow frame as an Arrow table, with categories written out (their order is not the
-    data's).
+    """A pandas, polars or Arrow frame as an Arrow table. Categories are replaced by their values, because the order of
+    categories would change comparisons.
     """
     pa = arrow()
     if type(frame).__module__.partition(".")[0] == "pandas":
@@ -34,7 +35,7 @@ def as_arrow(frame: Any) -> Any:
     for i, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(field.type.value_type))
-        elif pa.types.is_string_view(field.type):  # polars' text, which DuckDB 1 cannot filter
+        elif pa.types.is_string_view(field.type):  # the text type of polars, which DuckDB 1 cannot filter
             table = table.set_column(i, field.name, table.column(i).cast(pa.large_string()))
     return table
 
@@ -65,12 +66,13 @@ def named_schema(schema: Any, names: Sequence[str]) -> Any:
 
 
 def whole_table(batches: Iterable[Any], schema: Any) -> Any:
+    """All batches as one table."""
     return arrow().Table.from_batches(batches, schema=schema)
 
 
 def filled(batches: Iterable[Any], keys: dict[str, Any], count: int, names: Sequence[str], size: int) -> Iterator[Any]:
-    """Batches of all `count` public groups in the order listed: what the engine found, and zeros where it found
-    nothing.
+    """Batches of all `count` public groups in the order of the list: the engine's totals, and zeros for groups without
+    rows.
 
     The engine's columns are the place of the key in the list, then the totals. Without keys there is one group.
     """

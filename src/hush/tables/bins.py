@@ -1,4 +1,4 @@
-"""The bins of a histogram: which one a row falls in, as a whole number from 0, null for none."""
+"""The bin of each row of a histogram: a whole number from 0, or null if the row is in no bin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["category_index", "checked_categories", "checked_edges", "checked_val
 
 
 def checked_edges(name: str, edges: tuple[Any, ...], kind: Any, most: int) -> list[float]:
-    """The edges as increasing numbers; the outer ones may be infinite."""
+    """The edges as increasing numbers. The outer ones may be infinite."""
     if not 2 <= len(edges) <= most + 1:
         raise InvalidParameter(f"edges of {name!r} must be 2 to {most + 1} numbers, got {len(edges)}.")
     result = []
@@ -36,18 +36,18 @@ def checked_edges(name: str, edges: tuple[Any, ...], kind: Any, most: int) -> li
 
 
 def place(x: float, edges: list[float]) -> int | None:
-    """The bin of x in plain Python, as the engines find it."""
+    """The bin of x, computed in Python as the engines do."""
     if math.isnan(x) or not edges[0] <= x <= edges[-1]:
         return None
     return min(bisect.bisect_right(edges, x), len(edges) - 1) - 1
 
 
 def edge_index(column: Any, edges: list[float]) -> Any:
-    """The bin of each row, by halving: about log2(bins) comparisons a row."""
+    """The bin of each row, by bisection: about log2(bins) comparisons for each row."""
     x, missing = as_number(column)
 
     def search(first: int, last: int) -> Any:
-        """The bin, known to be one of first ... last."""
+        """The bin, one of first ... last."""
         if first == last:
             return ibis().literal(first, type="int64")
         middle = (first + last + 1) // 2
@@ -62,7 +62,7 @@ def edge_index(column: Any, edges: list[float]) -> Any:
 
 
 def checked_value(role: str, value: Any, kind: Any) -> Any:
-    """A public value of a column's type: a whole number, text, a truth value or a date."""
+    """A public value, checked to be of a column's type: a whole number, text, a truth value or a date."""
     wanted = (
         (kind.is_boolean(), bool, "True or False"),
         (kind.is_integer(), int, "a whole number"),
@@ -83,12 +83,13 @@ def checked_value(role: str, value: Any, kind: Any) -> Any:
                 raise InvalidParameter(f"{role} must fit a column of type {kind}, got {value!r}.")
             return value
     raise InvalidParameter(
-        f"{role} needs a column of whole numbers, text, dates or truth values, got one of type {kind}; cast or bin it first."
+        f"{role} needs a column of whole numbers, text, dates or truth values, got one of type {kind}; "
+        "cast or bin it first."
     )
 
 
 def checked_categories(name: str, categories: tuple[Any, ...], kind: Any, most: int) -> tuple[Any, ...]:
-    """Distinct values of the column's type."""
+    """The categories, checked to be distinct values of the column's type."""
     values = tuple(checked_value(f"a category of {name!r}", value, kind) for value in categories)
     if not 1 <= len(values) <= most:
         raise InvalidParameter(f"categories of {name!r} must be 1 to {most} values, got {len(values)}.")

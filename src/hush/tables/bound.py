@@ -1,30 +1,30 @@
-"""How much one unit can add: at most `groups` groups, and in each group at most the declared bound of each aggregate.
+"""The bound on one person's contribution: at most `groups` groups, and in each group the bound of each aggregate.
 
 Claim. Fix the salt. Let f(D) be the table of integer aggregates of a data set D, and let D' be D with all rows of one
-unit u added or removed. Then f(D) and f(D') differ in at most `groups` groups, and in each of them a total differs by
-at most max(|low|, |high|) of its clamp, rounded up to whole steps, and a histogram of at most r rows by at most r in
-all, in at most r bins.
+person u added or removed. Then f(D) and f(D') differ in at most `groups` groups. In each of them a total differs by at
+most max(|low|, |high|) of its clamp, rounded up to whole steps, and a histogram of at most r rows differs by at most r
+in all, in at most r bins.
 
 Proof. Every step is a function of one row (null units dropped, filter, computed columns, quantising, the join with
-the public keys), or of the rows of one unit: both windows are partitioned by the unit, their order is made from the
-unit's own values and the salt, and the first grouping is by (unit, group). Hence the table of (unit, group) totals of
-D is the disjoint union over units w of T(w), where T(w) depends on the rows of w and the salt only: other units
-decide nothing about which rows of w are kept. So D and D' have the same such table but for T(u).
-- Groups: kept rows have dense_rank < groups among the distinct (hash, group) of the unit, so they have at most
-  `groups` distinct groups. Ties of the hash are told apart by the group itself, which is part of the order.
-- Totals: each entry of T(u) is clamped to [low, high] fine steps, or 0 where the unit has no value there. The entries
-  of a group are added up, so their sum A moves by one entry t of T(u). The sum is then rounded to whole steps of
-  p = 2^fine fine steps: r(A) = floor(A/p + 1/2). r never falls, and r(A + k p) = r(A) + k for whole k. t lies between
-  p floor(low/p) and p ceil(high/p), so r(A + t) - r(A) lies between these two whole numbers. (Engines add up whole
-  steps C and the rest F apart, so that both fit 64 bits: A = p C + F and r(A) = C + floor(F/p + 1/2).)
+the public keys), or of the rows of one person: both windows are partitioned by the person, their order is made from
+the person's values and the salt, and the first grouping is by (person, group). Hence the table of (person, group)
+totals of D is the disjoint union over persons w of T(w), where T(w) depends on the rows of w and the salt only: other
+persons do not influence which rows of w are kept. So the tables of D and D' differ only in T(u).
+- Groups: kept rows have dense_rank < groups among the distinct (hash, group) of the person, so they have at most
+  `groups` distinct groups. The group is part of the order, so it breaks ties of the hash.
+- Totals: each entry of T(u) is clamped to [low, high] fine steps, or 0 where the person has no value there. The
+  entries of a group are added up, so their sum A moves by one entry t of T(u). The sum is then rounded to whole steps
+  of p = 2^fine fine steps: r(A) = floor(A/p + 1/2). r never decreases, and r(A + k p) = r(A) + k for whole k. t lies
+  between p floor(low/p) and p ceil(high/p), so r(A + t) - r(A) lies between these two whole numbers. (Engines add up
+  whole steps C and the rest F separately, so that both fit 64 bits: A = p C + F and r(A) = C + floor(F/p + 1/2).)
 - Histograms: `keep_rows` leaves at most r rows of (u, group); each adds 1 to one bin.
 - Rows with a null unit belong to nobody and are dropped: they influence nothing. (An error would reveal that there is
   such a row.)   QED
 
-Two rows have the same unit if the engine finds their units equal. The engine compares text by its bytes
-(`expression.by_bytes`), whatever collation a column has: a group of several spellings would be shown by the spelling
-of one unit. Nothing above asks anything of the hash: its evenness matters for accuracy only, for which groups and
-rows of a heavy unit are kept.
+Two rows belong to the same person if the engine finds their units equal. The engine compares text by its bytes
+(`expression.by_bytes`), whatever collation a column has: otherwise a group of several spellings would be shown with
+the spelling of one person. The proof assumes nothing about the hash. Its evenness matters for accuracy only: it
+decides which groups and rows of a person with many rows are kept.
 """
 
 from __future__ import annotations
@@ -41,23 +41,22 @@ __all__ = ["clamped", "keep_groups", "keep_pairs", "keep_rows"]
 
 
 def keep_groups(rows: Any, keys: list[str], groups: int, keyed: Keyed, *, public: bool) -> Any:
-    """The rows of at most `groups` groups of each unit, chosen by the keyed hash of unit and group.
+    """The rows of at most `groups` groups of each person, chosen by the keyed hash of person and group.
 
-    All rows of a (unit, group) share a rank, so ranking rows keeps the same pairs as ranking pairs, and needs no
-    grouping before it. The rank is a column that is filtered in an outer query: written as `dense_rank() <= k` DuckDB
-    turns it into arg_min, five times slower.
+    All rows of a (person, group) share a rank, so ranking rows keeps the same pairs as ranking pairs, without a
+    grouping before it. The rank is a column that an outer query filters: DuckDB turns `dense_rank() <= k` into arg_min,
+    which is five times slower.
 
-    A public group is its place in the list, a number below 2^31: hash and place then share one number, which is
-    sorted faster than two and carries the group through the sort.
+    A public group is given by its place in the list, a number below 2^31. Hash and place then fit in one number, which
+    sorts faster than two and carries the group through the sort.
     """
     hashed = keyed.of([rows[name] for name in ("u", *keys)], "groups", nulls=not public)
     others = [name for name in rows.columns if name not in keys]
     if public:
         packed = rows.select(*others, s=(hashed >> 1) * PLACES + rows["g0"])
         ranked = packed.mutate(rank=ibis().dense_rank().over(group_by="u", order_by="s"))
-        ranked = ranked.filter(
-            (ranked["rank"] < groups) & ranked["s"].notnull()
-        )  # no place, no group: such a row is in no answer
+        # a row without a place belongs to no group, so it is in no answer
+        ranked = ranked.filter((ranked["rank"] < groups) & ranked["s"].notnull())
         return ranked.select(*others, g0=lambda kept: kept["s"] & (PLACES - 1))
     rows = rows.mutate(s=(hashed >> 1).cast("int32"))  # four bytes less to sort
     ranked = rows.mutate(rank=ibis().dense_rank().over(group_by="u", order_by=["s", *keys]))
@@ -65,7 +64,7 @@ def keep_groups(rows: Any, keys: list[str], groups: int, keyed: Keyed, *, public
 
 
 def keep_pairs(pairs: Any, keys: list[str], groups: int, keyed: Keyed, *, public: bool) -> Any:
-    """The same choice among pairs already summed up: the faster order of work where a pair has many rows."""
+    """The same choice among pairs that are summed up already: faster where a pair has many rows."""
     hashed = keyed.of([pairs[name] for name in ("u", *keys)], "groups", nulls=not public)
     pairs = pairs.mutate(s=hashed >> 1)  # the same 31 bits as in `keep_groups`
     ranked = pairs.mutate(rank=ibis().row_number().over(group_by="u", order_by=["s", *keys]))
@@ -73,14 +72,14 @@ def keep_pairs(pairs: Any, keys: list[str], groups: int, keyed: Keyed, *, public
 
 
 def keep_rows(rows: Any, keys: list[str], column: str, most: int, keyed: Keyed, kept: str) -> Any:
-    """A column `kept`: `column` at no more than `most` rows of each (unit, group), null elsewhere.
+    """Add a column `kept`: `column` at no more than `most` rows of each (person, group), null elsewhere.
 
-    The n rows that have a value are put in order of value, p = 0 ... n - 1, and row p is kept if (p * most + o) mod n
-    < most, where o in [0, n) comes from the keyed hash `t` of unit and group. For n > most the points p * most + o
-    step once round a cycle of length n * most, and each of its windows [k * n, k * n + most) holds exactly one of
-    them: so exactly min(most, n) rows are kept, each with probability most / n, spread evenly over the unit's values
-    (a systematic sample, which varies less than an independent one). Equal values are interchangeable, so the result
-    is a function of the unit's set of values.
+    The n rows that have a value are sorted by value, p = 0 ... n - 1. Row p is kept if (p * most + o) mod n < most,
+    where o in [0, n) comes from the keyed hash `t` of person and group. For n > most the points p * most + o step once
+    round a cycle of length n * most, and each of its windows [k * n, k * n + most) holds exactly one of them. So
+    exactly min(most, n) rows are kept, each with probability most / n, spread evenly over the person's values (a
+    systematic sample, which varies less than an independent one). Equal values are interchangeable, so the result is a
+    function of the person's multiset of values.
     """
     value, parts = rows[column], ["u", *keys]
     place = ibis().row_number().over(group_by=parts, order_by=value.asc(nulls_first=False))
@@ -91,8 +90,8 @@ def keep_rows(rows: Any, keys: list[str], column: str, most: int, keyed: Keyed, 
 
 
 def clamped(total: Any, low: int, high: int) -> Any:
-    """A unit's total within [low, high]; 0 where it has no value at all (least and greatest would turn a null into a
-    bound).
+    """A person's total within [low, high]; 0 where the person has no value (least and greatest would turn a null into
+    a bound).
     """
     inside = ibis().greatest(ibis().least(total, high), low)
     return as_int64(ibis().cases((total.isnull(), 0), else_=inside))

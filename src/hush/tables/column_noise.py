@@ -1,14 +1,13 @@
-"""How a query's budget becomes noise: one calibration for all columns, a threshold for private keys, and the errors
-to expect.
+"""The noise of a query's columns: one calibration for all of them, and a threshold for private keys.
 
-Every integer column is divided by its own bound, so that one unit moves at most l0 cells of the table by at most 1
-each; the least noise for that box is calibrated once and scaled back column by column. `weights` moves accuracy
-between aggregates: a weight w makes a column's noise w times smaller and its cells w times wider in the box.
+Every integer column is divided by its bound, so one person moves at most l0 cells of the table by at most 1 each. The
+least noise for that box is calibrated once and scaled back for each column. `weights` moves accuracy between
+aggregates: a weight w makes the noise of a column w times smaller, and the side of the box in its cells w times larger.
 
-Keys found privately. A group is shown only if its noisy number of units reaches a threshold. Groups that are there
-because of one unit alone hold one unit, and there are at most groups_per_unit = g of them; so with probability at
-least 1 - g P(1 + noise >= threshold) none of them is shown, and the rest of the answer is the noise mechanism on
-groups that both neighbours have. The failure is charged to delta.
+Keys found privately. A group is shown only if its noisy number of people reaches a threshold. A group that exists
+because of one person alone holds one person, and there are at most groups_per_unit = g of them. So with probability at
+least 1 - g P(1 + noise >= threshold) none of them is shown, and the rest of the answer is the noise mechanism on groups
+that both neighbouring tables have. The failure probability is charged to delta.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ __all__ = ["Shares", "Spending", "quick_spending", "spending"]
 
 @lru_cache(maxsize=256)
 def _least_noise(epsilon: float, delta: float, bound: Sensitivity, family: str | None, whole_steps: bool) -> Plan:
-    """The calibrated box; columns that all move by 1 may take noise on the whole numbers."""
+    """The calibration for the box. Columns that all move by 1 may have noise on the whole numbers."""
     return calibrate(epsilon, delta, bound, family=family, values="integer" if whole_steps else "real")
 
 
 @dataclass(frozen=True)
 class Spending:
-    """A budget turned into noise for the columns of a query."""
+    """The noise of the columns of a query, for a budget."""
 
     epsilon: float
     delta: float
@@ -50,9 +49,9 @@ class Spending:
     weights: Mapping[str, float]
     plan: Plan
     key_delta: float = 0.0
-    #: the column whose noisy number of units decides whether a private group is shown
+    #: the column whose noisy number of people decides whether a private group is shown
     units: str | None = None
-    #: columns that are another one under a second name: noise is added to the first only
+    #: columns that equal another column, and that column: noise is drawn for the latter only
     shared: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -62,31 +61,32 @@ class Spending:
 
     @cached_property
     def mechanisms(self) -> dict[str, Mechanism]:
-        """Every column's own noise, on a lattice that holds the whole numbers."""
+        """The noise of each column, on a lattice that contains the whole numbers."""
         made: dict[str, Mechanism] = {}
         for part in self.reach.parts:
-            own = _scaled(self.charge, self.noise, part.linf / self.weights.get(part.aggregate, 1.0), part.linf)
+            scaled = _scaled(self.charge, self.noise, part.linf / self.weights.get(part.aggregate, 1.0), part.linf)
             for column in part.columns:
-                made[column] = made.get(self.shared.get(column, column), own)
+                made[column] = made.get(self.shared.get(column, column), scaled)
         return made
 
     @cached_property
     def threshold(self) -> float | None:
-        """The least noisy number of units that shows a private group."""
+        """The least noisy number of people at which a private group is shown."""
         if self.units is None:
             return None
         made = self.mechanisms[self.units]
         law = law_of(made.noise.marginal, made.step)
-        allowed = (
-            2.0 * self.key_delta / self.reach.groups * (1.0 - 2.0 * law.slack)
-        )  # T_m = P(|K| > m) is twice one tail
+        # T_m = P(|K| > m) is twice one tail
+        allowed = 2.0 * self.key_delta / self.reach.groups * (1.0 - 2.0 * law.slack)
         steps = float(law.guess(np.array(min(allowed, 0.5))))
-        while float(law.at(np.array(steps))) > allowed:  # the guess is off by a step or two
+        while float(law.at(np.array(steps))) > allowed:  # the guess may be a step or two too small
             steps += 1.0
         return 1.0 + (steps + 1.0) * made.step
 
     def open(self, payment: Payment, what: str) -> dict[str, Draws]:
-        """Every column's paid draws; `what` tells this question's columns from those of the questions beside it."""
+        """The paid draws of each column. `what` is the part of the query that they are for: answers, bounds or
+        limits.
+        """
         return {
             name: payment.open(made, part=f"{what}: {name}")
             for name, made in self.mechanisms.items()
@@ -95,14 +95,14 @@ class Spending:
 
     @property
     def charge(self) -> Charge:
-        """What a ledger is charged for all columns together."""
+        """The charge to a ledger for all columns together."""
         return Charge(self.noise, self.plan.sensitivity)
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The budget asked for, the family asked for, and what of the budget goes to side questions: bounds to be found,
-    what limits leave out.
+    """The requested budget and noise family, and the parts of the budget that find bounds and measure what the limits
+    leave out.
     """
 
     epsilon: float
@@ -113,17 +113,18 @@ class Shares:
 
 
 def _scaled(charge: Charge, noise: Law, factor: float, bound: int) -> Mechanism:
-    """One column's share of the charge: noise and bound enlarged by the same factor."""
+    """The mechanism of one column, a part of the charge: noise and bound are scaled by the same factor."""
     moves = Sensitivity(linf=float(bound), l0=1)
     if noise.discrete:
         if factor != 1.0:
-            raise NotCertified("noise on the integers was calibrated for columns that move by 1; nothing was spent.")
+            raise NotCertified(
+                "noise on the integers was calibrated for columns that move by 1, but a column moves by more; "
+                "nothing was spent."
+            )
         return Mechanism(noise, moves, noise.step, integers=True, part_of=charge)
-    own = noise.scaled(up(factor, CLOSED_FORM))
-    fine = max(
-        float(np.asarray(own.isf(0.25))) / 16.0, bound * 2.0**-30
-    )  # finer steps would leave too little room for sums
-    return Mechanism(own, moves, min(1.0, float(2.0 ** np.floor(np.log2(fine)))), integers=True, part_of=charge)
+    scaled = noise.scaled(up(factor, CLOSED_FORM))
+    fine = max(float(np.asarray(scaled.isf(0.25))) / 16.0, bound * 2.0**-30)  # finer steps would overflow large sums
+    return Mechanism(scaled, moves, min(1.0, float(2.0 ** np.floor(np.log2(fine)))), integers=True, part_of=charge)
 
 
 def spending(
@@ -137,20 +138,23 @@ def spending(
     key_share: float = 0.1,
     shared: Mapping[str, str] | None = None,
 ) -> Spending:
-    """The least noise for all columns together; `key_share` of delta pays for keys found privately. A column that is
-    another one under a second name (`shared`) is released once, and counts once.
+    """The least noise for all columns together. `key_share` of delta pays for keys found privately. A column that
+    equals another one (`shared`) is released and charged once.
     """
     budget, share = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
     key_share = within("key_share", key_share, 0.001, 0.999, "write key_share=0.1")
     if units is not None and share == 0.0:
         raise InvalidParameter(
-            'keys="private" needs a delta greater than 0: with delta = 0 no group may be discovered; list the keys.'
+            'keys="private" needs a delta greater than 0, because finding groups can fail; write delta=1e-6, '
+            "or list the keys."
         )
     key_delta = share * key_share if units is not None else 0.0
     given = {name: positive(f"the weight of {name!r}", w) for name, w in (weights or {}).items()}
     known = {part.aggregate for part in reach.parts}
     if foreign := sorted(set(given) - known):
-        raise InvalidParameter(f"weights names {foreign[0]!r}, but the aggregates are {', '.join(sorted(known))}.")
+        raise InvalidParameter(
+            f"weights has a weight for {foreign[0]!r}, which is no aggregate; they are {', '.join(sorted(known))}."
+        )
     twice = shared or {}
     bound = _box(replace(reach, parts=tuple(part for part in reach.parts if part.columns[0] not in twice)), given)
     whole_steps = all(part.linf == 1 for part in reach.parts) and bound.linf == 1.0
@@ -159,19 +163,18 @@ def spending(
 
 
 def quick_spending(reach: Reach, epsilon: float, delta: float) -> Spending:
-    """The better of Laplace and Gaussian noise: for side questions, which must not take longer to calibrate than the
-    question itself.
+    """The better of Laplace and Gaussian noise, which calibrate quickly: for bounds to be found and for the effect of
+    limits.
     """
-    pure = spending(
-        reach, epsilon, 0.0, family="laplace"
-    )  # takes nothing of delta, and composes exactly with whatever stands beside it
+    # Laplace noise takes no part of delta, and composes exactly with any other noise
+    pure = spending(reach, epsilon, 0.0, family="laplace")
     if delta == 0.0:
         return pure
     return min(pure, spending(reach, epsilon, delta, family="gaussian"), key=lambda made: made.plan.variance)
 
 
 def _box(reach: Reach, weights: Mapping[str, float]) -> Sensitivity:
-    """l0 cells, each by its weight."""
+    """The box: l0 cells, each of which moves by at most its weight."""
     moves = [weights.get(part.aggregate, 1.0) for part in reach.parts for _ in range(part.coordinates)]
     if len(set(moves)) == 1:
         return Sensitivity(linf=moves[0], l0=reach.l0)

@@ -1,4 +1,4 @@
-"""How far one unit reaches into the aggregates: the sensitivity of a table of integers."""
+"""How far one person moves the integer aggregates: the sensitivity of a table of integers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ __all__ = ["Part", "Reach"]
 
 @dataclass(frozen=True)
 class Part:
-    """Integer columns of one aggregate that move together: in one group, one unit more or less moves at most
-    `coordinates` of them.
+    """Integer columns of one aggregate. In one group, one person added or removed moves at most `coordinates` of them.
 
-    Each moves by at most `linf`, all of them together by at most `l1`; whole numbers, in grid steps.
+    Each moves by at most `linf`, all of them together by at most `l1`. Both are whole numbers of grid steps.
     """
 
     aggregate: str
@@ -31,9 +30,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Reach:
-    """One unit added or removed moves at most `groups` groups, and in each of them every part by no more than it says.
+    """One person added or removed moves at most `groups` groups, and in each of them every part within its bounds.
 
-    Guarantees: for each fixed salt, exactly this (the proof is in `hush.tables.bound`).
+    Guarantees: this holds for each fixed salt (the proof is in `hush.tables.bound`).
 
     >>> reach = Reach(3, (Part("n", ("n",), 2), Part("ages", ("ages.0", "ages.1", "ages.2"), 2, coordinates=2, l1=2)))
     >>> reach.l0, reach.linf["ages.1"], reach.l1, reach.normalised()
@@ -45,7 +44,7 @@ class Reach:
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) != len(self.columns):
-            raise InvalidParameter("two aggregates would share a column; give them other names.")
+            raise InvalidParameter("two aggregates would have a column of the same name; give them other names.")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -59,7 +58,7 @@ class Reach:
 
     @property
     def l0(self) -> int:
-        """The most coordinates (cells of the table) that move."""
+        """The largest number of coordinates (cells of the table) that move."""
         return self.groups * sum(part.coordinates for part in self.parts)
 
     @property
@@ -69,12 +68,12 @@ class Reach:
 
     @property
     def l2(self) -> float:
-        """The most the whole table moves in the Euclidean norm: within a part, at most its linf at a time and its l1
-        in all.
+        """The most the whole table moves in the Euclidean norm. Within a part, a column moves by at most linf, and
+        all columns together by at most l1.
         """
         square = sum(min(part.coordinates * part.linf, part.l1) * part.linf for part in self.parts)
         return math.sqrt(self.groups * square)
 
     def normalised(self) -> Sensitivity:
-        """The sensitivity once every column is divided by its own linf: l0 coordinates, each by at most 1."""
+        """The sensitivity after every column is divided by its linf: l0 coordinates, each by at most 1."""
         return Sensitivity(linf=1.0, l0=self.l0)

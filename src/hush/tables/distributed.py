@@ -1,10 +1,9 @@
-"""Noise where the groups are: on Spark's executors, for groups found privately, which may be too many for the driver.
+"""Noise on Spark's executors, for groups found privately, which may be too many for the driver.
 
-A task may run twice (a retry, a speculative copy, a frame computed again), and fresh noise each time would be a
-second release. So the bits of a group's noise are a function of a secret of this release and of the group's own key:
-every repetition gives the same noise. The answers are written by the executors, never collected, and the secret is
-forgotten with the call that wrote them. Intervals are functions of a group's own released numbers and of constants
-that the driver makes once and sends along.
+A task may run twice (a retry, a speculative copy, a frame computed again). Fresh noise each time would be a second
+release. So the bits of a group's noise are a function of a secret of this release and of the group's key: every
+repetition gives the same noise. The executors write the answers, which are never collected, and the secret ends with
+the call. Intervals are functions of the group's released numbers and of constants that the driver computes once.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +23,8 @@ from hush.sampling.entropy import NamedBits
 from hush.tables.arrow import arrow
 from hush.tables.column_noise import Spending
 from hush.tables.engine import WITHHELD
-from hush.tables.output import Recipe, answer_table, plain_names
-
-if TYPE_CHECKING:
-    from hush.tables.query import Aggregates
+from hush.tables.exact_aggregates import Aggregates
+from hush.tables.output import Recipe, answer_table, plain_names, with_ends
 
 __all__ = ["group_names", "noise_by_name", "noise_in_batches", "write_on_executors"]
 
@@ -44,7 +41,7 @@ def group_names(keys: list[Any], secret: bytes) -> NDArray[np.uint64]:
 def noise_by_name(
     column: NDArray[np.int64], draws: Draws, names: NDArray[np.uint64], secret: bytes
 ) -> NDArray[np.float64]:
-    """A column with its noise, each cell's bits by its group's name; the secret is the column's own."""
+    """A column with its noise. The bits of each cell come from its group's name and the column's secret."""
     made = draws.mechanism
     steps = draws.add_from(NamedBits(secret, names), made.on_lattice(column))
     return steps.astype(np.float64) * made.step
@@ -58,7 +55,7 @@ def _secrets(secret: bytes, columns: list[str]) -> dict[str, bytes]:
 def noise_in_batches(
     keys: tuple[str, ...], spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, secret: bytes
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What an executor does to its batches: add noise, keep the groups above the threshold, make answers of them."""
+    """The work of an executor on its batches: add noise, keep the groups above the threshold, make answers."""
     columns_of, units, threshold, shared = list(spent.mechanisms), spent.units, spent.threshold, dict(spent.shared)
     secrets, paid = _secrets(secret, columns_of), dict(draws)
 
@@ -86,15 +83,14 @@ def noise_in_batches(
 def write_on_executors(
     aggregates: Aggregates, spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, path: str
 ) -> None:
-    """Answers of the shown groups, written by the executors; the secret lives as long as this call."""
+    """Let the executors write the answers of the shown groups. The secret exists only during this call."""
     from hush.tables.spark import write_in_batches
 
     work = noise_in_batches(aggregates.keys, spent, draws, recipe, os.urandom(64))
-    ends = [f"{name}{end}" for name in recipe.names for end in ("", "_low", "_high")]
-    backend, failed = aggregates.query.table.source.backend, False
+    backend, ends, failed = aggregates.source.backend, with_ends(recipe.names), False
     try:
         write_in_batches(backend, aggregates.plan, work, plain_names(aggregates.keys), plain_names(ends), path)
     except Exception:
-        failed = True  # what the engine says may quote the data: it is dropped here, not carried along
+        failed = True  # the engine's message may quote the data, so it is dropped here
     if failed:
         raise HushError(f"{WITHHELD} The charge stands.")

@@ -1,8 +1,8 @@
-"""The engines: one table. Each says how an Ibis expression becomes a stream of Arrow batches.
+"""The list of engines, and how each turns an Ibis expression into a stream of Arrow batches.
 
-Adding one that Ibis speaks to (PostgreSQL, BigQuery, Snowflake) is one line in ENGINES, such as
-`Engine("postgres", ibis_batches)`, and one in `expression.BINARY`: the collation that compares bytes. The tests of
-`tests/engines` show whether it agrees to the bit.
+An engine that Ibis supports (PostgreSQL, BigQuery, Snowflake) needs one line in ENGINES, such as
+`Engine("postgres", ibis_batches)`, and one line in `expression.BINARY`: the collation that compares bytes. The tests in
+`tests/engines` check that its results equal those of the other engines to the bit.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from hush.tables.spark import must_be_ansi, spark_batches, was_cancelled
 
 __all__ = ["ENGINES", "WITHHELD", "Engine", "Source", "duckdb_stopped", "engine_of", "memory_tables"]
 
-#: All that is said when an engine fails: its own message may quote a row, and nothing has been charged for showing one.
+#: The only message when an engine fails. The engine's message may quote a row, and no budget was spent to show one.
 WITHHELD = (
-    "the engine stopped while it ran the query, as on a value that it could not convert or read; its message is withheld because it may "
-    "quote the data; run the expression yourself in the engine to see it."
+    "the query failed in the engine, perhaps because a value could not be converted or read; the engine's message is "
+    "hidden because it may quote the data; run the expression in the engine to see it."
 )
 
 
 @dataclass(frozen=True)
 class Source:
-    """Rows to ask about: an Ibis relation, the connection it lives on, and whether that connection is ours alone.
+    """The rows of a table: an Ibis relation, its connection, and whether hush opened that connection (`owned`).
 
-    `label` names it to people and to ledgers. `frames` are the tables held in memory, by name: a DuckDB cursor does
-    not see what was registered on its parent.
+    `label` is its name for people and ledgers. `frames` are the tables held in memory, by name: a DuckDB cursor does
+    not see frames that were registered on its parent.
     """
 
     relation: Any
@@ -43,8 +43,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine as Ibis names it, how it streams, its own hash function if it takes any number of arguments, what to
-    check first, and which of its errors say that somebody stopped the query.
+    """An engine: its name in Ibis, how it streams, its hash function (which must take any number of arguments), a check
+    of the connection, and a test of whether an error means that somebody stopped the query.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Engine:
     stopped: Callable[[Exception], bool] = lambda failure: False
 
     def batches(self, source: Source, relation: Any, size: int) -> Iterator[Any]:
-        """The rows of an expression as Arrow batches. A failure of the engine becomes one constant sentence. A query
-        that somebody stopped becomes a KeyboardInterrupt.
+        """The rows of an expression as Arrow batches. A failure of the engine raises one constant sentence. A query
+        that somebody stopped raises KeyboardInterrupt.
 
-        Both are raised after the handler has ended, so that the engine's message is not even kept as their context,
-        where a crash reporter would find it. Errors of translation pass: Ibis makes them from the expression before any
-        data are read.
+        Both are raised after the handler has ended, so that the engine's message is not kept as their context, where a
+        crash reporter would find it. Translation errors pass: Ibis makes them from the expression before it reads any
+        data.
         """
         try:
             yield from self.stream(source, relation, size)
@@ -74,11 +74,11 @@ class Engine:
 
 
 def duckdb_batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
-    """Through DuckDB's own Arrow reader: Ibis 12 asks DuckDB 2 for one that is gone.
+    """Stream through DuckDB's Arrow reader: Ibis 12 calls a reader that DuckDB 2 has removed.
 
-    An open result blocks its connection, so on a connection of ours each query has a cursor. A user's connection is
-    used as it is, because a cursor sees neither its temporary views nor its registered frames. It is free again once
-    the batches are drained or the query is stopped.
+    An open result blocks its connection, so on a connection that hush owns each query has a cursor. A user's connection
+    is used directly, because a cursor sees neither its temporary views nor its registered frames. It is free again once
+    all batches are read or the query is stopped.
     """
     query = source.backend.compile(relation)
     tables = {**source.frames, **memory_tables(relation)} if source.owned else memory_tables(relation)
@@ -88,7 +88,7 @@ def duckdb_batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
 
 
 def duckdb_rows(connection: Any, query: str, tables: Mapping[str, Any], size: int, *, ours: bool) -> Iterator[Any]:
-    """The Arrow batches of a query. At the end its tables are unregistered, and a connection of ours is closed."""
+    """The Arrow batches of a query. At the end its tables are unregistered; with `ours` the connection is closed."""
     reader = None
     try:
         if ours:
@@ -115,17 +115,17 @@ def duckdb_stopped(failure: Exception) -> bool:
 
 
 def ibis_batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
-    """Through Ibis itself: the way for an engine without a better one."""
+    """Stream through Ibis, for an engine without a faster way."""
     yield from source.backend.to_pyarrow_batches(relation, chunk_size=size)
 
 
 def memory_tables(relation: Any) -> dict[str, Any]:
-    """The tables an expression holds in memory, as Arrow, by the names it knows them by."""
+    """The tables that an expression holds in memory, as Arrow, by their names in the expression."""
     return {node.name: node.data.to_pyarrow(node.schema) for node in relation.op().find(operations().InMemoryTable)}
 
 
 def stream_spark(source: Source, relation: Any, size: int) -> Iterator[Any]:
-    """Through Spark's local iterator: one partition at a time on the driver."""
+    """Stream through Spark's local iterator: one partition at a time on the driver."""
     yield from spark_batches(source.backend, relation, memory_tables(relation), size)
 
 
@@ -141,5 +141,5 @@ ENGINES = {
 def engine_of(backend: Any) -> Engine:
     """The engine behind an Ibis connection."""
     if backend.name not in ENGINES:
-        raise Unsupported(f"hush does not know the engine {backend.name!r}; it knows {', '.join(ENGINES)}.")
+        raise Unsupported(f"hush does not support the engine {backend.name!r}; it supports {', '.join(ENGINES)}.")
     return ENGINES[backend.name]

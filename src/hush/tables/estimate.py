@@ -1,20 +1,14 @@
-"""Answers and intervals of sums, counts, histograms and means, from released columns (variances:
-`hush.tables.spread`).
+"""How released columns become an answer with an interval: the contract, and what several estimates use.
 
-Every class here says how released numbers become an answer (`__call__`) and what the interval of that answer is
-(`ends`). `ends` is given the mechanisms and a level, both public, and returns a function of one group's released
-numbers. It draws nothing, and the numbers of one group decide its interval alone: which other groups are answered
-with it, and in what order, cannot show.
+An `Estimate` makes an answer from released numbers (`__call__`) and its interval (`ends`). `ends` takes the mechanisms
+and a level, both public, and returns a function of released columns. That function draws nothing. The interval of a
+group depends on the numbers of that group only, so it cannot reveal which other groups are answered, nor their order.
 
-A count or a sum has the interval of its own noise. For means a test is inverted: the interval holds
-every value that the test does not rule out, so it holds the truth at least as often as its level says, however large
-the noise is.
+A count or a sum has the interval of its noise. Other estimates invert a test: the interval holds every value that the
+test does not rule out. So it holds the truth at least as often as its level states, however large the noise is.
 
-- A mean m of rows that count from the middle of their range: total - m count is noise X - m Y alone, whose law is
-  known. The interval is the set of m with |total - m count| <= w(m), where P(|X - m Y| <= w(m)) = level.
-
-Only +, -, *, / and comparisons are used on released numbers: they give the same bits for a group wherever it stands
-in an array.
+Only +, -, *, / and comparisons are used on released numbers: they give the same bits for a group at every place of an
+array.
 """
 
 from __future__ import annotations
@@ -28,28 +22,48 @@ from numpy.typing import NDArray
 
 from hush.releasing.error_bars import ErrorBars
 from hush.sampling.mechanism import Mechanism
-from hush.tables.noise_sum import Term, half_widths
 from hush.tables.quantise import Grid
 
-__all__ = ["BinCounts", "Ends", "Estimate", "MeanOf", "Scaled", "between", "in_blocks", "last_accepted", "numbers"]
+__all__ = [
+    "CELLS",
+    "ROUNDED",
+    "Around",
+    "Array",
+    "Ends",
+    "Estimate",
+    "Released",
+    "Scaled",
+    "between",
+    "half_width",
+    "in_blocks",
+    "last_accepted",
+    "numbers",
+]
 
 Array = NDArray[np.float64]
+#: Released columns by name, each with one number per group.
 Released = Mapping[str, Any]
-#: Released columns of groups in, lower and upper ends out.
+#: A function from released columns to the lower and upper ends of each group.
 Ends = Callable[[Released], tuple[Array, Array]]
 
-CELLS = 64  # of |mean| (or of a variance) between which half widths are interpolated
-_BLOCK = 8192  # groups at a time; a bound on memory that does not show in any number
-ROUNDED = 0.5  # a group's total is rounded to whole steps
+CELLS = 64  # cells of |mean| (or of a variance); half widths are interpolated between their ends
+_BLOCK = 8192  # groups at a time: a limit on memory, which no number depends on
+ROUNDED = 0.5  # steps: a group's total is rounded to whole steps
 
 
 class Estimate(Protocol):
-    """An answer made of released columns, and its interval."""
+    """An answer made from released columns, and its interval. It is sent to executors, so it holds no part of the
+    table.
+    """
 
-    def __call__(self, released: Released) -> Array: ...
+    def __call__(self, released: Released) -> Array:
+        """The answer of each group; with several answer columns, these are along the last axis."""
 
     def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
         """The interval at this level, as a function of released columns."""
+
+    def planning_point(self, rows: int) -> dict[str, float]:
+        """The columns of a typical group in which `rows` rows count: a plan states the error there."""
 
 
 def numbers(column: Any) -> Array:
@@ -62,47 +76,34 @@ def half_width(made: Mechanism, level: float) -> float:
     return ErrorBars(made.noise.marginal, made.step, rounded=False).half_width(level)
 
 
-# -- one column ----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Scaled:
-    """One column: a count (no grid), or a sum in steps of a grid. Ends are never cut at 0: a noisy -3 would lie
-    outside its own [0, 0].
+    """One column: a count (no grid), or a sum in steps of a grid. Ends are not cut at 0: a noisy -3 would lie outside
+    its interval [0, 0].
     """
 
     name: str
     grid: Grid | None = None
 
     def __call__(self, released: Released) -> Array:
-        return self._value(numbers(released[self.name]))
-
-    def _value(self, column: Array) -> Array:
+        column = numbers(released[self.name])
         return column if self.grid is None else np.asarray(self.grid.value(column))
 
     def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
+        """The answer, less and plus the half width of its noise."""
         width = half_width(mechanisms[self.name], level) + (0.0 if self.grid is None else ROUNDED)
-        return _Around(self, width)
+        return Around(self, width)
+
+    def planning_point(self, rows: int) -> dict[str, float]:
+        """The error does not depend on the count or the sum."""
+        return {self.name: 0.0}
 
 
 @dataclass(frozen=True)
-class BinCounts:
-    """The bins of a histogram, along the last axis."""
+class Around:
+    """The ends of an estimate that is linear in its columns: each column less and plus a width in steps."""
 
-    names: tuple[str, ...]
-
-    def __call__(self, released: Released) -> Array:
-        return np.stack([numbers(released[name]) for name in self.names], axis=-1)
-
-    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
-        return _Around(self, half_width(mechanisms[self.names[0]], level))  # the bins of a histogram have one law
-
-
-@dataclass(frozen=True)
-class _Around:
-    """The answer, less and plus a width in steps."""
-
-    estimate: Scaled | BinCounts
+    estimate: Callable[[Released], Array]
     width: float
 
     def __call__(self, released: Released) -> tuple[Array, Array]:
@@ -112,72 +113,11 @@ class _Around:
         return moved(-self.width), moved(self.width)
 
 
-# -- means ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class MeanOf:
-    """From a sum of distances from the middle, in steps, and a count. `origin` is the middle and `furthest` the
-    longest distance, in steps.
-    """
-
-    total: str
-    count: str
-    grid: Grid
-    origin: float
-    furthest: float
-    bounds: tuple[float, float]
-
-    def __call__(self, released: Released) -> Array:
-        return self.value(numbers(released[self.total]) / np.maximum(numbers(released[self.count]), 1.0))
-
-    def value(self, distance: Array) -> Array:
-        """A distance from the middle as a value inside the declared bounds."""
-        return np.clip(self.grid.value(self.origin + distance), *self.bounds)
-
-    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
-        return _MeanEnds(self, self.widths(mechanisms, level))
-
-    def widths(self, mechanisms: Mapping[str, Mechanism], level: float) -> Array:
-        """w(m) for m = 0, furthest/64, ..., furthest."""
-        made = mechanisms[self.total]
-        means = np.linspace(0.0, self.furthest, CELLS + 1)
-        terms = [[Term.of(made, 1.0), Term.of(mechanisms[self.count], float(m))] for m in means]
-        return np.maximum.accumulate(half_widths(terms, level)) + ROUNDED
-
-    def distances(self, released: Released, widths: Array) -> tuple[Array, Array]:
-        """The least and the largest mean, as distances from the middle, that the test does not rule out.
-
-        Rows lie within `furthest` of the middle and cannot be fewer than none, so total and count are first moved to
-        where that is true: the test then rules out less, never more.
-        """
-        count = np.maximum(numbers(released[self.count]), 0.0)
-        total = np.clip(numbers(released[self.total]), -self.furthest * count, self.furthest * count)
-        return -self._largest(-total, count, widths), self._largest(total, count, widths)
-
-    def _largest(self, total: Array, count: Array, widths: Array) -> Array:
-        means = np.linspace(-self.furthest, self.furthest, 2 * CELLS + 1)
-        around = np.concatenate([widths[:0:-1], widths])
-        start = np.clip(total / np.where(count > 0.0, count, 1.0), -self.furthest, self.furthest)
-        gaps = means * count[:, None] - total[:, None] - around
-        return last_accepted(start, -between(start, means, around), means, gaps)
-
-
-@dataclass(frozen=True)
-class _MeanEnds:
-    mean: MeanOf
-    widths: Array
-
-    def __call__(self, released: Released) -> tuple[Array, Array]:
-        def block(part: Released) -> tuple[Array, Array]:
-            value, (low, high) = self.mean(part), self.mean.distances(part, self.widths)
-            return np.minimum(self.mean.value(low), value), np.maximum(self.mean.value(high), value)
-
-        return in_blocks(block, {name: released[name] for name in (self.mean.total, self.mean.count)})
+# -- inverting a test ----------------------------------------------------------------------------------------
 
 
 def between(x: Array, nodes: Array, values: Array) -> Array:
-    """Values at x, linear between equally spaced nodes; one row of values for all x, or one for each."""
+    """Values at x, linear between equally spaced nodes. `values` is one row for all x, or one row for each."""
     cell = nodes[1] - nodes[0]
     place = np.clip(((x - nodes[0]) / cell).astype(np.int64), 0, nodes.size - 2)
     table, rows = (values, np.arange(x.size)) if values.ndim == 2 else (values[None, :], np.zeros(x.size, np.int64))
@@ -186,8 +126,8 @@ def between(x: Array, nodes: Array, values: Array) -> Array:
 
 
 def last_accepted(start: Array, start_gap: Array, nodes: Array, gaps: Array) -> Array:
-    """The largest x at which a gap, linear between nodes (and from `start` to the next), is at most 0. At `start` it
-    is.
+    """The largest x at which a gap is at most 0. The gap is linear between nodes, and from `start` to the next node;
+    at `start` it is at most 0.
     """
     rows = np.arange(start.size)
     accepted = (gaps <= 0.0) & (nodes >= start[:, None])
@@ -203,7 +143,7 @@ def last_accepted(start: Array, start_gap: Array, nodes: Array, gaps: Array) -> 
 
 
 def in_blocks(work: Ends, released: Released) -> tuple[Array, Array]:
-    """A function of each group's own numbers, a block of groups at a time."""
+    """Apply a function of each group's numbers to one block of groups at a time."""
     size = next(iter(released.values())).shape[0]
     parts = [work({n: numbers(v)[i : i + _BLOCK] for n, v in released.items()}) for i in range(0, max(size, 1), _BLOCK)]
     return np.concatenate([low for low, _ in parts]), np.concatenate([high for _, high in parts])

@@ -1,9 +1,9 @@
-"""Ibis, in one place, and the check that a user's expression looks at one row at a time.
+"""Helpers for Ibis, and the check that a user's expression uses one row at a time.
 
-The bound on a unit's contribution is proved for a map that treats each unit by itself. A filter or a computed column
-keeps that proof only if it is a function of its own row: `age > age.mean()` would let one person move everybody's
-rows in and out of the answer. So the whole expression tree is walked, and only relations and operations known to work
-row by row pass; everything else is refused.
+The bound on a person's contribution is proved for a map that treats each person separately. A filter or a computed
+column keeps that proof only if it is a function of one row: with `age > age.mean()` one person could move everybody's
+rows in and out of the answer. So the whole expression tree is checked, and only relations and operations that are
+known to work row by row are accepted.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
     "translation_error",
 ]
 
-#: The collation of each engine that compares text byte by byte, by the engine's name in Ibis.
+#: For each engine, by its name in Ibis, the collation that compares text byte by byte.
 BINARY = {"duckdb": "binary", "pyspark": "UTF8_BINARY"}
 
-#: Relations whose rows are each made from one row of the source. Sorting changes no row; a union that keeps
-#: duplicates adds rows.
+#: Relations in which each row is made from one row of the source. Sorting changes no row, and a union that keeps
+#: duplicates only adds rows.
 ROWWISE_RELATIONS = (
     *(
         "DatabaseTable",
@@ -48,7 +48,7 @@ ROWWISE_RELATIONS = (
         "Union",
     ),
 )
-#: Modules of Ibis whose operations work on the values of one row ...
+#: Modules of Ibis whose operations use the values of one row, except those in NOT_ROWWISE.
 ROWWISE_MODULES = {
     "arrays",
     "core",
@@ -63,26 +63,26 @@ ROWWISE_MODULES = {
     "structs",
     "temporal",
 }
-#: ... but for these, which multiply rows, number them, or need a value given at run time.
+#: Operations that multiply rows, number them, or need a value that is given at run time.
 NOT_ROWWISE = ("Unnest", "RowID", "ScalarParameter")
 
 
 def ibis() -> Any:
-    """The Ibis module, loaded when first needed: `import hush.tables` must stay light."""
+    """The module ibis, loaded when first needed, so that `import hush.tables` is fast."""
     import ibis as module
 
     return module
 
 
 def operations() -> Any:
-    """The module of Ibis operations, to look at an expression's tree."""
+    """The module of Ibis operations, to inspect the tree of an expression."""
     import ibis.expr.operations as module
 
     return module
 
 
 def translation_error() -> type[Exception]:
-    """What Ibis raises when an engine has no word for an operation."""
+    """The exception that Ibis raises when an engine does not support an operation."""
     from ibis.common import exceptions
 
     found: type[Exception] = exceptions.TranslationError
@@ -90,24 +90,24 @@ def translation_error() -> type[Exception]:
 
 
 def constant(value: float) -> Any:
-    """A float64 constant that every engine reads to the same last bit.
+    """A float64 constant that every engine reads as the same float64.
 
-    Written as text and cast: a bare 0.12345678901234567 is a decimal to DuckDB and to Spark, and they convert
-    decimals differently.
+    It is written as text and cast: 0.12345678901234567 without quotes is a decimal in DuckDB and Spark, and they
+    convert decimals differently.
     """
     return ibis().literal(repr(float(value))).cast("float64")
 
 
 def as_int64(column: Any) -> Any:
-    """A cast that is written out: Ibis leaves it out where it believes a column to be int64, as it does of DuckDB's
-    128-bit sums.
+    """An explicit cast to int64. Ibis omits a cast where it takes a column for int64, as it does for DuckDB's 128-bit
+    sums.
     """
     return operations().Cast(column, ibis().dtype("int64")).to_expr()
 
 
 def as_text(column: Any) -> Any:
-    """A cast that is written out: Ibis takes an enumeration for text, but DuckDB orders it by when its values were
-    first seen.
+    """An explicit cast to text. Ibis takes an enumeration for text, but DuckDB sorts it by the order in which its
+    values first appeared.
     """
     return operations().Cast(column, ibis().dtype("string")).to_expr()
 
@@ -115,23 +115,23 @@ def as_text(column: Any) -> Any:
 def by_bytes(column: Any) -> Any:
     """Text that the engine compares, groups and sorts byte by byte, whatever collation the column or the session has.
 
-    A collation such as NOCASE makes one group of several spellings and shows one of them: the spelling of one person.
-    Both sides of a comparison need this, because DuckDB and Spark refuse to compare text of two collations.
+    A collation such as NOCASE puts several spellings in one group and shows one of them: the spelling of one person.
+    Both sides of a comparison need this, because DuckDB and Spark do not compare text of two collations.
     """
     return text_by_bytes()(as_text(column)).to_expr()
 
 
 def compared(column: Any) -> Any:
-    """A column as it must be before values are compared: text by its bytes, other types as they are."""
+    """A column that is ready for comparisons: text compares by its bytes, other types are unchanged."""
     return by_bytes(column) if column.type().is_string() else column
 
 
 @cache
 def text_by_bytes() -> Any:
-    """The operation behind `by_bytes`. Ibis has none for a collation, so its compilers learn this one here.
+    """The operation that `by_bytes` uses. Ibis has none for a collation, so it is added to the Ibis compilers here.
 
-    Ibis looks for a compiler's method by the operation's name. In a user's expression `must_be_rowwise` refuses this
-    operation, as it refuses any that it does not know.
+    Ibis finds a compiler's method by the operation's name. In a user's expression `must_be_rowwise` rejects this
+    operation, because it is not on its list.
     """
     from ibis.backends.sql.compilers.base import SQLGlotCompiler
 
@@ -143,17 +143,17 @@ def text_by_bytes() -> Any:
 
 
 def collated(compiler: Any, operation: Any, *, arg: Any) -> Any:
-    """`arg COLLATE "binary"` in the words of the compiler's engine; an engine that is not in BINARY is refused."""
+    """`arg COLLATE "binary"` in the dialect of the compiler's engine. An engine that is not in BINARY is rejected."""
     import sqlglot
 
     name = compiler.dialect.__name__.lower()
     if name not in BINARY:
-        raise translation_error()(f"hush does not know the collation of {name!r} that compares bytes.")
+        raise translation_error()(f"hush has no collation for {name!r} that compares bytes.")
     return sqlglot.expressions.Collate(this=arg, expression=sqlglot.to_identifier(BINARY[name], quoted=True))
 
 
 def must_have(columns: Iterable[str], name: object, role: str) -> str:
-    """`name` if it is a column, else one sentence with the nearest names."""
+    """Return `name` if it is a column; otherwise raise an error with the most similar names."""
     known = list(columns)
     if isinstance(name, str) and name in known:
         return name
@@ -169,7 +169,7 @@ def must_have(columns: Iterable[str], name: object, role: str) -> str:
 
 
 def bind(relation: Any, value: Any, role: str) -> Any:
-    """One column of `relation`: by name, as an Ibis expression, as `_.name`, or as a function of the table."""
+    """One column of `relation`, given by name, as an Ibis expression, as `_.name`, or as a function of the table."""
     if isinstance(value, str):
         return relation[must_have(relation.columns, value, role)]
     if isinstance(value, bool | int | float) or value is None:
@@ -186,16 +186,16 @@ def bind(relation: Any, value: Any, role: str) -> Any:
 
 
 def must_be_rowwise(relation: Any, role: str) -> None:
-    """Refuse an expression that looks across rows, beyond this table, or at anything that changes between runs, or
-    that stops at a text which is no number: whether it stops would tell, uncharged, whether there is such a row.
+    """Reject an expression that uses other rows, other tables or anything that changes between runs, and one that fails
+    on text that is not a number: the failure would reveal, without a charge, that there is such a row.
     """
     ops = operations()
     for node in relation.op().find(ops.Node):
         reason = trouble(node, ops)
         if reason:
             raise Unsupported(
-                f"{role} uses {type(node).__name__}, which {reason}; hush bounds each unit by itself, so an expression may only use "
-                "the values of its own row."
+                f"{role} uses {type(node).__name__}, which {reason}; an expression may only use the values of one row, "
+                "because hush bounds the contribution of each person separately."
             )
         if (
             isinstance(node, ops.Cast)
@@ -204,27 +204,27 @@ def must_be_rowwise(relation: Any, role: str) -> None:
             and not isinstance(node.arg, ops.Literal)
         ):
             raise Unsupported(
-                f"{role} casts text to {node.to}, which stops at a text that is none and so tells that there is one; write "
-                f".try_cast('{node.to}'), which makes it null."
+                f"{role} casts text to {node.to}, which fails if a text cannot be converted and so reveals that "
+                f"there is such a row; write .try_cast('{node.to}'), which makes it null."
             )
 
 
 def trouble(node: Any, ops: Any) -> str:
-    """Why this node is refused, or nothing."""
+    """Why this node is rejected; empty if it is accepted."""
     name, module = type(node).__name__, type(node).__module__.rpartition(".")[2]
     if isinstance(node, ops.Reduction | ops.Analytic | ops.WindowFunction):
-        return "looks across rows"
+        return "uses several rows"
     if isinstance(node, ops.Subquery):
-        return "looks at other rows or other tables"
+        return "uses other rows or other tables"
     if isinstance(node, ops.Impure):
-        return "is not the same at every run or cannot be looked into"
+        return "may change between runs or cannot be inspected"
     if isinstance(node, ops.Relation):
         if name == "Union" and node.distinct:
             return "compares rows with each other"
         return (
             ""
             if name in ROWWISE_RELATIONS
-            else "is not made row by row (save it as a table first: then its rows are the data)"
+            else "is not computed row by row (save it as a table first; then its rows are the data)"
         )
     if isinstance(node, ops.Field):
         return ""

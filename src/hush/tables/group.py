@@ -1,8 +1,8 @@
-"""What to group by, and which groups to answer for: a public list of keys, or keys found privately.
+"""The columns to group by, and the groups of the answer: a public list of keys, or keys found privately.
 
-A public list fixes the groups of the answer: rows of other groups are dropped before a unit's groups are counted,
-groups without rows come back as zeros, and the order is the order listed. With keys="private" the groups come from
-the data, each with its number of units, so that the release can withhold small ones.
+A public list fixes the groups of the answer. Rows of other groups are dropped before a person's groups are counted,
+groups without rows are answered as zeros, and the order is that of the list. With keys="private" the groups come from
+the data, each with its number of people, so that small groups can be withheld.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from hush.tables.expression import compared, ibis, must_have
 __all__ = ["Grouping", "grouped", "ungrouped"]
 
 HINT = "write group_by('ward', keys=['A', 'B'], groups_per_unit=2), or keys='private'"
-#: What stands in for a null key in the engine, beside a column that says it is null: engines compare nulls in
-#: different ways.
+#: The value that replaces a null key in the engine, beside a column that marks it as null: engines compare nulls
+#: differently.
 STAND_IN = {"int64": 0, "string": "", "bool": False, "date32": datetime.date(1970, 1, 1)}
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """Column names and their Arrow types, the public keys (None: private), and the most groups one unit may be in."""
+    """Column names and their Arrow types, the public keys (None: private), and the most groups of one person."""
 
     names: tuple[str, ...]
     types: tuple[str, ...]
@@ -37,11 +37,11 @@ class Grouping:
 
     @property
     def must_rank(self) -> bool:
-        """Can a unit be in more groups than it may? Decided from public knowledge."""
+        """Can a person be in more groups than the limit? This depends on public facts only."""
         return self.keys is None or len(self.keys) > self.groups
 
     def columns(self) -> dict[str, Any]:
-        """The public keys as Arrow columns, in the order listed."""
+        """The public keys as Arrow columns, in the order of the list."""
         assert self.keys is not None
         table = key_table(
             {
@@ -54,8 +54,8 @@ class Grouping:
     def place(self, rows: Any) -> Any:
         """The rows of listed groups, with the place of their key as `g0` instead of the columns k0, k1, ...
 
-        Keys are distinct, so a row meets at most one of them; and if an engine should find two of them equal, the
-        bound still holds, because a unit's groups are counted after this.
+        Keys are distinct, so a row has at most one of them. Even if an engine found two keys equal, the bound would
+        hold, because a person's groups are counted after this step.
         """
         assert self.keys is not None
         columns: dict[str, tuple[str, list[Any]]] = {"place": ("int64", list(range(len(self.keys))))}
@@ -75,7 +75,7 @@ class Grouping:
 
 
 def ungrouped() -> Grouping:
-    """No grouping: one group, public, that every unit is in."""
+    """No grouping: one public group with all rows."""
     return Grouping((), (), ((),), 1)
 
 
@@ -87,7 +87,8 @@ def grouped(relation: Any, unit: str, names: tuple[str, ...], keys: Any, groups_
         must_have(relation.columns, name, "group_by")
         if name == unit:
             raise InvalidParameter(
-                f"group_by names the unit column {name!r}; an answer per unit is an answer about one person, and cannot be private."
+                f"group_by names the unit column {name!r}, but an answer for each person cannot be private; "
+                "group by another column."
             )
     if len(set(names)) < len(names):
         raise InvalidParameter(f"group_by names a column twice: {', '.join(map(repr, names))}.")
@@ -102,7 +103,7 @@ def grouped(relation: Any, unit: str, names: tuple[str, ...], keys: Any, groups_
 
 
 def key_type(name: str, kind: Any) -> str:
-    """The Arrow type of a key column, else one sentence."""
+    """The Arrow type of a key column. Other types are refused."""
     for fits, word in (
         (kind.is_integer(), "int64"),
         (kind.is_string(), "string"),
@@ -111,10 +112,12 @@ def key_type(name: str, kind: Any) -> str:
     ):
         if fits and not kind.is_uint64():
             return word
-    instead = "its .date(), .year() or .hour()" if kind.is_timestamp() else "a cast to int64 or string, or a bin"
+    instead = (
+        "compute its .date(), .year() or .hour()" if kind.is_timestamp() else "cast it to int64 or text, or bin it"
+    )
     raise InvalidParameter(
         f"group_by needs whole numbers, text, dates or truth values, but the column {name!r} is of type {kind}; "
-        f"make {instead} by mutate() first."
+        f"first {instead}, with mutate()."
     )
 
 
@@ -141,9 +144,9 @@ def listed_keys(names: tuple[str, ...], keys: Any) -> list[tuple[Any, ...]]:
 
 
 def checked_keys(keys: list[tuple[Any, ...]], kinds: list[Any], names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
-    """Distinct keys of the columns' types; None stands for null."""
+    """The keys, checked to be distinct and of the columns' types; None is null."""
     if not keys:
-        raise InvalidParameter(f"keys is empty, so there is nothing to answer; {HINT}.")
+        raise InvalidParameter(f"keys is empty, but an answer needs at least one group; {HINT}.")
     result: dict[tuple[Any, ...], None] = {}
     for key in keys:
         if len(key) != len(names):

@@ -1,7 +1,7 @@
-"""Waiting for an engine so that Ctrl-C ends it.
+"""Wait for an engine in such a way that Ctrl-C stops it.
 
 Python raises KeyboardInterrupt in the main thread, and only between two steps of Python. A main thread that is inside
-an engine does not see it until the engine returns. So the engine works in a thread, and the caller waits for results.
+an engine does not get it until the engine returns. So the engine runs in a thread, and the caller waits for results.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Inherit = Callable[[Work], Work]
 Stop = Callable[[], Any]
 
 NAME = "hush query"
-#: Seconds between two looks at whether the other side is still there.
+#: Seconds between two checks that the other side still runs.
 POLL = 0.1
-#: Seconds that an engine gets to stop. An engine that takes longer is left to its thread, which ends with the process.
+#: Seconds that an engine gets to stop. After that its thread continues, and ends with the process.
 PATIENCE = 0.8
 
 
 def interruptible(produce: Produce[Item], stop: Stop, *, inherit: Inherit = lambda work: work) -> Iterator[Item]:
-    """The items of `produce()`, made one ahead in a thread. If the caller is interrupted or goes away, `stop` ends the
-    thread's work.
+    """The items of `produce()`, made in a thread, one item ahead. If the caller is interrupted or ends early, `stop`
+    ends the thread's work.
 
     `stop` is called from the caller's thread, perhaps several times. `inherit` wraps the thread's function, for an
-    engine that keeps settings by thread. An exception of `produce` is raised here as it is.
+    engine that stores settings per thread. An exception of `produce` is raised here unchanged.
     """
     ready: Queue[tuple[str, Any]] = Queue(maxsize=1)
     gone = threading.Event()
@@ -66,28 +66,28 @@ def interruptible(produce: Produce[Item], stop: Stop, *, inherit: Inherit = lamb
 
 
 def received(ready: Queue[tuple[str, Any]], thread: threading.Thread) -> Iterator[Any]:
-    """What the thread hands over. A wait with a time limit can be interrupted on Windows too; one without cannot."""
+    """The items that the thread hands over. On Windows only a wait with a time limit can be interrupted."""
     while True:
         try:
             kind, value = ready.get(timeout=POLL)
         except Empty:
             if thread.is_alive() or not ready.empty():
                 continue
-            raise RuntimeError("the thread of a query ended without a word.") from None
+            raise RuntimeError("the thread of a query ended without a result or an error.") from None
         if kind == "item":
             yield value
             continue
-        thread.join()  # it has nothing left to do, so nothing must be stopped
+        thread.join()  # its work is done, so it need not be stopped
         if kind == "failure":
             raise value
         return
 
 
 def end(thread: threading.Thread, stop: Stop) -> None:
-    """Tell the engine to stop, again and again: an engine that has not yet begun its query forgets what it was told."""
+    """Ask the engine to stop, repeatedly: an engine that has not yet begun its query ignores the request."""
     until = time.monotonic() + PATIENCE
     while thread.is_alive() and time.monotonic() < until:
-        with suppress(Exception):  # what stands is the interruption
+        with suppress(Exception):  # the caller gets the interruption, not this error
             stop()
         thread.join(POLL)
 
@@ -103,5 +103,5 @@ def in_thread(make: Callable[[], Item], stop: Stop = lambda: None, *, inherit: I
 
 
 def still_working() -> bool:
-    """Is there an engine that was told to stop, or that nobody waits for, and goes on?"""
+    """Is an engine still running that nobody waits for?"""
     return any(thread.name == NAME for thread in threading.enumerate())

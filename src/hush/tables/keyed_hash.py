@@ -1,17 +1,17 @@
-"""A keyed hash that every engine computes to the same bit, or the engine's own for speed.
+"""A keyed hash that every engine computes to the same bit, or the engine's hash for speed.
 
-For privacy the hash may be anything that depends on the unit's own values and the key: see `bound`. It is keyed so
-that nobody can choose an id that wins a place, and it mixes well so that places are given evenly. The key is drawn
-from the operating system for each release and never from the data.
+Privacy does not depend on the hash, as long as it is a function of the person's values and the key: see `bound`. It is
+keyed so that nobody can choose an id that is always kept, and it mixes well so that groups and rows are kept evenly.
+The key is drawn from the operating system for each release and never from the data.
 
 "portable" uses whole numbers below 2^63 only. A whole number, negative or not, is cut into halves of 32 bits, each
-half is multiplied by a secret odd number below 2^31, and the low 32 bits of the products are added. Two rounds of s
--> ((s xor (s >> k)) * odd) mod 2^32 then remove the linear structure, which alone is visibly uneven; each round is
-one-to-one. If any part is text, all parts go through md5 as text, each with its length before it, so that no two
-lists of parts read alike; the last eight digits, read as hexadecimal, are the hash.
+half is multiplied by a secret odd number below 2^31, and the low 32 bits of the products are added. That alone is
+visibly uneven, because it is linear. Two rounds of s -> ((s xor (s >> k)) * odd) mod 2^32 remove the linear structure;
+each round is one-to-one. If any part is text, all parts go through md5 as text, each after its length, so that no two
+lists of parts give the same text. The last eight digits, read as hexadecimal, are the hash.
 
-"native" is one call of the engine's own hash function: faster, above all on text, but another choice on each engine
-and version.
+"native" is one call of the engine's hash function. It is faster, above all on text, but it keeps other groups and rows
+on each engine and version.
 """
 
 from __future__ import annotations
@@ -39,20 +39,18 @@ def fresh_salt() -> bytes:
 
 @dataclass(frozen=True)
 class Keyed:
-    """Hashes of a unit and a group under one salt, a separate one for each `purpose`."""
+    """Hashes of a person and a group under one salt, with a separate hash for each `purpose`."""
 
     salt: bytes
     hash: str = "portable"
-    function: str | None = None  # the engine's own hash, a function of any number of arguments
+    function: str | None = None  # the engine's hash, a function of any number of arguments
 
     def __post_init__(self) -> None:
         one_of("hash", self.hash, HASHES)
         if not isinstance(self.salt, bytes) or len(self.salt) < 16:
-            raise InvalidParameter(
-                "salt must be at least 16 secret random bytes; leave it out and a fresh one is drawn."
-            )
+            raise InvalidParameter("salt must be at least 16 secret random bytes; leave it out to draw a fresh one.")
         if self.hash == "native" and self.function is None:
-            raise Unsupported('hash="native" is not known for this engine; write hash="portable".')
+            raise Unsupported('this engine has no hash="native"; write hash="portable".')
 
     def numbers(self, purpose: str, count: int, below: int) -> list[int]:
         """Secret odd numbers below `below`, a power of two, from the salt and the purpose."""
@@ -60,11 +58,11 @@ class Keyed:
         return [int.from_bytes(stream[8 * i : 8 * i + 8], "big") % below | 1 for i in range(count)]
 
     def of(self, columns: list[Any], purpose: str, *, nulls: bool) -> Any:
-        """The hash of the columns, the unit first, as a column of whole numbers in [0, 2^32), never null. `nulls`:
-        can the others be null?
+        """The hash of the columns, the person first, as a column of whole numbers in [0, 2^32), never null. `nulls`:
+        can the other columns be null?
 
-        Even without nulls a part may turn null on its way, as DuckDB's infinite dates do when days are counted. Such
-        parts hash alike, which only makes ties.
+        Even without nulls a part may become null: DuckDB's infinite dates do when days are counted. Such parts have
+        equal hashes, which only makes ties.
         """
         if self.hash == "native":
             hashed = self.native(columns, purpose)
@@ -89,14 +87,14 @@ class Keyed:
         return state
 
     def below(self, hashed: Any, count: Any) -> Any:
-        """A whole number in [0, count) from the hash; its high bits decide. A count beyond 2^31 is cut there, to stay
-        in int64.
+        """A whole number in [0, count) from the high bits of the hash. A count beyond 2^31 is cut to it, to stay in
+        int64.
         """
         return (hashed * ibis().least(count, 2**31 - 1)) >> 32
 
     def digest(self, columns: list[Any], purpose: str) -> Any:
-        """The last eight digits of md5, as a number. Engines read hexadecimal in ways of their own, so each digit is
-        made from its code.
+        """The last eight digits of md5, as a number. Engines parse hexadecimal differently, so each digit is computed
+        from its character code.
         """
         message = ibis().literal(hashlib.sha256(self.salt + purpose.encode()).hexdigest())
         for column in columns:
@@ -106,35 +104,34 @@ class Keyed:
         digits = message.hexdigest("md5")
         total = None
         for i in range(8):
-            code = as_int64(
-                digits.right(i + 1).ascii_str()
-            )  # of the first character: 48 to 57 for 0-9, 97 to 102 for a-f
+            # the code of the first character: 48 to 57 for 0-9, 97 to 102 for a-f
+            code = as_int64(digits.right(i + 1).ascii_str())
             digit = ((code & 15) + (code >> 6) * 9) * 16**i
             total = digit if total is None else total + digit
         return total
 
     def native(self, columns: list[Any], purpose: str) -> Any:
-        """32 bits of the engine's own hash of the columns and a number from the salt."""
+        """32 bits of the engine's hash of the columns and a number from the salt."""
         key = ibis().literal(self.numbers(f"{purpose} native", 1, 2**62)[0], type="int64")
         kinds = tuple(column.type() for column in [*columns, key])
 
-        def own() -> Any: ...
+        def engine_hash() -> Any: ...
 
         places = [inspect.Parameter(f"argument{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD) for i in range(len(kinds))]
-        own.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]  # Ibis reads the number of arguments here
-        call = ibis().udf.scalar.builtin(own, name=self.function, signature=(kinds, "uint64"))
+        engine_hash.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]  # Ibis reads the number of arguments here
+        call = ibis().udf.scalar.builtin(engine_hash, name=self.function, signature=(kinds, "uint64"))
         return as_int64(call(*columns, key) & MASK)
 
 
 def is_text(column: Any) -> bool:
-    """Is it hashed as text? Strings, and what has no exact int64."""
+    """Is it hashed as text? Strings are, and types without an exact int64."""
     kind = column.type()
     return bool(kind.is_string() or kind.is_uuid() or kind.is_uint64())
 
 
 def as_whole(column: Any) -> Any:
-    """A whole number, a date (in days) or a truth value as int64; null for an infinite date of DuckDB, so what uses
-    it must coalesce.
+    """A whole number, a date (in days) or a truth value as int64. An infinite date of DuckDB becomes null, so the
+    caller must coalesce.
     """
     if column.type().is_date():
         column = column.delta(ibis().date(1970, 1, 1), unit="day")
@@ -142,11 +139,11 @@ def as_whole(column: Any) -> Any:
 
 
 def halves(column: Any, null: int | None) -> list[Any]:
-    """The low and high 32 bits of a whole number, a date or a truth value: of its value, whatever the width of its
-    type.
+    """The low and high 32 bits of a whole number, a date or a truth value. They depend on the value, not on the width
+    of its type.
 
-    Null, and a date that is no number of days, become the number given: a clash with a true value only makes a tie,
-    and ties are broken by the value itself.
+    Nulls and infinite dates become the number `null`. A clash with a true value only makes a tie, and the value itself
+    breaks ties.
     """
     wide = as_whole(column)
     if null is not None:

@@ -1,70 +1,87 @@
-"""What each aggregate is made of: whole-number totals of each (unit, group), their clamps, and the way back to an
-answer.
+"""The contract of an aggregate: the integer columns that it needs, and the estimate that is made from them.
 
-Neighbours add or remove all rows of one unit. An aggregate states, from its declared bounds alone:
-- the row's value as a whole number of fine grid steps (`hush.tables.quantise`), if it has one;
-- `rows`: how many rows of a unit count in a group, where the bounds are per row;
-- totals: each a sum over the unit's rows in the group, clamped to [low, high] fine steps and added up over units; the
-  group's sum is then rounded to whole steps, which one unit moves by at most linf = max(|low|, |high|), rounded up to
-  whole steps (the proof is in `hush.tables.bound`);
-- bins: counts of rows, where at most `rows` rows of a unit fall;
-- `answer`: numbers back from (noised) columns. That is post-processing: it looks at released numbers only.
+The user's description is a `Measure`. Its `prepare` joins it to a table and gives a `Prepared`, from declared bounds
+alone. Neighbouring tables differ in all rows of one person. A `Prepared` states:
 
-Means and variances sum the distance from the middle of [low, high], which halves their sensitivity; the count gives
-the middle back.
+- `value`: the value of a row as a whole number of fine grid steps (`hush.tables.quantise`), if a value is needed;
+- `rows`: how many rows of a person count in a group, where the bounds are per row;
+- `totals`: integer columns. Each adds up a person's rows in a group, clamps the sum to [low, high] fine steps, adds
+  the clamped sums over persons and rounds the group's sum to whole steps. One person moves the column by at most
+  linf = max(|low|, |high|), rounded up to whole steps (the proof is in `hush.tables.bound`);
+- `bins`: a count of rows for each bin. At most `rows` rows of a person fall in the bins of a group;
+- `answer`: the estimate. It is post-processing: it sees noisy columns only.
+
+No other module compares the `kind` of an aggregate: it is a word for receipts. A new aggregate is therefore one file
+with a `Measure`, its estimate and a public function (docs/add_an_aggregate.md).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hush.errors import InvalidParameter
+from hush.sampling.mechanism import Mechanism
 from hush.tables.contribution import Part
-from hush.tables.estimate import Estimate
-from hush.tables.quantise import Grid, Limits, as_bound, quantised
+from hush.tables.estimate import Array, Estimate, Released
+from hush.tables.quantise import Limits
 
 __all__ = [
     "Limit",
     "Measure",
-    "PerRow",
     "Prepared",
     "Total",
-    "per_row",
-    "range_of",
-    "resolved",
+    "bounds_in_words",
+    "number_of_rows",
+    "number_of_values",
     "row_limit",
-    "told",
-    "value_kind",
+    "sum_of_values",
 ]
+
+
+def number_of_rows(rows: Any, value: Any) -> Any:
+    """A person's number of rows in a group."""
+    return rows.count()
+
+
+def number_of_values(rows: Any, value: Any) -> Any:
+    """A person's number of rows with a value in a group."""
+    return value.count()
+
+
+def sum_of_values(rows: Any, value: Any) -> Any:
+    """A person's sum of values in a group."""
+    return value.sum()
 
 
 @dataclass(frozen=True)
 class Total:
-    """One integer column: what `sum_over` makes of a unit's rows in a group, clamped to [low, high] fine steps,
-    2^fine to a step.
+    """One integer column: `sum_over` of a person's rows in a group, clamped to [low, high] fine steps. A step has
+    2^fine fine steps.
     """
 
     name: str
     low: int
     high: int
-    sum_over: Callable[[Any, Any], Any]  # (rows, value column) -> an aggregate
+    sum_over: Callable[[Any, Any], Any]  # (rows, value column) -> an Ibis aggregate
     fine: int = 0
+    #: True: aggregates that add up the same rows in the same way release this column once and share it
+    shareable: bool = False
 
     @property
     def linf(self) -> int:
-        """The most one unit moves the column, in steps."""
+        """The most one person moves the column, in steps."""
         return max(-(-abs(end) >> self.fine) for end in (self.low, self.high))
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What the limits of an aggregate can leave out of the rows, as columns of the table that are true or false.
+    """The rows that the limits of an aggregate affect, as true-or-false columns of the table.
 
-    `valued`: does the row have a value? `outside`: does that value lie outside the bounds, and is it clipped or
-    dropped (`fate`) for it? None where no bound is per row. `bounds` is how the bounds are said.
+    `valued`: does the row have a value? `outside`: does that value lie outside the bounds? Such values are clipped or
+    dropped (`fate`). None where no bound is per row. `bounds` is the text of the bounds.
     """
 
     valued: Any
@@ -75,37 +92,67 @@ class Limit:
 
 @dataclass(frozen=True)
 class Prepared:
-    """An aggregate joined to its table: its row value, totals and bins, and the way back."""
+    """An aggregate joined to its table: its row value, its integer columns and its estimate."""
 
     name: str
-    kind: str
+    kind: str  # the aggregate's name in receipts; nothing else may depend on it
     answer: Estimate
     value: Any = None  # an int64 column of the table, null where a row has no value
-    rows: int | None = None  # at most this many rows per (unit, group); None: all of them
+    rows: int | None = None  # at most this many rows per (person, group); None: all of them
     totals: tuple[Total, ...] = ()
     bins: int = 0
-    labels: tuple[Any, ...] = ()  # of the bins
+    labels: tuple[Any, ...] = ()  # one for each bin
     bounds_text: str = ""  # the declared bounds, for people
-    limit: Limit | None = None  # None: no limit of this aggregate's own leaves anything out
+    limit: Limit | None = None  # None: no limit of this aggregate changes or drops a row
+    answer_names: tuple[str, ...] = ()  # the columns of the answer; empty: one column with the aggregate's name
+    #: False: the number of bins follows bounds that may be found later, so the sensitivity must not depend on it
+    fixed_bins: bool = True
+    counts_rows: bool = False  # the answer is a number of rows: its heading states the row limit
+    counts_people: bool = False  # its one total is the number of people: private keys may use it for their threshold
+    shown: bool = True  # False: it serves the threshold only and is not in the answer
+
+    def __post_init__(self) -> None:
+        if self.counts_people and [(t.low, t.high, t.fine) for t in self.totals] != [(0, 1, 0)]:
+            raise InvalidParameter(f"{self.name!r} says that it counts people, but its total is not 0 or 1 per person.")
+        if self.bins and self.rows is None:
+            raise InvalidParameter(f"{self.name!r} has bins, so it needs a limit on the rows of a person (rows=...).")
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The columns of the answer, without the ends of their intervals."""
+        return self.answer_names or (self.name,)
 
     @property
     def bin_columns(self) -> tuple[str, ...]:
+        """The integer columns of the bins."""
         return tuple(f"{self.name}.{i}" for i in range(self.bins))
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The columns and how far one unit moves them in one group."""
+        """The integer columns, and how far one person moves them in one group."""
         totals = tuple(Part(self.name, (total.name,), total.linf) for total in self.totals)
         if not self.bins:
             return totals
         assert self.rows is not None
-        # a quantile's number of bins follows its bounds, which may be found later: its reach must not
-        reached = self.rows if self.kind == "quantile" else min(self.rows, self.bins)
+        reached = min(self.rows, self.bins) if self.fixed_bins else self.rows
         return (*totals, Part(self.name, self.bin_columns, self.rows, reached, self.rows))
+
+    def interval(self, released: Released, mechanisms: Mapping[str, Mechanism], level: float) -> tuple[Array, Array]:
+        """The lower and upper ends of the answer of each group, from its released columns."""
+        return self.answer.ends(mechanisms, level)(released)
+
+    def same_column(self, total: Total, other: Prepared, theirs: Total) -> bool:
+        """Are a total of this aggregate and one of another the same integer column under two names?"""
+        if not (total.shareable and theirs.shareable) or self.value is None or other.value is None:
+            return False
+        mine = (self.rows, total.sum_over, total.low, total.high, total.fine)
+        if mine != (other.rows, theirs.sum_over, theirs.low, theirs.high, theirs.fine):
+            return False
+        return bool(self.value.equals(other.value))
 
 
 class Measure(ABC):
-    """An aggregate as the user describes it; `prepare` joins it to a table."""
+    """An aggregate as the user describes it. `prepare` joins it to a table."""
 
     column: Any
 
@@ -114,17 +161,17 @@ class Measure(ABC):
         """Are its bounds to be found privately?"""
         return False
 
-    def with_bounds(self, low: float, high: float) -> Measure:
-        """The same with declared bounds."""
+    def with_bounds(self, low: Any, high: Any) -> Measure:
+        """The same aggregate with declared bounds."""
         return self
 
     @abstractmethod
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
-        """Its row value, totals, bins and way back, for this table."""
+        """The row value, integer columns and estimate for this table."""
 
 
 def row_limit(name: str, rows: int, limits: Limits) -> int:
-    """rows_per_unit, small enough that the sum of a unit's rows stays in int64."""
+    """Check that rows_per_unit is small enough for the sum of a person's rows to stay in int64."""
     most = limits.rows_per_unit
     if rows > most:
         raise InvalidParameter(
@@ -133,87 +180,10 @@ def row_limit(name: str, rows: int, limits: Limits) -> int:
     return rows
 
 
-def told(name: str, rows: int | None, low: Any = None, high: Any = None) -> str:
-    """The declared bounds in words."""
+def bounds_in_words(name: str, rows: int | None, low: Any = None, high: Any = None) -> str:
+    """The declared bounds as text."""
     inside = f" in [{low}, {high}]" if low is not None else ""
     if rows is None:
-        return f"{name}: a unit's total{inside}"
-    return f"{name}: at most {rows} row{'' if rows == 1 else 's'} per unit and group" + (
-        f", each{inside}" if inside else ""
-    )
-
-
-def value_kind(name: str, column: Any, *, dates: bool) -> Any:
-    """The type of a column of numbers (or dates), else one sentence."""
-    kind = column.type()
-    if kind.is_numeric() or kind.is_boolean() or (dates and kind.is_date()):
-        return kind
-    if kind.is_timestamp():
-        raise InvalidParameter(
-            f"{name!r} needs numbers, got a column of type {kind}; use its .date() or .epoch_seconds() instead."
-        )
-    allowed = "numbers or dates" if dates else "numbers"
-    cast = (
-        "where text stands for numbers, convert the column in the file first, or in Python use "
-        f'table["{column.get_name()}"].try_cast("float64"), which makes other text null'
-        if kind.is_string()
-        else "cast it"
-    )
-    raise InvalidParameter(
-        f"{name!r} needs a column of {allowed}, got one of type {kind}; {cast}; or count it by histogram(categories=...)."
-    )
-
-
-def range_of(name: str, low: Any, high: Any, kind: Any) -> tuple[float, float]:
-    """The declared bounds as numbers, low below high."""
-    hint = "write low=0, high=100"
-    first, last = as_bound(f"low of {name!r}", low, kind, hint), as_bound(f"high of {name!r}", high, kind, hint)
-    if first == last:
-        raise InvalidParameter(
-            f"low and high of {name!r} are both {low!r}: with one possible value there is nothing to add up; widen them."
-        )
-    if first > last:
-        raise InvalidParameter(f"low of {name!r} must be below high, got low={low!r} and high={high!r}; exchange them.")
-    return first, last
-
-
-def resolved(name: str, grid: Grid, first: float, last: float) -> tuple[int, int]:
-    """The bounds in fine grid steps."""
-    low, high = grid.index(first), grid.index(last)
-    if low >= high:
-        raise InvalidParameter(
-            f"low and high of {name!r} are closer together than numbers of their size can be told apart; widen them."
-        )
-    return low, high
-
-
-@dataclass(frozen=True)
-class PerRow:
-    """A value in [low, high] counted from the middle: column = quantised - middle, in [-reach, reach], all in fine
-    grid steps.
-    """
-
-    column: Any
-    grid: Grid
-    middle: int
-    reach: int
-    bounds: tuple[float, float]
-
-    @property
-    def origin(self) -> float:
-        """The middle in steps."""
-        return self.middle / (1 << self.grid.fine)
-
-    @property
-    def furthest(self) -> float:
-        """How far a value can be from the middle, in steps."""
-        return self.reach / (1 << self.grid.fine)
-
-
-def per_row(name: str, column: Any, low: Any, high: Any, limits: Limits, *, dates: bool) -> PerRow:
-    """A row's value in fine steps from the middle of its range."""
-    first, last = range_of(name, low, high, value_kind(name, column, dates=dates))
-    grid = Grid.over((last - first) / 2, limits.steps - 1, largest=max(abs(first), abs(last)), fine=limits.fine)
-    bottom, top = resolved(name, grid, first, last)
-    middle = (bottom + top) // 2
-    return PerRow(quantised(column, grid, bottom, top) - middle, grid, middle, top - middle, (first, last))
+        return f"{name}: each person's total{inside}"
+    at_most = f"{name}: at most {rows} row{'' if rows == 1 else 's'} per person and group"
+    return at_most + (f", each{inside}" if inside else "")

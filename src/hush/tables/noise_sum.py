@@ -1,15 +1,14 @@
-"""How far a weighted sum of independent noises can be from zero: the half widths behind the intervals of means,
-variances and quantiles.
+"""Half widths of weighted sums of independent noises, for the intervals of means, variances and quantiles.
 
-The sum is a_1 N_1 + a_2 N_2 + ..., each N_i one column's noise on its lattice. Every term is rounded to a common grid
-of step h, the rounded laws are convolved by Fourier transforms, and the least w with P(|sum| > w) <= 1 - level is
-read off. What the grid leaves out (the far tails, and what could wrap round) is bounded and counted as outside.
+The sum is a_1 N_1 + a_2 N_2 + ..., where N_i is the noise of a column on its lattice. Every term is rounded to a common
+grid of step h, the rounded laws are convolved by Fourier transforms, and the least w with P(|sum| > w) <= 1 - level is
+found. The probability beyond the grid (the far tails, and what could wrap round) is bounded and treated as outside.
 
-Nothing here is random and nothing depends on data: a half width is a public constant of a plan and a level.
+Nothing here is random, and nothing depends on data: a half width is a public constant of a plan and a level.
 
 Guarantees: for at most `FEW` terms, P(|sum| <= w) >= level, because rounding moves the sum by at most half a step per
-term, which is added. For more terms (quantiles) rounding is counted as one step: the errors of single terms nearly
-cancel, and coverage is checked by tests.
+term, which is added. For more terms (quantiles) one step is added for rounding: the rounding errors of single terms
+nearly cancel. Tests check that coverage.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from hush.sampling.mechanism import Mechanism
 __all__ = ["MOST_LEVEL", "Term", "half_widths"]
 
 Array = NDArray[np.float64]
-#: The largest level that half widths are found for: Fourier transforms in float64 tell probabilities to about 1e-13.
+#: The largest level for which half widths are found: Fourier transforms in float64 give probabilities to about 1e-13.
 MOST_LEVEL = 0.999_999_999
 FEW = 3
-_OUTSIDE = 0.002  # of 1 - level: what may lie beyond the grid, counted as outside the interval
+_OUTSIDE = 0.002  # share of 1 - level: the probability that may lie beyond the grid, treated as outside the interval
 _STEPS = 400  # grid steps in the half width of the widest term
 _MOST_POINTS = 1 << 17
 _AT_ONCE = 1 << 22  # numbers in one block of transforms
@@ -75,7 +74,7 @@ def _steps_beyond(noise: Law, step: float, probability: float) -> int:
 
 @lru_cache(maxsize=1024)
 def _truncated_variance(term: Term, most: float) -> float:
-    """An upper bound of E min(|factor N|, most)^2: the integral of 2 x P(|factor N| > x), the tail taken at the left
+    """An upper bound of E min(|factor N|, most)^2: the integral of 2 x P(|factor N| > x), with the tail at the left end
     of each cell.
     """
     cells = np.linspace(0.0, most, 4097)
@@ -112,9 +111,7 @@ def _half_widths(sums: tuple[tuple[Term, ...], ...], level: float) -> tuple[floa
 
 
 def _grid_step(sums: tuple[tuple[Term, ...], ...], missed: float, far: float) -> float:
-    """A step that is small against the widest sum, and a good part of the widest term at most: so that its rounding
-    does not show.
-    """
+    """A grid step that is small compared with the widest sum, so that its rounding hardly widens the interval."""
     widest = max(max(term.beyond(missed) for term in terms) for terms in sums if terms)
     if any(sum(term.times for term in terms) > FEW for terms in sums):
         spread = max(
@@ -127,8 +124,8 @@ def _grid_step(sums: tuple[tuple[Term, ...], ...], missed: float, far: float) ->
 
 
 def _far(terms: tuple[Term, ...], outside: float) -> float:
-    """A distance that the sum passes with probability at most `outside`: the sum of single distances, or Bernstein's
-    bound if that is less.
+    """A distance that the sum exceeds with probability at most `outside`: the sum of single distances, or Bernstein's
+    bound if that is smaller.
 
     Bernstein: variables cut at +-x with variances that add up to V have P(|sum| > d) <= 2 exp(-d^2/(2 V + 2 x d/3)).
     """
@@ -146,7 +143,7 @@ def _far(terms: tuple[Term, ...], outside: float) -> float:
 
 
 def _spectrum(terms: tuple[Term, ...], step: float, points: int, known: dict[Term, Array]) -> Array:
-    """The transform of the law of the sum; real, because every law is symmetric."""
+    """The Fourier transform of the law of the sum. It is real, because every law is symmetric."""
     spectrum = np.ones(points // 2 + 1)
     for term in terms:
         if term.single not in known:
@@ -156,7 +153,7 @@ def _spectrum(terms: tuple[Term, ...], step: float, points: int, known: dict[Ter
 
 
 def _transform(term: Term, step: float, points: int) -> Array:
-    """The transform of one term rounded to the grid. Mass beyond the grid is left out: it is part of what counts as
+    """The transform of one term rounded to the grid. The mass beyond the grid is left out: it is treated as
     outside.
     """
     half = points // 2
@@ -169,7 +166,7 @@ def _transform(term: Term, step: float, points: int) -> Array:
 
 
 def _least_steps(mass: Array, allowed: float) -> int:
-    """The least m with at most `allowed` of the mass beyond m steps, all mass that is missing counted as beyond."""
+    """The least m with at most `allowed` of the mass beyond m steps. Missing mass is treated as beyond."""
     half = mass.size // 2
     both = mass[:half].copy()
     both[1:] += mass[: half - 1 : -1][: half - 1]

@@ -1,9 +1,9 @@
-"""Quantiles from noisy counts on a grid of values: where they fall, and which values a test does not rule out.
+"""The aggregate `quantile`: counts of rows on a grid of values, and the value at which they reach a share q.
 
-A quantile is far from linear in the counts, but the test whether it is at a value is: that asks whether the rows up
-to the value, less q times all rows, are negative. The noise of that difference has a known law. The interval holds
-all values that the test, at the level wanted, does not rule out. It holds the quantile of the clipped rows at least
-as often as it says, whatever the rows are.
+The interval. A quantile is far from linear in the counts, but a test of one value is linear: is the number of rows up
+to the value, less q times all rows, negative? The noise of that difference has a known law. The interval holds all
+values that the test does not rule out at the level. It holds the quantile of the clipped rows at least as often as its
+level states, whatever the rows are.
 """
 
 from __future__ import annotations
@@ -14,24 +14,30 @@ from typing import Any
 
 import numpy as np
 
+from hush.errors import InvalidParameter, called_like, whole, within
 from hush.numerics.rounding import SPECIAL_FUNCTION, up
 from hush.sampling.mechanism import Mechanism
+from hush.tables.bounded_value import Bounded, in_fine_steps, range_of, value_kind
 from hush.tables.estimate import Array, Ends, Released, numbers
+from hush.tables.expression import bind
+from hush.tables.histograms import MOST_BINS
+from hush.tables.measure import Measure, Prepared, bounds_in_words, row_limit
 from hush.tables.noise_sum import Term, half_widths
+from hush.tables.quantise import Grid, Limits, quantised
 
-__all__ = ["Quantiles"]
+__all__ = ["Quantile", "QuantileOf", "quantile"]
 
 
 @dataclass(frozen=True)
-class Quantiles:
-    """From noisy counts on a grid to the place of a quantile. Counts are never clipped one by one: that would turn
-    the noise of empty bins into rows. Nothing of the table is held: executors are sent it.
+class QuantileOf:
+    """The place of a quantile from noisy counts on a grid. Counts are never clipped one by one: that would turn the
+    noise of empty bins into rows.
     """
 
     names: tuple[str, ...]
     q: float
     labels: tuple[float, ...]
-    #: the least and the largest value that is rounded to each label
+    #: the least and the largest value that are rounded to each label
     cells: tuple[tuple[float, float], ...]
 
     def __call__(self, released: Released) -> Array:
@@ -52,13 +58,16 @@ class Quantiles:
             return counts.shape[-1] - 1 - _first_occupied(counts[..., ::-1])
         running = np.cumsum(counts, axis=-1)
         total = np.maximum(running[..., -1:], 0.0)
-        below = np.cumsum(running - (self.q - 1e-9) * total, axis=-1)[
-            ..., :-1
-        ]  # 1e-9: a share of exactly q is reached, rounded or not
+        # less 1e-9, so that rounding does not hide a share of exactly q
+        below = np.cumsum(running - (self.q - 1e-9) * total, axis=-1)[..., :-1]
         return np.argmin(np.concatenate([np.zeros_like(total), below], axis=-1), axis=-1)
 
+    def planning_point(self, rows: int) -> dict[str, float]:
+        """Rows that are spread evenly over the grid."""
+        return dict.fromkeys(self.names, rows / len(self.names))
+
     def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
-        """The interval at this level: all values that a test of each bin does not rule out."""
+        """All values that a test of each bin does not rule out."""
         return _QuantileEnds(self, self.reach(mechanisms, level))
 
     def reach(self, mechanisms: Mapping[str, Mechanism], level: float) -> Array:
@@ -71,25 +80,25 @@ class Quantiles:
         return up(half_widths(terms, level), SPECIAL_FUNCTION) + SPECIAL_FUNCTION.share
 
     def excess(self, counts: Array) -> Array:
-        """F(k) - q N in each bin k: linear in the counts, so its noise is known; negative below the quantile only,
-        but for noise.
+        """F(k) - q N in each bin k. It is linear in the counts, so its noise is known. Without noise it is negative
+        exactly below the quantile.
         """
         running = np.cumsum(counts, axis=-1)
         return np.asarray(running - self.q * running[..., -1:])
 
     def ends_where(self, counts: Array, reach: Array) -> tuple[Array, Array]:
-        """The least and the largest value not ruled out, `reach` being how far noise may move each bin's excess to
-        one side.
+        """The least and the largest value that are not ruled out. `reach` is how far noise may move the excess of
+        each bin to one side.
 
-        A bin k is the quantile's if its excess is at least 0 and that of k - 1 is not. It is ruled out if the noise
-        would have had to move one of the two further than its reach. Only the two tests at the true bin count, so
-        searching all bins makes no more errors.
+        The quantile is in bin k if the excess of k is at least 0 and that of k - 1 is not. Bin k is ruled out if the
+        noise would have had to move one of the two further than its reach. Only the two tests at the true bin can
+        cause a miss, so a search over all bins makes no more errors.
         """
         excess, place = self.excess(counts), self.place(counts)
         # counts are whole: where q is 0 (or 1) a bin at (or above) the end holds at least one row
         reached, before = excess >= float(self.q == 0.0) - reach, excess[..., :-1] <= reach[:-1] - float(self.q == 1.0)
         likely = reached & np.concatenate([np.ones_like(reached[..., :1]), before], axis=-1)
-        likely |= ~reached.any(axis=-1, keepdims=True)  # the noisy counts add up to less than 0: nothing is known
+        likely |= ~reached.any(axis=-1, keepdims=True)  # the noisy counts sum to less than 0: return the whole range
         likely |= np.arange(likely.shape[-1]) == np.asarray(place)[..., None]
         last = likely.shape[-1] - 1 - np.argmax(likely[..., ::-1], axis=-1)
         low, high = np.asarray(self.cells).T
@@ -98,18 +107,73 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class _QuantileEnds:
-    quantiles: Quantiles
+    quantile: QuantileOf
     reach: Array
 
     def __call__(self, released: Released) -> tuple[Array, Array]:
-        return self.quantiles.ends_where(self.quantiles.counts(released), self.reach)
+        return self.quantile.ends_where(self.quantile.counts(released), self.reach)
 
 
 def _first_occupied(counts: Array) -> Any:
-    """The first bin at which the rows so far are clearly more than noise. How large the noise is shows in the counts
-    below 0: an exact count is never there. Of exact counts, the first that is not 0.
+    """The first bin up to which there are clearly more rows than noise. The counts below 0 show how large the noise
+    is, because no exact count is negative. For exact counts it is the first bin that is not empty.
     """
     under = np.minimum(counts, 0.0)
     noise = np.sqrt((under**2).sum(axis=-1, keepdims=True) / np.maximum((under < 0.0).sum(axis=-1, keepdims=True), 1))
-    clear = np.maximum(3.0 * noise * np.sqrt(np.arange(1, counts.shape[-1] + 1)), 0.5)  # rows are whole
+    clear = np.maximum(3.0 * noise * np.sqrt(np.arange(1, counts.shape[-1] + 1)), 0.5)  # a number of rows is whole
     return np.argmax(np.cumsum(counts, axis=-1) > clear, axis=-1)
+
+
+@dataclass(frozen=True)
+class Quantile(Bounded):
+    """A quantile from counts on a grid of at most `bins` values between low and high. Values outside are counted at
+    the ends.
+    """
+
+    rows_per_unit: int
+    q: float
+    bins: int
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        """One count for each value of the grid."""
+        column = bind(relation, self.column, f"the column of {name!r}")
+        rows = row_limit(name, self.rows_per_unit, limits)
+        kind = value_kind(name, column, dates=True)
+        first, last = range_of(name, self.low, self.high, kind)
+        # - 2, because both ends may be rounded outwards
+        grid = Grid.over(last - first, self.bins - 2, largest=max(abs(first), abs(last)))
+        low, high = in_fine_steps(name, grid, first, last)
+        on_grid = not grid.coarse and (kind.is_integer() or kind.is_boolean() or kind.is_date())
+        half = 0.0 if on_grid else grid.step / 2.0
+
+        def inside(value: float) -> float:
+            return min(max(value, first), last)
+
+        values = [grid.value(i) for i in range(low, high + 1)]
+        labels, ends = tuple(inside(v) for v in values), tuple((inside(v - half), inside(v + half)) for v in values)
+        return Prepared(
+            name,
+            "quantile",
+            QuantileOf(tuple(f"{name}.{i}" for i in range(len(labels))), self.q, labels, ends),
+            value=quantised(column, grid, low, high) - low,
+            rows=rows,
+            bins=len(labels),
+            labels=labels,
+            bounds_text=bounds_in_words(name, rows, self.low, self.high),
+            limit=self.limit(column, first, last),
+            fixed_bins=False,
+        )
+
+
+@called_like("quantile('cost', 0.5, low=0, high=20000)")
+def quantile(column: Any, q: float, *, low: Any, high: Any, bins: int = 128, rows_per_unit: int = 1) -> Measure:
+    """The smallest value, on a grid of at most `bins` values, with a share of at least q of the rows at or below it.
+
+    q=0 is the smallest value that clearly has rows, q=1 the largest. The quantile of a column of dates is a day number
+    (days since 1970-01-01).
+    """
+    level = within("q", q, 0.0, 1.0, "write q=0.5 for the median")
+    bins = whole("bins", bins, 4)
+    if bins > MOST_BINS:
+        raise InvalidParameter(f"bins must be at most {MOST_BINS}, got {bins}.")
+    return Quantile(column, low, high, whole("rows_per_unit", rows_per_unit), level, bins)

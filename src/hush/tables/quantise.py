@@ -1,22 +1,22 @@
-"""From a row's value to a whole number of steps.
+"""The value of a row as a whole number of steps.
 
-Only integers are ever summed, so a sum does not depend on the order of rows, on threads or on the engine, and its
-sensitivity is what it says. The step is chosen from the declared bounds alone: one over 1, 2 or 5 times a power of
-ten, so that whole numbers (and prices, and other short decimals) fall on it exactly as long as the bounds leave room.
+Only integers are summed, so a sum does not depend on the order of rows, on threads or on the engine, and its
+sensitivity is exact. The step is chosen from the declared bounds alone: one over 1, 2 or 5 times a power of ten. So
+whole numbers, prices and other short decimals lie on the grid exactly, unless the bounds are too wide for that.
 
-Two resolutions. Rows are rounded to fine steps, 2^20 of them to a step (2^40 to the bound), and added up as such;
-only the total of a group is rounded to whole steps, once. So rounding moves a sum by half a step and 2^-41 of the
-bound per row: far below the noise.
+There are two resolutions. Rows are rounded to fine steps, 2^20 to a step (2^40 to the bound), and added up as fine
+steps. Only the total of a group is rounded to whole steps, once. So rounding moves a sum by half a step and 2^-41 of
+the bound per row: far below the noise.
 
 Rules for a value, the same on every engine:
-- null and NaN: the row has no value; it adds nothing to this aggregate, and takes no place among the unit's rows;
-- infinities and anything else out of range: moved to the nearer bound;
-- dates count as days since 1970-01-01, booleans as 0 and 1; integers and decimals are read as float64 (a decimal of
-  more than 15 digits may differ in the last bit between engines; that is a function of its row all the same).
+- null and NaN: the row has no value. It adds nothing to this aggregate and does not use up the person's row limit;
+- infinities and all other values out of range are moved to the nearer bound;
+- dates are read as days since 1970-01-01, booleans as 0 and 1, integers and decimals as float64. (A decimal of more
+  than 15 digits may differ in the last bit between engines; it is still a function of its row.)
 
 Why it is exact: y = x * scale (or x / scale) is one IEEE operation, and multiplying by a power of two is exact. y is
-then clipped to [low, high], two whole numbers, while still a float; so floor(y + 0.5) is a whole number in [low,
-high], whatever x was, and the cast to int64 cannot overflow, round or fail.
+then clipped, still as a float, to [low, high], two whole numbers. So floor(y + 0.5) is a whole number in [low, high],
+whatever x was, and the cast to int64 cannot overflow, round or fail.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ EPOCH = datetime.date(1970, 1, 1)
 FINEST = 2**51
 
 
-#: A single row of a total that is bounded as a whole counts up to this many fine steps: four million times the bound
-#: or more.
+#: Fine steps: the largest size of one row in a total that is bounded as a whole, at least four million times the bound.
 FURTHEST_ROW = 2**62
 #: Fine steps in a step, as a power of two.
 FINE = 20
@@ -56,13 +55,12 @@ FINE = 20
 
 @dataclass(frozen=True)
 class Limits:
-    """What keeps every sum inside int64: a public upper limit on the number of rows.
+    """Limits that keep every sum inside int64, from a public upper limit on the number of rows.
 
     A bound is at most `steps` steps, and a group's total has at most `rows` terms: |total| <= rows * steps <= 2^60. A
-    step has 2^fine fine steps; what is left of totals after whole steps are taken out adds up to at most rows *
-    2^fine <= 2^62, and the rows of one unit to rows_per_unit * steps * 2^fine <= 2^62; a row's place times
-    rows_per_unit is at most 2^62 too. Nothing here is measured on the data: an overflow that depends on data would
-    itself be a leak.
+    step has 2^fine fine steps. The fine steps beyond whole steps add up to at most rows * 2^fine <= 2^62, and the rows
+    of one person to at most rows_per_unit * steps * 2^fine <= 2^62. A row's place times rows_per_unit is at most 2^62
+    too. Nothing here is measured on the data: an overflow that depends on the data would reveal something about it.
 
     >>> Limits(2**40)
     Limits(rows=1099511627776, steps=1048576, fine=20, rows_per_unit=4194304)
@@ -77,7 +75,8 @@ class Limits:
         rows = whole("max_rows", self.rows, 1, "write max_rows=2**40")
         if rows > 2**50:
             raise InvalidParameter(
-                f"max_rows must be at most 2**50, got {rows}; sums of more rows do not fit 64 bits with a useful resolution."
+                f"max_rows must be at most 2**50, got {rows}; sums of more rows do not fit 64 bits at a useful "
+                "resolution."
             )
         steps = min(2**60 // rows, 2**20)  # half of 2^-20 of the bound is far below any noise
         object.__setattr__(self, "rows", rows)
@@ -88,8 +87,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Grid:
-    """Whole multiples of a step: `scale` steps to 1, or (`coarse`) one step to `scale`. Rows are rounded to 2^fine
-    parts of a step.
+    """Whole multiples of a step. The step is 1/scale, or `scale` if `coarse`. Rows are rounded to 2^fine parts of a
+    step.
 
     >>> grid = Grid.over(500.0, 2**20)
     >>> grid, grid.index(19.99), grid.value(39980)
@@ -102,7 +101,7 @@ class Grid:
 
     @classmethod
     def over(cls, size: float, steps: int, largest: float = 0.0, fine: int = 0) -> Grid:
-        """The finest grid with at most `steps` steps in `size`, that still resolves numbers as large as `largest`."""
+        """The finest grid with at most `steps` steps in `size` that still resolves numbers as large as `largest`."""
         limit = Fraction(steps) / Fraction(size)
         if largest > 0.0:
             limit = min(limit, Fraction(FINEST) / Fraction(largest))
@@ -118,7 +117,7 @@ class Grid:
         return self.scale if self.coarse else 1.0 / self.scale
 
     def scaled(self, x: Any) -> Any:
-        """x in fine steps, not yet rounded, on a float or on a column."""
+        """x in fine steps, not yet rounded; x is a float or a column."""
         scale, parts = self.scale, float(1 << self.fine)
         if not isinstance(x, float):
             scale, parts = constant(scale), constant(parts)
@@ -126,7 +125,7 @@ class Grid:
         return steps * parts if self.fine else steps
 
     def index(self, x: float) -> int:
-        """The fine step nearest to x, as the engines compute it."""
+        """The fine step nearest to x, by the same operations as in the engines."""
         return math.floor(self.scaled(float(x)) + 0.5)
 
     def value(self, index: Any) -> Any:
@@ -134,7 +133,7 @@ class Grid:
         return index * self.scale if self.coarse else index / self.scale
 
     def whole_steps(self, low: int, high: int) -> tuple[int, int]:
-        """The steps around an interval of fine steps."""
+        """The whole steps around an interval of fine steps."""
         return low >> self.fine, -(-high >> self.fine)
 
 
@@ -143,17 +142,17 @@ def quantised(column: Any, grid: Grid, low: int, high: int) -> Any:
     x, missing = as_number(column)
     inside = ibis().greatest(ibis().least(grid.scaled(x), constant(high)), constant(low))
     steps = as_int64((inside + constant(0.5)).floor())
-    # the guard stands around the clip: least(NaN, high) and least(NULL, high) are both `high`
+    # the clip alone would not do: least(NaN, high) and least(NULL, high) are both `high`
     return ibis().cases((missing, ibis().null("int64")), else_=steps)
 
 
 def wide_sum(column: Any) -> Any:
-    """The sum of an int64 column in 38 decimal digits: 2^50 rows of 2^62 have 34."""
+    """The sum of an int64 column in 38 decimal digits: 2^50 rows of size 2^62 need 34."""
     return column.cast("decimal(28, 0)").sum()
 
 
 def as_number(column: Any) -> tuple[Any, Any]:
-    """A column as float64, and where it has no value."""
+    """A column as float64, and a column that is true where it has no value."""
     kind = column.type()
     if kind.is_date():
         column = column.delta(ibis().date(1970, 1, 1), unit="day")
@@ -165,8 +164,8 @@ def as_number(column: Any) -> tuple[Any, Any]:
 
 
 def within_years(column: Any) -> Any:
-    """A column of dates with null for dates that are infinite or outside the years 1 to 9999, which no calendar
-    shows; others as they are.
+    """A column of dates with null for dates that are infinite or outside the years 1 to 9999, which Python cannot
+    hold. Other columns are unchanged.
     """
     if not column.type().is_date():
         return column
@@ -177,7 +176,7 @@ def within_years(column: Any) -> Any:
 
 
 def outside(column: Any, low: float, high: float) -> tuple[Any, Any]:
-    """Which rows have a value, and which have one outside [low, high]; never null."""
+    """Two columns, never null: which rows have a value, and which have a value outside [low, high]."""
     x, missing = as_number(column)
     never = ibis().literal(False)
     below = x < constant(low) if math.isfinite(low) else never
@@ -186,7 +185,7 @@ def outside(column: Any, low: float, high: float) -> tuple[Any, Any]:
 
 
 def as_bound(name: str, value: Any, kind: Any, instead: str) -> float:
-    """A declared bound as a number of the column's kind: a finite number, or a date for a column of dates."""
+    """A declared bound as a number. It must be a finite number, or a date for a column of dates."""
     if kind.is_date():
         if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
             raise InvalidParameter(
@@ -197,5 +196,7 @@ def as_bound(name: str, value: Any, kind: Any, instead: str) -> float:
         raise InvalidParameter(f"{name} must be a number for a column of type {kind}, got {value!r}; {instead}.")
     number = as_float(name, value, "a finite number", instead)
     if not math.isfinite(number) or abs(number) > 1e290 or 0.0 < abs(number) < 1e-290:
-        raise InvalidParameter(f"{name} must be a finite number of moderate size, got {value!r}; {instead}.")
+        raise InvalidParameter(
+            f"{name} must be a finite number, 0 or of size 1e-290 to 1e290, got {value!r}; {instead}."
+        )
     return number

@@ -1,4 +1,4 @@
-"""What a query would cost and give, before anything is spent."""
+"""The plan of a query: its noise and the errors to expect, before anything is spent."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
 from hush.tables.column_noise import Shares, Spending, spending
 from hush.tables.contribution import Reach
+from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.left_out import limits_in_words
-from hush.tables.measure import Prepared
 from hush.tables.noise_sum import MOST_LEVEL
-from hush.tables.uncertainty import interval
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
-    from hush.tables.query import Query
 
 __all__ = ["QueryPlan"]
 
-_KEYS = 5  # of a public list, as many are shown
+_KEYS = 5  # keys of a public list that a plan shows
 _QUICK = ("laplace", "gaussian", "asinh")  # families that calibrate fast
 
 
@@ -40,10 +38,10 @@ class QueryPlan:
     Nothing in it depends on the data: it may be shown to anyone. `plan.answer(ledger=...)` spends and answers.
     """
 
-    query: Query
+    query: QueryDescription
     spent: Spending
     options: Mapping[str, Any]
-    #: the whole budget, and what of it goes to finding bounds and to measuring what the limits leave out
+    #: the whole budget, and the parts of it that find bounds and measure what the limits leave out
     shares: Shares
 
     @property
@@ -52,30 +50,22 @@ class QueryPlan:
         return self.spent.plan.why
 
     def errors(self, rows: int = 1000) -> dict[str, float]:
-        """Half the width of each answer's 95 % noise interval, for a group in which `rows` rows count (means depend
-        on it, counts do not).
+        """Half the width of each answer's 95 % noise interval, for a group in which `rows` rows count. The error of a
+        mean depends on `rows`, the error of a count does not.
         """
         rows = whole("rows", rows, 1, "write errors(rows=1000)")
-        return {
-            measure.name: self._error(measure, rows)
-            for measure in self.query.measures
-            if not measure.name.startswith(".")
-        }
-
-    def _error(self, measure: Prepared, rows: int) -> float:
-        columns = {name: np.zeros(1) for part in measure.parts for name in part.columns}
-        for name in columns:
-            if name.endswith(".count"):
-                columns[name] = np.full(1, float(rows))
-            elif name in measure.bin_columns:
-                columns[name] = np.full(1, rows / measure.bins)
-        low, high = interval(measure, columns, self.spent.mechanisms, 0.95)
-        return float(np.max(high - low)) / 2.0
+        errors = {}
+        for measure in self.query.shown:
+            typical = {name: np.full(1, number) for name, number in measure.answer.planning_point(rows).items()}
+            low, high = measure.interval(typical, self.spent.mechanisms, 0.95)
+            errors[measure.name] = float(np.max(high - low)) / 2.0
+        return errors
 
     def what_if(self) -> list[dict[str, Any]]:
-        """How all errors would change with groups_per_unit, as multiples of the present ones. With the family that
-        was asked for; where none was, with the best of a few that are quick to calibrate, so another may be a little
-        better still.
+        """How all errors would change with groups_per_unit, as multiples of the present ones.
+
+        The noise has the requested family. Where none was requested, it is the best of a few families that calibrate
+        quickly, so another family may be slightly better.
         """
         reach, now = self.spent.reach, self.spent.plan.variance
         rows = []
@@ -121,7 +111,7 @@ class QueryPlan:
         text_of("label", label)
         if not callable(progress):
             raise InvalidParameter(
-                f"progress must be a function of a text, got {progress!r}; leave it out, or write progress=print."
+                f"progress must be a function of one text, got {progress!r}; leave it out, or write progress=print."
             )
         return Request(self.query, self.spent, self.options, self.shares, ledger, label, level, progress)
 
@@ -134,7 +124,7 @@ class QueryPlan:
         level: float = 0.95,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Answer:
-        """Spend, run, add noise."""
+        """Run the query, spend the budget and give the noisy answer."""
         return self._request(ledger, label, level, progress).answer()
 
     @called_like("write('answer.parquet', ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
@@ -147,9 +137,10 @@ class QueryPlan:
         level: float = 0.95,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Receipt:
-        """The answer to a Parquet file, never whole in memory; on Spark private groups get their noise on the
-        executors, and the file is a folder. Returns the receipt. The charge comes first here: a failure on the way
-        wastes it.
+        """Write the answer to a Parquet file without holding all of it in memory, and return the receipt.
+
+        On Spark, private groups get their noise on the executors, and the file is a folder. The charge comes first: a
+        failure after it wastes it.
         """
         return self._request(ledger, label, level, progress).write(path)
 
@@ -158,44 +149,45 @@ class QueryPlan:
 
     def described(self, *, rows: int = 1000) -> str:
         """The plan in words and tables, with errors for a group in which `rows` rows count."""
+        return "\n".join([*self._summary(), "", *self._error_table(rows), "", *self._cautions(), "", *self._tips()])
+
+    def _summary(self) -> list[str]:
+        """The guarantee, the noise, the rows and the groups."""
         spent, shares, query = self.spent, self.shares, self.query
-        pair = f"(epsilon, delta) = ({shares.epsilon:.6g}, {shares.delta:.6g})"
-        lines = [
-            f"{pair} for each {query.table.unit}, at most {spent.reach.groups} group{'s' * (spent.reach.groups > 1)}"
-        ]
+        pair, groups = f"(epsilon, delta) = ({shares.epsilon:.6g}, {shares.delta:.6g})", spent.reach.groups
+        lines = [f"{pair} for each {query.table.unit}, at most {groups} group{'s' * (groups > 1)}"]
         lines += wrapped(self.why)
         if query.table.filters:
             lines += wrapped("rows: only where " + ", and ".join(query.table.filters), hang=6)
         if query.grouping.names and query.grouping.keys is not None:
             lines += wrapped(f"groups: {_listed(query.grouping.names, query.grouping.keys)}", hang=8)
-        sought = {measure.name for measure in query.search.measures} if query.search else set()
-        errors = self.errors(rows)
-        table = [
-            [
-                measure.name,
-                f"+-{errors[measure.name]:.4g}",
-                f"{measure.name}: found privately; error per unit of range"
-                if measure.name in sought
-                else measure.bounds_text,
-            ]
-            for measure in query.measures
-            if measure.name in errors
-        ]
-        lines += ["", *text_table(["answer", f"95 % error, group of {rows} rows", "bounds"], table, [])]
-        lines += ["", *wrapped("errors are of noise only" + "".join(f"; {words}" for words in limits_in_words(query)))]
-        if shares.limits is not None:
-            part = shares.limits.epsilon / shares.epsilon
-            lines += wrapped(
-                f"{100.0 * part:.2g} % of the budget measures how much the limits leave out (limits_share=0 switches it off)"
-            )
-        if spent.threshold is not None:
-            failure = f"(failure {spent.key_delta:.3g}, part of delta)"
-            lines += ["", f"private keys: a group is shown from {spent.threshold:.4g} noisy units on {failure}"]
-        return "\n".join([*lines, "", *self._alternatives()])
+        return lines
 
-    def _alternatives(self) -> list[str]:
+    def _error_table(self, rows: int) -> list[str]:
+        """Each answer with its error and its bounds."""
+        errors, sought = self.errors(rows), self.query.open_bounds
+        found = "found privately; the error is a fraction of the range (high - low)"
+        table = [
+            [m.name, f"+-{errors[m.name]:.4g}", f"{m.name}: {found}" if m.name in sought else m.bounds_text]
+            for m in self.query.shown
+        ]
+        return text_table(["answer", f"95 % error, group of {rows} rows", "bounds"], table, [])
+
+    def _cautions(self) -> list[str]:
+        """What the errors do not include, what measures it, and the threshold of private keys."""
+        spent, shares = self.spent, self.shares
+        lines = wrapped("errors are of noise only" + "".join(f"; {words}" for words in limits_in_words(self.query)))
+        if shares.limits is not None:
+            part = f"{100.0 * shares.limits.epsilon / shares.epsilon:.2g} % of the budget"
+            lines += wrapped(f"{part} measures how much the limits leave out (limits_share=0 switches it off)")
+        if spent.threshold is not None:
+            shown = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
+            lines += ["", *wrapped(f"{shown} (failure probability {spent.key_delta:.3g}, part of delta)")]
+        return lines
+
+    def _tips(self) -> list[str]:
         """How errors change with the bounds."""
-        heads = ["groups per unit", "error"] + ["key threshold"] * (self.spent.threshold is not None)
+        heads = ["groups per person", "error"] + ["key threshold"] * (self.spent.threshold is not None)
         rows = [
             [
                 str(row["groups_per_unit"]),
@@ -204,12 +196,12 @@ class QueryPlan:
             ]
             for row in self.what_if()
         ]
-        last = "halving the range of low and high halves the error of sums and means, and clips more"
-        return [*text_table(heads, [row[: len(heads)] for row in rows], []), last]
+        tip = "Tip: a narrower [low, high] reduces the error of sums and means in proportion, but clips more values."
+        return [*text_table(heads, [row[: len(heads)] for row in rows], []), tip]
 
 
 def _listed(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> str:
-    """The first few keys, each as it was read, and how many there are."""
+    """The first few keys, as hush reads them, and how many there are."""
     shown = [repr(key[0]) if len(key) == 1 else repr(tuple(key)) for key in keys[:_KEYS]]
     more = f", and {len(keys) - _KEYS} more" if len(keys) > _KEYS else ""
     return f"{', '.join(names)} = {', '.join(shown)}{more} ({len(keys)} listed)"

@@ -1,4 +1,4 @@
-"""A made-up table to try things on: hospital visits of patients who do not exist."""
+"""An artificial table for examples: hospital visits of patients who do not exist."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _WARDS = {  # share of visits, mean stay in days, mean cost of a day
 
 
 def _visits(rows: int) -> dict[str, Any]:
-    """One row a visit. A patient comes 2.5 times on average, some come often, and mostly to the same wards."""
-    random = np.random.default_rng(20260101)  # the table is public: the same one for everybody
+    """One row per visit. A patient has 2.5 visits on average; some have many, mostly in the same wards."""
+    random = np.random.default_rng(20260101)  # the table is public and always the same
     patients = max(1, int(rows / 2.5))
     eagerness = random.gamma(0.9, 1.0, patients)
     patient = np.sort(random.choice(patients, rows, p=eagerness / eagerness.sum()))
@@ -53,12 +53,12 @@ def _visits(rows: int) -> dict[str, Any]:
     }
 
 
-#: What can be made.
+#: The tables by name.
 SAMPLES = {"visits": _visits}
 
 
 def sample(name: str = "visits", rows: int = 100_000) -> Any:
-    """A made-up table as an Arrow table: "visits", hospital visits with a patient_id.
+    """An artificial table as an Arrow table: "visits", hospital visits with a patient_id.
 
     >>> sample("visits", 10).num_rows
     10

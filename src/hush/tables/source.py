@@ -23,26 +23,26 @@ __all__ = ["open_source"]
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
 DATABASE = (".duckdb", ".ddb", ".db")
 FRAMES = ("pandas", "polars", "pyarrow")
-#: Characters of a source's name. A ledger takes 1000, and the name of the unit follows.
+#: Characters of a source's name. A ledger accepts 1000, and the name of the unit column is added.
 LONGEST_LABEL = 900
-#: Characters of a longer name that are kept as they are.
+#: Characters that are kept of a longer name.
 KEPT_OF_LABEL = 300
 
 
 def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> Source:
-    """Rows from wherever they are. `name` is the table in a DuckDB file; `engine` is "duckdb", "spark", a Spark session
-    or "sc://host:port".
+    """Open a source of rows. `name` is the table in a DuckDB file; `engine` is "duckdb", "spark", a Spark session or
+    "sc://host:port".
 
     A DuckDB relation, such as `duckdb.sql("SELECT ... FROM visits JOIN patients USING (id)")`, is run once, here, and
-    its rows are held in memory as Arrow. Like a frame, it is known to ledgers by its columns. Ctrl-C ends the wait for
-    it; DuckDB itself goes on, because a relation does not tell its connection.
+    its rows are held in memory as Arrow. Ledgers recognise it by its columns, like a frame. Ctrl-C ends the wait for
+    it, but DuckDB continues, because a relation does not give access to its connection.
     """
     if is_duckdb_relation(source):
         source = rows_of(source)
     family = type(source).__module__.partition(".")[0]
     if name is not None and not (isinstance(source, str | Path) and str(source).endswith(DATABASE)):
         raise InvalidParameter(
-            f"name chooses a table of a DuckDB file, got name={name!r} with another source; leave it out."
+            f"name chooses a table of a DuckDB file, but the source is of another kind (name={name!r}); leave it out."
         )
     if family == "ibis":
         return from_ibis(source)
@@ -65,12 +65,12 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
 
 
 def is_duckdb_relation(thing: Any) -> bool:
-    """Is it a relation of DuckDB's own Python package, without loading that to find out?"""
+    """Is it a relation of the duckdb package? This does not load duckdb."""
     return type(thing).__name__ == "DuckDBPyRelation"
 
 
 def rows_of(relation: Any) -> Any:
-    """The rows of a DuckDB relation as an Arrow table. If DuckDB fails, its message is withheld: it may quote a row."""
+    """The rows of a DuckDB relation as an Arrow table. If DuckDB fails, its message is hidden: it may quote a row."""
     stopped = False
     try:
         return in_thread(lambda: as_arrow(relation.to_arrow_table()))
@@ -82,18 +82,18 @@ def rows_of(relation: Any) -> Any:
 
 
 def described(columns: Iterable[str]) -> str:
-    """A frame in memory has no name: its columns stand for it."""
+    """The label of a frame in memory, which has no name: its columns."""
     names = list(map(str, columns))
     return short(f"a frame of {', '.join(names)}", f"{len(names)} columns")
 
 
 def file_label(path: str) -> str:
-    """A file by its full path; an address as it is."""
+    """The label of a file, its full path, or of an address, which is unchanged."""
     return short(path if "://" in path else f"file {Path(path).absolute()}", f"{len(path)} characters")
 
 
 def short(label: str, size: str) -> str:
-    """A label that a ledger can hold: a long one becomes its beginning, its size, and a hash of all of it."""
+    """A label that a ledger accepts. A long one is shortened to its beginning, its size and a hash of all of it."""
     if len(label) <= LONGEST_LABEL:
         return label
     digest = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()
@@ -106,9 +106,7 @@ def checked(source: Source) -> Source:
 
 
 def from_ibis(table: Any) -> Source:
-    """An Ibis table, as long as it is made row by row; what lies behind a database table or view is taken as the
-    data.
-    """
+    """An Ibis table that is computed row by row. The rows of a database table or view are the data."""
     if not hasattr(table, "schema") or not hasattr(table, "select"):
         raise InvalidParameter(f"source must be an Ibis table, got an Ibis {type(table).__name__}.")
     must_be_rowwise(table, "source")
@@ -117,16 +115,15 @@ def from_ibis(table: Any) -> Source:
 
 
 def own_connection() -> Any:
-    """A DuckDB of our own, in memory."""
+    """A new DuckDB in memory, which hush owns."""
     return ibis().duckdb.connect()
 
 
 def relation_of(backend: Any, name: str) -> Any:
     """A table or view of DuckDB as an Ibis relation."""
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # Ibis 12 reads the schema by a name that DuckDB 2 is about to drop
+        # Ibis 12 reads the schema through a name that DuckDB 2 deprecates
+        warnings.simplefilter("ignore", DeprecationWarning)
         return backend.table(name)
 
 
@@ -138,7 +135,7 @@ def from_frame(frame: Any) -> Source:
     try:
         relation_of(backend, name)
     except Exception:
-        trouble = "source has a column of a type that DuckDB does not know, among " + ", ".join(
+        trouble = "source has a column of a type that DuckDB does not support, among " + ", ".join(
             sorted({str(f.type) for f in table.schema})
         )
     if trouble:
@@ -147,23 +144,23 @@ def from_frame(frame: Any) -> Source:
 
 
 def from_file(path: str, name: str | None) -> Source:
-    """A file of Parquet, CSV or DuckDB, a glob, or a folder of one kind of them."""
+    """A Parquet, CSV or DuckDB file, a glob, or a folder of files of one kind."""
     backend = own_connection()
     if path.endswith(DATABASE):
         return from_database(backend, path, name)
     form, found = format_of(path)
     view = f"hush_{uuid.uuid4().hex}"
     quoted = found.replace("'", "''")
-    # All rows decide a CSV file's types, so that no row fails to fit them later: the schema is public by declaration,
-    # types included.
+    # The types of a CSV file are inferred from all rows, so that no row fails to fit them later. The schema is declared
+    # public, types included.
     reader = (
         f"read_parquet('{quoted}')" if form == "parquet" else f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)"
     )
     trouble = ""
-    try:  # in a thread, because DuckDB reads all of a CSV file before it looks for an interruption
+    try:  # in a thread, because DuckDB reads all of a CSV file before it checks for an interruption
         relation, empty = in_thread(partial(made_view, backend, view, reader), backend.con.interrupt)
         if form != "parquet" and empty:
-            trouble = "is empty; a file of this kind starts with a line of column names"
+            trouble = "is empty; a CSV file starts with a line of column names"
     except Exception as failure:
         trouble = why_unreadable(failure, form)
     if trouble:  # raised here, not where it was caught: the engine's message may quote a row
@@ -172,20 +169,20 @@ def from_file(path: str, name: str | None) -> Source:
 
 
 def why_unreadable(failure: Exception, form: str) -> str:
-    """Why a file cannot be opened, in the engine's words where these cannot quote a row: of a Parquet file it has
-    read the footer only, and of any file nothing if the file could not be reached.
+    """Why a file cannot be opened. The engine's message is used where it cannot quote a row: it has read only the
+    footer of a Parquet file, and nothing of a file that it could not reach.
     """
     import duckdb
 
-    told = form == "parquet" or isinstance(failure, duckdb.IOException)
+    safe = form == "parquet" or isinstance(failure, duckdb.IOException)
     what = {"parquet": "Parquet"}.get(form, form.upper())
-    reason = first_line(failure) if told else "the engine's message is withheld because it may quote the data"
+    reason = first_line(failure) if safe else "the engine's message is hidden because it may quote the data"
     return f"cannot be read as {what}: {reason}"
 
 
 def made_view(backend: Any, view: str, reader: str) -> tuple[Any, bool]:
-    """A view of a file as an Ibis relation, and whether it is a CSV file with nothing in it, not even names: DuckDB
-    makes up one column for that.
+    """A view of a file as an Ibis relation, and whether it is a CSV file without any content, for which DuckDB invents
+    one column.
     """
     backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}")  # not temporary: cursors must see it
     relation = relation_of(backend, view)
@@ -211,7 +208,7 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     names = [row[0] for row in tables]
     if name is None and len(names) != 1:
         raise InvalidParameter(
-            f"source {path!r} has {len(names)} tables; say which by name=, one of {', '.join(map(repr, names))}."
+            f"source {path!r} has {len(names)} tables; choose one with name=: {', '.join(map(repr, names))}."
         )
     chosen = names[0] if name is None else must_have(names, name, "name")
     view = f"hush_{uuid.uuid4().hex}"
@@ -222,7 +219,7 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
 
 
 def missing(path: str) -> InvalidParameter:
-    """There is no such file; perhaps one beside it is meant."""
+    """The error for a file that does not exist, with a similar name in the same folder if there is one."""
     folder = Path(path).parent
     near = nearest(Path(path).name, sorted(file.name for file in folder.iterdir())) if folder.is_dir() else ""
     where = "" if folder.is_dir() else f"; there is no folder {str(folder)!r} either"
@@ -230,20 +227,20 @@ def missing(path: str) -> InvalidParameter:
 
 
 def format_of(path: str) -> tuple[str, str]:
-    """Parquet or CSV, and the path to read: a folder becomes the files in it."""
+    """The format, Parquet or CSV, and the path to read. A folder becomes a glob of its files."""
     if Path(path).is_dir():
         for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
             for ending in endings:
                 if any(Path(path).rglob(f"*{ending}")):
                     return form, str(Path(path) / "**" / f"*{ending}")
-        raise InvalidParameter(f"source names the folder {path!r}, which holds no Parquet or CSV file.")
+        raise InvalidParameter(f"source names the folder {path!r}, which contains no Parquet or CSV file.")
     if not glob.glob(path, recursive=True) and "://" not in path:
         raise missing(path)
     for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
         if path.endswith(endings):
             return form, path
     raise InvalidParameter(
-        f"source {path!r} is of no known kind; it must end in {', '.join((*PARQUET, *CSV, *TSV, *DATABASE))}."
+        f"source {path!r} has an unknown ending; it must end in {', '.join((*PARQUET, *CSV, *TSV, *DATABASE))}."
     )
 
 

