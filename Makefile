@@ -15,7 +15,7 @@ help: ## list the targets
 $(VENV)/core: pyproject.toml
 	@echo "Making $(VENV) and installing hush (about a minute) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[tables]"
 	@touch $@
 
 $(VENV)/ready: $(VENV)/core papers/pyproject.toml

@@ -39,9 +39,8 @@ def module_map() -> str:
 
 def written(page: str) -> str:
     """The page with the map of the source as it is now."""
-    return re.sub(
-        r"(<!-- modules -->\n).*?(<!-- /modules -->)", lambda found: f"{found[1]}\n{module_map()}\n{found[2]}", page, flags=re.S
-    )
+    between = r"(<!-- modules -->\n).*?(<!-- /modules -->)"
+    return re.sub(between, lambda found: f"{found[1]}\n{module_map()}\n{found[2]}", page, flags=re.S)
 
 
 if __name__ == "__main__":

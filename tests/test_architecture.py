@@ -104,6 +104,19 @@ def test_the_source_folder_fits_on_a_screen():
     assert len([path for path in SOURCE.iterdir() if path.name != "__pycache__"]) <= 18
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_files_and_functions_are_short(path):
+    """At most 300 lines in a file; at most 40 in a function, docstring not counted."""
+    text = path.read_text()
+    assert len(text.splitlines()) <= 300
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            documented = ast.get_docstring(node, clean=False) is not None
+            told = first.end_lineno - first.lineno + 1 if documented else 0
+            assert node.end_lineno - node.lineno + 1 - told <= 40, node.name
+
+
 def test_import_is_lean():
     """`import hush` loads none of the heavy or optional packages."""
     heavy = [

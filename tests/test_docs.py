@@ -127,7 +127,7 @@ def test_a_path_that_does_not_exist_is_found() -> None:
 
 
 def test_the_map_of_modules_is_the_source_as_it_is() -> None:
-    """docs/architecture.md lists every module with the first sentence of its docstring; `python docs/module_map.py` writes it."""
+    """docs/architecture.md lists every module with the first sentence of its docstring, as docs/module_map.py writes it."""
     spec = importlib.util.spec_from_file_location("module_map", ROOT / "docs" / "module_map.py")
     assert spec is not None and spec.loader is not None
     writer = importlib.util.module_from_spec(spec)

@@ -630,6 +630,8 @@ EXTRAS: list[tuple[str, Callable[[], Any], str]] = [
     ("sklearn", lambda: hush.learn.Ridge, "pip install 'hush[learn]'"),
     ("flwr", fresh("hush.federated.flower"), "pip install 'hush[federated]'"),
     ("flwr", fresh("hush.federated.simulate"), "pip install 'hush[federated]'"),
+    ("ibis", lambda: tables.table("visits.parquet", unit="patient_id"), "pip install 'hush[tables]'"),
+    ("pyarrow", lambda: tables.sample("visits", 10), "pip install 'hush[tables]'"),
     ("pyspark", lambda: tables.table("visits.parquet", unit="patient_id", engine="spark"), "pip install 'hush[spark]'"),
     ("dp_accounting", to_accounting, "pip install 'hush[accounting]'"),
     ("altair", lambda: hush.report.curve_chart(hush.Laplace(1.0)), "pip install 'hush[charts]'"),

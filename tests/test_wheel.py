@@ -94,7 +94,10 @@ def test_it_runs_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
     """Python reads a wheel as it reads a folder: hush comes from it, in a folder that knows nothing of the source
     tree.
     """
-    code = "import hush, json; print(json.dumps([hush.__file__, hush.__version__, hush.calibrate(1.0, 1e-6, family='laplace').variance]))"
+    code = (
+        "import hush, json; variance = hush.calibrate(1.0, 1e-6, family='laplace').variance; "
+        "print(json.dumps([hush.__file__, hush.__version__, variance]))"
+    )
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
         "PYTHONPATH": str(wheel)
     }
@@ -110,7 +113,7 @@ def blocks() -> list[str]:
     return [
         block
         for block in found
-        if not re.search(r"hush\.(learn|show)|from hush import (learn|show)|\.plot\(|flower", block)
+        if not re.search(r"hush\.learn|from hush import learn|\.plot\(|flower", block)
     ]
 
 
@@ -129,7 +132,7 @@ def test_installed_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
 
     if run("-m", "pip", "download", "--quiet", "--no-deps", "--dest", "probe", "packaging").returncode:
         pytest.skip("no package index can be reached")
-    done = run("-m", "pip", "install", "--quiet", str(wheel))
+    done = run("-m", "pip", "install", "--quiet", f"{wheel}[tables]")
     assert done.returncode == 0, done.stderr
 
     shown = run("-c", "import hush; print(hush.__file__)")

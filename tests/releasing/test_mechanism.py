@@ -121,7 +121,7 @@ def test_a_lattice_plan_keeps_its_lattice():
 
 
 def test_the_sum_is_limited_as_if_the_noise_were_not():
-    """Values near the limit with saturated noise always give the limit itself, which reveals nothing about the value."""
+    """Values near the limit with saturated noise always give the limit, which reveals nothing about the value."""
     mechanism = Mechanism(Laplace(1e40), hush.Sensitivity(linf=1.0, l0=1), 1.0, coordinates=60)
     out = hush.unaccounted(mechanism.charge).noise(mechanism, np.array([-FURTHEST, 0, FURTHEST] * 20))
     assert set(np.abs(out).tolist()) == {FURTHEST}

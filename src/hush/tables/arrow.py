@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from hush.errors import needs
+
 __all__ = ["as_arrow", "batch_of", "filled", "key_table", "named", "named_schema", "whole_table"]
 
 
 def arrow() -> Any:
     """The module pyarrow, loaded when first needed."""
-    import pyarrow
+    with needs("pyarrow", "hush.tables", extra="tables"):
+        import pyarrow
 
     return pyarrow
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, Unsupported, needs
 
 __all__ = [
     "as_int64",
@@ -69,7 +69,8 @@ NOT_ROWWISE = ("Unnest", "RowID", "ScalarParameter")
 
 def ibis() -> Any:
     """The module ibis, loaded when first needed, so that `import hush.tables` is fast."""
-    import ibis as module
+    with needs("Ibis with DuckDB", "hush.tables", extra="tables"):
+        import ibis as module
 
     return module
 
