@@ -48,7 +48,7 @@ def checks(*, spark: bool = False, folder: str | None = None) -> Iterator[Check]
     yield Check("versions", "python", "ok", f"{sys.version.split()[0]} ({sys.executable})")
     yield Check("versions", "hush", "ok", f"{hush.__version__} ({Path(hush.__file__).parent})")
     yield from map(_package, declared())
-    yield _tried("engines", "duckdb", _duckdb, "run pip install --upgrade hush")
+    yield _duckdb()
     yield _spark(start=spark)
     yield _tried("entropy", "AES-256", known_answers.aes_vectors, f"reinstall cryptography; {_STOP}")
     yield _tried("entropy", "operating system", lambda: known_answers.sound_bits(SecureEntropy()), _STOP)
@@ -88,7 +88,16 @@ def _package(needed: Requirement) -> Check:
     return Check(area, needed.name, "ok", found)
 
 
-def _duckdb() -> str:
+def _duckdb() -> Check:
+    from importlib.util import find_spec
+
+    command = "pip install 'hush[tables]'"
+    if any(find_spec(name) is None for name in ("duckdb", "ibis", "pyarrow")):
+        return Check("engines", "duckdb", "absent", "not installed", command)
+    return _tried("engines", "duckdb", _first_query, f"run {command}")
+
+
+def _first_query() -> str:
     import pyarrow
 
     from hush.tables.source import open_source
