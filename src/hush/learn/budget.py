@@ -18,6 +18,7 @@ from hush.calibration.ranking import calibrate
 from hush.errors import NotCertified, Unsupported, one_of
 from hush.learn import zcdp
 from hush.noise import catalogue
+from hush.noise import gaussian as gaussian_noise
 from hush.noise.contract import Law
 from hush.noise.gaussian import Gaussian
 from hush.numerics.rounding import COARSE_SEARCH, PURE_EPSILON, SPARE, up
@@ -193,7 +194,9 @@ def _noises(
 
 def _is_gaussian(epsilon: float, amount: float, wish: Wish, family: str | None) -> bool:
     """Is the noise Gaussian without a search: by name, or because no other family saves anything?"""
-    return family == "gaussian" or (family is None and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND)
+    return family == gaussian_noise.FAMILY.name or (
+        family is None and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND
+    )
 
 
 def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[Charge]) -> Law | None:
