@@ -115,8 +115,8 @@ class Plan:
         if rival is not None:
             what = f"the family {rival.family}" if self.family == "optimal" else rival.family
             text += f"; next comes {what} at {rival.loss / self.value:.4g} times that"
-        for name in (laplace.FAMILY.name, gaussian.FAMILY.name):
-            other = next((c for c in present if c.family == name), None)
-            if other is not None and name not in (self.family, rival.family if rival else ""):
-                text += f", {name} at {other.loss / self.value:.4g} times"
+        known = (laplace.FAMILY.name, gaussian.FAMILY.name)
+        named = (self.family, rival.family if rival else "")
+        for other in sorted((c for c in present if c.family in known and c.family not in named), key=lambda c: c.loss):
+            text += f", {other.family} at {other.loss / self.value:.4g} times"
         return f"{text}; {self.remark}." if self.remark else f"{text}."

@@ -94,6 +94,7 @@ class _Parser(argparse.ArgumentParser):
 def parser(first: str | None = None) -> argparse.ArgumentParser:
     """The parser of the command line; if `first` is a command, only that command is built, which is faster."""
     whole = _Parser(
+        allow_abbrev=False,
         prog="hush",
         description="Differentially private answers with the least noise that provable privacy allows.",
         epilog="`hush <command> --help` shows examples.",
@@ -104,7 +105,9 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
 
     def command(name: str, action: Any, text: str, examples: str) -> argparse.ArgumentParser:
         formatter = argparse.RawDescriptionHelpFormatter
-        sub = commands.add_parser(name, help=text, description=text, epilog=examples, formatter_class=formatter)
+        sub = commands.add_parser(
+            name, allow_abbrev=False, help=text, description=text, epilog=examples, formatter_class=formatter
+        )
         sub.set_defaults(action=action)
         sub.add_argument("--json", action="store_true", help="print JSON")
         return sub

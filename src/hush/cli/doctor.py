@@ -41,7 +41,15 @@ def _doctor(options: argparse.Namespace) -> int:
     lines = []
     for area, group in groupby(found, key=lambda check: check.area):
         lines += [area, *(next(rows) for _ in group)]
-    lines += ["", *problems] if problems else ["", "Everything that hush needs works."]
+    absent = sorted(
+        {
+            check.area.removeprefix("extra ")
+            for check in found
+            if check.area.startswith("extra ") and check.state == "absent"
+        }
+    )
+    missing = f" Not installed: {', '.join(absent)}." if absent else ""
+    lines += ["", *problems] if problems else ["", f"Everything that is installed works.{missing}"]
     document = {"healthy": not problems, "problems": problems, "checks": [asdict(check) for check in found]}
     emit(options, document, "\n".join(lines))
     return int(bool(problems))

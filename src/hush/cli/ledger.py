@@ -10,6 +10,7 @@ from hush.cli.text import Command, emit, number, table
 from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
+from hush.numerics.rounding import rounded_up
 from hush.report.proof import named
 
 __all__ = ["opened", "register"]
@@ -98,7 +99,7 @@ def _state(file: str, ledger: Ledger) -> list[str]:
     """The budget, what is spent of it and what is left."""
     cap, spent, left = ledger.cap, ledger.spent, ledger.left
     lines = [f"{file}: {cap}" + (f", protects {printable(ledger.source)}" if ledger.source else "")]
-    lines.append(f"spent  epsilon {spent.epsilon:.6g} at delta {cap.delta:g}")
+    lines.append(f"spent  epsilon {rounded_up(spent.epsilon)} at delta {cap.delta:g} (rounded up)")
     lines.append(f"left   epsilon {left.epsilon:.6g}" + (f", extra delta {left.delta:.3g}" if cap.delta else ""))
     if cap.order is not None:
         price = cap.epsilon - (cap.divergence or 0.0)

@@ -121,7 +121,10 @@ def data_name(source: str | None) -> str:
     """The data of a statement; of a path only the file name, because folders may name people or projects."""
     if not source:
         return "not recorded in the ledger"
-    return Path(source).name if os.path.isabs(source) else source
+    kind, place = ("file ", source.removeprefix("file ")) if source.startswith("file ") else ("", source)
+    path, comma, rest = place.partition(", unit ")  # the label of a file and of the column that identifies a person
+    person = f", one person is one value of {rest}" if comma else ""
+    return f"{kind}{Path(path).name}{person}" if os.path.isabs(path) else f"{kind}{path}{person}"
 
 
 def _summary(

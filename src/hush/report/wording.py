@@ -94,7 +94,7 @@ class Promise:
         return (*rows, ("Chance", self._chance_in_words(seen)))
 
     def _pair_in_words(self, point: str) -> str:
-        text = f"{self.numbers}. This is the form that science and law use."
+        text = f"{self.numbers}. This is the usual form in scientific work."
         if self.delta == 0.0:
             return text
         return (
@@ -106,7 +106,11 @@ class Promise:
     def _odds_in_words(self, seen: str) -> str:
         exact = self.delta == 0.0
         but = "" if exact else f", except with probability at most {rounded_up(self.exception, 3)}"
-        why = "" if exact else " The factor is 1.1 times e^epsilon, and the probability is larger than delta."
+        why = (
+            ""
+            if exact
+            else " The factor is 10 % above e^epsilon; for e^epsilon itself no such probability can be stated."
+        )
         return (
             f"an attacker who sees {seen}, and knows the data of everybody else, can change the odds "
             f"{_QUESTION[self.neighbours][0]} by at most a factor of {rounded_up(self.factor, 3)}, up "
