@@ -164,9 +164,9 @@ BENCHMARKS = (
             "Time of delta at 100,000 epsilons, as a multiple of the time of one special function on the same array."
         ),
         fair=(
-            "Same array, same process, alternated, the least of many rounds. The result of hush is certified (an "
-            "upper bound, accurate to about 1e-14). The special function only evaluates a normal tail, so it is a "
-            "lower limit and not a competitor."
+            "Both sides use the same array in the same process, in turn, and the least time of many rounds counts. The "
+            "result of hush is certified (an upper bound, accurate to about 1e-14). The special function only "
+            "evaluates a normal tail, so it is a lower limit and not a competitor."
         ),
         rows="noise",
         minutes=0.1,
@@ -212,7 +212,7 @@ BENCHMARKS = (
             "epsilon = 1."
         ),
         fair=(
-            "Both calibrations are certified by the same curves. The median of three budgets that differ "
+            "Both calibrations are certified by the same curves. The time is the median of three budgets that differ "
             "slightly, because a finished calibration is cached."
         ),
         rows="sensitivity",

@@ -67,7 +67,10 @@ BENCHMARKS = (
             "Time of the first `import hush` of a process, minus the start of Python, compared with importing the "
             "two libraries that it needs."
         ),
-        fair=("New processes, alternated, medians, files in the system's cache. hush cannot be below 1."),
+        fair=(
+            "Both sides start new processes, in turn, with their files in the system's cache. The median time counts. "
+            "hush cannot be below 1."
+        ),
         rows="import",
         minutes=0.3,
         measure=imports,

@@ -132,7 +132,8 @@ BENCHMARKS = (
             "in each: the peer's time as a multiple of the time of hush, for the whole private answer."
         ),
         fair=(
-            "Same rows, same budget, alternated, medians. PipelineDP runs on its local backend, which is made for "
+            "All libraries get the same rows and the same budget, in turn, and the median time counts. PipelineDP "
+            "runs on its local backend, which is made for "
             "experiments and not for speed, and computes the same two counts and sum. OpenDP's Polars queries "
             "compute one count and one sum, and limit a person to 15 rows in total: less work than that of hush. "
             "hush calibrates over all families the first time and caches the result; both times are shown. The "

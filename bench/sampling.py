@@ -99,7 +99,8 @@ BENCHMARKS = (
             "multiple of numpy's normal generator."
         ),
         fair=(
-            "Same process, alternated, the least of several rounds after one that builds tables. numpy draws "
+            "Both sides draw in the same process, in turn. One round builds tables, and the least time of several "
+            "later rounds counts. numpy draws "
             "floats from a generator that is neither secure nor exact; hush draws exactly, from AES-256. So numpy "
             "is a reference and not a competitor."
         ),
@@ -115,8 +116,8 @@ BENCHMARKS = (
             "normal draws."
         ),
         fair=(
-            "Same array, same process, alternated. hush does everything that a private release needs; the other "
-            "side does nothing of it."
+            "Both sides use the same array in the same process, in turn. hush does everything that a private release "
+            "needs; the other side does nothing of it."
         ),
         rows="job",
         minutes=0.1,

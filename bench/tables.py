@@ -136,9 +136,9 @@ BENCHMARKS = (
         ),
         fair=(
             "The SQL is what one would write without hush, in its fastest form, and it also limits the "
-            "contribution of a person. Same file, same process, alternated; ratios are of the same round, and "
-            "their median and range are shown. hush sums integers, and the whole answer includes ledger and exact "
-            "noise."
+            "contribution of a person. Both read the same file in the same process, in turn. Each ratio is of two "
+            "times of the same round, and the median and the range of the ratios are shown. hush sums integers, and "
+            "the whole answer includes ledger and exact noise."
         ),
         rows="form",
         minutes=2.0,

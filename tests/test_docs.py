@@ -127,7 +127,7 @@ def test_a_path_that_does_not_exist_is_found() -> None:
 
 
 def test_the_map_of_modules_is_the_source_as_it_is() -> None:
-    """docs/architecture.md lists every module with the first sentence of its docstring, as docs/module_map.py writes it."""
+    """docs/architecture.md lists every module with the first sentence of its docstring, as by docs/module_map.py."""
     spec = importlib.util.spec_from_file_location("module_map", ROOT / "docs" / "module_map.py")
     assert spec is not None and spec.loader is not None
     writer = importlib.util.module_from_spec(spec)
@@ -250,8 +250,8 @@ def test_private_bounds_are_asked_for_in_pairs(page: Path) -> None:
 
 
 def test_a_tie_is_told_where_the_first_is_not_the_least(capsys: pytest.CaptureFixture[str]) -> None:
-    """Staircase leads at (1, 1e-6) although stepped has a little less variance: the sentence, the legend and the page
-    say so.
+    """At (1, 1e-6) staircase is first although stepped has a little less variance. `plan.why`, the legend of the
+    command and docs/choose_noise.md state this.
     """
     plan = hush.calibrate(1.0, 1e-6)
     less = [choice for choice in plan.ranking if choice.loss < plan.value]
@@ -263,15 +263,15 @@ def test_a_tie_is_told_where_the_first_is_not_the_least(capsys: pytest.CaptureFi
     for words in (
         "x best: variance divided by",
         "x limit: variance divided by the least",
-        "linf: the most that one person changes",
-        "l0: the most numbers",
+        "linf: the largest change of one number",
+        "l0: how many numbers",
         "within 0.01 % of the best are tied",
     ):
         assert shown.count(words) == 1, words
     assert "l2" not in shown
     assert main(["calibrate", "--epsilon", "1", "--delta", "1e-6", "--l2", "1", "--family", "gaussian"]) == 0
     shown = capsys.readouterr().out
-    assert "l2: the most" in shown and "linf" not in shown and "x limit:" not in shown and "0.01 %" not in shown
+    assert "l2: the largest" in shown and "linf" not in shown and "x limit:" not in shown and "0.01 %" not in shown
 
 
 def test_the_optimum_is_not_called_by_the_name_of_the_family_it_beats() -> None:

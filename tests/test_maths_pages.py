@@ -43,7 +43,9 @@ def test_the_page_of_the_limit_says_how_wide_its_brackets_are() -> None:
             assert hush.Staircase(epsilon).variance <= (1.0 + above / 100.0) * bracket.lower
         if delta == 1e-6 and epsilon >= 0.3:  # stated on the page of stepped noise
             assert hush.Staircase(epsilon).variance <= 1.0005 * bracket.upper
-    assert "epsilon 0.3 or more the [staircase](staircase.md) is as good to 0.05 %" in _prose("stepped.md")
+    assert "epsilon 0.3 or more, the variance of the [staircase](staircase.md) is equal up to 0.05 %" in _prose(
+        "stepped.md"
+    )
 
 
 @functools.cache
@@ -91,11 +93,11 @@ _CLAIMS = {  # page, words on it, and the numbers in these words as hush compute
     "asinh nine": ("asinh", "138.8 against 138.9", lambda: _variances(9, "exponential_power", "asinh")),
     "power": (
         "exponential_power",
-        "117.2 for eight, against 127.9 (Laplace) and 142.8 (Gaussian)",
+        "117.2 for eight numbers, against 127.9 (Laplace) and 142.8 (Gaussian)",
         lambda: _variances(8, "exponential_power", "laplace", "gaussian"),
     ),
     "huber": ("flipped_huber", "49.92 against 50.00", lambda: _variances(5, "flipped_huber", "laplace")),
-    "twins": ("discrete", "8.16e-12, its continuous twin 7.85e-12", lambda: _twins(3.0, 40.0, 1.0)),
+    "twins": ("discrete", "8.16e-12, the continuous noise has 7.85e-12", lambda: _twins(3.0, 40.0, 1.0)),
     "other twins": ("discrete", "is 0.797 against 0.661", lambda: _twins(5.0, 2.5, 0.1)),
     "many discrete": (
         "discrete",
@@ -105,7 +107,8 @@ _CLAIMS = {  # page, words on it, and the numbers in these words as hush compute
     "discrete": ("discrete", "1.841 for discrete Laplace", lambda: [_variance("laplace", step=1.0)]),
     "osgt": (
         "osgt",
-        "2.6 % above [asinh](asinh.md) and 8.7 % below the Gaussian for ten, 1.5 % above and 2 % below for twenty",
+        "2.6 % above that of [asinh](asinh.md) and 8.7 % below that of the Gaussian. "
+        "For twenty numbers it is 1.5 % above and 2 % below",
         lambda: [*_osgt(10), *_osgt(20)],
     ),
     "osgt large": ("osgt", "is 398.2", lambda: [hush.OSGT(15.0, math.sqrt(630.0)).variance]),
@@ -121,7 +124,7 @@ _CLAIMS = {  # page, words on it, and the numbers in these words as hush compute
     ),
     "staircase": (
         "staircase",
-        "4 % below Laplace noise at epsilon 1, 31 % at 3, 63 % at 5",
+        "4 % below that of Laplace noise at epsilon 1, 31 % below at epsilon 3, and 63 % below at epsilon 5",
         lambda: [_less(1), 1, _less(3), 3, _less(5), 5],
     ),
     "stepped": (
@@ -171,9 +174,9 @@ def test_which_noise_wins_for_how_many_numbers() -> None:
         assert _variance(best, count) < _variance(other, count)
     assert _variance("gaussian", 100) < 1.003 * _variance("asinh", 100)
     said = {
-        "staircase": "Up to five numbers",
-        "exponential_power": "Six to nine numbers",
-        "asinh": "From ten numbers",
+        "staircase": "For up to five numbers",
+        "exponential_power": "six to nine numbers",
+        "asinh": "ten or more numbers",
         "gaussian": "within 0.3 %",
     }
     for page, words in said.items():

@@ -9,7 +9,7 @@
     +-- NotPaid                                    no payment covers this noise on data; nothing was drawn
     +-- LedgerError                                a ledger file cannot be read, written or trusted
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
-    +-- MissingExtra       (also ImportError)      an optional library is not installed; says how to install it
+    +-- MissingExtra       (also ImportError)      a missing optional library; the message has the command to install it
 
 Every validator takes an argument's name and value. Its message states both, the allowed range and what to write.
 """

@@ -40,7 +40,7 @@ def half_line(log_density: Callable[[Any], Any], cuts: list[float]) -> Any:
 
 
 def normalised(energy: Callable[[Any], Any], cuts: list[float]) -> Callable[[Any], Any]:
-    """The log density exp(-energy), made to integrate to one."""
+    """The logarithm of the density proportional to exp(-energy)."""
     mass = 2 * mp.quad(lambda x: mp.exp(-energy(x)), [0, *cuts, 60])
     return lambda x: -energy(abs(x)) - mp.log(mass)
 

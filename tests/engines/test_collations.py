@@ -1,6 +1,7 @@
 """Text is compared by its bytes on every engine, whatever collation a column or a session has.
 
-A collation that takes 'flu' and 'fLu' for one would make one group of them, shown by the spelling of one person.
+A collation in which 'flu' equals 'fLu' would put both into one group. The key of the group would be the spelling of one
+person.
 """
 
 from __future__ import annotations

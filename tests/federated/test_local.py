@@ -175,7 +175,7 @@ def test_sampled_intervals_cover_the_population():
 
 
 def test_total_and_gather():
-    """A sum is the mean times the number, and devices' reports come together."""
+    """`gather` joins the reports of several devices, and a total is the mean times the number of reports."""
     parts = [local([float(v)], 1.0, 0, 10, family="laplace", delta=0.0) for v in range(10)]
     together = gather(parts)
     assert together.count == 10

@@ -31,7 +31,7 @@ def exact(value: Twofold) -> Fraction:
 
 
 def pair(hi: float, share: float) -> Twofold:
-    """hi with a low part of up to half an ulp."""
+    """The Twofold of `hi` and a low part of at most half an ulp."""
     return Twofold(hi, hi * share * 2.0**-53)
 
 

@@ -253,7 +253,7 @@ def test_no_pure_epsilon(noise):
 @settings(max_examples=200)
 @given(spread(1e-4, 30.0), spread(1e-250, 0.999))
 def test_gaussian_tradeoff_is_a_lower_bound_and_tight(d, alpha):
-    """Phi(Phi^-1(1 - alpha) - d), never above it."""
+    """The trade-off is close to Phi(Phi^-1(1 - alpha) - d) and never above it."""
     beta = hush.curve(hush.Gaussian(1.0), d).tradeoff(alpha)
     with mp.workdps(60):
         a = mp.mpf(alpha)

@@ -365,7 +365,7 @@ def test_compose_sigma(rows):
 
 @pytest.mark.parametrize("method", gaussian.methods())
 def test_arrays_equal_scalars(method):
-    """Broadcasting epsilon against delta and sensitivity gives the scalar results, to the last units."""
+    """Broadcasting epsilon against delta and sensitivity gives the scalar results, up to the last digits."""
     epsilon, delta, reach_ = np.array([[0.05], [0.9]]), np.array([1e-200, 1e-6, 0.1]), np.array([1e-9, 1.0, 1e9])
     whole = gaussian.sigma(epsilon, delta, reach_, method=method)
     assert whole.shape == (2, 3)

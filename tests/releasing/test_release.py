@@ -30,7 +30,7 @@ def test_a_number_stays_a_number_and_an_array_keeps_its_shape():
 
 
 def test_values_are_noisy_by_what_the_plan_says():
-    """Variance of the error against the plan's (4.9 sigma, 1e-6), and not against 2/3 or 3/2 of the scale."""
+    """The variance of the error agrees with the plan (4.9 sigma, risk 1e-6), and not with 2/3 or 3/2 of the scale."""
     truth = np.arange(40_000)
     plan = hush.calibrate(1.0, 1e-6, ONE, family="gaussian")
     error = hush.release(truth, plan, ledger=None).value - truth

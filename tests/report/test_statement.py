@@ -245,7 +245,7 @@ def test_a_release_reports_itself(delta: float) -> None:
         assert found <= delta if delta else found <= 1.0
         assert "2 numbers" in page.markdown and "two sums" in page.markdown and "integers" in page.markdown
     assert (
-        "The statement of the ledger says what remains" in alone.markdown
+        "The statement of the ledger shows what remains" in alone.markdown
         and "% of the budget is spent" in whole.markdown
     )
     back = hush.Release.from_json(made.to_json())
@@ -337,7 +337,7 @@ def test_a_ledger_that_was_not_charged_is_refused() -> None:
     ledger, other = hush.Ledger(None, epsilon=3.0, delta=1e-5), _fixed()
     made = hush.release(3, plan, ledger=ledger, label="mine")
     for wrong in (other, hush.Ledger(None, epsilon=1.0, delta=0.0)):
-        with pytest.raises(hush.InvalidParameter, match="does not hold the charge"):
+        with pytest.raises(hush.InvalidParameter, match="does not contain the charge"):
             hush.report.statement(made, ledger=wrong)
 
 

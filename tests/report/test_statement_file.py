@@ -48,9 +48,7 @@ def test_a_folder_that_may_not_be_written_to(path: Path) -> None:
 
 
 def test_the_last_commit_counts_also_while_others_write(path: Path) -> None:
-    """A second connection keeps the write-ahead log from being folded in, as a crash does; a third holds the writer's
-    lock.
-    """
+    """A second connection prevents the merge of the write-ahead log, as after a crash; a third holds the write lock."""
     watching = sqlite3.connect(path)
     writing = sqlite3.connect(path, isolation_level=None)
     try:

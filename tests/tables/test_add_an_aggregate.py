@@ -143,7 +143,7 @@ def test_no_module_compares_the_kind_of_an_aggregate():
 
 def test_a_wrong_description_of_an_aggregate_is_refused():
     """Private keys may only use a total of 0 or 1 per person, and bins need a limit on rows."""
-    with pytest.raises(InvalidParameter, match="says that it counts people"):
+    with pytest.raises(InvalidParameter, match="has counts_people=True"):
         Prepared("n", "x", Scaled("n"), totals=(Total("n", 0, 2, number_of_rows),), counts_people=True)
     with pytest.raises(InvalidParameter, match="needs a limit on the rows of a person"):
         Prepared("h", "x", Scaled("h"), bins=3)

@@ -1,4 +1,4 @@
-"""From counts on held-out draws to a lower bound on epsilon, which is valid whatever the search did.
+"""A lower bound on epsilon from counts on held-out draws; it is valid for every method of search.
 
 Theorem. Let S_1, ..., S_m be events fixed before the held-out draws were used: n independent outputs of each of two
 neighbouring inputs, with probabilities p_j and q_j of S_j. Count the hits x_j and y_j, and let p'_j be the
@@ -11,11 +11,11 @@ for every epsilon at which the mechanism is (epsilon, delta)-private.
 
 Proof. x_j is binomial(n, p_j), so P(p'_j > p_j) <= r (Clopper and Pearson 1934), and P(q'_j < q_j) <= r. By the union
 bound all 2 m bounds hold together with probability at least 1 - 2 m r = confidence. If they do, privacy implies p_j <=
-e^epsilon q_j + delta, hence e^epsilon >= (p_j - delta)/q_j >= (p'_j - delta)/q'_j. The events were chosen with other
-draws, which are independent of these: the statement holds given any choice, so it holds for the choice made. The search
-needs no property at all. QED
+e^epsilon q_j + delta, hence e^epsilon >= (p_j - delta)/q_j >= (p'_j - delta)/q'_j. The search for the events used other
+draws, which are independent of the held-out ones. The statement is true for every fixed choice of events, so it is also
+true for the events that the search found. Nothing is assumed about the search. QED
 
-Requirement: the outputs are independent draws. A target that remembers earlier calls is not covered.
+Requirement: the outputs are independent draws. A target whose output depends on earlier calls is not covered.
 """
 
 from __future__ import annotations

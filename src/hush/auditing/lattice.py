@@ -106,7 +106,10 @@ def _given(inputs: Any, bound: Sensitivity | None) -> tuple[Vector, Vector]:
     first, second = (np.atleast_1d(reals("inputs", value)).ravel() for value in pair_of(inputs))
     if first.shape != second.shape or not np.isfinite(second - first).all() or not (second != first).any():
         raise reject(
-            "inputs", inputs, "two different finite numbers, or two vectors of one length", "write inputs=(0.0, 1.0)"
+            "inputs",
+            inputs,
+            "two different finite numbers, or two vectors of the same length",
+            "write inputs=(0.0, 1.0)",
         )
     if bound is not None and not _neighbours(np.abs(second - first), bound):
         raise InvalidParameter(

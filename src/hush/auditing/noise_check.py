@@ -79,7 +79,7 @@ def check(noise: Noise | type) -> NoiseCheck:
     if isinstance(noise, type):
         if row is None or row.reference is None:
             raise InvalidParameter(
-                f"check takes a noise, or a registered class with a reference, got {noise!r:.60}; "
+                f"check takes a noise, or a registered class whose Family has a reference, got {noise!r:.60}; "
                 "write check(Laplace(1.0))."
             )
         noise = row.reference.noise

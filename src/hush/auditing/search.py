@@ -14,10 +14,10 @@ from hush.auditing.event import Event, Outputs, Pair, Proposal, View, by_ratio
 __all__ = ["coordinates", "set_proposals", "views"]
 
 _INTERVALS = (32, 256, 2048)  # cells: few wide ones have stable ratios, many narrow ones follow an irregular law
-_VALUES = 4096  # the most single values that are separate cells
+_VALUES = 4096  # at most this many single values are separate cells
 _REPEATED = 10  # a value that occurs this often is a separate cell
-_COORDINATES = 16  # the most coordinates of a vector that are tested one by one
-_SCORED = 256  # the most coordinates in the score
+_COORDINATES = 16  # at most this many coordinates of a vector are tested one by one
+_SCORED = 256  # the score uses at most this many coordinates
 
 
 # -- views of an output --------------------------------------------------------------------------------------

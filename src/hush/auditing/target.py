@@ -1,4 +1,4 @@
-"""Audit targets: functions from (input number, how many draws) to one row for each draw."""
+"""Audit targets: functions that take the number of an input and a number of draws, and return one row per draw."""
 
 from __future__ import annotations
 

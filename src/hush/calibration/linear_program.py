@@ -21,7 +21,8 @@ __all__ = ["edge", "lattice_bound", "most_cells", "step_heights"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-#: The most (shift, point) pairs. Beyond it, only pairs near the centre are kept, where the small shifts matter.
+#: The largest number of (shift, point) pairs. If there are more, only pairs near the centre are kept, where the small
+#: shifts matter.
 _MOST_PAIRS = 3000
 #: HiGHS settings (tolerance, presolve), in the order in which they are tried.
 _ATTEMPTS = ((1e-9, False), (1e-9, True), (1e-7, False))

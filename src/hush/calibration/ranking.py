@@ -66,7 +66,7 @@ def calibrate(
     mechanisms only. notion="pdp" is probabilistic privacy (Gaussian only). step= calibrates noise on the lattice of
     that step. values="integer" states that answers are whole numbers that move by whole numbers, such as counts: then
     noise on the whole numbers is compared as well. That has an effect only if every sensitivity is a whole number
-    (linf, with l0 or dimension) and step is not given; otherwise `plan.why` says that it had none.
+    (linf, with l0 or dimension) and step is not given; otherwise `plan.why` states that it had none.
 
     Guarantees: hush.delta(plan.noise, epsilon, sensitivity, times=times) <= delta. The noise is never worse than the
     better of Laplace and Gaussian.

@@ -146,7 +146,7 @@ def _write(options: argparse.Namespace, made: Any) -> None:
 
 
 def _saved(out: str, made: Any) -> str:
-    """Write the answer to the file; a sentence that says what the file holds."""
+    """Write the answer to the file; return a sentence about the contents of the file."""
     columnar = out.endswith(".parquet")
     (made.to_parquet if columnar else made.to_csv)(out)
     kept = (
@@ -170,7 +170,7 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
         type=number,
         default=0.03,
         metavar="S",
-        help="share of the budget that measures how much the declared bounds leave out (default 0.03; 0: none)",
+        help="share of the budget for measuring how much the declared bounds leave out (default 0.03; 0: off)",
     )
     budget.add_argument(
         "--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick to calibrate"
@@ -190,7 +190,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         type=number,
         default=0.95,
         metavar="L",
-        help="probability that an interval holds the answer without noise (default 0.95)",
+        help="probability that an interval contains the answer without noise (default 0.95)",
     )
 
 

@@ -13,10 +13,10 @@ from hush.releasing.text import wrapped
 __all__ = ["register"]
 
 _NORMS = {
-    "linf": "the most that one person changes one number",
-    "l0": "the most numbers that one person changes",
-    "l1": "the most that one person changes all numbers, summed",
-    "l2": "the most that one person changes all numbers, as a Euclidean length",
+    "linf": "the largest change of one number by one person",
+    "l0": "how many numbers one person can change",
+    "l1": "the largest sum of the absolute changes of all numbers by one person",
+    "l2": "the largest Euclidean length of the changes of all numbers by one person",
 }
 _COLUMNS = {
     "family": "family",

@@ -46,7 +46,7 @@ def sound_bits(entropy: Entropy) -> str:
     """Test that two calls differ, that half of the bits are ones, and that neighbouring bits differ half the time."""
     first, second = (entropy.begin().words(_BITS // 64, np.uint64).tobytes() for _ in range(2))
     if first[:32] == second[:32]:
-        raise NotCertified("two draw calls were given the same bits")
+        raise NotCertified("two calls returned the same random bits")
     bits: NDArray[np.uint8] = np.unpackbits(np.frombuffer(first, dtype=np.uint8))
     if _unlikely(int(bits.sum()), _BITS, FALSE_ALARM / 4.0):
         raise NotCertified(f"{bits.mean():.4%} of a million bits are ones")

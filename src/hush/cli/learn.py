@@ -197,7 +197,9 @@ def register(command: Command) -> None:
         "--classes", metavar="A,B", help="the two labels; 'private' finds them with a part of the budget"
     )
     learn.add_argument(
-        "--penalty", type=number, help="alpha of a regression, C of a logistic regression, as in scikit-learn"
+        "--penalty",
+        type=number,
+        help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
     )
     learn.add_argument("--solver", default="auto", choices=["auto", "cd", "gd", "statistics"])
     learn.add_argument("--family", help="the noise family; the default is the family with the least noise")

@@ -31,7 +31,7 @@ def add_query(parser: argparse.ArgumentParser) -> None:
     groups.add_argument(
         "--keys", metavar="LIST", help='the groups to publish, a comma list ("a, b" in quotes is one), or private'
     )
-    most = "the most groups that one person contributes to; further groups of that person are left out"
+    most = "how many groups one person may contribute to; further groups of that person are left out"
     groups.add_argument("--groups-per-unit", type=int, metavar="N", help=most)
     measures = parser.add_argument_group("aggregates")
     at_most = "count rows, at most ROWS per person in each group (default 1)"
@@ -59,7 +59,7 @@ def query_of(options: argparse.Namespace) -> Any:
     if not names:
         return table.aggregate(**measures)
     if options.groups_per_unit is None:
-        raise InvalidParameter("--by needs --groups-per-unit: the most groups that one person contributes to.")
+        raise InvalidParameter("--by needs --groups-per-unit, the number of groups that one person may contribute to.")
     keys = _keys(options, table, names)
     return table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit).aggregate(**measures)
 

@@ -1,4 +1,4 @@
-"""Everything that the page shows for one position of the sliders, as plain values for JSON."""
+"""Everything that the page shows for one position of the sliders, as a dictionary for JSON."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _limit_sentence(chosen: AnalysedNoise, known: hush.Bracket | None) -> str:
 
 
 def _densities(chosen: AnalysedNoise, shown: list[AnalysedNoise]) -> dict[str, Any]:
-    """Densities on x >= 0, up to where the best noise is rare; they are symmetric."""
+    """Densities for x >= 0 only, because they are symmetric; x ends where larger values of the best noise are rare."""
     x = np.linspace(0.0, 1.1 * chosen.reach, _POINTS)
     return {"x": _short(x), "series": {one.family: _short(one.noise.pdf(x)) for one in shown}}
 

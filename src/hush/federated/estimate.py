@@ -142,7 +142,7 @@ def _sampled(numbers: NDArray[np.float64], noise: Law, method: str, level: float
     if numbers.size < _FEW:
         raise InvalidParameter(
             f"sampled=True needs at least {_FEW} reports, got {numbers.size}; "
-            "write sampled=False for an interval about the people who reported."
+            "write sampled=False for an interval of the mean of the people who reported."
         )
     extra = bounded(noise.plain()).bias if method == "bounded" else 0.0
     deviation = float(numbers.std(ddof=1))

@@ -7,7 +7,7 @@
     aggregate_train: sum the integers         <-----    integers; no other record leaves the client
       fewer than `honest`: discard the sum
 
-The protected unit is a client with its whole update. `terms.epsilon("central", delta)` holds against an observer who
+One client with its whole update is protected. `terms.epsilon("central", delta)` holds against an observer who
 sees the sums, the models and the shares of `colluding` clients, if a secure aggregation protocol carries the integers.
 `terms.epsilon("local", delta)` holds against a server that sees each message; Flower without such a protocol shows the
 server each message. This module needs the extra `hush[federated]`.

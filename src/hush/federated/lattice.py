@@ -255,7 +255,7 @@ class RoundedSum(Law):
         """The whole line: the sums in `surplus` choose the points."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         if (epsilon < 0.0).any():
-            raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
+            raise reject("epsilon", epsilon, "0 or greater", "use hush.curve for a negative epsilon")
         ends = np.full(epsilon.shape, math.inf)[..., None]
         return Region(-ends, ends)
 

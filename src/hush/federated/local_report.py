@@ -32,7 +32,7 @@ from hush.sampling.mechanism import Mechanism
 __all__ = ["STEPS", "Reports", "gather", "local", "local_noise", "local_range", "variance_of"]
 
 STEPS = 1 << 20  # lattice steps across the range: rounding moves a value by less than a millionth of the range
-#: A person's value can change from any value to any other: by the range, which is the unit here.
+#: A person's value can change to any other value, so it moves by at most the range. Lengths are in units of the range.
 WHOLE_RANGE = Sensitivity(linf=1.0, l0=1, neighbours="replace")
 #: The variance of the bounded estimate is almost constant for alpha from 1 to 1.3; at 1.3 an average has a mean too.
 LOCAL_ALPHA = 1.3

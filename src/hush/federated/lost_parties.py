@@ -97,7 +97,7 @@ def dropout(
     """
     count, share_of = whole("parties", parties), one_delta(delta)
     parts = _parts(gone)
-    left = {part: count - math.ceil(part * count - 1e-9) for part in parts}  # 0.07 of 100 is 7, but 0.07 * 100 > 7
+    left = {part: count - math.ceil(part * count - 1e-9) for part in parts}  # in floats, 0.07 * 100 > 7
     worst = min(left.values())
     if worst < 1:
         raise reject("gone", parts[-1], "a fraction that leaves at least one party", "write gone=(0.0, 0.1, 0.3)")

@@ -1,6 +1,6 @@
 """The public terms of a federation, fixed before the first round: the clip, the lattice, the shares, and two epsilons.
 
-The protected unit is a client with its whole update, which is clipped to a public bound. "add-remove" compares an
+One client with its whole update is protected, and the update is clipped to a public bound. "add-remove" compares an
 update with zeros; "replace" compares it with another update, which is twice as far away.
 
     noise     clip   reason

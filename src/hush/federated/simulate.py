@@ -14,7 +14,7 @@ from uuid import uuid4
 from hush.errors import needs, whole
 
 with needs("Flower", "hush.federated.simulate", extra="federated"), warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # packages that Flower imports warn
+    warnings.simplefilter("ignore")  # importing Flower raises warnings of other packages
     from flwr.app import Context, Error, Message, RecordDict
     from flwr.clientapp import ClientApp
     from flwr.common.serde import message_from_proto, message_to_proto

@@ -5,14 +5,17 @@ A report is y = x + Z with x in [0, 1] (in units of the range) and Z of known la
 is g(y) = y. Its variance is that of Z, which is infinite for a stable law. The functions below have less variance,
 because they use that x is in [0, 1].
 
-    noise     g                                                                     bias
-    Laplace   y inside [0, 1], 1 + b above, -b below: E[y | y clamped to [0, 1]],   none, except for the lattice
-              a Rao-Blackwell step, since beyond the range only the side is
-              informative
-    Stable    sum of c_i f(y - x_i)/w(y), with f the density, w the mean of         measured on a dense grid, below
-              f(y - x_i), and x_i a few Chebyshev points; c makes it unbiased at    1e-6 of the range where floats
-              the x_i (Barankin 1949, the locally least variance), and nearly so    allow
-              between them because f is smooth
+    noise     g(y)                                        bias
+    Laplace   y inside [0, 1], 1 + b above, -b below      none, except for the rounding to the lattice
+    Stable    sum over i of c_i f(y - x_i)/w(y)           at most 1e-6 of the range where floats allow it, measured on
+                                                          a dense grid
+
+Laplace: g(y) is the expectation of the report given y clamped to [0, 1], a Rao-Blackwell step. Outside the range, only
+the side is informative.
+
+Stable: f is the density, the x_i are a few Chebyshev points, and w(y) is the mean of f(y - x_i). The c_i make g
+unbiased at the points x_i, with the locally least variance (Barankin 1949). Between the points g is nearly unbiased,
+because f is smooth.
 
 The median of the reports is not such a function: it estimates the median of x + Z, which differs from the people's
 mean for any number of reports.
@@ -36,7 +39,7 @@ __all__ = ["Bounded", "bounded"]
 
 Array = NDArray[np.float64]
 
-_BIAS = 1e-6  # fraction of the range: the target for the bias
+_BIAS = 1e-6  # the largest bias aimed for, as a fraction of the range
 _POINTS = (2, 3, 4, 5, 6, 8, 10, 12, 16)  # numbers of points x_i, tried in this order
 _GRID = 201  # values of x at which mean and variance are evaluated
 

@@ -3,7 +3,8 @@
 If delta > 0, the shares divide mu^2 = (sensitivity/sigma)^2, which adds up exactly over Gaussian releases. If delta =
 0, they divide epsilon.
 Each update of a descent releases single numbers that move by at most 2B, so every noise family can be used. Sums of
-vectors (moments, products) have an l2 bound: there Gaussian noise is exact and no other family has a proof.
+vectors (moments, products) have an l2 bound. For this bound the curve of Gaussian noise is exact, and no other family
+has a proof.
 """
 
 from __future__ import annotations
@@ -200,9 +201,9 @@ def _is_gaussian(epsilon: float, amount: float, wish: Wish, family: str | None) 
 
 
 def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[Charge]) -> Law | None:
-    """The best member of the family for the whole budget, enlarged until it and the other parts meet the budget.
+    """The best member of the family for the whole budget, enlarged until all parts together meet the budget.
 
-    None if no scale up to `_LARGEST_FACTOR` does.
+    The result is None if even an enlargement by `_LARGEST_FACTOR` is not enough.
     """
     law = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).noise
     if not others:

@@ -23,7 +23,7 @@ __all__ = ["noisy_score", "score_mechanism"]
 Array = NDArray[np.float64]
 
 _GRAIN = 1 << 20  # lattice steps in the largest squared error
-# Fraction of the target's range: larger errors are limited to it. The noise of a score grows with the square of it.
+# Larger errors are limited to this fraction of the target's range. The noise of a score grows with its square.
 _LIMIT = 0.25
 
 

@@ -211,7 +211,7 @@ class LinearModel(BaseEstimator, ABC):
         self.trace_ = _convergence(fit)
 
     def _margin(self, X: Any) -> Array:
-        """Rows limited as in training, times the coefficients, plus the intercept."""
+        """Return X times the coefficients plus the intercept; the features are limited as in training."""
         check_is_fitted(self)
         return self._linear(validate_data(self, X, dtype=np.float64, accept_sparse=False, reset=False))
 

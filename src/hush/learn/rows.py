@@ -30,7 +30,7 @@ class Rows:
     """The data of a descent: columns (K, N), the target, and the objective's state of every row."""
 
     def __init__(self, columns: Array, target: Array, objective: Objective, clips: Array) -> None:
-        """`columns` is overwritten: it is stored divided by the clipping bounds, in units of 1/B."""
+        """`columns` is overwritten with its values divided by the clipping bounds, in units of 1/B."""
         self.count = target.shape[0]
         self.objective, self.target, self.clips = objective, target, clips
         self.grain = grain(self.count)

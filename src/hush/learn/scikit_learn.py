@@ -44,9 +44,9 @@ def sharing_clone(model: Any) -> Any:
 
 def without_values(text: str) -> str | None:
     """A replacement for those error texts of numpy and scikit-learn that quote the data; None for all others."""
-    if text.startswith("Complex data not supported"):  # scikit-learn prints the array
+    if text.startswith("Complex data not supported"):  # the message of scikit-learn contains the array
         return "Complex data not supported: X, and the target of a regression, must hold real numbers."
-    if text.startswith("could not convert string"):  # numpy prints the text
+    if text.startswith("could not convert string"):  # the message of numpy contains the text
         return (
             "X, and the target of a regression, must hold numbers; at least one value is a text that is not a number."
         )

@@ -156,8 +156,8 @@ class Pure(Account):
 
 #: From this many different mechanisms on, one curve for the new mechanism is cheaper than a new composition of all.
 _MANY = 8
-#: The quick check accepts only with these margins in epsilon and delta. A later composition of everything then agrees:
-#: its grid, 0.4 % of a typical loss, can cost about that much where the largest losses decide.
+#: The quick check accepts only with these margins in epsilon and delta. A later composition of all
+#: entries has a step of 0.4 % of a typical loss, so its result can be larger by about 0.4 %. The margins cover this.
 _EPSILON_MARGIN, _DELTA_MARGIN = 0.99, 0.9
 
 

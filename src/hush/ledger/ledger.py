@@ -151,7 +151,7 @@ class Ledger:
         exceed the cap.
 
         Guarantees: a `HushError` means that nothing was spent. The one exception is a disk that fails during the
-        commit: then the message says that the charge may have been recorded. Exceptions from outside (Ctrl-C, or what
+        commit: then the message states that the charge may have been recorded. Exceptions from outside (Ctrl-C, or what
         a signal handler raises) pass through. Before the commit nothing is spent; after it the charge is recorded, and
         a note on the exception states that. After any exception nothing may be released.
         """

@@ -1,4 +1,4 @@
-"""A payment: the right to draw the noise that was charged, each release once.
+"""A payment: the right to draw the noise that was charged, once for each release.
 
 Noise on data is drawn only here. A payment comes from `Ledger.spend`, which returns when the charge is durable, or from
 `unaccounted`, for a caller who explicitly uses no ledger.
@@ -32,12 +32,12 @@ Steps = NDArray[np.int64]
 
 
 def must_be_secure(entropy: Entropy | None) -> None:
-    """Reject randomness that can be repeated: whoever repeats it can subtract the noise."""
+    """Reject randomness that can be repeated, because anybody who repeats it can subtract the noise."""
     must_be_entropy(entropy)
     if entropy is not None and not entropy.secure:
         raise Unsupported(
-            "noise on data needs secure entropy: whoever knows the seed of a test entropy can subtract the noise; "
-            "leave entropy out."
+            "noise on data needs secure entropy, because anybody who has the seed of a test entropy can subtract the "
+            "noise; leave entropy out."
         )
 
 
@@ -68,7 +68,7 @@ def _must_be_steps(mechanism: Any, steps: Any) -> None:
 class Draws:
     """Paid draws of one mechanism, made as they are needed.
 
-    `left` holds how many numbers may still be drawn. It is None for a column of a table, because nobody knows its
+    `left` is how many numbers may still be drawn. It is None for a column of a table, because nobody knows its
     length in advance: the table adds noise to each cell once. The executors of an engine receive a copy of the draws
     of such a column and use their own random bits.
     """

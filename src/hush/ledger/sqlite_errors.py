@@ -1,4 +1,4 @@
-"""SQLite's errors as sentences that say what happened to the ledger."""
+"""SQLite's errors as sentences that state what happened to the ledger."""
 
 from __future__ import annotations
 

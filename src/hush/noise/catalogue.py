@@ -250,6 +250,7 @@ class _Live(Sequence[Family]):
 
 #: All families; the same as `families()`, as a sequence.
 EVERY: Sequence[Family] = _Live(lambda row: True)
-#: The laws of sums and shares of noise (see hush.federated), and all others.
+#: The laws of sums and shares of noise (see hush.federated).
 DIVISIBLE: Sequence[Family] = _Live(lambda row: row.divisible)
+#: All families except those of `DIVISIBLE`.
 FAMILIES: Sequence[Family] = _Live(lambda row: not row.divisible)

@@ -194,8 +194,8 @@ class Law(Distribution, Noise):
     def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
         """Return the law whose characteristic function is that of this law to the power `ratio`.
 
-        n independent copies of the law for ratio = 1/n add up to this law. The parameters are rounded to more noise if
-        `upwards`, and to less noise otherwise.
+        n independent copies of the law for ratio = 1/n add up to this law. The parameters are rounded so that the noise
+        becomes larger if `upwards` is true, and smaller otherwise.
         """
         raise Unsupported(
             f"{type(self).__name__} noise is not known to be a sum of smaller independent noises; "

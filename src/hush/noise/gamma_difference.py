@@ -121,7 +121,7 @@ class GammaDifference(Law):
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
         if (epsilon < 0.0).any():
-            raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
+            raise reject("epsilon", epsilon, "0 or greater", "use hush.curve for a negative epsilon")
         s = positive("shift", shift) / self.scale
         flat = np.minimum(epsilon.ravel(), self._cap(s)) if self.shape <= 0.5 else epsilon.ravel()
         lower, upper = self._found(flat.tobytes(), s)

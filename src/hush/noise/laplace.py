@@ -2,7 +2,7 @@
 
 The law is log-concave, so the class derives from `LogConcave` and defines the four `unit_*` methods in units of the
 scale, y = |x|/scale. Everything about privacy follows from them (log_concave.py). The descriptor `FAMILY` at the end
-tells calibration, exact draws and citations what they need (family.py). The last step to add a family is its line in
+contains what calibration, exact draws and citations need (family.py). The last step to add a family is its line in
 catalogue.py.
 """
 

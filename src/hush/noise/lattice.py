@@ -161,7 +161,7 @@ class Lattice(Law):
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
         if (epsilon < 0.0).any():
-            raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
+            raise reject("epsilon", epsilon, "0 or greater", "use hush.curve for a negative epsilon")
         n = self.steps_in(shift)
         loss, _ = self.losses(n)
         peak = int(np.argmax(loss))  # for a log-concave law the last point of the table

@@ -132,7 +132,7 @@ class LogConcave(Law):
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
         if (epsilon < 0.0).any():
-            raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
+            raise reject("epsilon", epsilon, "0 or greater", "use hush.curve for a negative epsilon")
         shift = positive("shift", shift)
         crossing = self.unit_crossing(epsilon, self.in_units(np.asarray(shift)))
         with np.errstate(over="ignore"):

@@ -126,7 +126,8 @@ class Skellam(Lattice):
         inside = (table[near] - self._log_total).astype(np.float64)
         if not (beyond := k >= table.size).any():
             return inside
-        far = np.where(beyond, k, 1.0)  # p(k) is e^(-v) (v/2)^k/k! times less than e^(v^2/(4k)), and k is far beyond v
+        # p(k) is e^(-v) (v/2)^k/k! times a factor between 1 and e^(v^2/(4k)); k is far larger than v here
+        far = np.where(beyond, k, 1.0)
         from scipy.special import gammaln
 
         return np.where(beyond, far * math.log(0.5 * self._v) - gammaln(far + 1.0) - self._v, inside)

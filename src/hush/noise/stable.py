@@ -158,7 +158,7 @@ class Stable(Law):
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
         if (epsilon < 0.0).any():
-            raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
+            raise reject("epsilon", epsilon, "0 or greater", "use hush.curve for a negative epsilon")
         shift = positive("shift", shift)
         if self._gaussian:
             return self._gaussian.exceeds(epsilon, shift)
@@ -199,12 +199,12 @@ class Stable(Law):
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """Return the sum of P(I) - e^epsilon P(I - shift) over the intervals I.
 
-        It is a difference of tails where little cancels, and otherwise the integral of p(y) (1 - e^(epsilon - M(y))) on
-        graded panels.
+        Where few digits cancel, it is computed as a difference of tails. Elsewhere it is computed as the integral of
+        p(y) (1 - e^(epsilon - M(y))) on graded panels.
 
-        Guarantees: `relative_error` for epsilon up to 0.999 max_loss. Beyond, delta falls like
-        (max_loss - epsilon)^(3/2). M has an error of 5e-15 there, and epsilon is lowered by as much. Delta is then an
-        upper bound, too large by 1e-14 epsilon/(max_loss - epsilon).
+        Guarantees: the relative error is at most `relative_error` for epsilon up to 0.999 max_loss. For larger epsilon,
+        delta falls like (max_loss - epsilon)^(3/2), and M has an error of 5e-15. So epsilon is lowered by that error
+        first. The result is an upper bound on delta, too large by 1e-14 epsilon/(max_loss - epsilon).
         """
         if self._gaussian:
             return self._gaussian.surplus(region, epsilon, shift)

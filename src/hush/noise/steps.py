@@ -61,7 +61,7 @@ class Steps(Law):
     def exceeds(self, epsilon: Any, shift: float) -> Region:
         epsilon = epsilons("epsilon", epsilon)
         if (epsilon < 0.0).any():
-            raise reject("epsilon", epsilon, "0 or greater", "the curve covers negative epsilon by symmetry")
+            raise reject("epsilon", epsilon, "0 or greater", "use hush.curve for a negative epsilon")
         pieces = self.pieces(positive("shift", shift))
         chosen = pieces.loss > epsilon[..., None]
         any_chosen = chosen.reshape(-1, chosen.shape[-1]).any(axis=0)

@@ -60,9 +60,9 @@ def mills(x: Any) -> Array:
 
 
 def _tail(x: Any, n: int) -> Any:
-    """Return an approximation of level n of the fraction, n/(x + (n + 1)/(x + ...)): its fixed point.
+    """Return an approximation of level n of the fraction n/(x + (n + 1)/(x + ...)): its fixed point.
 
-    Starting the recursion from it needs half as many levels.
+    A recursion that starts from this value needs half as many levels.
     """
     return 0.5 * (np.sqrt(x * x + 4.0 * n) - x)
 

@@ -43,7 +43,7 @@ def safe_secant(
     """Return the safe end of a sign change, to a relative width; function > 0 at `unsafe` and <= 0 at `safe`.
 
     The search also ends when the function at the safe end is above -near. Two secant steps alternate with one
-    bisection: this needs few evaluations, and at most three times as many as bisection alone.
+    bisection. This usually needs few evaluations; in the worst case it needs three times as many as bisection alone.
 
     >>> safe_secant(lambda x: x * x - 2.0, 2.0, 1.0, relative=1e-12)
     1.41421356237...

@@ -85,10 +85,10 @@ class Budget:
 @made_like("Guarantee(1.0, 1e-6, times=1)")
 @dataclass(frozen=True)
 class Guarantee:
-    """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets; if there is none, `reason` says why.
+    """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets.
 
-    notion "dp" is differential privacy, "pdp" is probabilistic differential privacy. `covers` names anything else that
-    the guarantee includes.
+    If there is no guarantee, `reason` gives the reason. notion "dp" is differential privacy, "pdp" is probabilistic
+    differential privacy. `covers` names anything else that the guarantee includes.
     """
 
     epsilon: float

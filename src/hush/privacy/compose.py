@@ -28,7 +28,7 @@ from hush.privacy.theorem import GAUSSIAN, Pairs, renyi_divergence, theorems_for
 __all__ = ["compose", "curve", "delta", "epsilon", "renyi", "subsample"]
 
 Array = NDArray[np.float64]
-#: The most combinations of theorems that are tried: each costs a composition.
+#: At most this many combinations of theorems are tried, because each of them needs a composition.
 _MOST_WAYS = 16
 
 

@@ -1,10 +1,10 @@
 """Several loss distributions on one grid, convolved under a tilt.
 
 Every distribution is tilted first, p_j e^(t e_j)/M(t), with t at the saddle point. The tilted sum is then centred where
-delta is decided, and round-off, 1e-16 of the *tilted* mass, is 1e-16 of delta instead of 1e-16 of 1. The convolution
-is a product of discrete Fourier transforms on a window around the tilted mean; Chernoff's inequality bounds what may
-wrap around. Composed laws are smooth, so only a few frequencies of the product matter, and on those delta is a sum in
-closed form (a geometric series for each). If many frequencies matter, the law itself is transformed back.
+delta is decided. Round-off is 1e-16 of the *tilted* mass, so it is 1e-16 of delta instead of 1e-16. The convolution
+is a product of discrete Fourier transforms on a window around the tilted mean. Chernoff's inequality bounds the mass
+outside the window. Composed laws are smooth, so only a few frequencies of the product matter. Each of them contributes
+a geometric series to delta, which has a closed form. If many frequencies matter, the law itself is transformed back.
 """
 
 from __future__ import annotations

@@ -162,8 +162,9 @@ def _curve_of(masses: Array, infinite: float, step: float) -> Array:
 
 @lru_cache(maxsize=24)
 def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
-    """The grid from 0 to where delta falls below the cut or stops falling, and the forward or backward curve of the
-    pair on it.
+    """Return a grid, and the forward or backward curve of the pair on it.
+
+    The grid starts at 0 and ends where delta falls below the cut or stops falling.
     """
     side = pair.backward if backward else pair.forward
     if pair.pure_epsilon / step < 4096:  # the loss ends early, so its end need not be searched
@@ -185,7 +186,7 @@ def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
 
 
 def discretise(pair: Pair, step: float) -> LossDistribution:
-    """The distribution of the chords: its curve is at or above that of the pair, for every epsilon."""
+    """The loss distribution whose curve consists of chords; they are at or above the curve of the pair."""
     _, curve = _sampled(pair, False, step)
     there = up(_side(curve.upper, step), SUM_OF_POSITIVE_TERMS)
     back = there if pair.symmetric else up(_side(_sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)

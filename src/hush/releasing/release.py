@@ -92,7 +92,7 @@ class Release:
         "james-stein" shrinks all numbers towards their mean, by the share of their spread that noise explains.
         "soft-threshold" moves each number towards 0 by `threshold`, and suits sparse vectors. The default threshold is
         the size that one number of pure noise is expected to exceed.
-        Both are proved to help for Gaussian noise, on average over the vector; single numbers can become worse.
+        For Gaussian noise, both are proved to help on average over the vector; a single number can become worse.
         """
         one_of("method", method, ("james-stein", "soft-threshold"))
         if self.receipt["post_processing"]:

@@ -70,7 +70,7 @@ GLOSSARY = (
         "noise",
         "random numbers that are added to every published number, so that no person's contribution can be recognised.",
     ),
-    ("sensitivity", "the most that one person can change the numbers before the noise is added."),
+    ("sensitivity", "the largest change of the numbers by one person, before the noise is added."),
     ("mechanism", "a noise together with a sensitivity."),
     (
         "ledger",
@@ -86,5 +86,5 @@ def compared(relation: str) -> str:
 
 
 def protected(relation: str, who: str = "") -> str:
-    """Who is protected, in one sentence; `who` says what belongs to one person."""
+    """Who is protected, in one sentence; `who` describes what belongs to one person."""
     return f"each person{who}. {_COMPARED[relation]}"

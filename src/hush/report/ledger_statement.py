@@ -269,7 +269,7 @@ def _plain_cap(cap: Cap) -> dict[str, Any]:
 
 
 def plain_entry(entry: Entry) -> dict[str, Any]:
-    """An entry as plain values."""
+    """An entry as a dictionary for JSON."""
     parts = [charge.to_plain() for charge in entry.charges]
     row = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}
     return row | {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}

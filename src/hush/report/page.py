@@ -81,7 +81,7 @@ class Code:
         """The lines, or a note where they are too long for a page: a noise of a thousand steps."""
         if len(self.text) <= _LONGEST:
             return self.text.rstrip()
-        where = "`statement.lines` in Python, or `hush report FILE --json`, has them"
+        where = "`statement.lines` in Python, or `hush report FILE --json`, contains them"
         return f"# {len(self.text)} characters, too long for a page: {where}"
 
     def markdown(self) -> str:

@@ -152,8 +152,8 @@ def _error_lines(alt: Any, rows: list[dict[str, Any]], names: list[str], pair: t
     def axis(field: str, title: str, way: Any) -> Any:
         return way(field, title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
 
-    x = axis("alarm:Q", "false alarms: says yes, but the person is not in the data", alt.X)
-    y = axis("miss:Q", "misses: says no, but the person is in the data", alt.Y)
+    x = axis("alarm:Q", "false alarms: the guess is yes, the person is not in the data", alt.X)
+    y = axis("miss:Q", "misses: the guess is no, the person is in the data", alt.Y)
 
     def line(values: list[dict[str, Any]], **style: Any) -> Any:
         return alt.Chart(alt.Data(values=values)).mark_line(**style)
@@ -196,7 +196,7 @@ def _pair(noises: Any, epsilon: Any, delta: Any) -> tuple[float, float] | None:
     if epsilon is None and delta is None:
         return budget(noises)
     if epsilon is None or delta is None:
-        raise InvalidParameter("give both epsilon and delta, or none of them; write epsilon=1.0, delta=1e-6.")
+        raise InvalidParameter("give both epsilon and delta, or neither; write epsilon=1.0, delta=1e-6.")
     value = float(epsilons("epsilon", epsilon))
     if value < 0.0:
         raise reject("epsilon", epsilon, "0 or greater")

@@ -17,7 +17,7 @@ __all__ = ["entry_of", "must_agree", "recomputed"]
 
 _FALSE = "the receipt's mechanism does not keep the epsilon and delta that the receipt states; the receipt was changed."
 _ELSEWHERE = (
-    "this ledger does not hold the charge of this receipt; give the ledger that was charged, or leave ledger= out."
+    "this ledger does not contain the charge of this receipt; give the ledger that was charged, or leave ledger= out."
 )
 #: delta and its parts are decimals, each rounded by at most one part in 2^53.
 _ROUNDING = 1 + Fraction(1, 2**50)

@@ -28,7 +28,7 @@ _POINT = "it is the delta that the noise was calibrated for; the statement of a 
 
 
 def of_receipt(given: Mapping[str, Any], ledger: Ledger | None) -> Statement:
-    """The statement of a receipt; with its ledger, the charge is checked, and the statement says what remains."""
+    """The statement of a receipt; with its ledger, the charge is checked, and the statement shows what remains."""
     receipt = given if isinstance(given, Receipt) else Receipt(given)
     case = case_of(receipt)
     entry = entry_of(case, ledger)
@@ -113,7 +113,7 @@ def _mechanisms(case: Case, charges: tuple[Charge, ...]) -> tuple[Block, ...]:
         return (Text("There is none that protects single rows."),)
     return (
         Text(
-            "The receipt does not contain every mechanism with its bound. The charge in the ledger does, and the "
+            "The receipt does not contain every mechanism with its bound. The entry of the ledger does, and the "
             "statement of the ledger names the proofs."
         ),
     )
@@ -125,7 +125,9 @@ def _remains(case: Case, ledger: Ledger | None) -> tuple[Block, ...]:
     if case.receipt.ledger is None:
         return (Text("No ledger was charged, so there is no budget that could remain."),)
     where = f"The charge is {charged(case.receipt)}."
-    return (Text(f"{where} The statement of the ledger says what remains; this one does too if you give ledger=."),)
+    return (
+        Text(f"{where} The statement of the ledger shows what remains; so does this statement if you give ledger=."),
+    )
 
 
 def _checks(case: Case, lines: str, printed: str) -> tuple[Block, ...]:
@@ -136,7 +138,7 @@ def _checks(case: Case, lines: str, printed: str) -> tuple[Block, ...]:
         blocks.append(
             Text(
                 "The receipt does not contain every mechanism of the charge. The entry of the ledger does, and the "
-                "statement of the ledger has the lines."
+                "statement of the ledger contains Python lines that check it."
             )
         )
     entry = case.receipt.ledger

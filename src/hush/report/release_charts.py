@@ -85,7 +85,7 @@ def _of_answer(answer: Any) -> list[dict[str, Any]]:
 
 
 def _row(measure: str, name: str, value: Any, low: Any, high: Any) -> dict[str, Any]:
-    """One row of the chart; an infinite end cannot be drawn: the value is drawn instead, and the text says "open"."""
+    """One row of the chart; for an infinite end, which cannot be drawn, the value is drawn and the text is "open"."""
     shown, known = (
         printable(name, 40),
         [None if v is None or not np.isfinite(v) else float(v) for v in (value, low, high)],

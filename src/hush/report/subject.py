@@ -21,7 +21,7 @@ def statement(subject: Any, *, ledger: Ledger | str | os.PathLike[str] | None = 
     """The privacy statement of a ledger (open, or its file), a release, an answer, a fitted model or a receipt, for a
     data protection officer.
 
-    ledger: the ledger that a release was charged to; the statement then says what remains, and checks the charge.
+    ledger: the ledger that a release was charged to; the statement then shows what remains, and checks the charge.
     Ledger files are only read.
 
     Guarantees: every number is an upper bound that hush proves. All content comes from the ledger and the receipt.

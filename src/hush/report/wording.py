@@ -13,7 +13,7 @@ __all__ = ["Promise"]
 
 #: The odds are bounded by e^epsilon times this factor: see `Promise.exception`.
 _SLACK = 1.1
-#: The largest epsilon for which a bound on the odds says anything.
+#: The largest epsilon for which a bound on the odds is useful.
 _LARGEST = 100.0
 #: What an attacker tries to find out, for each neighbouring relation: as a fact, and as a question.
 _QUESTION = {
@@ -99,7 +99,7 @@ class Promise:
             return text
         return (
             f"{text} Other documents may show other (epsilon, delta) pairs for the same answers, because a larger "
-            f"delta goes with a smaller epsilon. They describe the same guarantee. This page uses delta = "
+            f"delta allows a smaller epsilon. They describe the same guarantee. This page uses delta = "
             f"{rounded_up(self.delta)} throughout: {point}."
         )
 
@@ -135,7 +135,7 @@ class Promise:
 
     @property
     def facts(self) -> dict[str, float | str]:
-        """The numbers as plain values."""
+        """The numbers as a dictionary for JSON."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,

@@ -113,5 +113,5 @@ class Difference:
     def settle(self, draws: NDArray[np.int64], words: Words, entropy: Bits) -> NDArray[np.int64]:
         first, second = (
             np.abs(self._guide.settle(draws, words[:, [i]], _Lane(entropy, i * _SECOND))) for i in (0, 1)
-        )  # a word that the table did decide gives the same count here
+        )  # for a word that the table has already decided, the count is the same
         return first - second

@@ -3,8 +3,8 @@
 A word consists of a sign (its lowest bit) and the first 63 bits of V. The quantile x(V) of |X|, in steps, is a
 polynomial of degree 5 on each panel. There are 128 panels in each octave of V; the leading bits of V as a float give
 the number of the panel. The draw is the nearest whole number, with three exceptions: x is within the error bound of a
-half, the panel contains a kink of the density, or V is below the last octave. These draws go to `Tails.decide` and
-`Tails.refine`.
+half, the panel contains a kink of the density, or V is below the last octave. These draws are passed to `Tails.decide`
+and `Tails.refine`.
 
 The error bound: x(V) is analytic inside every panel without a kink, so a dense check shows the size of its error
 there. The panels are compared with the float64 tail everywhere and with ball arithmetic at a sample of points, and

@@ -1,9 +1,9 @@
 """Tails of all families in ball arithmetic: an interval that provably contains P(|X| > x), as narrow as needed.
 
 `tail(noise)` returns a function of x >= 0 (an `arb`, the ball of python-flint) that uses the current precision
-`flint.ctx.prec`. Parameters are taken as the exact binary numbers that the floats are. The descriptor of a family
-defines this function from the mathematical definition, without any float64 code of the class. Agreement with the
-`log_tail` of the class is therefore evidence for both.
+`flint.ctx.prec`. A float parameter means its exact binary value. The descriptor of a family contains this function,
+written from the mathematical definition without any float64 code of the class. Agreement with the `log_tail` of the
+class is therefore evidence for both.
 """
 
 from __future__ import annotations

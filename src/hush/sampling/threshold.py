@@ -206,7 +206,7 @@ class Tails:
     def _between(self, known: int, bits: int, near: int) -> int | None:
         """Return the magnitude if no threshold is inside the interval [known, known + 1] 2^-bits, and None otherwise.
 
-        The search goes outwards from the guess `near`.
+        The search starts at the guess `near` and moves outwards.
         """
         if known == 0:
             return None

@@ -51,7 +51,7 @@ class Spending:
     key_delta: float = 0.0
     #: the column whose noisy number of people decides whether a private group is shown
     units: str | None = None
-    #: columns that equal another column, and that column: noise is drawn for the latter only
+    #: a mapping from a column to the column that it equals; noise is drawn only for the second one
     shared: Mapping[str, str] = field(default_factory=dict)
 
     @property

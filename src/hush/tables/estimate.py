@@ -5,7 +5,7 @@ and a level, both public, and returns a function of released columns. That funct
 group depends on the numbers of that group only, so it cannot reveal which other groups are answered, nor their order.
 
 A count or a sum has the interval of its noise. Other estimates invert a test: the interval holds every value that the
-test does not rule out. So it holds the truth at least as often as its level states, however large the noise is.
+test does not rule out. So it contains the truth at least as often as its level states, however large the noise is.
 
 Only +, -, *, / and comparisons are used on released numbers: they give the same bits for a group at every place of an
 array.

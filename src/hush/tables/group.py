@@ -128,7 +128,7 @@ def listed_keys(names: tuple[str, ...], keys: Any) -> list[tuple[Any, ...]]:
     if isinstance(keys, Mapping):
         if set(keys) != set(names):
             wanted, got = ", ".join(map(repr, names)), ", ".join(map(repr, keys))
-            raise InvalidParameter(f"keys must give values for exactly the columns grouped by, {wanted}, got {got}.")
+            raise InvalidParameter(f"keys must give values for exactly the grouping columns, {wanted}, got {got}.")
         return list(product(*(list(keys[name]) for name in names)))
     if isinstance(keys, bytes) or not isinstance(keys, Iterable):
         raise InvalidParameter(f"keys must be a list of keys or 'private', got {keys!r}; {HINT}.")
@@ -138,7 +138,7 @@ def listed_keys(names: tuple[str, ...], keys: Any) -> list[tuple[Any, ...]]:
     for key in listed:
         if not isinstance(key, tuple | list) or len(key) != len(names):
             raise InvalidParameter(
-                f"each of keys must be a tuple of {len(names)} values, one per column grouped by, got {key!r}."
+                f"each of keys must be a tuple of {len(names)} values, one per grouping column, got {key!r}."
             )
     return [tuple(key) for key in listed]
 
@@ -150,9 +150,7 @@ def checked_keys(keys: list[tuple[Any, ...]], kinds: list[Any], names: tuple[str
     result: dict[tuple[Any, ...], None] = {}
     for key in keys:
         if len(key) != len(names):
-            raise InvalidParameter(
-                f"each of keys must have {len(names)} values, one per column grouped by, got {key!r}."
-            )
+            raise InvalidParameter(f"each of keys must have {len(names)} values, one per grouping column, got {key!r}.")
         values = zip(key, kinds, names, strict=True)
         plain = tuple(
             None if value is None else checked_value(f"a key of {name!r}", value, kind) for value, kind, name in values

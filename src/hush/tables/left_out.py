@@ -159,7 +159,7 @@ def _same(one: Prepared, other: Prepared) -> bool:
 
 
 def _columns(query: QueryDescription) -> dict[str, Any]:
-    """Columns for each row: does it have a value, does the value lie outside, and for totals the value itself."""
+    """Columns that state whether a row has a value and whether the value lies outside; for totals, the value itself."""
     columns = {}
     for i, measure in _limited(query):
         assert measure.limit is not None

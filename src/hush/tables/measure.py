@@ -113,7 +113,7 @@ class Prepared:
 
     def __post_init__(self) -> None:
         if self.counts_people and [(t.low, t.high, t.fine) for t in self.totals] != [(0, 1, 0)]:
-            raise InvalidParameter(f"{self.name!r} says that it counts people, but its total is not 0 or 1 per person.")
+            raise InvalidParameter(f"{self.name!r} has counts_people=True, but its total is not 0 or 1 per person.")
         if self.bins and self.rows is None:
             raise InvalidParameter(f"{self.name!r} has bins, so it needs a limit on the rows of a person (rows=...).")
 

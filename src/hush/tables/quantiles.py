@@ -1,9 +1,9 @@
 """The aggregate `quantile`: counts of rows on a grid of values, and the value at which they reach a share q.
 
 The interval. A quantile is far from linear in the counts, but a test of one value is linear: is the number of rows up
-to the value, less q times all rows, negative? The noise of that difference has a known law. The interval holds all
-values that the test does not rule out at the level. It holds the quantile of the clipped rows at least as often as its
-level states, whatever the rows are.
+to the value, less q times all rows, negative? The noise of that difference has a known law. The interval consists of
+all values that the test does not rule out at the level. For any rows, it contains the quantile of the clipped rows at
+least as often as its level states.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def quantised(column: Any, grid: Grid, low: int, high: int) -> Any:
 
 
 def wide_sum(column: Any) -> Any:
-    """The sum of an int64 column in 38 decimal digits: 2^50 rows of size 2^62 need 34."""
+    """The sum of an int64 column, with 38 decimal digits; a sum of 2^50 values of size 2^62 needs only 34 digits."""
     return column.cast("decimal(28, 0)").sum()
 
 

@@ -222,7 +222,7 @@ def _check_aggregate(name: str, measure: Any, keys: tuple[str, ...]) -> None:
             f"the aggregate {name!r} must be one of hush.tables' aggregates, got {measure!r}; write {name}=count()."
         )
     if name in keys:
-        raise InvalidParameter(f"the aggregate {name!r} has the name of a column grouped by; give it another name.")
+        raise InvalidParameter(f"the aggregate {name!r} has the same name as a grouping column; give it another name.")
     if "." in name or not name.strip():
         raise InvalidParameter(
             f"the aggregate's name {name!r} must not be empty or contain a dot, which marks internal columns."

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QueryPlan"]
 
-_KEYS = 5  # keys of a public list that a plan shows
+_KEYS = 5  # a plan shows at most this many keys of a public list
 _QUICK = ("laplace", "gaussian", "asinh")  # families that calibrate fast
 
 

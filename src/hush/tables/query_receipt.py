@@ -1,4 +1,4 @@
-"""The receipt of an answer: the guarantee, the bounds, the noise, and where it was charged."""
+"""The receipt of an answer: the guarantee, the bounds, the noise, and the ledger entry of its charge."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def read_file(backend: Any, path: str, form: str) -> Any:
 def view_of(backend: Any, frame: Any) -> Any:
     """A Spark frame (or an Arrow table) as an Ibis relation, under a new name."""
     if not hasattr(frame, "createOrReplaceTempView"):
-        if int(backend.version.partition(".")[0]) < 4:  # it goes through pandas, where ids beside a null become floats
+        if int(backend.version.partition(".")[0]) < 4:  # these use pandas, where ids beside a null become floats
             raise Unsupported(
                 "Spark 3 changes the types of frames from memory; use pyspark 4, or write the frame to Parquet first."
             )

@@ -1,9 +1,9 @@
 """The aggregate `variance`: sums of squares and of distances from the middle of [low, high], and a count.
 
 The interval. With mean m, squares - 2 m total + (m^2 - v) count is noise alone at the true variance v, and its law is
-known. m is unknown, so nine tenths of 1 - level go to this test and one tenth to an interval of m. A v is kept if the
-test does not rule it out at some m of that interval. So the interval holds the truth at least as often as its level
-states; where the noise is large it is wider than necessary.
+known. m is unknown, so nine tenths of 1 - level are for this test and one tenth is for an interval of m. A v is kept if
+the test does not rule it out at some m of that interval. So the interval contains the truth at least as often as its
+level states; where the noise is large it is wider than necessary.
 
 As in `hush.tables.estimate`, nothing is drawn, and only +, -, *, / and comparisons are used on released numbers.
 """
@@ -194,7 +194,7 @@ def _squared(size: Any, bits: int) -> Any:
     """size^2/2^bits, rounded, for whole numbers from 0 to 2^40 (integers or a column); bits is even, at most 40.
 
     With size = a 2^j + b, j = bits/2, it is a^2 + (a b 2^(j+1) + b^2)/2^bits: each product stays below 2^62. Only
-    shifts of numbers that are not negative are used. All engines compute these alike; `//` goes through floats.
+    shifts of numbers that are not negative are used. All engines compute these alike; `//` would be computed in floats.
     """
     j = bits // 2
     a, b = size >> j, size & ((1 << j) - 1)
