@@ -1,0 +1,1 @@
+"""Sensitivity, theorems, charges, privacy curves and their composition."""
