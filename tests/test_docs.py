@@ -21,8 +21,7 @@ from hush.noise.catalogue import families, restored
 
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 #: docs/maths/federated.md describes these shares of Laplace noise; every other noise has its own page
-SHARES = ("gamma_difference", "polya_difference")
-FAMILY_PAGES = tuple(ROOT / "docs" / "maths" / f"{row.name}.md" for row in families() if row.name not in SHARES)
+FAMILY_PAGES = tuple(ROOT / "docs" / "maths" / f"{row.name}.md" for row in families() if row.public)
 
 
 def _name(page: Path) -> str:

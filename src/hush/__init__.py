@@ -27,11 +27,13 @@ from hush.ledger import Ledger, LedgerView, Payment, unaccounted
 from hush.noise.asinh import Asinh
 from hush.noise.catalogue import register
 from hush.noise.contract import Law, Noise
+from hush.noise.cube import Cube
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
 from hush.noise.family import Family, Shape
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
+from hush.noise.interval import Interval
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.skellam import Skellam
@@ -59,6 +61,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Charge",
+    "Cube",
     "Curve",
     "Discrete",
     "ExponentialPower",
@@ -68,6 +71,7 @@ __all__ = [
     "Guarantee",
     "HushError",
     "IncompleteCall",
+    "Interval",
     "InvalidParameter",
     "Laplace",
     "Law",

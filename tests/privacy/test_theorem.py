@@ -118,6 +118,9 @@ EVERY_FAMILY = {
     "discrete_gaussian": hush.Discrete(hush.Gaussian(4.0)),
     "gamma_difference": GammaDifference(1.5, 2.0),
     "polya_difference": PolyaDifference(1.5, 2.0, 1.0),
+    "cube": hush.Cube(3, 4.0),
+    "interval": hush.Interval(3, 4.0, 1.0),
+    "level_marginal": hush.Cube(3, 4.0).marginal,
 }
 
 

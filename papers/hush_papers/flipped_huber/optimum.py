@@ -28,7 +28,7 @@ def box(k: int) -> Sensitivity:
 @lru_cache(maxsize=4096)
 def best(family: str, epsilon: float, share: float, k: int = 1) -> Law:
     """The least-variance noise of the family for (epsilon, share)."""
-    return calibrate(epsilon, share, 1.0 if k == 1 else box(k), family=family).noise
+    return calibrate(epsilon, share, 1.0 if k == 1 else box(k), family=family).law
 
 
 @lru_cache(maxsize=1024)

@@ -18,9 +18,7 @@ _AT = "hush_papers.osgt.setting.calibrated"
 def flipped_huber_claims(context: Context) -> Item:
     """The printed variances 108.94 and 1.54, and the least variances of OSGT."""
     figure = _shape_figure(context)
-    best = {
-        e: (calibrated(EDGE, e, 1e-6), in_box(e, 1e-6), calibrate(e, 1e-6, family="osgt").noise) for e in (0.3, 3.0)
-    }
+    best = {e: (calibrated(EDGE, e, 1e-6), in_box(e, 1e-6), calibrate(e, 1e-6, family="osgt").law) for e in (0.3, 3.0)}
     table = _needed(best)
     text = (
         "The flipped Huber paper (Sec. V-A) compares with OSGT. Its two values are close to the best on the line "

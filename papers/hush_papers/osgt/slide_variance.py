@@ -66,7 +66,7 @@ def _variance_rows() -> tuple[Comparison, ...]:
 
 def _best(k: int, *, quick: bool) -> Law:
     """The least-variance OSGT noise for (1, 1e-6) and k coordinates: that of hush.calibrate, or one of four shapes."""
-    found = calibrate(1.0, 1e-6, Sensitivity(linf=1.0, l0=k), family="osgt").noise
+    found = calibrate(1.0, 1e-6, Sensitivity(linf=1.0, l0=k), family="osgt").law
     others = () if quick or k > 12 else (2.0, 4.0, 6.0, 12.0)
     return min([found, *(calibrated(r, 1.0, 1e-6, k=k) for r in others)], key=lambda noise: noise.variance)
 

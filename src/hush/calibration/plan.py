@@ -7,9 +7,10 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 
 from hush.calibration.request import LOSSES, half_width
+from hush.errors import Unsupported
 from hush.noise import gaussian, laplace
 from hush.noise.catalogue import in_words
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
 from hush.numerics.bracket import Bracket
 from hush.privacy.charge import Guarantee
 from hush.privacy.sensitivity import Sensitivity
@@ -23,7 +24,7 @@ class RankedNoise:
 
     family: str
     _: KW_ONLY
-    noise: Law | None = None
+    noise: Noise | None = None
     loss: float = math.inf
     reason: str = ""
 
@@ -35,7 +36,7 @@ class RankedNoise:
     @property
     def mean_abs(self) -> float:
         """E |X| of the noise."""
-        return self.noise.mean_abs if self.noise is not None else math.inf
+        return self.noise.marginal.mean_abs if self.noise is not None else math.inf
 
     @property
     def half_width999(self) -> float:
@@ -51,7 +52,7 @@ class Plan:
     `remark` is part of `why`: an argument that had no effect, or empty.
     """
 
-    noise: Law
+    noise: Noise
     family: str
     epsilon: float
     delta: float
@@ -71,6 +72,15 @@ class Plan:
         return Guarantee(self.epsilon, self.delta, times=self.times, notion=self.notion, neighbours=relation)
 
     @property
+    def law(self) -> Law:
+        """The noise, where it is independent for each number; raises for a joint noise."""
+        if not isinstance(self.noise, Law):
+            raise Unsupported(
+                f"{in_words(self.noise)} is drawn for all numbers at once; write family='independent' for a law."
+            )
+        return self.noise
+
+    @property
     def variance(self) -> float:
         """E X^2 of the chosen noise."""
         return self.noise.variance
@@ -78,7 +88,7 @@ class Plan:
     @property
     def mean_abs(self) -> float:
         """E |X| of the chosen noise."""
-        return self.noise.mean_abs
+        return self.noise.marginal.mean_abs
 
     @property
     def value(self) -> float:

@@ -10,7 +10,7 @@ from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.request import LOSSES, CalibrationRequest
 from hush.calibration.scale import typical
 from hush.errors import HushError, InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positive, whole
-from hush.noise.catalogue import ranked
+from hush.noise.catalogue import ranked, ranked_joint
 from hush.noise.contract import Law
 from hush.noise.family import Family
 from hush.numerics.rounding import TIED, up
@@ -24,6 +24,8 @@ VALUES = ("real", "integer")
 #: Below this delta, the optimum over all noises was within 1 % of the best family wherever it was computed. From it on,
 #: a linear programme is solved.
 _LARGE_DELTA = 0.005
+#: The name that stands for all families of independent noise: it leaves joint noise out of the ranking.
+_INDEPENDENT = "independent"
 
 
 def _optimal(demand: CalibrationRequest) -> Law:
@@ -82,21 +84,31 @@ def calibrate(
     if family == "optimal":
         noise = _optimal(demand)
         return _plan(demand, (RankedNoise("optimal", noise=noise, loss=demand.value(noise)),))
-    rows = ranked(lattice=step is not None)
-    if family is not None:
-        one_of("family", family, (*(row.name for row in rows), "optimal"))
+    rows, joint = ranked(lattice=step is not None), _joint_rows(demand, family)
+    if family not in (None, _INDEPENDENT):
+        known = (*(row.name for row in (*rows, *ranked_joint())), "optimal", _INDEPENDENT)
+        one_of("family", family, known)
         rows = tuple(row for row in rows if row.name == family)
+    remark = _no_effect(demand) if values == "integer" else ""
+    whole_numbers = values == "integer" and not remark
     choices = [_choice(demand, row) for row in rows]
     if family is None and demand.delta >= _LARGE_DELTA:
         choices += _optimal_if_better(demand, choices)
-    remark = _no_effect(demand) if values == "integer" else ""
-    if values == "integer" and not remark:
+    if whole_numbers:
         choices = _on_whole_numbers(demand, choices)
+    on_lattice = dataclasses.replace(demand, step=1.0) if whole_numbers else demand
+    choices += [_choice(on_lattice, row) for row in joint]
     present = _ranked([c for c in choices if c.noise is not None])
     if not present:
         reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
         raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
     return _plan(demand, (*present, *(c for c in choices if c.noise is None)), remark)
+
+
+def _joint_rows(demand: CalibrationRequest, family: str | None) -> tuple[Family, ...]:
+    """The joint noises to compare: those that are named, or all of them if several numbers are known to move."""
+    several = demand.bound.dimension is not None and demand.bound.dimension > 1
+    return tuple(row for row in ranked_joint() if row.name == family or (family is None and several))
 
 
 def _no_effect(demand: CalibrationRequest) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from hush.calibration import scale, shape
 from hush.calibration.scale import FINE, typical
 from hush.errors import Unsupported
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
 from hush.noise.family import Family
 from hush.noise.laplace import Laplace
@@ -29,15 +29,15 @@ from hush.privacy.theorem import pure_epsilon
 __all__ = ["FINE", "LOSSES", "CalibrationRequest", "half_width"]
 
 
-def half_width(noise: Law, outside: float) -> float:
-    """Half the width of the interval that contains the noise with probability 1 - outside."""
-    return float(np.asarray(noise.isf(0.5 * outside)))
+def half_width(noise: Noise, outside: float) -> float:
+    """Half the width of the interval that contains the noise of one number with probability 1 - outside."""
+    return float(np.asarray(noise.marginal.isf(0.5 * outside)))
 
 
 #: The losses that a calibration can minimise. The percentiles are half widths of intervals.
-LOSSES: dict[str, Callable[[Law], float]] = {
+LOSSES: dict[str, Callable[[Noise], float]] = {
     "variance": lambda noise: noise.variance,
-    "mae": lambda noise: noise.mean_abs,
+    "mae": lambda noise: noise.marginal.mean_abs,
     "p95": lambda noise: half_width(noise, 0.05),
     "p999": lambda noise: half_width(noise, 0.001),
 }
@@ -72,7 +72,7 @@ class CalibrationRequest:
         assert not isinstance(self.bound.linf, tuple) and self.bound.linf is not None
         return self.bound.linf
 
-    def value(self, noise: Law) -> float:
+    def value(self, noise: Noise) -> float:
         return LOSSES[self.loss](noise)
 
     def on_lattice(self, noise: Law) -> Law:

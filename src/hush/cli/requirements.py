@@ -40,7 +40,7 @@ def declared() -> Iterator[Requirement]:
     """The requirements in the metadata of the installed hush: its own first, then those of each extra."""
     from packaging.requirements import Requirement as Declared
 
-    found = [Declared(line) for line in importlib.metadata.requires("hush") or ()]
+    found = [one for line in importlib.metadata.requires("hush") or () if (one := Declared(line)).name != "hush"]
     extras = importlib.metadata.metadata("hush").get_all("Provides-Extra") or ()
     for extra in ("", *(name for name in extras if name not in _NOT_FOR_USERS)):
         for one in found:

@@ -96,7 +96,7 @@ def _calibrated(kind: Family, epsilon: float, delta: float, count: int) -> Law |
         plan = hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=count), family=kind.name)
     except HushError as failure:
         return str(failure).rstrip(".")
-    return plan.noise
+    return plan.law
 
 
 def limit(epsilon: float, delta: float, count: int) -> Bracket | None:

@@ -172,7 +172,7 @@ def local_noise(epsilon: float, *, delta: float, family: str | None = None, nois
         raise InvalidParameter(f"{family} noise has no pure epsilon; write delta=1e-6, or family='laplace'.")
     if family in _SHAPED:
         return _SHAPED[family](budget)
-    return calibrate(budget, share, WHOLE_RANGE, family=family).noise
+    return calibrate(budget, share, WHOLE_RANGE, family=family).law
 
 
 def _given_noise(epsilon: float, delta: float, family: str | None, noise: Any) -> Law:

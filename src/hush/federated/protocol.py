@@ -215,7 +215,7 @@ class Terms:
 def _gaussian_noise(budget: Budget, reach: float, rounds: int) -> Law:
     if budget.delta == 0.0:
         raise InvalidParameter("gaussian noise has no pure epsilon; write delta=1e-6, or family='stable'.")
-    return calibrate(budget.epsilon, budget.delta, Sensitivity(l2=reach), family="gaussian", times=rounds).noise
+    return calibrate(budget.epsilon, budget.delta, Sensitivity(l2=reach), family="gaussian", times=rounds).law
 
 
 def _stable_noise(budget: Budget, reach: float, rounds: int) -> Law:

@@ -205,7 +205,7 @@ def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others
 
     The result is None if even an enlargement by `_LARGEST_FACTOR` is not enough.
     """
-    law = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).noise
+    law = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).law
     if not others:
         return law
 
@@ -224,7 +224,7 @@ def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others
 
 def _pure(epsilon: float, wish: Wish, family: str | None) -> Law:
     """The noise of one part if delta = 0: each part has its share of epsilon, and the shares add up."""
-    return calibrate(epsilon, 0.0, wish.pure, family=family if wish.pure.is_box else None, times=wish.times).noise
+    return calibrate(epsilon, 0.0, wish.pure, family=family if wish.pure.is_box else None, times=wish.times).law
 
 
 def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish, family: str | None) -> Law:

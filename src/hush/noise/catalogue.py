@@ -15,12 +15,15 @@ from typing import Any, overload
 from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of
 from hush.noise import (
     asinh,
+    cube,
     discrete,
     exponential_power,
     flipped_huber,
     gamma_difference,
     gaussian,
+    interval,
     laplace,
+    level_noise,
     osgt,
     polya_difference,
     skellam,
@@ -45,6 +48,7 @@ __all__ = [
     "in_words",
     "plain_values",
     "ranked",
+    "ranked_joint",
     "register",
     "restored",
 ]
@@ -65,6 +69,9 @@ _BUILT_IN: tuple[Family, ...] = (
     skellam.FAMILY,
     gamma_difference.FAMILY,
     polya_difference.FAMILY,
+    cube.FAMILY,
+    interval.FAMILY,
+    level_noise.FAMILY,
 )
 
 
@@ -81,8 +88,13 @@ def families() -> tuple[Family, ...]:
 
 
 def ranked(*, lattice: bool = True) -> tuple[Family, ...]:
-    """Return the families that `calibrate` compares; lattice=False omits those that exist on a lattice only."""
-    return tuple(row for row in families() if row.ranked and (lattice or not row.type.discrete))
+    """Return the laws that `calibrate` compares; lattice=False omits those that exist on a lattice only."""
+    return tuple(row for row in families() if row.ranked and not row.joint and (lattice or not row.type.discrete))
+
+
+def ranked_joint() -> tuple[Family, ...]:
+    """Return the joint noises that `calibrate` compares."""
+    return tuple(row for row in families() if row.ranked and row.joint)
 
 
 def register(noise: type[Noise] | Family) -> Family:

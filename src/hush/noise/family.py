@@ -129,7 +129,7 @@ class Family:
     #: noise.
     on_whole_numbers: Callable[[float], Law] | None = None
     #: Returns the least noise for a request.
-    calibrate: Callable[[Request], Law] | None = None
+    calibrate: Callable[[Request], Any] | None = None
     #: The shapes that calibration searches.
     shape: Shape | None = None
     #: Returns one member; calibration finds its least multiple.
@@ -191,6 +191,11 @@ class Family:
         """True if every parameter is a single number."""
         kinds = {field.name: str(getattr(field.type, "__name__", field.type)) for field in fields(self.type)}
         return all(kinds[name].removesuffix(" | None") in ("float", "int") for name in self.parameters)
+
+    @property
+    def joint(self) -> bool:
+        """True for a joint noise, which is drawn for a whole vector at once."""
+        return not issubclass(self.type, Law)
 
     def has_default(self, parameter: str) -> bool:
         """Return True if the constructor can be called without this parameter."""

@@ -30,6 +30,7 @@ class Sensitivity:
     l0          at most this many numbers move
     l1, l2      a bound on the Manhattan or Euclidean norm of all moves together
     dimension   how many numbers there are; without l0 all of them may move
+    one_sided   True: all numbers move in the same direction, as counts do when a person is added or removed
 
     A single number s is the sensitivity of an answer that is one number. linf alone raises an error, because it does
     not bound how many numbers move. `neighbours` is the relation for which the facts hold: "add-remove" (one person
@@ -47,6 +48,7 @@ class Sensitivity:
     l2: float | None = None
     neighbours: str = "add-remove"
     dimension: int | None = None
+    one_sided: bool = False
 
     def __post_init__(self) -> None:
         for name in ("linf", "l1", "l2"):
@@ -59,6 +61,13 @@ class Sensitivity:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, whole(name, getattr(self, name), 1, _HINT))
         one_of("neighbours", self.neighbours, NEIGHBOURS)
+        if not isinstance(self.one_sided, bool):
+            raise InvalidParameter(f"one_sided must be True or False, got {self.one_sided!r}; write one_sided=True.")
+        if self.one_sided and self.neighbours != "add-remove":
+            raise InvalidParameter(
+                "one_sided=True needs neighbours='add-remove': replacing a person can move numbers in both directions; "
+                "leave one_sided out."
+            )
         self._check_count()
 
     def _check_count(self) -> None:
@@ -168,7 +177,7 @@ class Sensitivity:
     def to_plain(self) -> dict[str, Any]:
         """The facts as values for JSON; `Sensitivity.from_plain` reads them back, exact to the last bit."""
         known = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in known.items() if v is not None}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in known.items() if v not in (None, False)}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Sensitivity:

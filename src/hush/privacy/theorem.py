@@ -12,6 +12,7 @@ and every order: an additional true fact never makes a bound worse.
     STABLE_SCORE  Stable                       an l1 bound             pure epsilon l1 sup|score|
     OSGT_VECTOR   OSGT                         l2, numbers that move   OSGT paper, Theorem 2
     HUBER_VECTOR  FlippedHuber, once           l2, numbers that move   FH paper, Theorem 8
+    JOINT         a joint noise                numbers that move       pure epsilon: largest change of the log density
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
     SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
     IMPORTED      a loss distribution          included                as dp_accounting states it
@@ -35,7 +36,7 @@ from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
-from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
+from hush.numerics.rounding import FEW_ROUNDINGS, next_up, round_up, up
 from hush.privacy.by_box import Pairs, box_covers, box_pairs, box_pure, box_renyi
 from hush.privacy.by_norm import (
     by_norm,
@@ -50,7 +51,7 @@ from hush.privacy.by_norm import (
     sigma_of,
 )
 from hush.privacy.charge import Charge
-from hush.privacy.curve import Curve
+from hush.privacy.curve import Curve, PureBound
 from hush.privacy.divergence import gaussian_divergence, laplace_divergence
 from hush.privacy.exchange import Imported, whole_pair
 from hush.privacy.merged_gaussian import merged_gaussians
@@ -179,6 +180,29 @@ def _own_pure(charge: Charge) -> Fraction | None:
     return None if found is None else _finite(found.pure_epsilon)
 
 
+def _joint_loss(charge: Charge) -> Fraction | None:
+    """The largest loss of a joint noise under the box of the sensitivity."""
+    noise, box = charge.noise, charge.sensitivity.box
+    if not isinstance(noise, Noise) or noise.dimension is None or box is None or charge.rate is not None:
+        return None
+    most = max(Fraction(shift) for shift, _ in box)
+    return noise.largest_loss(most, one_sided=charge.sensitivity.one_sided)
+
+
+def _joint_pairs(charge: Charge) -> Pairs:
+    found = _joint_loss(charge)
+    assert found is not None
+    return [(PureBound(round_up(found)), charge.times)]
+
+
+JOINT = Theorem(
+    "joint",
+    "a pure epsilon: the log density of the joint noise changes by at most this much under every allowed move",
+    (),
+    covers=lambda charge: _joint_loss(charge) is not None,
+    pairs=_joint_pairs,
+    pure=_joint_loss,
+)
 OWN = Theorem(
     "own",
     "the theorem of the noise, as its family states it",
@@ -205,7 +229,7 @@ IMPORTED = Theorem(
 )
 
 THEOREMS: tuple[Theorem, ...] = (
-    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR, OWN, SAMPLED, IMPORTED
+    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR, JOINT, OWN, SAMPLED, IMPORTED
 )  # fmt: skip
 
 

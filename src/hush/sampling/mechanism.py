@@ -89,7 +89,7 @@ class Mechanism:
         Rounding raises the sensitivity, and the noise is scaled by the same factor. The curve stays the same, so the
         (epsilon, delta) of the plan holds.
         """
-        noise = plan.noise if plan.step is None or plan.noise.discrete else Discrete(plan.noise, plan.step)
+        noise = plan.noise if plan.step is None or plan.noise.discrete else Discrete(plan.law, plan.step)
         return cls.fitted(noise, plan.sensitivity, plan.guarantee, integers=integers, coordinates=coordinates)
 
     @classmethod

@@ -57,7 +57,7 @@ class Spending:
     @property
     def noise(self) -> Law:
         """The noise of a column divided by its bound."""
-        return self.plan.noise
+        return self.plan.law
 
     @cached_property
     def mechanisms(self) -> dict[str, Mechanism]:

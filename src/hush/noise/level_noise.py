@@ -1,0 +1,218 @@
+"""Joint noises on a lattice that are uniform in a random interval: the level is drawn first, then every number.
+
+Given its level, such a noise has independent numbers, each uniform on the whole steps {-b, ..., a}; the level decides
+b and a. Norm-like densities are mixtures of this kind: q^f(x) = (1 - q) times the sum of q^r over the r >= f(x), so a
+density that depends on the level set of x alone is drawn by drawing the level set.
+
+A class supplies the law of its level and the law of one number, in floats (logarithms) and in ball arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter, Unsupported, positive, whole
+from hush.noise.contract import Noise
+from hush.noise.family import Family
+from hush.noise.lattice import MOST_POINTS, Lattice
+from hush.noise.request import Request
+from hush.numerics.ball import Ball, Tail
+from hush.numerics.search import first_true_from
+
+__all__ = ["FAMILY", "LevelMarginal", "LevelNoise", "calibrated"]
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+_DEPTH = 1700.0  # logarithms of probabilities in tables go down to minus this
+_FINE = 8.0  # steps in the scale of the noise, where the values are not whole numbers
+_CHUNK = 1 << 20  # numbers held at once when logarithms of many points are computed
+
+
+class LevelNoise(Noise):
+    """A joint noise of `dimension` numbers on the multiples of `step`, uniform in an interval given its level."""
+
+    discrete: ClassVar[bool] = True
+    dimension: int
+    scale: float
+    step: float
+
+    def check_sizes(self) -> None:
+        """Check dimension, scale and step; classes call it from __post_init__."""
+        name = type(self).__name__
+        object.__setattr__(self, "dimension", whole("dimension", self.dimension, 1, f"write {name}(10, 1.0)"))
+        object.__setattr__(self, "scale", positive("scale", self.scale, f"write {name}(10, 1.0)"))
+        object.__setattr__(self, "step", positive("step", self.step, f"write {name}(10, 1.0, step=1.0)"))
+        if not 1e-6 < self.step / self.scale < 700.0:
+            raise Unsupported(
+                f"a lattice of step {self.step:g} does not suit noise of scale {self.scale:g}; use a step between a "
+                "millionth of the scale and 700 times the scale."
+            )
+
+    @property
+    def rate(self) -> Fraction:
+        """How much the exponent of the density changes for one step: step/scale, exactly."""
+        return Fraction(self.step) / Fraction(self.scale)
+
+    # -- hooks -----------------------------------------------------------------------------------------------
+
+    def log_level_weights(self, level: Array) -> Array:
+        """log of P(level = k), but for a constant, for whole numbers k >= 0."""
+        raise Unsupported(f"{type(self).__name__} has no level law.")
+
+    def log_level_tail(self, level: Array) -> Array:
+        """log P(level > k) for whole numbers k >= 0."""
+        raise Unsupported(f"{type(self).__name__} has no level law.")
+
+    def level_tail_ball(self, level: int) -> Ball:
+        """P(level > k) in ball arithmetic."""
+        raise Unsupported(f"{type(self).__name__} has no level law.")
+
+    def ends(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
+        """The interval {-b, ..., a} of each level, as (b, a). `below(n)` gives uniform whole numbers below n."""
+        raise Unsupported(f"{type(self).__name__} has no intervals.")
+
+    def moments_given(self, level: Array) -> tuple[Array, Array]:
+        """E X_1^2 and E X_1 X_2 given the level, in squared steps."""
+        raise Unsupported(f"{type(self).__name__} has no moments.")
+
+    def log_mass(self, k: Array) -> Array:
+        """log P(X_1 = k) for whole numbers k >= 0."""
+        raise Unsupported(f"{type(self).__name__} has no marginal law.")
+
+    def at_least_ball(self, k: int) -> Ball:
+        """P(X_1 >= k) for k >= 1, in ball arithmetic."""
+        raise Unsupported(f"{type(self).__name__} has no marginal law.")
+
+    # -- what derives ----------------------------------------------------------------------------------------
+
+    @property
+    def marginal(self) -> LevelMarginal:
+        return LevelMarginal(self)
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        """Variance and covariance in squared steps, from a table of level probabilities.
+
+        Beyond the table the weights fall by the factor e^(-rate/2) and more at every step, from e^-60 of the largest.
+        """
+        last = 2.0 * (self.dimension + 2.0) / float(self.rate)
+        while True:
+            level = np.arange(math.ceil(last), dtype=np.float64)
+            weights = self.log_level_weights(level)
+            if weights[-1] < weights.max() - 60.0:
+                break
+            last *= 1.5
+        mass = np.exp(weights - weights.max())
+        own, shared = self.moments_given(level)
+        total = mass.sum()
+        return float((mass * own).sum() / total), float((mass * shared).sum() / total)
+
+    @property
+    def variance(self) -> float:
+        return self._moments[0] * self.step**2
+
+    @property
+    def covariance(self) -> Array:
+        own, shared = (moment * self.step**2 for moment in self._moments)
+        return np.full((self.dimension, self.dimension), shared) + (own - shared) * np.eye(self.dimension)
+
+
+@dataclass(frozen=True)
+class LevelMarginal(Lattice):
+    """The law of one number of a `LevelNoise`."""
+
+    noise: LevelNoise
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.noise, LevelNoise):
+            raise InvalidParameter(f"noise must be a joint noise such as Cube(10, 1.0), got {self.noise!r}.")
+        if self.points > MOST_POINTS:
+            raise Unsupported(f"a lattice of step {self.step:g} is too fine for {self.noise}; use a larger step.")
+
+    @property
+    def step(self) -> float:  # type: ignore[override]
+        return self.noise.step
+
+    def log_mass(self, k: Array) -> Array:
+        return _in_chunks(self.noise.log_mass, np.asarray(k, dtype=np.float64), self.noise.dimension)
+
+    @property
+    def points(self) -> int:
+        return _points(self.noise)
+
+    @property
+    def masses(self) -> Array:
+        return _masses(self.noise)
+
+    def losses(self, n: int) -> tuple[Array, Array]:
+        k = np.arange(math.floor(n / 2), -self.points, -1, dtype=np.float64)
+        here = self.log_mass(np.abs(k))
+        return here - self.log_mass(np.abs(k - n)), np.exp(here)
+
+    def max_loss(self, shift: float) -> float:
+        return float(self.steps_in(shift) * self.noise.rate)
+
+
+def calibrated(request: Request, make: Callable[[float, float], LevelNoise], one_sided_only: bool) -> LevelNoise:
+    """Return the noise of least scale that is private for the request; `make(scale, step)` builds it.
+
+    Joint noise needs the number of numbers (`dimension`), one bound for all of them, and no bound in another norm.
+    """
+    bound = request.bound
+    if bound.dimension is None or bound.dimension == 1 or not request.plain:
+        raise Unsupported("joint noise needs Sensitivity(linf=..., dimension=D), with one bound for all D > 1 numbers")
+    if one_sided_only and not bound.one_sided:
+        raise Unsupported("this noise needs one_sided=True: counts, or sums of values of one sign, under add-remove")
+    total, budget = Fraction(request.shift) * request.times, Fraction(request.epsilon)
+    scale = float(total / budget)
+    while total / Fraction(scale) > budget:
+        scale = math.nextafter(scale, math.inf)
+    step = request.step
+    if (
+        step is None
+    ):  # the shift divided by a power of two, and at most an eighth of the scale: rounding costs under 0.1 %
+        step = math.ldexp(request.shift, -max(0, math.ceil(math.log2(_FINE * request.shift / scale))))
+    return make(scale, step)
+
+
+def _first_below(log_value: Any, bound: float) -> int:
+    """The least whole number where a falling function is at most `bound`."""
+    found = first_true_from(1, MOST_POINTS, lambda k: float(log_value(np.array([float(k)]))[0]) <= bound)
+    return MOST_POINTS + 1 if found is None else found
+
+
+def _in_chunks(function: Any, k: Array, width: int) -> Array:
+    """function(k), a block of k at a time: each k needs `width` numbers of memory."""
+    flat, size = np.atleast_1d(k).ravel(), max(1, _CHUNK // max(width, 1))
+    parts = [np.asarray(function(flat[start : start + size])) for start in range(0, flat.size, size)]
+    return np.concatenate(parts).reshape(np.shape(k)) if parts else np.empty(np.shape(k))
+
+
+@lru_cache(maxsize=64)
+def _points(noise: LevelNoise) -> int:
+    return _first_below(noise.log_mass, -745.0)
+
+
+@lru_cache(maxsize=64)
+def _masses(noise: LevelNoise) -> Array:
+    with np.errstate(under="ignore"):
+        return np.exp(_in_chunks(noise.log_mass, np.arange(float(_points(noise))), noise.dimension))
+
+
+def _tail(law: LevelMarginal) -> Tail:
+    """P(|X| > k step) in balls."""
+    return lambda k: 2 * law.noise.at_least_ball(int(k) + 1)
+
+
+FAMILY = Family(
+    "level_marginal", LevelMarginal, paper="this project", cites=("hush",), ranked=False, public=False, tail=_tail
+)

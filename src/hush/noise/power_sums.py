@@ -1,0 +1,78 @@
+"""Sums over v = 0, 1, 2, ... of e^(-t v) (a + b v)^n p(v): normalisers and tails of joint laws on a lattice.
+
+With the power sums M_j = sum over v of v^j q^v, q = e^(-t), the binomial theorem gives
+
+    S(a; p) = sum over j of C(n, j) a^(n-j) b^j (p_0 M_j + p_1 M_(j+1) + p_2 M_(j+2) + ...),
+    M_0 = 1/(1 - q),   M_j = q/(1 - q) sum over i < j of C(j, i) M_i.
+
+Every term is positive, so floats lose nothing to cancellation; they work with logarithms, because a^n overflows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+
+from hush.numerics.ball import Ball, flint_module
+
+__all__ = ["PowerSums"]
+
+Array = NDArray[np.float64]
+
+
+class PowerSums:
+    """The sums of one rate t, exponent n and slope b, in floats (logarithms, for arrays of a) and in balls."""
+
+    def __init__(self, rate: Fraction, exponent: int, slope: int = 1) -> None:
+        self.rate, self.exponent, self.slope = rate, exponent, slope
+        j = np.arange(exponent + 1, dtype=np.float64)
+        self._log_binomials = gammaln(exponent + 1.0) - gammaln(j + 1.0) - gammaln(exponent - j + 1.0)
+        self._log_binomials = self._log_binomials + j * math.log(slope)
+
+    def log(self, a: Array, weights: Sequence[int]) -> Array:
+        """log S(a; p) for the polynomial p with these coefficients, lowest first; a > 0."""
+        moments = _log_moments(float(self.rate), self.exponent + len(weights))
+        j = np.arange(self.exponent + 1)
+        terms = [math.log(c) + moments[j + i] for i, c in enumerate(weights) if c]
+        fixed = self._log_binomials + logsumexp(terms, axis=0)
+        powers = (self.exponent - j) * np.log(np.asarray(a, dtype=np.float64))[..., None]
+        return np.asarray(logsumexp(fixed + powers, axis=-1))
+
+    def ball(self, a: int, weights: Sequence[int]) -> Ball:
+        """S(a; p) at the ambient precision."""
+        flint = flint_module()
+        moments = _ball_moments(self.rate, self.exponent + len(weights), flint.ctx.prec)
+        total = flint.arb(0)
+        for j in range(self.exponent, -1, -1):  # Horner's rule, downwards in the power of b
+            inner = sum((c * moments[j + i] for i, c in enumerate(weights) if c), flint.arb(0))
+            total += math.comb(self.exponent, j) * flint.arb(a) ** (self.exponent - j) * self.slope**j * inner
+        return total
+
+
+@lru_cache(maxsize=64)
+def _log_moments(rate: float, count: int) -> Array:
+    """log M_j for j = 0, ..., count - 1."""
+    found = np.empty(count)
+    found[0] = -math.log(-math.expm1(-rate))
+    for j in range(1, count):
+        i = np.arange(j, dtype=np.float64)
+        binomials = gammaln(j + 1.0) - gammaln(i + 1.0) - gammaln(j - i + 1.0)
+        found[j] = -rate + found[0] + logsumexp(binomials + found[:j])
+    return found
+
+
+@lru_cache(maxsize=64)
+def _ball_moments(rate: Fraction, count: int, bits: int) -> tuple[Ball, ...]:
+    """M_j for j = 0, ..., count - 1, computed at the ambient precision, which is `bits`."""
+    arb = flint_module().arb
+    q = (-arb(rate.numerator) / arb(rate.denominator)).exp()
+    found = [1 / (1 - q)]
+    for j in range(1, count):
+        found.append(q / (1 - q) * sum((math.comb(j, i) * found[i] for i in range(j)), arb(0)))
+    return tuple(found)

@@ -1,0 +1,214 @@
+"""Cube and interval noise: their laws by enumeration and reference values, their privacy, and their draws."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hush
+from hush.noise.cube import Cube
+from hush.noise.interval import Interval
+from hush.noise.level_noise import LevelNoise
+from hush.numerics.ball import precision
+from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
+from hush.sampling.joint import level_draws, uniform_below
+
+SMALL: dict[str, tuple[LevelNoise, int]] = {  # and how far the lattice has to reach for 12 digits
+    "cube, 2": (Cube(2, 1.0), 40),
+    "cube, 3": (Cube(3, 0.5), 18),
+    "interval, no offset": (Interval(2, 1.0), 40),
+    "interval, 2": (Interval(2, 1.0, 2.0), 42),
+    "interval, 3": (Interval(3, 0.5, 1.0), 18),
+    "interval, a large offset": (Interval(2, 1.0, 7.0), 46),
+    "interval, half steps": (Interval(2, 0.5, 1.0, step=0.5), 44),
+}
+
+
+def exponent(noise: LevelNoise, x: tuple[int, ...]) -> int:
+    """-log P(x) in units of the rate, but for the normaliser: straight from the definition."""
+    if isinstance(noise, Cube):
+        return max(map(abs, x))
+    assert isinstance(noise, Interval)
+    a, b = max(0, *x), max(0, *(-v for v in x))
+    return max(a, b, a + b - round(noise.offset / noise.step))
+
+
+def enumerated(noise: LevelNoise, reach: int) -> dict[tuple[int, ...], float]:
+    """The law, point by point."""
+    points = itertools.product(range(-reach, reach + 1), repeat=noise.dimension)
+    weights = {x: math.exp(-float(noise.rate) * exponent(noise, x)) for x in points}
+    total = math.fsum(weights.values())
+    return {x: weight / total for x, weight in weights.items()}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_moments_and_marginal_are_those_of_the_definition(name: str) -> None:
+    noise, reach = SMALL[name]
+    law, unit = enumerated(noise, reach), noise.step**2
+    assert noise.variance == pytest.approx(unit * math.fsum(p * x[0] ** 2 for x, p in law.items()), rel=1e-6)
+    assert noise.covariance[0, 1] == pytest.approx(
+        unit * math.fsum(p * x[0] * x[1] for x, p in law.items()), rel=1e-6, abs=1e-12
+    )
+    for k in range(6):
+        mass = math.fsum(p for x, p in law.items() if x[0] == k)
+        assert noise.marginal.pdf(k * noise.step) == pytest.approx(mass, rel=1e-7)
+        beyond = math.fsum(p for x, p in law.items() if x[0] >= k + 1)
+        with precision(120):
+            assert float(noise.at_least_ball(k + 1)) == pytest.approx(beyond, rel=1e-7)
+        assert noise.marginal.sf(k * noise.step) == pytest.approx(beyond, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_floats_and_balls_agree_on_levels_and_numbers(name: str) -> None:
+    """Two ways to the same sums: logarithms in floats, exact binomials in balls; far into the tail."""
+    noise, _ = SMALL[name]
+    with precision(160):
+        for k in (0, 1, 2, 5, 17, 60):
+            level = float(noise.log_level_tail(np.array([float(k)]))[0])
+            assert level == pytest.approx(float(noise.level_tail_ball(k).log()), abs=1e-11)
+            sums = sum(math.exp(float(noise.log_mass(np.array(float(j))))) for j in range(k + 1, k + 900))
+            assert sums == pytest.approx(float(noise.at_least_ball(k + 1)), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_move_changes_the_density_by_more_than_the_rate(name: str) -> None:
+    """Pure privacy by enumeration: every move of whole steps up to 2 in the allowed directions, at every point."""
+    noise, _ = SMALL[name]
+    one_sided = isinstance(noise, Interval)
+    directions = range(3) if one_sided else range(-2, 3)
+    worst = 0
+    for x in itertools.product(range(-9, 10), repeat=noise.dimension):
+        for move in itertools.product(directions, repeat=noise.dimension):
+            moved = tuple(a + b for a, b in zip(x, move, strict=True))
+            change = abs(exponent(noise, moved) - exponent(noise, x))
+            assert change <= max(map(abs, move))
+            worst = max(worst, change)
+    assert worst == 2  # the bound is reached
+
+
+def test_moves_of_both_signs_cost_interval_noise_twice() -> None:
+    noise = Interval(2, 1.0)
+    assert exponent(noise, (1, -1)) - exponent(noise, (0, 0)) == 2
+
+
+def test_variances_of_the_reference_values(data_dir: Path) -> None:
+    known = json.loads((data_dir / "interval.json").read_text())["values"]
+    cases: dict[str, Any] = {
+        "lattice_count_variance": lambda e: Interval(e["K"], 1.0 / e["t"]).variance,
+        "lattice_F_variance": lambda e: Interval(e["K"], 1.0 / e["t"], float(e["c"])).variance,
+    }
+    checked = 0
+    for entry in known:
+        if entry["case"] in cases and entry["K"] > 1:
+            assert cases[entry["case"]](entry) == pytest.approx(float(entry["value"]), rel=1e-9), entry
+            checked += 1
+    joint = json.loads((data_dir / "joint.json").read_text())["values"]
+    for entry in joint:
+        if entry["kind"] in ("cube_lattice_variance", "onesided_lattice_variance"):
+            kind = Cube if entry["kind"].startswith("cube") else Interval
+            made = kind(int(entry["params"]["d"]), 1.0 / float(entry["params"]["eps"]))
+            assert made.variance == pytest.approx(float(entry["value"]), rel=1e-9), entry
+            checked += 1
+    assert checked >= 10
+
+
+def test_probabilities_of_the_reference_values(data_dir: Path) -> None:
+    """P(x) = q^exponent P(0), and P(0) is one over the weight of all levels."""
+    checked = 0
+    for entry in json.loads((data_dir / "interval_pmf.json").read_text()):
+        if entry["kind"] == "F":
+            noise = Interval(entry["K"], 1.0 / entry["t"], float(entry["c"]))
+            with precision(120):
+                centre = 1.0 / float(noise._levels_ball(0))
+            mass = centre * math.exp(-entry["t"] * exponent(noise, tuple(entry["x"])))
+            assert mass == pytest.approx(float(entry["pmf"]), rel=1e-9), entry
+            checked += 1
+    assert checked == 18
+
+
+def chi_squared(sample: Any, noise: LevelNoise, reach: int, around: int) -> tuple[float, int]:
+    """Against the enumerated law, over the points within `around` of the centre and the rest as one cell."""
+    law, found = enumerated(noise, reach), Counter(map(tuple, sample.tolist()))
+    cells = [x for x in law if max(map(abs, x)) <= around]
+    total = sum((found[x] - len(sample) * law[x]) ** 2 / (len(sample) * law[x]) for x in cells)
+    rest, seen = 1.0 - sum(law[x] for x in cells), sum(found[x] for x in cells)
+    return total + (len(sample) - seen - len(sample) * rest) ** 2 / (len(sample) * rest), len(cells)
+
+
+@pytest.mark.parametrize("name", ["cube, 2", "interval, no offset", "interval, 2", "interval, 3"])
+def test_draws_have_the_joint_law(name: str) -> None:
+    """Chi-squared at a false-alarm rate of 1e-6; scales of 2/3 and 3/2 are told apart."""
+    from scipy.stats import chi2
+
+    noise, reach = SMALL[name]
+    sample = level_draws(SecureEntropy().begin(), noise, 60_000)
+    assert sample.shape == (60_000, noise.dimension) and sample.dtype == np.int64
+    around = 2 if noise.dimension == 3 else 3
+    total, cells = chi_squared(sample, noise, reach, around)
+    limit = chi2.isf(1e-6, cells)
+    assert total < limit
+    for factor in (2.0 / 3.0, 1.5):
+        other = type(noise)(noise.dimension, noise.scale * factor, **_offset(noise))
+        assert chi_squared(sample, other, reach + 20, around)[0] > limit
+
+
+def _offset(noise: LevelNoise) -> dict[str, float]:
+    return {"offset": noise.offset} if isinstance(noise, Interval) else {}
+
+
+def test_joint_moments_of_draws() -> None:
+    """Ten numbers: variances and covariances within six standard errors."""
+    noise = Interval(10, 1.0, 3.0)
+    sample = level_draws(SecureEntropy().begin(), noise, 200_000).astype(float)
+    seen, known = np.cov(sample.T, ddof=0), noise.covariance
+    error = 6.0 * 2.5 * noise.variance / math.sqrt(len(sample))  # the fourth moment is below 6.25 squared variances
+    assert np.abs(seen - known).max() < error and np.abs(sample.mean(axis=0)).max() < 6.0 * math.sqrt(
+        noise.variance / len(sample)
+    )
+
+
+@pytest.mark.parametrize("noise", [Cube(3, 2.0), Interval(3, 2.0, 2.0), Interval(20, 4.0, 9.0)], ids=repr)
+def test_balls_decide_the_same_draws(noise: LevelNoise) -> None:
+    """Every level through ball arithmetic: the same numbers, because refinement is a function of the draw."""
+    fast = level_draws(DeterministicTestEntropy(7).begin(), noise, 200)
+    slow = level_draws(DeterministicTestEntropy(7).begin(), noise, 200, margin=1e14)
+    assert (fast == slow).all()
+
+
+def test_uniform_whole_numbers_are_uniform() -> None:
+    """Chi-squared over small and awkward ranges at 1e-6, and a range in which two words of five are drawn again."""
+    from scipy.stats import chi2
+
+    bits = SecureEntropy().begin()
+    for most in (1, 2, 3, 7, 1000):
+        found = np.bincount(uniform_below(bits, np.full(200_000, most)), minlength=most)
+        assert found.size == most and ((found - 200_000 / most) ** 2 / (200_000 / most)).sum() < chi2.isf(1e-6, most)
+    wide = (1 << 31) - 1
+    found = uniform_below(bits, np.full(100_000, wide))
+    assert found.min() >= 0 and found.max() < wide
+    assert abs(found.mean() / wide - 0.5) < 5.0 / math.sqrt(12 * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Cube(0, 1.0), "dimension must be"),
+        (lambda: Cube(2.5, 1.0), "dimension must be"),  # type: ignore[arg-type]
+        (lambda: Interval(3, -1.0), "scale must be"),
+        (lambda: Interval(3, math.nan), "scale must be"),
+        (lambda: Interval(3, 1.0, -1.0), "offset must be"),
+        (lambda: Interval(3, 1.0, 0.5), "whole number of steps"),
+        (lambda: Interval(3, 1.0, math.inf), "offset must be"),
+        (lambda: Cube(3, 1.0, step=0.0), "step must be"),
+    ],
+)
+def test_bad_parameters_are_refused_in_one_sentence(make: Any, words: str) -> None:
+    with pytest.raises(hush.InvalidParameter, match=words):
+        make()
