@@ -1,0 +1,1 @@
+"""The noise laws, one file each, their common contract, and the catalogue of all families."""

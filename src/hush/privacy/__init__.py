@@ -1,0 +1,1 @@
+"""From a noise and a sensitivity to a privacy curve: theorems, curves, composition, conversions."""
