@@ -110,11 +110,7 @@ def test_it_runs_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
 def blocks() -> list[str]:
     """The README's Python that needs no extra."""
     found = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    return [
-        block
-        for block in found
-        if not re.search(r"hush\.learn|from hush import learn|\.plot\(|flower", block)
-    ]
+    return [block for block in found if not re.search(r"hush\.learn|from hush import learn|\.plot\(|flower", block)]
 
 
 @pytest.mark.exhaustive
