@@ -131,7 +131,7 @@ def foreign_tests(path: Path, text: str | None = None) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_family_is_tested_at_home_and_in_its_theorem_only(path: Path) -> None:
-    assert foreign_tests(path) == []
+    assert foreign_tests(path) == [], "ask the family's descriptor (noise/family.py) instead of testing for its class"
 
 
 def name_tests(tree: ast.AST) -> list[tuple[int, str]]:
@@ -149,7 +149,8 @@ def name_tests(tree: ast.AST) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_comparison_with_a_familys_name(path: Path) -> None:
     own = {name for name in NAMES if path.stem == name}
-    assert [(line, name) for line, name in name_tests(ast.parse(path.read_text())) if name not in own] == []
+    found = [(line, name) for line, name in name_tests(ast.parse(path.read_text())) if name not in own]
+    assert found == [], "ask the family's descriptor (noise/family.py) instead of comparing with its name"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))

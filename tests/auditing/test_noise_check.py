@@ -61,6 +61,7 @@ SLIPS = {
     "inverse tail": {"inverse_tail": lambda self, v: hush.Laplace.inverse_tail(self, v) * (1.0 + 1e-5)},
     "variance": {"variance": property(lambda self: 2.00001 * self.scale**2)},
     "mean_abs": {"mean_abs": property(lambda self: 0.99999 * self.scale)},
+    "fisher_information": {"fisher_information": property(lambda self: 1.00001 / self.scale**2)},
     "divergence": {"surplus": lambda self, *given: hush.Laplace.surplus(self, *given) * (1.0 - 1e-5)},
     "max_loss": {"max_loss": lambda self, shift: 0.999 * shift / self.scale},
     "worst shift": {"worst_shifts": lambda self, shift: (0.5 * shift,)},

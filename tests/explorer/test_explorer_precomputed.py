@@ -32,6 +32,12 @@ def test_the_families_of_the_file_are_those_of_the_catalogue():
     assert [kind for kind in stored if kind not in today] == []
 
 
+def test_preparing_without_an_option_names_the_options(capsys):
+    with pytest.raises(SystemExit):
+        prepare.main([])
+    assert "nothing to do; write --lines stops.jsonl, and then --pack stops.jsonl" in capsys.readouterr().err
+
+
 def test_a_family_that_the_file_does_not_have_is_calibrated(monkeypatch):
     """The page, the link and the ranking work for a family that was registered after the file was made."""
     from hush.explorer.state import START, State

@@ -72,6 +72,10 @@ class Secant(hush.Law):
         return self.scale * self.scale
 
     @property
+    def fisher_information(self) -> float:
+        return math.pi**2 / (8.0 * self.scale**2)
+
+    @property
     def mean_abs(self) -> float:
         return 8.0 * _CATALAN / math.pi**2 * self.scale
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 import hush
 from hush.cli import main
-from hush.noise.catalogue import families
+from hush.noise.catalogue import families, family, register, restored
 from hush.report.citation import entries
 
 REQUIRED = {
@@ -150,6 +151,17 @@ def test_what_is_no_noise_is_refused(wrong: object, word: str) -> None:
         hush.cite(wrong)
     with pytest.raises(hush.InvalidParameter, match=r"; did you mean 'laplace'\?$"):
         hush.cite("laplac")
+
+
+def test_a_key_without_an_entry_is_refused() -> None:
+    """The error names the key and the file of the entries."""
+    row = dataclasses.replace(
+        family("laplace"), name="later", type=type("Later", (hush.Laplace,), {}), cites=("nobody1999",)
+    )
+    with restored():
+        register(row)
+        with pytest.raises(hush.InvalidParameter, match=r"'nobody1999', which .*references\.bib does not have"):
+            hush.cite("later")
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,6 +117,16 @@ class DensitySums:
             math.exp(float(self.noise.log_density(np.zeros(1))[0])) if self.noise.discrete and power == 0 else 0.0
         )
 
+    def information(self) -> float:
+        """E (f'/f)^2 by differences of log f, each inside one panel."""
+        nodes, mass = self._panels
+        low, high = self.edges[:-1, None], self.edges[1:, None]
+        width = 0.25 * np.minimum(1e-3 * np.maximum(self.unit, nodes), np.minimum(nodes - low, high - nodes))
+        with np.errstate(under="ignore"):
+            slope = (self.noise.log_density(nodes + width) - self.noise.log_density(nodes - width)) / (2.0 * width)
+            terms = (mass * slope * slope).sum(axis=1)
+        return 2.0 * (math.fsum(terms) + self._beyond(terms))
+
     def _beyond(self, terms: Array) -> float:
         """The integral beyond the last panel."""
         if self.noise.discrete or math.isfinite(self.noise.support):

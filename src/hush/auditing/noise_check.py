@@ -133,8 +133,9 @@ def _law_rows(noise: Law) -> Iterator[NoiseCheckRow]:
         ("symmetry", _symmetry),
         ("tail", _tail),
         ("inverse tail", _inverse),
-        ("variance", lambda s: _moment(s, 2, s.noise.variance)),
-        ("mean_abs", lambda s: _moment(s, 1, s.noise.mean_abs)),
+        ("variance", lambda s: _moment("E X^2", s.noise.variance, s.moment(2))),
+        ("mean_abs", lambda s: _moment("E |X|", s.noise.mean_abs, s.moment(1))),
+        ("fisher_information", _information),
         ("divergence", _divergence),
         ("max_loss", _max_loss),
         ("worst shift", _worst_shift),
@@ -156,11 +157,8 @@ def _symmetry(sums: DensitySums) -> str:
 def _tail(sums: DensitySums) -> str:
     x, beyond = sums.tails()
     seen = _agree("P(X > x)", sums.noise.sf(x), beyond)
-    seen = max(
-        seen,
-        _agree("log P(X > x)", np.exp(sums.noise.logsf(x)), beyond),
-        _agree("P(X <= -x)", sums.noise.cdf(-x), beyond),
-    )
+    seen = max(seen, _agree("log P(X > x)", np.exp(sums.noise.logsf(x)), beyond))
+    seen = max(seen, _agree("P(X <= -x)", sums.noise.cdf(-x), beyond))
     return f"is the integral of the density, within {seen:.0e} down to {beyond.min():.0e}"
 
 
@@ -175,11 +173,19 @@ def _inverse(sums: DensitySums) -> str:
     return "is the least lattice point x with P(X > x) <= v"
 
 
-def _moment(sums: DensitySums, power: int, stated: float) -> str:
-    name = "E X^2" if power == 2 else "E |X|"
-    found = sums.moment(power)
+def _moment(name: str, stated: float, found: float) -> str:
     _agree(name, stated, found)
     return f"{name} = {found:.6g}"
+
+
+def _information(sums: DensitySums) -> str:
+    try:
+        stated = sums.noise.fisher_information
+    except Unsupported as reason:
+        raise _Absent(str(reason).rstrip(".")) from reason
+    if math.isinf(stated):
+        raise _Absent("infinite: the density jumps, or the law is on a lattice")
+    return _moment("E (f'/f)^2", stated, sums.information())
 
 
 def _asked(sums: DensitySums) -> Iterator[tuple[float, float]]:
@@ -194,9 +200,7 @@ def _asked(sums: DensitySums) -> Iterator[tuple[float, float]]:
 
 
 def _divergence(sums: DensitySums) -> str:
-    """delta from `exceeds` and `surplus` against the integral. If the class states an error of 1, delta must only be no
-    smaller.
-    """
+    """delta of the class against the integral. If the class states an error of 1, delta must only be no smaller."""
     noise, seen = sums.noise, 0.0
     for epsilon, shift in _asked(sums):
         found = sums.divergence(epsilon, shift)

@@ -121,6 +121,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--part", default="1/1", help="the share of the stops to make, for several processes")
     parser.add_argument("--pack", type=Path, nargs="+", help="files of finished stops to pack into precomputed.json")
     options = parser.parse_args(arguments)
+    if not (options.lines or options.pack):
+        parser.error("nothing to do; write --lines stops.jsonl, and then --pack stops.jsonl")
     if options.lines:
         part, parts = (int(number) for number in options.part.split("/"))
         _make(options.lines, part, parts)

@@ -54,9 +54,19 @@ def cite(what: Any = None) -> Citation:
     3
     """
     keys = tuple(entries()) if what is None else _keys(what)
-    return Citation(
-        "\n\n".join(key.strip() if key.lstrip().startswith("@") else entries()[key] for key in dict.fromkeys(keys))
-    )
+    return Citation("\n\n".join(_entry(key) for key in dict.fromkeys(keys)))
+
+
+def _entry(key: str) -> str:
+    """The BibTeX entry of a key; a whole entry is returned as it is."""
+    if key.lstrip().startswith("@"):
+        return key.strip()
+    if key not in entries():
+        raise InvalidParameter(
+            f"cites has the key {key!r:.60}, which src/hush/noise/references.bib does not have; add the entry there, "
+            "or write the whole BibTeX entry in cites."
+        )
+    return entries()[key]
 
 
 def _keys(what: Any) -> tuple[str, ...]:

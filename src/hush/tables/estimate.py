@@ -7,8 +7,8 @@ group depends on the numbers of that group only, so it cannot reveal which other
 A count or a sum has the interval of its noise. Other estimates invert a test: the interval holds every value that the
 test does not rule out. So it contains the truth at least as often as its level states, however large the noise is.
 
-Only +, -, *, / and comparisons are used on released numbers: they give the same bits for a group at every place of an
-array.
+Only +, -, *, /, square roots and comparisons are used on released numbers: IEEE rounds each of them correctly, so a
+group gets the same bits at every place of an array and on every machine.
 """
 
 from __future__ import annotations
