@@ -129,7 +129,7 @@ def test_an_answer_says_them_and_they_are_charged():
     assert next(share["what"].split(" are ")[0] for share in made.left_out["shares"]) == "of people"
     for text in (repr(made), made._repr_html_(), str(hush.report.statement(made, ledger=book))):
         assert "of people are in more than 2 groups, and count in 2 of them" in text
-        assert "noise only" in text or "do not cover" in text
+        assert "noise only" in text or "do not include the effect of the limits" in text
     people = made.left_out["people"]
     assert people[1] <= people[0] <= people[2] and abs(people[0] - 499) < 200
     assert len(book.entries[0].charges) == 2 and book.entries[0].epsilon == 8.0

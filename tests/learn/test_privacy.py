@@ -219,7 +219,7 @@ def test_draws_are_given_out_in_order_and_only_once(together):
     given = np.concatenate([noise.on(np.zeros(together)) for _ in range(12 // together)])
     drawn = hush.draw(part.mechanism.noise, 12, part.mechanism.step, Repeated(9))
     np.testing.assert_array_equal(given, drawn * part.mechanism.step)
-    with pytest.raises(NotPaid, match="made ahead are used"):
+    with pytest.raises(NotPaid, match="made in advance are used"):
         noise.on(np.zeros(1))
 
 

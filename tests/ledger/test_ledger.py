@@ -31,6 +31,9 @@ SMALL = (Gaussian(20.0), 1.0, 1)
 #: One member of every family, with parameters that no short decimal writes. Two releases of each fit epsilon 5 and
 #: delta 0.01.
 NOISES = {
+    "cube": hush.Cube(1, 100.0 / 7.0),
+    "interval": hush.Interval(1, 100.0 / 7.0, 2.0),
+    "level_marginal": hush.Cube(2, 100.0 / 7.0).marginal,
     "gaussian": hush.Gaussian(20.0 / 3.0),
     "laplace": hush.Laplace(100.0 / 7.0),
     "osgt": hush.OSGT(20.0 / 3.0, 50.0 / 7.0),

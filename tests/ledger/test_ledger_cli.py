@@ -10,6 +10,7 @@ import pytest
 from hush import Gaussian, Laplace
 from hush.cli import main
 from hush.ledger import Ledger
+from hush.numerics.rounding import rounded_up
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_new_show_verify(capsys: pytest.CaptureFixture[str], path: str) -> None:
     ledger.spend([(Gaussian(10.0), 1.0), (Laplace(50.0), 1.0, 3)], label="first", extra_delta=1e-9)
     shown = run(capsys, "show", path)
     assert (
-        f"spent  epsilon {ledger.spent.epsilon:.6g} at delta 1e-06" in shown
+        f"spent  epsilon {rounded_up(ledger.spent.epsilon)} at delta 1e-06 (rounded up)" in shown
         and f"left   epsilon {ledger.left.epsilon:.6g}" in shown
     )
     assert "first" in shown and "Gaussian(sigma=10.0), Laplace(scale=50.0) x 3, extra delta 1e-09" in shown

@@ -317,8 +317,7 @@ def test_a_fit_reports_itself() -> None:
         "charges": []
     }  # the winner of a search states the pair of all its runs; its own charges are not all
     assert (
-        hush.report.statement(won).lines == ""
-        and "The charge in the ledger does" in hush.report.statement(won).markdown
+        hush.report.statement(won).lines == "" and "The entry of the ledger does" in hush.report.statement(won).markdown
     )
 
 
@@ -377,6 +376,9 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
         hush.Discrete(hush.OSGT(3.0, 6.3), 0.5),
         GammaDifference(0.5, 2.0),
         PolyaDifference(0.5, 3.0, 1.0),
+        hush.Cube(2, 3.0),
+        hush.Interval(2, 3.0, 1.0),
+        hush.Cube(2, 3.0).marginal,
     ]
     assert {type(noise) for noise in noises} == {row.type for row in families()}
     bound = hush.Sensitivity(linf=(1.0, 2.0), neighbours="replace")

@@ -25,6 +25,7 @@ from hush.noise.family import Family
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail
+from hush.numerics.rounding import next_up
 from hush.numerics.search import first_true_from
 
 __all__ = ["FAMILY", "LevelMarginal", "LevelNoise", "calibrated"]
@@ -175,7 +176,7 @@ def calibrated(request: Request, make: Callable[[float, float], LevelNoise], one
     total, budget = Fraction(request.shift) * request.times, Fraction(request.epsilon)
     scale = float(total / budget)
     while total / Fraction(scale) > budget:
-        scale = math.nextafter(scale, math.inf)
+        scale = next_up(scale)
     step = request.step
     if (
         step is None
