@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
+from functools import cache
 from typing import Any, Self
 
 from hush.errors import HushError, InvalidParameter
@@ -24,13 +24,21 @@ from hush.noise.catalogue import from_plain_values
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["KINDS", "SCHEMA", "Receipt"]
+__all__ = ["KINDS", "SCHEMA", "Receipt", "hush_version"]
 
 SCHEMA = 2
 KINDS = ("release", "answer", "private fit", "private search")
 _NOT_ONE = (
     "this is not a receipt of hush; use release.receipt, answer.receipt or model.receipt_, or the JSON of one of them."
 )
+
+
+@cache
+def hush_version() -> str:
+    """The version of hush, from its metadata; reading them takes a millisecond, so it happens once."""
+    from importlib.metadata import version
+
+    return version("hush")
 
 
 class Receipt(dict[str, Any]):
@@ -51,7 +59,7 @@ class Receipt(dict[str, Any]):
                 known = _first_form(known)
             if known["schema"] != SCHEMA:
                 raise InvalidParameter(
-                    f"this receipt has schema {known['schema']!r}, which hush {version('hush')} cannot read; "
+                    f"this receipt has schema {known['schema']!r}, which hush {hush_version()} cannot read; "
                     "use a newer version of hush."
                 )
             super().__init__(known)
@@ -83,7 +91,7 @@ class Receipt(dict[str, Any]):
             {
                 "schema": SCHEMA,
                 "kind": kind,
-                "hush": version("hush"),
+                "hush": hush_version(),
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
                 "guarantee": _plain(guarantee) | dict(promised or {}),
                 "charges": [charge.to_plain() for charge in charges],

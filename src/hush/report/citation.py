@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
@@ -13,6 +12,7 @@ from hush.noise.catalogue import family, family_of
 from hush.noise.contract import Law, Noise
 from hush.privacy.charge import Charge
 from hush.privacy.theorem import theorems_for
+from hush.releasing.receipt import hush_version
 from hush.sampling.mechanism import Mechanism
 
 __all__ = ["Citation", "cite", "entries"]
@@ -33,7 +33,7 @@ def entries() -> dict[str, str]:
         "author": "{The hush authors}",
         "title": title,
         "year": "2026",
-        "note": f"Python library, version {version('hush')}",
+        "note": f"Python library, version {hush_version()}",
     }
     found = {
         "hush": "\n".join(["@misc{hush,", *(f"  {name.ljust(6)} = {{{text}}}," for name, text in fields.items()), "}"])

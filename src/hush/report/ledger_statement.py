@@ -6,7 +6,6 @@ import os
 import shlex
 from datetime import UTC, datetime
 from fractions import Fraction
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from hush.ledger.account import Account, Nonadaptive, Pure
 from hush.ledger.filter import Filter
 from hush.numerics.rounding import round_down, round_up, rounded_down, rounded_up
 from hush.privacy.charge import Budget
+from hush.releasing.receipt import hush_version
 from hush.report import caution, check, proof
 from hush.report.mechanisms import MOST, mechanisms
 from hush.report.page import Block, Code, Meter, Points, Section, Statement, Table, Terms, Text
@@ -40,7 +40,7 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
     rule = _rule(account)
     promise, lines = _promise(account), _lines(account)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    made = f"Made by hush {version('hush')} on {now}, from the ledger alone; the ledger was only read."
+    made = f"Made by hush {hush_version()} on {now}, from the ledger alone; the ledger was only read."
     sections = (
         Section("Summary", _summary(account, promise, entries, view.source)),
         Section("The guarantee in three numbers", _guarantee(account, promise, rule)),
@@ -56,7 +56,7 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
     name = Path(command).name if command else "a ledger in memory"
     facts = {
         "kind": "ledger",
-        "hush": version("hush"),
+        "hush": hush_version(),
         "time": now,
         "file": name,
         "source": view.source,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
 from hush.errors import HushError
 from hush.ledger import Ledger
 from hush.privacy.charge import Charge
 from hush.privacy.compose import compose
-from hush.releasing.receipt import Receipt
+from hush.releasing.receipt import Receipt, hush_version
 from hush.report import caution
 from hush.report.ledger_statement import plain_entry, remaining
 from hush.report.mechanisms import mechanisms
@@ -48,11 +47,11 @@ def of_receipt(given: Mapping[str, Any], ledger: Ledger | None) -> Statement:
         Section("What remains", _remains(case, ledger)),
         Section("How to check this", _checks(case, lines, printed)),
         Section("Glossary", (Terms(caution.GLOSSARY),)),
-        Section("Origin", (Text(f"Made by hush {version('hush')} on {now}, from {read} alone."),)),
+        Section("Origin", (Text(f"Made by hush {hush_version()} on {now}, from {read} alone."),)),
     )
     facts = {
         "kind": receipt.kind,
-        "hush": version("hush"),
+        "hush": hush_version(),
         "time": now,
         "receipt": dict(receipt),
         "promise": None if promise is None else promise.facts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = ["FURTHEST", "divides_one", "whole_steps"]
 FURTHEST = 1 << 61
 
 
+@lru_cache(maxsize=1024)
 def divides_one(step: float) -> bool:
     """Return True if 1 is exactly a whole number of steps."""
     return (1 / Fraction(step)).denominator == 1
