@@ -77,6 +77,13 @@ GLOSSARY = (
         "a file that adds up the privacy loss of all releases about the same people, and refuses more than its budget.",
     ),
     ("noise interval", "a range that contains the number before the noise with the stated probability."),
+    ("pure", "with delta = 0: the bound by epsilon holds without any extra probability."),
+    ("composition", "the computation of the privacy loss of several releases together."),
+    ("charge", "what a release costs: its noise, its sensitivity, and how often it is repeated."),
+    ("failure probability", "a part of delta that a release uses beside its noise, such as for a threshold."),
+    ("threshold", "the smallest noisy number of people with which a group is shown, if groups are found privately."),
+    ("clipping", "replacing a value outside its declared bounds by the nearest bound."),
+    ("lattice", "the multiples of a step; noise and answers are whole numbers of this step."),
 )
 
 
