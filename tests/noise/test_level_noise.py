@@ -212,3 +212,21 @@ def test_uniform_whole_numbers_are_uniform() -> None:
 def test_bad_parameters_are_refused_in_one_sentence(make: Any, words: str) -> None:
     with pytest.raises(hush.InvalidParameter, match=words):
         make()
+
+
+def test_a_move_off_the_lattice_is_refused() -> None:
+    """Noise on whole numbers cannot hide a move by a half: the outputs would never coincide."""
+    for noise in (Cube(3, 1.0), Interval(3, 1.0)):
+        for linf in (0.5, 1.5):
+            with pytest.raises(hush.Unsupported, match="move by whole steps"):
+                hush.epsilon(noise, 0.0, hush.Sensitivity(linf=linf, dimension=3))
+        assert hush.epsilon(noise, 0.0, hush.Sensitivity(linf=2.0, dimension=3)) >= 2.0
+    fine = Cube(3, 1.0, step=0.25)
+    assert hush.epsilon(fine, 0.0, hush.Sensitivity(linf=0.5, dimension=3)) == pytest.approx(0.5)
+    with pytest.raises(hush.Unsupported, match="whole steps"):
+        hush.calibrate(1.0, 0.0, hush.Sensitivity(linf=1.0, dimension=3), family="cube", step=0.3)
+
+
+def test_levels_that_draws_cannot_reach_are_refused_before_anything_is_spent() -> None:
+    with pytest.raises(hush.Unsupported, match="does not suit 1000 numbers"):
+        Cube(1000, 5e5)

@@ -86,7 +86,7 @@ class Noise:
         """Return the same distribution as a member of the simplest family, such as Gaussian or Laplace."""
         return self
 
-    def largest_loss(self, move: Fraction, *, one_sided: bool) -> Fraction | None:
+    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction | None:
         """Return the largest change of the log density when every number moves by at most `move`; None if unknown.
 
         With `one_sided` all numbers move in the same direction. The result is a pure epsilon.

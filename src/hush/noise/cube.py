@@ -48,8 +48,8 @@ class Cube(LevelNoise):
     def widened(self, k: float) -> Cube:
         return Cube(self.dimension, self.scale * k, self.step)
 
-    def largest_loss(self, move: Fraction, *, one_sided: bool) -> Fraction:
-        return move / Fraction(self.scale)
+    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction:
+        return self.steps_in(move) * self.rate
 
     # -- the level: weight q^R (2R + 1)^d ---------------------------------------------------------------------
 

@@ -81,8 +81,8 @@ class Interval(LevelNoise):
     def widened(self, k: float) -> Interval:
         return Interval(self.dimension, self.scale * k, round(self.offset * k / self.step) * self.step, self.step)
 
-    def largest_loss(self, move: Fraction, *, one_sided: bool) -> Fraction:
-        return (1 if one_sided else 2) * move / Fraction(self.scale)
+    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction:
+        return (1 if one_sided else 2) * self.steps_in(move) * self.rate
 
     @property
     def _c(self) -> int:

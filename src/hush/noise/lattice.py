@@ -15,12 +15,26 @@ from hush.noise.contract import Law
 from hush.noise.region import LossTerms, Region
 from hush.numerics.bracket import unwrap
 
-__all__ = ["MOST_POINTS", "Lattice"]
+__all__ = ["MOST_POINTS", "Lattice", "steps_in"]
 
 Array = NDArray[np.float64]
 
 #: The largest table. The table holds every point whose probability does not underflow; finer lattices raise an error.
 MOST_POINTS = 4_000_000
+
+
+def steps_in(shift: float, step: float) -> int:
+    """Return the shift as a whole number of steps; raise if it is not one."""
+    shift = positive("shift", shift)
+    n = round(shift / step)
+    if n < 1 or abs(shift - n * step) > 1e-12 * shift:
+        # propose the next larger whole number: answers that are rounded to the lattice can move that far
+        enough = math.ceil(Fraction(shift) / Fraction(step)) * step
+        raise Unsupported(
+            f"answers on a lattice of step {step!r} move by whole steps, not by {shift!r}; "
+            f"write sensitivity={enough!r}."
+        )
+    return n
 
 
 class Lattice(Law):
@@ -137,17 +151,8 @@ class Lattice(Law):
     # -- privacy ---------------------------------------------------------------------------------------------
 
     def steps_in(self, shift: float) -> int:
-        """Return the shift as a whole number of steps; raise if it is not one."""
-        shift = positive("shift", shift)
-        n = round(shift / self.step)
-        if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
-            # propose the next larger whole number: answers that are rounded to the lattice can move that far
-            enough = math.ceil(Fraction(shift) / Fraction(self.step)) * self.step
-            raise Unsupported(
-                f"answers on a lattice of step {self.step!r} move by whole steps, not by {shift!r}; "
-                f"write sensitivity={enough!r}."
-            )
-        return n
+        """See `steps_in`."""
+        return steps_in(shift, self.step)
 
     def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
         """Return every point of the table, and None for a larger `reach`."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.contract import Noise
 from hush.noise.family import Family
-from hush.noise.lattice import MOST_POINTS, Lattice
+from hush.noise.lattice import MOST_POINTS, Lattice, steps_in
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail
 from hush.numerics.rounding import next_up
@@ -34,6 +34,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 _DEPTH = 1700.0  # logarithms of probabilities in tables go down to minus this
+_FURTHEST = 2.0**28  # steps; beyond, levels would pass what exact draws allow
 _FINE = 8.0  # steps in the scale of the noise, where the values are not whole numbers
 _CHUNK = 1 << 20  # numbers held at once when logarithms of many points are computed
 
@@ -52,11 +53,15 @@ class LevelNoise(Noise):
         object.__setattr__(self, "dimension", whole("dimension", self.dimension, 1, f"write {name}(10, 1.0)"))
         object.__setattr__(self, "scale", positive("scale", self.scale, f"write {name}(10, 1.0)"))
         object.__setattr__(self, "step", positive("step", self.step, f"write {name}(10, 1.0, step=1.0)"))
-        if not 1e-6 < self.step / self.scale < 700.0:
+        if not 1e-6 < self.step / self.scale < 700.0 or (self.dimension + 800.0) * self.scale / self.step > _FURTHEST:
             raise Unsupported(
-                f"a lattice of step {self.step:g} does not suit noise of scale {self.scale:g}; use a step between a "
-                "millionth of the scale and 700 times the scale."
+                f"a lattice of step {self.step:g} does not suit {self.dimension} numbers with noise of scale "
+                f"{self.scale:g}; use a step between a millionth of the scale and 700 times the scale."
             )
+
+    def steps_in(self, move: float) -> int:
+        """Return a move in whole steps; raises if answers on the lattice of this noise cannot move by it."""
+        return steps_in(move, self.step)
 
     @property
     def rate(self) -> Fraction:
@@ -182,6 +187,7 @@ def calibrated(request: Request, make: Callable[[float, float], LevelNoise], one
         step is None
     ):  # the shift divided by a power of two, and at most an eighth of the scale: rounding costs under 0.1 %
         step = math.ldexp(request.shift, -max(0, math.ceil(math.log2(_FINE * request.shift / scale))))
+    steps_in(request.shift, step)  # raises if the noise does not fit the moves of the answers
     return make(scale, step)
 
 

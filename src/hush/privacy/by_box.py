@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.numerics.bracket import Bracket
@@ -22,7 +22,7 @@ from hush.privacy.charge import Charge
 from hush.privacy.curve import Curve, Mirrored, OneNumber
 from hush.privacy.divergence import laplace_divergence, law_divergence
 
-__all__ = ["AtMost", "Pairs", "box_covers", "box_pairs", "box_pure", "box_renyi"]
+__all__ = ["AtMost", "Pairs", "box_covers", "box_of", "box_pairs", "box_pure", "box_renyi"]
 
 Array = NDArray[np.float64]
 _DECIMAL = 1e-12  # relative to a shift: two floats that represent the same decimal differ by far less
@@ -62,7 +62,7 @@ def box_of(charge: Charge) -> list[tuple[float, int]] | None:
     """
     bound, law = charge.sensitivity, charge.noise
     box = bound.box
-    if box is None or bound.is_box or not isinstance(law, Law) or not law.discrete:
+    if box is None or bound.is_box or not isinstance(law, Noise) or not law.discrete:
         return box
     step = Fraction(law.step)
     listed = bound.linf if isinstance(bound.linf, tuple) else (bound.linf,)

@@ -37,7 +37,7 @@ from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
 from hush.numerics.rounding import FEW_ROUNDINGS, next_up, round_up, up
-from hush.privacy.by_box import Pairs, box_covers, box_pairs, box_pure, box_renyi
+from hush.privacy.by_box import Pairs, box_covers, box_of, box_pairs, box_pure, box_renyi
 from hush.privacy.by_norm import (
     by_norm,
     huber_pairs,
@@ -182,11 +182,13 @@ def _own_pure(charge: Charge) -> Fraction | None:
 
 def _joint_loss(charge: Charge) -> Fraction | None:
     """The largest loss of a joint noise under the box of the sensitivity."""
-    noise, box = charge.noise, charge.sensitivity.box
+    noise, box = charge.noise, box_of(charge)
     if not isinstance(noise, Noise) or noise.dimension is None or box is None or charge.rate is not None:
         return None
-    most = max(Fraction(shift) for shift, _ in box)
-    return noise.largest_loss(most, one_sided=charge.sensitivity.one_sided)
+    one_sided = charge.sensitivity.one_sided
+    losses = [noise.largest_loss(shift, one_sided=one_sided) for shift, _ in box]
+    known = [loss for loss in losses if loss is not None]
+    return max(known) if len(known) == len(losses) else None
 
 
 def _joint_pairs(charge: Charge) -> Pairs:

@@ -20,12 +20,14 @@ from hush.calibration.ranking import Plan
 from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
+from hush.noise.level_noise import LevelNoise
 from hush.numerics.rounding import SPARE, up
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
 from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.exact import sampler_for
+from hush.sampling.joint import levels
 from hush.sampling.lattice_step import chosen_step, rounded_sensitivity
 from hush.sampling.whole_steps import FURTHEST, divides_one, whole_steps
 
@@ -204,6 +206,8 @@ class Mechanism:
         """Build and validate the tables of the draws. Call it before anything is spent."""
         if self.noise.dimension is None:
             sampler_for(self.noise, self.step)
+        elif isinstance(self.noise, LevelNoise):
+            levels(self.noise)
 
     def draw_shape(self, steps: NDArray[np.int64]) -> Any:
         """Return the shape of the draws for these values: one draw for each, or one joint draw for each vector."""
