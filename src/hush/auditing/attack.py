@@ -23,6 +23,18 @@ _MOST = 100_000_000  # draws per input; with their sorted copies they need about
 _FEWEST = 1000  # draws per input; with fewer the search cannot find an event
 
 
+def _check_samples(count: int, epsilon: float, needed: float) -> None:
+    """Raise if there are too few draws to refute the claim, or too many for the memory."""
+    least = max(_FEWEST, needed)
+    if count < least:
+        reason = "the search cannot find an event"
+        if least != _FEWEST:
+            reason = f"no outcome could refute epsilon = {epsilon:g}"
+        raise reject("samples", count, f"at least {least:,.0f}", f"with fewer, {reason} at this confidence")
+    if count > _MOST:
+        raise reject("samples", count, f"at most {_MOST:,}", "all draws are kept in memory")
+
+
 def audit(
     target: Any,
     *,
@@ -61,14 +73,7 @@ def audit(
     sure = within("confidence", confidence, 0.5, 0.999_999_999_999_999, "write confidence=0.999999")
     count, size = whole("samples", samples), whole("batch", batch)
     risk = (1.0 - sure) / (2.0 * _TESTS)
-    least = max(_FEWEST, 2.0 * trials_needed(budget, share, risk))
-    if count < least:
-        reason = "the search cannot find an event"
-        if least != _FEWEST:
-            reason = f"no outcome could refute epsilon = {budget:g}"
-        raise reject("samples", samples, f"at least {least:,.0f}", f"with fewer, {reason} at this confidence")
-    if count > _MOST:
-        raise reject("samples", samples, f"at most {_MOST:,}", "all draws are kept in memory")
+    _check_samples(count, budget, 2.0 * trials_needed(budget, share, risk))
     draws = collect(subject, count, size, progress)
     start = 2 * (count // 4)  # the search uses only the draws before this position
     held = draws[0][start:], draws[1][start:]

@@ -84,25 +84,29 @@ def calibrate(
     if family == "optimal":
         noise = _optimal(demand)
         return _plan(demand, (RankedNoise("optimal", noise=noise, loss=demand.value(noise)),))
-    rows, joint = ranked(lattice=step is not None), _joint_rows(demand, family)
+    remark = _no_effect(demand) if values == "integer" else ""
+    choices = _choices(demand, family, whole_numbers=values == "integer" and not remark)
+    present = _ranked([c for c in choices if c.noise is not None])
+    if not present:
+        reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
+        raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
+    return _plan(demand, (*present, *(c for c in choices if c.noise is None)), remark)
+
+
+def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: bool) -> list[RankedNoise]:
+    """The least noise of every family to compare, or the reason why a family has none."""
+    rows, joint = ranked(lattice=demand.step is not None), _joint_rows(demand, family)
     if family not in (None, _INDEPENDENT):
         known = (*(row.name for row in (*rows, *ranked_joint())), "optimal", _INDEPENDENT)
         one_of("family", family, known)
         rows = tuple(row for row in rows if row.name == family)
-    remark = _no_effect(demand) if values == "integer" else ""
-    whole_numbers = values == "integer" and not remark
     choices = [_choice(demand, row) for row in rows]
     if family is None and demand.delta >= _LARGE_DELTA:
         choices += _optimal_if_better(demand, choices)
     if whole_numbers:
         choices = _on_whole_numbers(demand, choices)
     on_lattice = dataclasses.replace(demand, step=1.0) if whole_numbers else demand
-    choices += [_choice(on_lattice, row) for row in joint]
-    present = _ranked([c for c in choices if c.noise is not None])
-    if not present:
-        reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
-        raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
-    return _plan(demand, (*present, *(c for c in choices if c.noise is None)), remark)
+    return choices + [_choice(on_lattice, row) for row in joint]
 
 
 def _joint_rows(demand: CalibrationRequest, family: str | None) -> tuple[Family, ...]:

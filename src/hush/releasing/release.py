@@ -144,6 +144,18 @@ def _as_given(value: Any) -> Any:
     return array.item() if array.ndim == 0 else array
 
 
+def _are_integers(values: Any, array: NDArray[Any], stated: bool | None) -> bool:
+    """Whether values are whole numbers: as stated, or by the type of a numpy array."""
+    if stated is None:
+        return getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
+    if stated and array.dtype.kind not in "iub":
+        raise InvalidParameter(
+            f"integers=True needs values of an integer type, got an array of {array.dtype}; "
+            "write numpy.asarray(values, int)."
+        )
+    return stated
+
+
 @called_like("release(values, hush.calibrate(1.0, 1e-6), ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
 def release(
     values: Any,
@@ -175,14 +187,7 @@ def release(
     must_be_ledger(ledger)
     must_be_secure(entropy)
     array = _array(values)
-    if integers is None:
-        integers = getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
-    if integers and array.dtype.kind not in "iub":
-        raise InvalidParameter(
-            f"integers=True needs values of an integer type, got an array of {array.dtype}; "
-            "write numpy.asarray(values, int)."
-        )
-    mechanism = _mechanism(plan, array, integers)
+    mechanism = _mechanism(plan, array, _are_integers(values, array, integers))
     steps = mechanism.on_lattice(values)
     mechanism.prepare()  # builds and validates the sampling tables before anything is spent
     guarantee = _guarantee(mechanism)
