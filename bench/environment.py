@@ -64,11 +64,11 @@ def main() -> int:
     failed = False
     if not _stamp(MAIN, PEERS):
         python = _make(MAIN)
-        why = install(python, ["-e", ".[dev]"])
+        why = install(python, ["-e", ".[dev]", "-e", "./papers"])
         if why is not None:
             print(f"hush itself could not be installed: {why}", file=sys.stderr)
             return 1
-        print("installed: hush, editable, with its development packages")
+        print("installed: hush and hush-papers, editable, with the development packages")
         for peer in PEERS:
             why = install(python, [peer])
             failed |= why is not None

@@ -53,7 +53,8 @@ def releases(quick: bool) -> Iterator[Line]:
     size, rounds = (20_000, 2) if quick else (1_000_000, 5)
     generator = np.random.default_rng()
     counts = np.random.default_rng(0).integers(0, 1000, size)
-    plan, book = hush.calibrate(1.0, 1e-6), hush.Ledger(None, epsilon=1000.0, delta=1e-2)
+    one_of_them = hush.Sensitivity(linf=1.0, l0=1)  # one person changes at most one count
+    plan, book = hush.calibrate(1.0, 1e-6, one_of_them), hush.Ledger(None, epsilon=1000.0, delta=1e-2)
     made = race(lambda: hush.release(counts, plan, ledger=book), lambda: counts + generator.normal(size=size), rounds)
     yield Line(
         f"releasing {size:,} counts",

@@ -214,3 +214,10 @@ def test_environments_are_told_apart(frame, monkeypatch, tmp_path):
     assert frame.environment.diffprivlib_python() == str(frame.environment.python_of(tmp_path))
     why = frame.environment.install(Path(sys.executable), ["--no-index", "no-such-package-of-hush"])
     assert why is not None and "no-such-package-of-hush" in why
+
+
+@pytest.mark.parametrize("key", ["curves", "sampling", "release", "learn-errors"])
+def test_a_benchmark_that_needs_no_peer_runs_with_the_present_names(key, tmp_path):
+    """The cheap benchmarks at their small sizes: a renamed argument or a moved package stops them."""
+    done = _run("bench/run.py", "--quick", "--only", key, "--root", str(tmp_path))
+    assert done.returncode == 0 and "1 of 1 benchmarks finished" in done.stdout, done.stdout + done.stderr
