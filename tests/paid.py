@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hush.ledger import unaccounted
-from hush.tables import execution
+from hush.tables import column_draws
 from hush.tables.column_noise import Spending
 
 __all__ = ["noisy_columns"]
@@ -13,4 +13,4 @@ __all__ = ["noisy_columns"]
 
 def noisy_columns(columns: dict[str, Any], spent: Spending) -> dict[str, Any]:
     """The columns with the noise that was planned for them."""
-    return execution.noisy_columns(columns, spent, spent.open(unaccounted(spent.charge), "answers"))
+    return column_draws.noisy_columns(columns, spent, spent.open(unaccounted(spent.charge), "answers"))

@@ -186,12 +186,12 @@ def test_uniform_whole_numbers_are_uniform() -> None:
     """Chi-squared over small and awkward ranges at 1e-6, and a range in which two words of five are drawn again."""
     from scipy.stats import chi2
 
-    bits = SecureEntropy().begin()
+    bits, draws = SecureEntropy().begin(), np.arange(50_000)
     for most in (1, 2, 3, 7, 1000):
-        found = np.bincount(uniform_below(bits, np.full(200_000, most)), minlength=most)
+        found = np.bincount(uniform_below(bits, np.full((50_000, 4), most), draws, 0).ravel(), minlength=most)
         assert found.size == most and ((found - 200_000 / most) ** 2 / (200_000 / most)).sum() < chi2.isf(1e-6, most)
     wide = (1 << 31) - 1
-    found = uniform_below(bits, np.full(100_000, wide))
+    found = uniform_below(bits, np.full((50_000, 2), wide), draws, 0)
     assert found.min() >= 0 and found.max() < wide
     assert abs(found.mean() / wide - 0.5) < 5.0 / math.sqrt(12 * 100_000)
 

@@ -31,12 +31,12 @@ class RankedNoise:
     @property
     def variance(self) -> float:
         """E X^2 of the noise."""
-        return self.noise.variance if self.noise is not None else math.inf
+        return LOSSES["variance"](self.noise) if self.noise is not None else math.inf
 
     @property
     def mean_abs(self) -> float:
         """E |X| of the noise."""
-        return self.noise.marginal.mean_abs if self.noise is not None else math.inf
+        return LOSSES["mae"](self.noise) if self.noise is not None else math.inf
 
     @property
     def half_width999(self) -> float:
@@ -82,13 +82,13 @@ class Plan:
 
     @property
     def variance(self) -> float:
-        """E X^2 of the chosen noise."""
-        return self.noise.variance
+        """E X^2 of the chosen noise, an average over the numbers."""
+        return LOSSES["variance"](self.noise)
 
     @property
     def mean_abs(self) -> float:
         """E |X| of the chosen noise."""
-        return self.noise.marginal.mean_abs
+        return LOSSES["mae"](self.noise)
 
     @property
     def value(self) -> float:

@@ -13,6 +13,7 @@ from hush.errors import HushError, InvalidParameter, Unsupported, budgets, calle
 from hush.noise.catalogue import ranked, ranked_joint
 from hush.noise.contract import Law
 from hush.noise.family import Family
+from hush.noise.level_noise import numbers_of
 from hush.numerics.rounding import TIED, up
 from hush.privacy.sensitivity import Sensitivity
 
@@ -111,7 +112,7 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
 
 def _joint_rows(demand: CalibrationRequest, family: str | None) -> tuple[Family, ...]:
     """The joint noises to compare: those that are named, or all of them if several numbers are known to move."""
-    several = demand.bound.dimension is not None and demand.bound.dimension > 1
+    several = numbers_of(demand) > 1
     return tuple(row for row in ranked_joint() if row.name == family or (family is None and several))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,18 +27,24 @@ from hush.privacy.curve import OneNumber
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.theorem import pure_epsilon
 
-__all__ = ["FINE", "LOSSES", "CalibrationRequest", "half_width"]
+__all__ = ["FINE", "LOSSES", "CalibrationRequest", "average", "half_width"]
 
 
 def half_width(noise: Noise, outside: float) -> float:
     """Half the width of the interval that contains the noise of one number with probability 1 - outside."""
-    return float(np.asarray(noise.marginal.isf(0.5 * outside)))
+    return average(noise, lambda law: float(np.asarray(law.isf(0.5 * outside))))
 
 
-#: The losses that a calibration can minimise. The percentiles are half widths of intervals.
+def average(noise: Noise, number: Callable[[Law], float]) -> float:
+    """The average over the numbers of a noise of something that their laws have."""
+    laws = Counter(noise.marginal_of(place) for place in range(noise.dimension or 1))
+    return math.fsum(count * number(law) for law, count in laws.items()) / laws.total()
+
+
+#: The losses that a calibration can minimise, averages over the numbers. The percentiles are half widths of intervals.
 LOSSES: dict[str, Callable[[Noise], float]] = {
-    "variance": lambda noise: noise.variance,
-    "mae": lambda noise: noise.marginal.mean_abs,
+    "variance": lambda noise: float(np.mean(noise.variance)),
+    "mae": lambda noise: average(noise, lambda law: law.mean_abs),
     "p95": lambda noise: half_width(noise, 0.05),
     "p999": lambda noise: half_width(noise, 0.001),
 }
@@ -65,12 +72,14 @@ class CalibrationRequest:
     @property
     def plain(self) -> bool:
         """Do all coordinates have the same shift?"""
+        if self.bound.columns is not None:
+            return len(set(self.bound.columns)) == 1
         return self.bound.is_box and not isinstance(self.bound.linf, tuple)
 
     @property
     def shift(self) -> float:
-        assert not isinstance(self.bound.linf, tuple) and self.bound.linf is not None
-        return self.bound.linf
+        assert self.plain
+        return self.bound.each_move[0]
 
     def value(self, noise: Noise) -> float:
         return LOSSES[self.loss](noise)

@@ -25,6 +25,7 @@ from hush.noise import (
     laplace,
     level_noise,
     osgt,
+    plateau,
     polya_difference,
     skellam,
     stable,
@@ -71,6 +72,7 @@ _BUILT_IN: tuple[Family, ...] = (
     polya_difference.FAMILY,
     cube.FAMILY,
     interval.FAMILY,
+    plateau.FAMILY,
     level_noise.FAMILY,
 )
 

@@ -64,6 +64,10 @@ class Noise:
         """The law of the noise of one number."""
         raise Unsupported(f"{type(self).__name__} has no marginal law here.")
 
+    def marginal_of(self, column: int) -> Law:
+        """The law of the noise of the number at a place; the same for all places unless a joint noise states more."""
+        return self.marginal
+
     @property
     def variance(self) -> Any:
         """E X^2 of one number; an array where the numbers of a joint noise differ."""
@@ -92,6 +96,18 @@ class Noise:
         With `one_sided` all numbers move in the same direction. The result is a pure epsilon.
         """
         return None
+
+    def loss_under(self, sensitivity: Any) -> Fraction | None:
+        """Return the largest change of the log density under the moves of a sensitivity; None if unknown.
+
+        The moves are those of one group, where the sensitivity lists the columns of groups.
+        """
+        if sensitivity.columns is not None and self.dimension != len(sensitivity.columns):
+            return None
+        one_sided = all(sensitivity.each_one_sided)
+        losses = [self.largest_loss(move, one_sided=one_sided) for move in set(sensitivity.each_move)]
+        known = [loss for loss in losses if loss is not None]
+        return max(known) if known and len(known) == len(losses) else None
 
     def pair(self, sensitivity: Any) -> Any:
         """Return the privacy curve that a theorem of this noise proves for a sensitivity; None if there is none."""

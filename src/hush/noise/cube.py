@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.noise.family import Family
-from hush.noise.level_noise import LevelNoise, calibrated
+from hush.noise.level_noise import LevelNoise, calibrated, numbers_of
 from hush.noise.power_sums import PowerSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -76,8 +76,11 @@ class Cube(LevelNoise):
         start = level + 1
         return _power(self, start) * self._sums.ball(2 * start + 1, (1,)) / self._sums.ball(1, (1,))
 
-    def ends(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
-        return level, level
+    def intervals(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
+        return -level[:, None], 2 * level[:, None] + 1
+
+    def half_widths_given(self, level: Array) -> tuple[Array, Array]:
+        return np.repeat(level[:, None] + 0.5, self.dimension, axis=1), np.zeros_like(level)
 
     def moments_given(self, level: Array) -> tuple[Array, Array]:
         return level * (level + 1.0) / 3.0, np.zeros_like(level)
@@ -98,7 +101,7 @@ def _power(noise: LevelNoise, k: int) -> Ball:
 
 
 def _least(request: Request) -> Cube:
-    return calibrated(request, lambda scale, step: Cube(request.bound.dimension, scale, step), False)  # type: ignore[return-value]
+    return calibrated(request, lambda scale, step: Cube(numbers_of(request), scale, step), False)  # type: ignore[return-value]
 
 
 FAMILY = Family("cube", Cube, paper="Hardt and Talwar 2010", cites=("hardt2010",), calibrate=_least)

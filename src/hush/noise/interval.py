@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, reals, reject
 from hush.noise.family import Family
-from hush.noise.level_noise import LevelNoise, calibrated
+from hush.noise.level_noise import LevelNoise, calibrated, numbers_of
 from hush.noise.power_sums import PowerSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -159,11 +159,19 @@ class Interval(LevelNoise):
         arb = flint_module().arb
         return (-arb(self.rate.numerator) / arb(self.rate.denominator)).exp()
 
-    def ends(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
-        spare = np.maximum(level - self._c, 0)
+    def intervals(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
+        spare, base = np.maximum(level - self._c, 0), np.minimum(level, self._c)
         up = below(spare + 1)
-        base = np.minimum(level, self._c)
-        return base + spare - up, base + up
+        return (up - spare - base)[:, None], (2 * base + spare + 1)[:, None]
+
+    def half_widths_given(self, level: Array) -> tuple[Array, Array]:
+        spare, base = np.maximum(level - self._c, 0.0), np.minimum(level, float(self._c))
+        around = base + 0.5 * (spare + 1.0)
+        return np.repeat(around[:, None], self.dimension, axis=1), 0.5 * (spare + 1.0)
+
+    @property
+    def middle_factors(self) -> Array:
+        return np.ones(self.dimension)
 
     def moments_given(self, level: Array) -> tuple[Array, Array]:
         spare, base = np.maximum(level - self._c, 0.0), np.minimum(level, float(self._c))
@@ -214,7 +222,7 @@ def _best_offset(dimension: int, scale: float, step: float) -> Interval:
 
 
 def _least(request: Request) -> Interval:
-    made = calibrated(request, lambda scale, step: _best_offset(request.bound.dimension, scale, step), True)
+    made = calibrated(request, lambda scale, step: _best_offset(numbers_of(request), scale, step), True)
     assert isinstance(made, Interval)
     return made
 

@@ -28,7 +28,7 @@ from hush.numerics.ball import Ball, Tail
 from hush.numerics.rounding import next_up
 from hush.numerics.search import first_true_from
 
-__all__ = ["FAMILY", "LevelMarginal", "LevelNoise", "calibrated"]
+__all__ = ["FAMILY", "LevelMarginal", "LevelNoise", "calibrated", "least_scale", "numbers_of"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -82,9 +82,28 @@ class LevelNoise(Noise):
         """P(level > k) in ball arithmetic."""
         raise Unsupported(f"{type(self).__name__} has no level law.")
 
-    def ends(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
-        """The interval {-b, ..., a} of each level, as (b, a). `below(n)` gives uniform whole numbers below n."""
+    def intervals(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
+        """The least point and the number of points of the interval of each number, given the level.
+
+        Both have the shape (levels, dimension), or (levels, 1) if all numbers have the same interval. `below(n)` gives
+        uniform whole numbers below n.
+        """
         raise Unsupported(f"{type(self).__name__} has no intervals.")
+
+    def half_widths_given(self, level: Array) -> tuple[Array, Array]:
+        """Half widths in steps, given the level: of each number around the middle of its interval, of shape (levels,
+        dimension), and of the middle, of shape (levels,).
+
+        Given the level, number j is `middle_factors[j]` times the middle plus its distance from there. Middle and
+        distances are independent, each uniform on a symmetric lattice interval; a lattice interval of n points that
+        are s steps apart has the half width n s/2.
+        """
+        raise Unsupported(f"{type(self).__name__} has no half widths.")
+
+    @property
+    def middle_factors(self) -> Array:
+        """How each number moves with the middle of the interval: 0, 1 or 2."""
+        return np.zeros(self.dimension)
 
     def moments_given(self, level: Array) -> tuple[Array, Array]:
         """E X_1^2 and E X_1 X_2 given the level, in squared steps."""
@@ -97,6 +116,14 @@ class LevelNoise(Noise):
     def at_least_ball(self, k: int) -> Ball:
         """P(X_1 >= k) for k >= 1, in ball arithmetic."""
         raise Unsupported(f"{type(self).__name__} has no marginal law.")
+
+    def log_mass_of(self, column: int, k: Array) -> Array:
+        """The same for the number at a place; for noises whose numbers have different laws."""
+        return self.log_mass(k)
+
+    def at_least_ball_of(self, column: int, k: int) -> Ball:
+        """P(X_j >= k) for the number at a place."""
+        return self.at_least_ball(k)
 
     # -- what derives ----------------------------------------------------------------------------------------
 
@@ -137,6 +164,7 @@ class LevelMarginal(Lattice):
     """The law of one number of a `LevelNoise`."""
 
     noise: LevelNoise
+    column: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, LevelNoise):
@@ -149,15 +177,15 @@ class LevelMarginal(Lattice):
         return self.noise.step
 
     def log_mass(self, k: Array) -> Array:
-        return _in_chunks(self.noise.log_mass, np.asarray(k, dtype=np.float64), self.noise.dimension)
+        return _log_masses(self.noise, self.column, np.asarray(k, dtype=np.float64))
 
     @property
     def points(self) -> int:
-        return _points(self.noise)
+        return _points(self.noise, self.column)
 
     @property
     def masses(self) -> Array:
-        return _masses(self.noise)
+        return _masses(self.noise, self.column)
 
     def losses(self, n: int) -> tuple[Array, Array]:
         k = np.arange(math.floor(n / 2), -self.points, -1, dtype=np.float64)
@@ -168,27 +196,38 @@ class LevelMarginal(Lattice):
         return float(self.steps_in(shift) * self.noise.rate)
 
 
+def least_scale(total: float | Fraction, epsilon: float) -> float:
+    """Return the least float scale with total/scale <= epsilon, exactly."""
+    scale = float(Fraction(total) / Fraction(epsilon))
+    while Fraction(total) / Fraction(scale) > Fraction(epsilon):
+        scale = next_up(scale)
+    return scale
+
+
 def calibrated(request: Request, make: Callable[[float, float], LevelNoise], one_sided_only: bool) -> LevelNoise:
     """Return the noise of least scale that is private for the request; `make(scale, step)` builds it.
 
-    Joint noise needs the number of numbers (`dimension`), one bound for all of them, and no bound in another norm.
+    Joint noise needs the number of numbers (`dimension` or `columns`), one bound for all of them, and no bound in
+    another norm. The draws of several groups add up.
     """
     bound = request.bound
-    if bound.dimension is None or bound.dimension == 1 or not request.plain:
+    if numbers_of(request) < 2 or not request.plain:
         raise Unsupported("joint noise needs Sensitivity(linf=..., dimension=D), with one bound for all D > 1 numbers")
-    if one_sided_only and not bound.one_sided:
+    if one_sided_only and not all(bound.each_one_sided):
         raise Unsupported("this noise needs one_sided=True: counts, or sums of values of one sign, under add-remove")
-    total, budget = Fraction(request.shift) * request.times, Fraction(request.epsilon)
-    scale = float(total / budget)
-    while total / Fraction(scale) > budget:
-        scale = next_up(scale)
+    groups = 1 if bound.columns is None else bound.l0
+    scale = least_scale(Fraction(request.shift) * request.times * groups, request.epsilon)
     step = request.step
-    if (
-        step is None
-    ):  # the shift divided by a power of two, and at most an eighth of the scale: rounding costs under 0.1 %
+    if step is None:  # the shift divided by a power of two, at most an eighth of the scale: rounding costs under 0.1 %
         step = math.ldexp(request.shift, -max(0, math.ceil(math.log2(_FINE * request.shift / scale))))
     steps_in(request.shift, step)  # raises if the noise does not fit the moves of the answers
     return make(scale, step)
+
+
+def numbers_of(request: Request) -> int:
+    """How many numbers one draw is for; 0 if that is not known."""
+    bound = request.bound
+    return len(bound.columns) if bound.columns is not None else bound.dimension or 0
 
 
 def _first_below(log_value: Any, bound: float) -> int:
@@ -204,20 +243,24 @@ def _in_chunks(function: Any, k: Array, width: int) -> Array:
     return np.concatenate(parts).reshape(np.shape(k)) if parts else np.empty(np.shape(k))
 
 
-@lru_cache(maxsize=64)
-def _points(noise: LevelNoise) -> int:
-    return _first_below(noise.log_mass, -745.0)
+def _log_masses(noise: LevelNoise, column: int, k: Array) -> Array:
+    return _in_chunks(lambda part: noise.log_mass_of(column, part), k, noise.dimension)
 
 
 @lru_cache(maxsize=64)
-def _masses(noise: LevelNoise) -> Array:
+def _points(noise: LevelNoise, column: int) -> int:
+    return _first_below(lambda k: noise.log_mass_of(column, k), -745.0)
+
+
+@lru_cache(maxsize=64)
+def _masses(noise: LevelNoise, column: int) -> Array:
     with np.errstate(under="ignore"):
-        return np.exp(_in_chunks(noise.log_mass, np.arange(float(_points(noise))), noise.dimension))
+        return np.exp(_log_masses(noise, column, np.arange(float(_points(noise, column)))))
 
 
 def _tail(law: LevelMarginal) -> Tail:
     """P(|X| > k step) in balls."""
-    return lambda k: 2 * law.noise.at_least_ball(int(k) + 1)
+    return lambda k: 2 * law.noise.at_least_ball_of(law.column, int(k) + 1)
 
 
 FAMILY = Family(

@@ -21,7 +21,7 @@ from scipy.special import gammaln, logsumexp
 
 from hush.numerics.ball import Ball, flint_module
 
-__all__ = ["PowerSums"]
+__all__ = ["PowerSums", "ProductSums"]
 
 Array = NDArray[np.float64]
 
@@ -53,6 +53,36 @@ class PowerSums:
             inner = sum((c * moments[j + i] for i, c in enumerate(weights) if c), flint.arb(0))
             total += math.comb(self.exponent, j) * flint.arb(a) ** (self.exponent - j) * self.slope**j * inner
         return total
+
+
+class ProductSums:
+    """Sums over v = 0, 1, 2, ... of e^(-t v) times the product of (a_j + b_j v), for whole numbers a_j, b_j > 0.
+
+    The product is a polynomial in v with positive coefficients, which are multiplied out one factor at a time.
+    """
+
+    def __init__(self, rate: Fraction, slopes: Sequence[int]) -> None:
+        self.rate, self.slopes = rate, tuple(slopes)
+
+    def log(self, starts: Sequence[Array]) -> Array:
+        """log of the sum, in floats; `starts` has one array of a_j for each slope."""
+        moments = _log_moments(float(self.rate), len(self.slopes) + 1)
+        shape = np.broadcast_shapes(*(np.shape(start) for start in starts))
+        found = np.full((*shape, len(self.slopes) + 1), -np.inf)
+        found[..., 0] = 0.0
+        for start, slope in zip(starts, self.slopes, strict=True):
+            raised = np.concatenate([np.full((*shape, 1), -np.inf), found[..., :-1]], axis=-1) + math.log(slope)
+            found = np.logaddexp(found + np.log(np.asarray(start, dtype=np.float64))[..., None], raised)
+        return np.asarray(logsumexp(found + moments, axis=-1))
+
+    def ball(self, starts: Sequence[int]) -> Ball:
+        """The sum at the ambient precision, with exact coefficients."""
+        flint = flint_module()
+        found = [1]
+        for start, slope in zip(starts, self.slopes, strict=True):
+            found = [start * low + slope * high for low, high in zip([*found, 0], [0, *found], strict=True)]
+        moments = _ball_moments(self.rate, len(found), flint.ctx.prec)
+        return sum((c * moment for c, moment in zip(found, moments, strict=True)), flint.arb(0))
 
 
 @lru_cache(maxsize=64)

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, made_like, one_of, positive, whole
+from hush.errors import InvalidParameter, made_like, one_of, positive, reject, whole
 from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
 
 __all__ = ["NEIGHBOURS", "Sensitivity"]
 
 NEIGHBOURS = ("add-remove", "replace")
 _HINT = "write Sensitivity(linf=1.0, l0=3)"
+_COLUMNS = "Sensitivity(columns=(1.0, 1.0), l0=3)"
 
 
 @made_like("Sensitivity(linf=1.0, l0=3)")
@@ -30,7 +31,12 @@ class Sensitivity:
     l0          at most this many numbers move
     l1, l2      a bound on the Manhattan or Euclidean norm of all moves together
     dimension   how many numbers there are; without l0 all of them may move
-    one_sided   True: all numbers move in the same direction, as counts do when a person is added or removed
+    one_sided   True: all numbers move in the same direction, as counts do when a person is added or removed; a list
+                has True for the numbers (or columns) that move in this direction and False for all others
+    columns     how far each column moves in a group, for a table whose groups have the same columns. l0 is then the
+                most groups that a person moves, and `groups` the number of groups, if it is known
+    people      the place of the number (or column) of people: it moves by exactly its bound, in the direction of the
+                one-sided numbers, whenever any number (of its group) moves
 
     A single number s is the sensitivity of an answer that is one number. linf alone raises an error, because it does
     not bound how many numbers move. `neighbours` is the relation for which the facts hold: "add-remove" (one person
@@ -48,7 +54,10 @@ class Sensitivity:
     l2: float | None = None
     neighbours: str = "add-remove"
     dimension: int | None = None
-    one_sided: bool = False
+    one_sided: bool | tuple[bool, ...] = False
+    columns: tuple[float, ...] | None = None
+    groups: int | None = None
+    people: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("linf", "l1", "l2"):
@@ -57,18 +66,54 @@ class Sensitivity:
                 object.__setattr__(self, name, tuple(positive("linf", v, _HINT) for v in value) or None)
             elif value is not None:
                 object.__setattr__(self, name, positive(name, value, _HINT))
-        for name in ("l0", "dimension"):
+        for name in ("l0", "dimension", "groups"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, whole(name, getattr(self, name), 1, _HINT))
         one_of("neighbours", self.neighbours, NEIGHBOURS)
-        if not isinstance(self.one_sided, bool):
-            raise InvalidParameter(f"one_sided must be True or False, got {self.one_sided!r}; write one_sided=True.")
+        self._check_columns()
+        self._check_directions()
+        self._check_count()
+
+    def _check_columns(self) -> None:
+        if self.columns is None:
+            if self.groups is not None:
+                raise InvalidParameter("groups needs columns; write Sensitivity(columns=(1.0, 1.0), l0=3, groups=11).")
+            return
+        if not isinstance(self.columns, list | tuple | np.ndarray) or not len(self.columns):
+            raise reject("columns", self.columns, "a list of bounds", f"write {_COLUMNS}")
+        object.__setattr__(self, "columns", tuple(positive("columns", v, f"write {_COLUMNS}") for v in self.columns))
+        others = (self.linf, self.l1, self.l2, self.dimension)
+        if any(fact is not None for fact in others) or self.l0 is None:
+            raise InvalidParameter(
+                f"columns needs l0, the most groups of a person, and no other bound; write {_COLUMNS}."
+            )
+        if self.groups is not None and self.l0 > self.groups:
+            raise InvalidParameter(f"l0 must be at most {self.groups}, the number of groups, got {self.l0}.")
+
+    def _check_directions(self) -> None:
+        flags = self.one_sided
+        if isinstance(flags, list | tuple | np.ndarray) and all(isinstance(flag, bool | np.bool_) for flag in flags):
+            object.__setattr__(self, "one_sided", tuple(bool(flag) for flag in flags))
+            if len(flags) != len(self.each_move):
+                raise InvalidParameter(f"one_sided lists {len(flags)} numbers, but there are {len(self.each_move)}.")
+            if len(set(flags)) == 1:
+                object.__setattr__(self, "one_sided", bool(flags[0]))
+        elif not isinstance(flags, bool):
+            raise InvalidParameter(
+                f"one_sided must be True, False or a list of them, got {flags!r}; write one_sided=True."
+            )
+        if self.people is not None:
+            object.__setattr__(self, "people", whole("people", self.people, 0, "write people=0"))
+            if self.people >= len(self.each_move) or not self.each_one_sided[self.people]:
+                raise InvalidParameter(
+                    f"people must be the place of a one-sided number, from 0 to {len(self.each_move) - 1}, "
+                    f"got {self.people}."
+                )
         if self.one_sided and self.neighbours != "add-remove":
             raise InvalidParameter(
                 "one_sided=True needs neighbours='add-remove': replacing a person can move numbers in both directions; "
                 "leave one_sided out."
             )
-        self._check_count()
 
     def _check_count(self) -> None:
         if isinstance(self.linf, tuple):
@@ -82,7 +127,7 @@ class Sensitivity:
         most = len(self.linf) if isinstance(self.linf, tuple) else self.dimension
         if most is not None and self.l0 is not None and self.l0 > most:
             raise InvalidParameter(f"l0 must be at most {most}, the number of coordinates, got {self.l0}.")
-        if self.linf is None and self.l1 is None and self.l2 is None:
+        if self.linf is None and self.l1 is None and self.l2 is None and self.columns is None:
             raise InvalidParameter(
                 "Sensitivity needs at least one of linf, l1 and l2; write Sensitivity(linf=1.0, l0=3)."
             )
@@ -114,15 +159,32 @@ class Sensitivity:
     # -- derived bounds --------------------------------------------------------------------------------------
 
     @property
+    def each_move(self) -> tuple[float, ...]:
+        """The bound of each number; of each column in a group; or the one bound of all numbers."""
+        if self.columns is not None:
+            return self.columns
+        if isinstance(self.linf, tuple):
+            return self.linf
+        return tuple(shift for shift, _ in self.box or ()) * (self.dimension or 1)
+
+    @property
+    def each_one_sided(self) -> tuple[bool, ...]:
+        """For each of `each_move`: does it move in the common direction?"""
+        return self.one_sided if isinstance(self.one_sided, tuple) else (self.one_sided,) * len(self.each_move)
+
+    @property
     def moving(self) -> int | None:
         """The most numbers that can move; None where no fact bounds it."""
+        if self.columns is not None:
+            return len(self.columns) * (self.l0 or 1)
         listed = len(self.linf) if isinstance(self.linf, tuple) else None
         return min((count for count in (self.l0, self.dimension, listed) if count is not None), default=None)
 
     @property
     def is_box(self) -> bool:
         """Are linf and the number of moving numbers the only facts?"""
-        return self.linf is not None and self.moving is not None and self.l1 is None and self.l2 is None
+        bounded = self.linf is not None or self.columns is not None
+        return bounded and self.moving is not None and self.l1 is None and self.l2 is None
 
     @property
     def one_number(self) -> float | None:
@@ -137,6 +199,8 @@ class Sensitivity:
         most = self.moving
         if most is None:
             return None
+        if self.columns is not None:
+            return [(shift, self.columns.count(shift) * (self.l0 or 1)) for shift in sorted(set(self.columns))[::-1]]
         cap = min((norm for norm in (self.l1, self.l2) if norm is not None), default=math.inf)
         if not isinstance(self.linf, tuple):
             return [(min(cap, math.inf if self.linf is None else self.linf), most)]
@@ -177,7 +241,8 @@ class Sensitivity:
     def to_plain(self) -> dict[str, Any]:
         """The facts as values for JSON; `Sensitivity.from_plain` reads them back, exact to the last bit."""
         known = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in known.items() if v not in (None, False)}
+        kept = {name: v for name, v in known.items() if v is not None and v is not False}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in kept.items()}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Sensitivity:

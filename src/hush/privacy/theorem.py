@@ -181,20 +181,31 @@ def _own_pure(charge: Charge) -> Fraction | None:
 
 
 def _joint_loss(charge: Charge) -> Fraction | None:
-    """The largest loss of a joint noise under the box of the sensitivity."""
-    noise, box = charge.noise, box_of(charge)
-    if not isinstance(noise, Noise) or noise.dimension is None or box is None or charge.rate is not None:
+    """The largest loss of a joint noise under the moves of the sensitivity, in one group."""
+    noise, bound, box = charge.noise, charge.sensitivity, box_of(charge)
+    if not isinstance(noise, Noise) or noise.dimension is None or charge.rate is not None or box is None:
         return None
-    one_sided = charge.sensitivity.one_sided
-    losses = [noise.largest_loss(shift, one_sided=one_sided) for shift, _ in box]
+    if bound.is_box:
+        return noise.loss_under(bound)
+    losses = [noise.largest_loss(shift, one_sided=all(bound.each_one_sided)) for shift, _ in box]
     known = [loss for loss in losses if loss is not None]
     return max(known) if len(known) == len(losses) else None
+
+
+def _groups(charge: Charge) -> int:
+    """How many groups a person moves: each has its joint draw."""
+    return 1 if charge.sensitivity.columns is None else charge.sensitivity.l0 or 1
 
 
 def _joint_pairs(charge: Charge) -> Pairs:
     found = _joint_loss(charge)
     assert found is not None
-    return [(PureBound(round_up(found)), charge.times)]
+    return [(PureBound(round_up(found)), charge.times * _groups(charge))]
+
+
+def _joint_pure(charge: Charge) -> Fraction | None:
+    found = _joint_loss(charge)
+    return None if found is None else found * _groups(charge)
 
 
 JOINT = Theorem(
@@ -203,7 +214,7 @@ JOINT = Theorem(
     (),
     covers=lambda charge: _joint_loss(charge) is not None,
     pairs=_joint_pairs,
-    pure=_joint_loss,
+    pure=_joint_pure,
 )
 OWN = Theorem(
     "own",

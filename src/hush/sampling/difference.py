@@ -92,6 +92,9 @@ class _Lane:
     def more(self, draws: NDArray[np.int64], turn: int) -> Words:
         return self._bits.more(draws, turn + self._offset)
 
+    def lanes(self, draws: NDArray[np.int64], first: int, count: int) -> Words:
+        return self._bits.lanes(draws, first, count)
+
 
 class Difference:
     """The sampler. A draw is two table look-ups; if the table does not decide one of them, both are settled again."""

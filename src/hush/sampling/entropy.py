@@ -26,6 +26,7 @@ from hush.errors import reject, whole
 __all__ = ["Bits", "DeterministicTestEntropy", "Entropy", "KeyedBits", "NamedBits", "SecureEntropy", "must_be_entropy"]
 
 _ZEROS = bytes(1 << 19)
+_LANES = 1 << 32  # the numbers of lanes begin here; the numbers of words are below
 
 
 class Bits(Protocol):
@@ -36,6 +37,13 @@ class Bits(Protocol):
 
     def more(self, draws: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
         """Return 128 more bits for each of the numbered draws in the given round: one row of two words for each."""
+
+    def lanes(self, draws: NDArray[np.int64], first: int, count: int) -> NDArray[np.uint64]:
+        """Return `count` words of 32 bits for each of the numbered draws, one row for each draw.
+
+        They are the lanes first, first + 1, ... of the draws; each lane is used once. Joint noise takes one lane for
+        each of its numbers.
+        """
 
 
 class Entropy(Protocol):
@@ -83,6 +91,9 @@ class KeyedBits:
         blocks[:, 0], blocks[:, 1] = draws, turn
         return np.frombuffer(self._block.update(blocks.tobytes()), dtype="<u8").reshape(-1, 2)
 
+    def lanes(self, draws: NDArray[np.int64], first: int, count: int) -> NDArray[np.uint64]:
+        return self.words(draws.size * count, np.uint32)[0].astype(np.uint64).reshape(draws.size, count)
+
 
 class NamedBits:
     """Bits that are a function of 64 secret bytes and of the name of each draw (128 bits, two words in a row).
@@ -107,6 +118,11 @@ class NamedBits:
 
     def more(self, draws: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
         return self._encrypted(self._later, self._names[draws], turn)
+
+    def lanes(self, draws: NDArray[np.int64], first: int, count: int) -> NDArray[np.uint64]:
+        names = self._names[draws]
+        columns = [self._encrypted(self._first, names, _LANES + first + lane)[:, 0] for lane in range(count)]
+        return np.stack(columns, axis=1) & np.uint64(0xFFFFFFFF)
 
     @staticmethod
     def _encrypted(key: Any, names: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:

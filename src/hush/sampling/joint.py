@@ -28,6 +28,7 @@ Whole = NDArray[np.int64]
 _BLOCK = 1 << 14  # draws at a time: their arrays stay in the processor's cache
 _MOST = 1 << 31  # the widest interval that 32-bit words serve
 _SCALE = np.uint64(1 << 32)
+_LOW = np.uint64((1 << 32) - 1)
 
 
 class Levels(Tails):
@@ -69,14 +70,14 @@ def level_draws(bits: Bits, noise: LevelNoise, count: int, margin: float = MARGI
     level = _levels(guide, bits, count)
     if count and int(level.max()) >= _MOST // 4:
         raise Unsupported(f"a level of {noise} passes 2^29 steps; use a larger step.")
-    low, high = noise.ends(level, lambda most: uniform_below(bits, most))
+    draws = np.arange(count)
+    least, points = noise.intervals(level, lambda most: uniform_below(bits, most[:, None], draws, 0)[:, 0])
     out = np.empty((count, noise.dimension), dtype=np.int64)
     rows = max(1, _BLOCK // noise.dimension)
     for start in range(0, count, rows):
         part = slice(start, start + rows)
-        width = (low[part] + high[part] + 1).astype(np.uint64)
-        out[part] = uniform_below(bits, np.repeat(width, noise.dimension)).reshape(-1, noise.dimension)
-        out[part] -= low[part, None]
+        most = np.broadcast_to(points[part], out[part].shape)
+        out[part] = uniform_below(bits, most, draws[part], 1) + least[part]
     return out
 
 
@@ -94,15 +95,27 @@ def _levels(guide: Guide, bits: Bits, count: int) -> Whole:
     return np.abs(found)
 
 
-def uniform_below(bits: Bits, most: NDArray[Any]) -> Whole:
-    """Whole numbers uniform on {0, ..., n - 1}, for each n of `most` (at most 2^31), exactly."""
+def uniform_below(bits: Bits, most: NDArray[Any], draws: Whole, lane: int) -> Whole:
+    """Whole numbers uniform on {0, ..., n - 1}, for each n of `most` (at most 2^31), exactly.
+
+    `most` has one row for each of the numbered draws; its columns use the lanes from `lane` on.
+    """
     most = most.astype(np.uint64)
-    product = bits.words(most.size, np.uint32)[0].astype(np.uint64) * most
-    low = product & np.uint64(0xFFFFFFFF)
-    again = np.flatnonzero(low < most)  # only these can be biased: the exact bound is below n
-    again = again[low[again] < (_SCALE - most[again]) % most[again]]
+    product = bits.lanes(draws, lane, most.shape[1]) * most
+    low = product & _LOW
+    again = np.flatnonzero((low < most).ravel())  # only these can be biased: the exact bound is below n
+    turn, bounds, flat = 0, most.ravel(), product.ravel()
+    again = again[(flat[again] & _LOW) < (_SCALE - bounds[again]) % bounds[again]]
     while again.size:
-        fresh = bits.words(again.size, np.uint32)[0].astype(np.uint64) * most[again]
-        product[again] = fresh
-        again = again[(fresh & np.uint64(0xFFFFFFFF)) < (_SCALE - most[again]) % most[again]]
-    return (product >> np.uint64(32)).astype(np.int64)
+        row, column = np.divmod(again, most.shape[1])
+        for place in np.unique(column):
+            chosen = again[column == place]
+            word = bits.more(draws[row[column == place]], _turn(lane + int(place), turn))[:, 0] & _LOW
+            flat[chosen] = word * bounds[chosen]
+        again, turn = again[(flat[again] & _LOW) < (_SCALE - bounds[again]) % bounds[again]], turn + 1
+    return (flat >> np.uint64(32)).astype(np.int64).reshape(most.shape)
+
+
+def _turn(lane: int, turn: int) -> int:
+    """The round of `Bits.more` for a lane; draws of levels use the rounds below 2^32."""
+    return (1 << 32) + (lane << 8) + turn

@@ -19,16 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from hush.calibration.ranking import Plan, calibrate
-from hush.errors import InvalidParameter, NotCertified, budgets, deltas, positive, within
+from hush.calibration.plan import Plan, RankedNoise
+from hush.calibration.ranking import calibrate
+from hush.errors import InvalidParameter, NotCertified, Unsupported, budgets, deltas, positive, within
 from hush.ledger.payment import Draws, Payment
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
+from hush.noise.gaussian import Gaussian
+from hush.noise.laplace import Laplace
+from hush.noise.level_noise import LevelNoise
 from hush.numerics.rounding import CLOSED_FORM, up
+from hush.privacy import gaussian
 from hush.privacy.charge import Charge
 from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.exact import law_of
 from hush.sampling.mechanism import Mechanism
-from hush.tables.contribution import Reach
+from hush.sampling.whole_steps import divides_one
+from hush.tables.column_law import ColumnLaw
+from hush.tables.contribution import Part, Reach
+from hush.tables.group_noise import JOINT, clearly_better, joint_plan
 
 __all__ = ["Shares", "Spending", "quick_spending", "spending"]
 
@@ -53,18 +61,52 @@ class Spending:
     units: str | None = None
     #: a mapping from a column to the column that it equals; noise is drawn only for the second one
     shared: Mapping[str, str] = field(default_factory=dict)
+    #: the share of delta for keys that are found privately, if the noise uses delta too
+    key_share: float = 0.1
 
     @property
-    def noise(self) -> Law:
-        """The noise of a column divided by its bound."""
-        return self.plan.law
+    def noise(self) -> Noise:
+        """The noise of a column divided by its bound; for joint noise that of all columns of a group."""
+        return self.plan.noise
+
+    @property
+    def joint(self) -> LevelNoise | None:
+        """The joint noise of the columns of a group; None if every column has its independent noise."""
+        return self.noise if isinstance(self.noise, LevelNoise) else None
+
+    @property
+    def drawn(self) -> tuple[Part, ...]:
+        """The parts whose noise is drawn: a shared column has the noise of another one."""
+        return _distinct(self.reach, self.shared).parts
 
     @cached_property
-    def mechanisms(self) -> dict[str, Mechanism]:
-        """The noise of each column, on a lattice that contains the whole numbers."""
+    def mechanisms(self) -> dict[str, ColumnLaw]:
+        """The noise of each column, as intervals need it."""
+        if self.joint is None:
+            return {column: ColumnLaw.of(made) for column, made in self.sources.items()}
+        laws = {part.columns[0]: _column_law(self.joint, place, part) for place, part in enumerate(self.drawn)}
+        return {column: laws[self.shared.get(column, column)] for column in self.reach.columns}
+
+    @cached_property
+    def sources(self) -> dict[str, Mechanism]:
+        """The mechanism of each column with independent noise, on a lattice that contains the whole numbers; with joint
+        noise the one mechanism of a group, under the name of its first column.
+        """
+        if self.joint is not None:
+            first = self.drawn[0].columns[0]
+            return {
+                first: Mechanism(
+                    self.joint,
+                    self.plan.sensitivity,
+                    self.joint.step,
+                    coordinates=self.joint.dimension,
+                    part_of=self.charge,
+                )
+            }
         made: dict[str, Mechanism] = {}
         for part in self.reach.parts:
-            scaled = _scaled(self.charge, self.noise, part.linf / self.weights.get(part.aggregate, 1.0), part.linf)
+            factor = part.linf / self.weights.get(part.aggregate, 1.0)
+            scaled = _scaled(self.charge, self.plan.law, factor, part.linf)
             for column in part.columns:
                 made[column] = made.get(self.shared.get(column, column), scaled)
         return made
@@ -75,7 +117,7 @@ class Spending:
         if self.units is None:
             return None
         made = self.mechanisms[self.units]
-        law = law_of(made.noise.marginal, made.step)
+        law = law_of(made.noise, made.step)
         # T_m = P(|K| > m) is twice one tail
         allowed = 2.0 * self.key_delta / self.reach.groups * (1.0 - 2.0 * law.slack)
         steps = float(law.guess(np.array(min(allowed, 0.5))))
@@ -89,7 +131,7 @@ class Spending:
         """
         return {
             name: payment.open(made, part=f"{what}: {name}")
-            for name, made in self.mechanisms.items()
+            for name, made in self.sources.items()
             if name not in self.shared
         }
 
@@ -148,7 +190,6 @@ def spending(
             'keys="private" needs a delta greater than 0, because finding groups can fail; write delta=1e-6, '
             "or list the keys."
         )
-    key_delta = share * key_share if units is not None else 0.0
     given = {name: positive(f"the weight of {name!r}", w) for name, w in (weights or {}).items()}
     known = {part.aggregate for part in reach.parts}
     if foreign := sorted(set(given) - known):
@@ -156,10 +197,42 @@ def spending(
             f"weights has a weight for {foreign[0]!r}, which is no aggregate; they are {', '.join(sorted(known))}."
         )
     twice = shared or {}
-    bound = _box(replace(reach, parts=tuple(part for part in reach.parts if part.columns[0] not in twice)), given)
-    whole_steps = all(part.linf == 1 for part in reach.parts) and bound.linf == 1.0
-    plan = _least_noise(budget, share - key_delta, bound, family, whole_steps)
-    return Spending(budget, share, reach, given, plan, key_delta, units, twice)
+    drawn = _distinct(reach, twice)
+    key_delta = share * key_share if units is not None else 0.0
+    quick = _quick(drawn, budget, share - key_delta, given) if family is None else []
+    joint = joint_plan(drawn, budget, given, family, quick) if family is None or family in JOINT else None
+    if family in JOINT and joint is None:
+        raise Unsupported(f"{family} noise needs a query with several columns, none of them bins; leave family out.")
+    if joint is None or not clearly_better(joint, quick):
+        bound = _box(drawn, given)
+        whole_steps = all(part.linf == 1 for part in reach.parts) and bound.linf == 1.0
+        plan = _least_noise(budget, share - key_delta, bound, family, whole_steps)
+        if joint is None or plan.variance <= joint.ranking[0].loss:
+            return Spending(budget, share, reach, given, plan, key_delta, units, twice, key_share)
+    # joint noise uses no delta, so keys get all of it
+    return Spending(budget, share, reach, given, joint, share if units is not None else 0.0, units, twice, key_share)
+
+
+def _distinct(reach: Reach, shared: Mapping[str, str]) -> Reach:
+    """The parts without columns that equal another column."""
+    return replace(reach, parts=tuple(part for part in reach.parts if part.columns[0] not in shared))
+
+
+def _quick(reach: Reach, epsilon: float, delta: float, weights: Mapping[str, float]) -> list[RankedNoise]:
+    """Laplace and Gaussian noise for the box, which have closed forms."""
+    bound = _box(reach, weights)
+    found = [RankedNoise("laplace", noise=Laplace(up((bound.l1_bound or 0.0) / epsilon, CLOSED_FORM)))]
+    if delta > 0.0:
+        sigma = float(np.asarray(gaussian.sigma(epsilon, delta, bound.l2_bound)))
+        found.append(RankedNoise("gaussian", noise=Gaussian(sigma)))
+    return sorted((replace(row, loss=row.variance) for row in found), key=lambda row: row.loss)
+
+
+def _column_law(joint: LevelNoise, place: int, part: Part) -> ColumnLaw:
+    """The noise of one column: a step of the joint noise is the same share of the bound of every column."""
+    step = part.linf * joint.step
+    law = joint.scaled(float(part.linf)).marginal_of(place)
+    return ColumnLaw(law, step, rounds=not divides_one(step), joint=joint, place=place)
 
 
 def quick_spending(reach: Reach, epsilon: float, delta: float) -> Spending:

@@ -15,7 +15,9 @@ __all__ = ["Part", "Reach"]
 class Part:
     """Integer columns of one aggregate. In one group, one person added or removed moves at most `coordinates` of them.
 
-    Each moves by at most `linf`, all of them together by at most `l1`. Both are whole numbers of grid steps.
+    Each moves by at most `linf`, all of them together by at most `l1`. Both are whole numbers of grid steps. With
+    `one_sided` an added person never makes a column smaller. `people` states that the column counts people: an added
+    person moves it by exactly 1 in every group that this person moves.
     """
 
     aggregate: str
@@ -23,6 +25,8 @@ class Part:
     linf: int
     coordinates: int = 1
     l1: int = 0
+    one_sided: bool = False
+    people: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l1", self.l1 or self.linf * self.coordinates)

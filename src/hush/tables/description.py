@@ -84,8 +84,12 @@ class QueryDescription:
 
     @property
     def sensitivity(self) -> Reach:
-        """How far one person, added or removed, moves the integer aggregates, for each fixed salt."""
-        return Reach(self.grouping.groups, tuple(part for measure in self.measures for part in measure.parts))
+        """How far one person, added or removed, moves the integer aggregates, for each fixed salt. Bounds that are
+        still to be found may have both signs.
+        """
+        parts = [part for measure in self.measures for part in measure.parts]
+        known = [replace(part, one_sided=part.one_sided and part.aggregate not in self.open_bounds) for part in parts]
+        return Reach(self.grouping.groups, tuple(known))
 
     @property
     def shared(self) -> dict[str, str]:

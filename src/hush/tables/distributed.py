@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from hush.errors import HushError
 from hush.ledger.payment import Draws
-from hush.sampling.entropy import NamedBits
 from hush.tables.arrow import arrow
+from hush.tables.column_draws import named_noise
 from hush.tables.column_noise import Spending
 from hush.tables.engine import WITHHELD
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.output import Recipe, answer_table, plain_names, with_ends
 
-__all__ = ["group_names", "noise_by_name", "noise_in_batches", "write_on_executors"]
+__all__ = ["group_names", "noise_in_batches", "write_on_executors"]
 
 
 def group_names(keys: list[Any], secret: bytes) -> NDArray[np.uint64]:
@@ -38,39 +38,22 @@ def group_names(keys: list[Any], secret: bytes) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
 
-def noise_by_name(
-    column: NDArray[np.int64], draws: Draws, names: NDArray[np.uint64], secret: bytes
-) -> NDArray[np.float64]:
-    """A column with its noise. The bits of each cell come from its group's name and the column's secret."""
-    made = draws.mechanism
-    steps = draws.add_from(NamedBits(secret, names), made.on_lattice(column))
-    return steps.astype(np.float64) * made.step
-
-
-def _secrets(secret: bytes, columns: list[str]) -> dict[str, bytes]:
-    """A secret for each column, so that no two cells of a group share bits."""
-    return {name: hashlib.blake2b(b"column " + name.encode(), key=secret, digest_size=64).digest() for name in columns}
-
-
 def noise_in_batches(
     keys: tuple[str, ...], spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, secret: bytes
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The work of an executor on its batches: add noise, keep the groups above the threshold, make answers."""
-    columns_of, units, threshold, shared = list(spent.mechanisms), spent.units, spent.threshold, dict(spent.shared)
-    secrets, paid = _secrets(secret, columns_of), dict(draws)
+    columns_of, units, threshold, paid = list(spent.mechanisms), spent.units, spent.threshold, dict(draws)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         pa = arrow()
         for batch in batches:
             held = pa.RecordBatch.from_arrays([batch.column(i) for i in range(len(keys))], names=list(keys))
             names = group_names(held.columns, secret)
-            columns: dict[str, NDArray[np.float64]] = {}
-            for i, name in enumerate(columns_of, len(keys)):
-                if name in shared:
-                    columns[name] = columns[shared[name]]
-                    continue
-                exact = batch.column(i).to_numpy(zero_copy_only=False).astype(np.int64)
-                columns[name] = noise_by_name(exact, paid[name], names, secrets[name])
+            exact = {
+                name: batch.column(i).to_numpy(zero_copy_only=False).astype(np.int64)
+                for i, name in enumerate(columns_of, len(keys))
+            }
+            columns = named_noise(exact, spent, paid, names, secret)
             shown = np.flatnonzero(columns[units] >= threshold) if units and threshold else np.arange(batch.num_rows)
             answers = answer_table(
                 recipe, held.take(pa.array(shown)), {name: column[shown] for name, column in columns.items()}

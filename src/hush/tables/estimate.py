@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.releasing.error_bars import ErrorBars
-from hush.sampling.mechanism import Mechanism
+from hush.tables.column_law import ColumnLaw
 from hush.tables.quantise import Grid
 
 __all__ = [
@@ -59,7 +59,7 @@ class Estimate(Protocol):
     def __call__(self, released: Released) -> Array:
         """The answer of each group; with several answer columns, these are along the last axis."""
 
-    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
+    def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:
         """The interval at this level, as a function of released columns."""
 
     def planning_point(self, rows: int) -> dict[str, float]:
@@ -71,9 +71,9 @@ def numbers(column: Any) -> Array:
     return np.asarray(column, np.float64)
 
 
-def half_width(made: Mechanism, level: float) -> float:
+def half_width(made: ColumnLaw, level: float) -> float:
     """The w with P(|noise| <= w) >= level, in steps of the grid."""
-    return ErrorBars(made.noise.marginal, made.step, rounded=False).half_width(level)
+    return ErrorBars(made.noise, made.step, rounded=made.rounds).half_width(level)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Scaled:
         column = numbers(released[self.name])
         return column if self.grid is None else np.asarray(self.grid.value(column))
 
-    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
+    def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:
         """The answer, less and plus the half width of its noise."""
         width = half_width(mechanisms[self.name], level) + (0.0 if self.grid is None else ROUNDED)
         return Around(self, width)

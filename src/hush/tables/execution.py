@@ -22,6 +22,7 @@ from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow
+from hush.tables.column_draws import noisy_columns
 from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription
 from hush.tables.destination import must_be_writable, part_file
@@ -35,28 +36,9 @@ from hush.tables.query_receipt import plain_bounds, receipt_of
 if TYPE_CHECKING:
     from hush.ledger import Ledger
 
-__all__ = ["Request", "noisy_columns"]
+__all__ = ["Request"]
 
 _ROW_GROUP = 65_536  # shown groups in one row group of a Parquet file
-
-
-def noisy_columns(
-    columns: Mapping[str, Any], spent: Spending, draws: Mapping[str, Draws]
-) -> dict[str, NDArray[np.float64]]:
-    """The integer columns with their noise, in grid steps. They are always float64: a type that depends on the size of
-    the numbers would reveal numbers that are not shown.
-    """
-    alike: dict[int, list[str]] = {}
-    for name, paid in draws.items():
-        if name in columns:
-            alike.setdefault(id(paid.mechanism), []).append(name)
-    out: dict[str, NDArray[np.float64]] = {}
-    for names in alike.values():  # one draw for all columns with the same mechanism
-        paid = draws[names[0]]
-        made = paid.mechanism
-        steps = paid.add(made.on_lattice(np.stack([np.asarray(columns[name], dtype=np.int64) for name in names])))
-        out |= dict(zip(names, steps.astype(np.float64) * made.step, strict=True))
-    return {name: out[spent.shared.get(name, name)] for name in spent.mechanisms if name in columns}
 
 
 def _columns_of(table: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -133,7 +115,7 @@ class Request:
         if self.ledger is not None:
             self.ledger.must_protect(self.query.table.fingerprint)
         for spent in (self.spent, self.shares.bounds, self.shares.limits):
-            for made in spent.mechanisms.values() if spent else ():
+            for made in spent.sources.values() if spent else ():
                 made.prepare()
         recipe = Recipe.of(self.query, self.spent, self.level)  # with placeholders for bounds to be found
         nothing = {name: np.zeros(1) for name in self.spent.mechanisms}

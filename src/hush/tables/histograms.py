@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from hush.errors import InvalidParameter, called_like, whole
-from hush.sampling.mechanism import Mechanism
 from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
 from hush.tables.bounded_value import value_kind
+from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import Around, Array, Ends, Released, half_width, numbers
 from hush.tables.expression import bind
 from hush.tables.measure import Limit, Measure, Prepared, bounds_in_words, row_limit
@@ -32,7 +32,7 @@ class BinCounts:
     def __call__(self, released: Released) -> Array:
         return np.stack([numbers(released[name]) for name in self.names], axis=-1)
 
-    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
+    def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:
         """Each count, less and plus the half width of its noise, which is the same in all bins."""
         return Around(self, half_width(mechanisms[self.names[0]], level))
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from hush.errors import called_like, whole
-from hush.sampling.mechanism import Mechanism
 from hush.tables.bounded_value import Bounded, PerRow, per_row
+from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import CELLS, ROUNDED, Array, Ends, Released, between, in_blocks, last_accepted, numbers
 from hush.tables.expression import bind
 from hush.tables.measure import Measure, Prepared, Total, bounds_in_words, number_of_values, row_limit, sum_of_values
@@ -44,7 +44,7 @@ class MeanOf:
         """A distance from the middle as a value inside the declared bounds."""
         return np.clip(self.grid.value(self.origin + distance), *self.bounds)
 
-    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
+    def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:
         """All means that the test does not rule out."""
         return _MeanEnds(self, self.widths(mechanisms, level))
 
@@ -52,7 +52,7 @@ class MeanOf:
         """A mean in the middle of [low, high]."""
         return {self.total: 0.0, self.count: float(rows)}
 
-    def widths(self, mechanisms: Mapping[str, Mechanism], level: float) -> Array:
+    def widths(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Array:
         """w(m) for m = 0, furthest/64, ..., furthest."""
         made = mechanisms[self.total]
         means = np.linspace(0.0, self.furthest, CELLS + 1)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hush.errors import InvalidParameter
-from hush.sampling.mechanism import Mechanism
+from hush.tables.column_law import ColumnLaw
 from hush.tables.contribution import Part
 from hush.tables.estimate import Array, Estimate, Released
 from hush.tables.quantise import Limits
@@ -130,14 +130,17 @@ class Prepared:
     @property
     def parts(self) -> tuple[Part, ...]:
         """The integer columns, and how far one person moves them in one group."""
-        totals = tuple(Part(self.name, (total.name,), total.linf) for total in self.totals)
+        people = self.counts_people
+        totals = tuple(
+            Part(self.name, (total.name,), total.linf, one_sided=total.low >= 0, people=people) for total in self.totals
+        )
         if not self.bins:
             return totals
         assert self.rows is not None
         reached = min(self.rows, self.bins) if self.fixed_bins else self.rows
-        return (*totals, Part(self.name, self.bin_columns, self.rows, reached, self.rows))
+        return (*totals, Part(self.name, self.bin_columns, self.rows, reached, self.rows, one_sided=True))
 
-    def interval(self, released: Released, mechanisms: Mapping[str, Mechanism], level: float) -> tuple[Array, Array]:
+    def interval(self, released: Released, mechanisms: Mapping[str, ColumnLaw], level: float) -> tuple[Array, Array]:
         """The lower and upper ends of the answer of each group, from its released columns."""
         return self.answer.ends(mechanisms, level)(released)
 

@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
+from hush.errors import NotCertified
 from hush.noise.contract import Law
 from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.sampling.exact import law_of
-from hush.sampling.mechanism import Mechanism
+from hush.tables.column_law import ColumnLaw
+from hush.tables.joint_sum import joint_half_widths
 
 __all__ = ["MOST_LEVEL", "Term", "half_widths"]
 
@@ -47,11 +49,13 @@ class Term:
     step: float
     factor: float
     times: int = 1
+    #: the column that the noise belongs to, if columns share one joint draw
+    column: ColumnLaw | None = None
 
     @classmethod
-    def of(cls, made: Mechanism, factor: float, times: int = 1) -> Term:
-        """The noise that a mechanism adds, times a factor."""
-        return cls(made.noise.marginal, made.step, factor, times)
+    def of(cls, made: ColumnLaw, factor: float, times: int = 1) -> Term:
+        """The noise of a column, times a factor."""
+        return cls(made.noise, made.step, factor, times, made if made.joint is not None else None)
 
     def tail(self, x: Array) -> Array:
         """P(|factor N| > x)."""
@@ -83,7 +87,26 @@ def _truncated_variance(term: Term, most: float) -> float:
 
 def half_widths(sums: Sequence[Sequence[Term]], level: float) -> Array:
     """For each list of terms the w with P(|their sum| <= w) >= level."""
-    return np.array(_half_widths(tuple(tuple(terms) for terms in sums), level))
+    listed = tuple(tuple(terms) for terms in sums)
+    return np.array(
+        _joint(listed, level) if any(t.column for terms in listed for t in terms) else _half_widths(listed, level)
+    )
+
+
+@lru_cache(maxsize=256)
+def _joint(sums: tuple[tuple[Term, ...], ...], level: float) -> tuple[float, ...]:
+    """The same for columns of one joint draw. Exact numbers that are rounded to the lattice add half a step."""
+    columns = [term.column for terms in sums for term in terms]
+    joint = next(column.joint for column in columns if column is not None)
+    if joint is None or any(column is None or column.joint != joint for column in columns):
+        raise NotCertified("columns of different draws cannot be added up here.")
+    factors, rounding = np.zeros((len(sums), joint.dimension)), np.zeros(len(sums))
+    for row, terms in enumerate(sums):
+        for term in terms:
+            assert term.column is not None and term.times == 1
+            factors[row, term.column.place] += term.factor * term.step
+            rounding[row] += 0.5 * term.factor * term.step * term.column.rounds
+    return tuple(joint_half_widths(joint, factors, level) + rounding)
 
 
 @lru_cache(maxsize=256)

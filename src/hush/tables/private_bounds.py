@@ -75,7 +75,7 @@ def bounds_from(
     for measure in measures:
         counts = measure.answer(released)[0]
         made = spent.mechanisms[measure.bin_columns[0]]
-        noise = ErrorBars(made.noise.marginal, made.step, rounded=False).half_width(_CLEAR)
+        noise = ErrorBars(made.noise, made.step, rounded=made.rounds).half_width(_CLEAR)
         edges = [first for first, _ in measure.labels] + [measure.labels[-1][1]]
         found[measure.name] = _range(np.where(counts > noise, counts, 0.0), edges)
     return found

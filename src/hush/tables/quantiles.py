@@ -16,8 +16,8 @@ import numpy as np
 
 from hush.errors import InvalidParameter, called_like, whole, within
 from hush.numerics.rounding import SPECIAL_FUNCTION, up
-from hush.sampling.mechanism import Mechanism
 from hush.tables.bounded_value import Bounded, in_fine_steps, range_of, value_kind
+from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import Array, Ends, Released, numbers
 from hush.tables.expression import bind
 from hush.tables.histograms import MOST_BINS
@@ -66,11 +66,11 @@ class QuantileOf:
         """Rows that are spread evenly over the grid."""
         return dict.fromkeys(self.names, rows / len(self.names))
 
-    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
+    def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:
         """All values that a test of each bin does not rule out."""
         return _QuantileEnds(self, self.reach(mechanisms, level))
 
-    def reach(self, mechanisms: Mapping[str, Mechanism], level: float) -> Array:
+    def reach(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Array:
         """How far noise moves the excess of each bin, up or down, with this probability: a public constant.
 
         The excess of bin k is 1 - q times the counts up to k, less q times the counts above it.

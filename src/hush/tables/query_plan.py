@@ -29,6 +29,7 @@ __all__ = ["QueryPlan"]
 
 _KEYS = 5  # a plan shows at most this many keys of a public list
 _QUICK = ("laplace", "gaussian", "asinh")  # families that calibrate fast
+_CLOSED = ("laplace", "gaussian")  # families with closed forms
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,9 @@ class QueryPlan:
         spent, asked = self.spent, self.shares.family
         if reach == spent.reach:
             return spent
-        share = spent.key_delta / spent.delta if spent.units is not None else 0.1
         found = []
-        for family in (asked,) if asked is not None else dict.fromkeys((spent.plan.family, *_QUICK)):
+        quick = _QUICK if spent.joint is None else _CLOSED
+        for family in (asked,) if asked is not None else dict.fromkeys((spent.plan.family, *quick)):
             try:
                 found.append(
                     spending(
@@ -97,7 +98,7 @@ class QueryPlan:
                         weights=spent.weights,
                         family=family,
                         units=spent.units,
-                        key_share=share,
+                        key_share=spent.key_share,
                         shared=spent.shared,
                     )
                 )

@@ -25,8 +25,7 @@ def receipt_of(
     promised = {
         "unit": query.table.unit,
         "groups_per_unit": spent.reach.groups,
-        "linf": spent.plan.sensitivity.linf,
-        "l0": spent.plan.sensitivity.l0,
+        **_moves(spent),
     }
     about = {
         "source": query.table.fingerprint,
@@ -68,15 +67,21 @@ def _plain_end(end: Any) -> Any:
 
 def _part(what: str, spent: Spending) -> dict[str, Any]:
     """One part of the budget: what it pays for, and its noise."""
-    bound = spent.plan.sensitivity
     return {
         "what": what,
         "epsilon": spent.epsilon,
         "delta": spent.delta,
         "noise": plain_values(spent.noise),
-        "linf": bound.linf,
-        "l0": bound.l0,
+        **_moves(spent),
     }
+
+
+def _moves(spent: Spending) -> dict[str, Any]:
+    """How many cells of the table one person moves, and how far, in bounds of the columns."""
+    bound = spent.plan.sensitivity
+    if bound.columns is not None:
+        return {"linf": max(bound.columns), "l0": bound.moving}
+    return {"linf": bound.linf, "l0": bound.l0}
 
 
 def _used(why: str) -> str:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from hush.errors import InvalidParameter, called_like, whole
-from hush.sampling.mechanism import Mechanism
 from hush.tables.bounded_value import Bounded, per_row
+from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import CELLS, ROUNDED, Array, Ends, Released, between, in_blocks, last_accepted, numbers
 from hush.tables.expression import bind
 from hush.tables.means import MeanOf, mean_of, sum_and_count
@@ -58,13 +58,13 @@ class VarianceOf:
         """A mean in the middle of [low, high], and a sum of squares in the middle of its range."""
         return {**self.mean.planning_point(rows), self.square: 0.0}
 
-    def ends(self, mechanisms: Mapping[str, Mechanism], level: float) -> Ends:
+    def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:
         """All variances that the test does not rule out."""
         missed = 1.0 - level
         means = self.mean.widths(mechanisms, 1.0 - 0.1 * missed)
         return _VarianceEnds(self, means, *self._table(mechanisms, 1.0 - 0.9 * missed))
 
-    def _table(self, mechanisms: Mapping[str, Mechanism], level: float) -> tuple[Array, float, float]:
+    def _table(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> tuple[Array, float, float]:
         """Half widths of Z - b X + c Y (noise of squares, total and count) over a grid of b and c, and the cell size
         of each.
         """

@@ -1,0 +1,105 @@
+"""Half widths of weighted sums of columns that share one joint draw.
+
+Given its level u, a joint noise is a sum of independent uniform variables: the middle of the interval, times a factor
+for each column, and each column's distance from it (`LevelNoise.half_widths_given`). So a weighted sum of columns is,
+given u, a sum of at most a few independent uniforms, and P(|sum| > w) has a closed form,
+
+    P(S > w) = 1/(n! 2^n a_1 ... a_n) times the sum over signs s of s_1 ... s_n max(s_1 a_1 + ... + s_n a_n - w, 0)^n,
+
+for uniforms on [-a_j, a_j]. The half width is the least w at which the average over the levels is 1 - level.
+
+Guarantees: P(|sum| <= w) >= level. Three steps make the probability of a miss larger, never smaller. (1) A lattice
+variable is replaced by a continuous one: it differs by at most half a step, which is added to w. (2) The level is
+rounded up to one of a few hundred nodes. All half widths grow with the level, and a sum of independent symmetric
+unimodal variables becomes less peaked if one of them does (Birnbaum 1948), so P(|S| > w) grows with the level. (3) A
+uniform that is a thousand times narrower than the widest one is replaced by its largest absolute value, which is added
+to w. Levels beyond the last node are treated as a miss.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.noise.level_noise import LevelNoise
+from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
+from hush.numerics.search import first_true_from
+
+__all__ = ["joint_half_widths"]
+
+Array = NDArray[np.float64]
+_NODES = 256
+_NARROW = 1e-3  # relative to the widest uniform; narrower ones are bounded by their largest value
+_OUTSIDE = 0.002  # share of 1 - level: the probability of levels beyond the last node
+_HALVINGS = 27
+_MOST = 1 << 40  # levels
+
+
+def joint_half_widths(noise: LevelNoise, factors: Array, level: float) -> Array:
+    """For each row of `factors` the w with P(|sum of factor times column| <= w) >= level.
+
+    A factor is for the column in steps: the weight in the sum times the step of the column.
+    """
+    missed = 1.0 - level
+    nodes, share = _level_nodes(noise, _OUTSIDE * missed)
+    around, middle = noise.half_widths_given(nodes)
+    size = np.abs(factors)
+    through_middle = size @ noise.middle_factors
+    widths = np.concatenate([size[:, None, :] * around, (through_middle[:, None] * middle)[:, :, None]], axis=2)
+    allowed = missed * (1.0 - _OUTSIDE) - SUM_OF_POSITIVE_TERMS.share
+    found = np.zeros(len(factors))
+    kept = widths[:, -1, :] > _NARROW * widths[:, -1, :].max(axis=1, keepdims=True)
+    for pattern in {tuple(row) for row in kept.tolist()}:
+        rows = np.flatnonzero((kept == pattern).all(axis=1))
+        wide, narrow = widths[rows][:, :, list(pattern)], widths[rows][:, :, [not k for k in pattern]].sum(axis=2)
+        if wide.shape[2]:
+            found[rows] = _least(wide, narrow, share, allowed)
+    lattice = size @ (around[-1] > 0.0).astype(np.float64) + through_middle
+    return found + 0.5 * lattice
+
+
+def _level_nodes(noise: LevelNoise, outside: float) -> tuple[Array, Array]:
+    """Levels, the last of which is exceeded with probability at most `outside`, and the probability of each cell up to
+    its node.
+    """
+
+    def exceeded(k: int) -> float:
+        return float(np.exp(noise.log_level_tail(np.array([float(k)])))[0])
+
+    last = first_true_from(1, _MOST, lambda k: exceeded(k) <= outside)
+    assert last is not None
+    nodes = np.unique(np.ceil(np.linspace(0.0, float(last), _NODES + 1)))
+    beyond = np.exp(noise.log_level_tail(nodes))
+    return nodes, np.concatenate([[1.0 - beyond[0]], beyond[:-1] - beyond[1:]])
+
+
+def _least(wide: Array, narrow: Array, share: Array, allowed: float) -> Array:
+    """The least w with an average of P(|S| > w - narrow) of at most `allowed`, from above, by halving."""
+    low, high = np.zeros(len(wide)), wide[:, -1, :].sum(axis=1) + narrow[:, -1]
+    terms = _Terms(wide)
+    for _ in range(_HALVINGS):
+        w = 0.5 * (low + high)
+        misses = np.minimum(2.0 * terms.beyond(np.maximum(w[:, None] - narrow, 0.0)), 1.0) @ share
+        low, high = np.where(misses > allowed, w, low), np.where(misses > allowed, high, w)
+    return high
+
+
+class _Terms:
+    """P(S > w) for sums of uniforms, for many sums at once, in extended precision: terms cancel."""
+
+    def __init__(self, widths: Array) -> None:
+        exact = widths.astype(np.longdouble)
+        count = widths.shape[2]
+        signs = np.array(list(itertools.product((1.0, -1.0), repeat=count)), dtype=np.longdouble)
+        reach = np.einsum("rln,sn->rls", exact, signs)
+        useful = (reach > 0.0).any(axis=(0, 1))
+        self._reach, self._sign, self._count = reach[:, :, useful], signs.prod(axis=1)[useful], count
+        self._scale = math.factorial(count) * 2.0**count * exact.prod(axis=2)
+
+    def beyond(self, w: Array) -> Any:
+        powers = np.maximum(self._reach - w[:, :, None], 0.0) ** self._count
+        return np.maximum((powers @ self._sign) / self._scale, 0.0).astype(np.float64)
