@@ -36,6 +36,7 @@ from hush.noise.gaussian import Gaussian
 from hush.noise.interval import Interval
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
+from hush.noise.plateau import Plateau
 from hush.noise.skellam import Skellam
 from hush.noise.stable import Stable
 from hush.noise.staircase import Staircase
@@ -86,6 +87,7 @@ __all__ = [
     "NotPaid",
     "Payment",
     "Plan",
+    "Plateau",
     "RankedNoise",
     "Receipt",
     "Release",

@@ -120,6 +120,7 @@ EVERY_FAMILY = {
     "polya_difference": PolyaDifference(1.5, 2.0, 1.0),
     "cube": hush.Cube(3, 4.0),
     "interval": hush.Interval(3, 4.0, 1.0),
+    "plateau": hush.Plateau(("two_sided", "two_sided", "two_sided"), 4.0, (1.0, 0.0, 1.0)),
     "level_marginal": hush.Cube(3, 4.0).marginal,
 }
 
