@@ -120,7 +120,6 @@ def test_the_theorem_asks_for_the_facts() -> None:
         hush.Sensitivity(**facts, one_sided=(True, False, True), people=2),  # it is another number
         hush.Sensitivity(**facts, one_sided=(True, False, False), people=0),  # the last one may move down
         hush.Sensitivity(columns=(1.0, 2.0, 1.0), l0=3, one_sided=(True, False, True), people=0),
-        hush.Sensitivity(columns=(1.0, 1.0), l0=3, one_sided=True, people=0),
     ):
         with pytest.raises(hush.Unsupported):
             pure_epsilon(Charge(noise, bad))

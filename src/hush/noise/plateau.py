@@ -27,6 +27,7 @@ plateau is the region around 0, of the size of the offsets, where the density is
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -90,6 +91,12 @@ class Plateau(LevelNoise):
                     f"{'0' if kind == 'people' else f'a whole number of steps of {self.step:g}, 0 or more'}, got {c!r}."
                 )
 
+    def __str__(self) -> str:
+        """Equal numbers are counted: a table may have hundreds."""
+        seen = Counter(zip(self.kinds, self.offsets, strict=True))
+        each = [f"{n} {kind}" + (f" with offset {c!r}" if c else "") for (kind, c), n in seen.items()]
+        return f"Plateau({', '.join(each)}, scale={self.scale!r}, step={self.step!r})"
+
     def scaled(self, k: float) -> Plateau:
         return Plateau(self.kinds, self.scale * k, tuple(c * k for c in self.offsets), self.step * k)
 
@@ -143,7 +150,8 @@ class Plateau(LevelNoise):
         return float(self._log_from(self._every, np.array(0.0)))
 
     def log_level_weights(self, level: Array) -> Array:
-        return -float(self.rate) * level + sum((np.log(a + b * level) for a, b in self._every), np.zeros_like(level))
+        parts = (n * np.log(a + b * level) for (a, b), n in Counter(self._every).items())
+        return -float(self.rate) * level + sum(parts, np.zeros_like(level))
 
     def log_level_tail(self, level: Array) -> Array:
         return self._log_from(self._every, np.asarray(level, dtype=np.float64) + 1.0) - self._log_total
@@ -163,9 +171,18 @@ class Plateau(LevelNoise):
         points = np.where(kind == "people", 1, np.where(kind == "one_sided", 2 * c + u + 1, 2 * (c + u) + 1))
         return least, points
 
+    @property
+    def _each(self) -> list[tuple[str, int]]:
+        """The kind of each number and its offset in steps."""
+        return [(kind, round(c / self.step)) for kind, c in zip(self.kinds, self.offsets, strict=True)]
+
+    @staticmethod
+    def _around(kind: str, c: int, level: Array) -> Array:
+        """The half width of a number around the middle of its interval."""
+        return {"people": 0.0 * level, "one_sided": c + 0.5 * (level + 1.0), "two_sided": c + level + 0.5}[kind]
+
     def half_widths_given(self, level: Array) -> tuple[Array, Array]:
-        u, kind, c = level[:, None], np.array(self.kinds), self._offset_steps.astype(np.float64)
-        around = np.where(kind == "people", 0.0, np.where(kind == "one_sided", c + 0.5 * (u + 1.0), c + u + 0.5))
+        around = np.stack([self._around(*pair, level) for pair in self._each], axis=1)
         return around, 0.5 * (level + 1.0) if self._has_middle else np.zeros_like(level)
 
     @property
@@ -186,8 +203,10 @@ class Plateau(LevelNoise):
             last *= 1.5
         mass = np.exp(weights - weights.max())
         mass /= mass.sum()
-        points = np.maximum(2.0 * self.half_widths_given(level)[0], 1.0)
-        return mass @ ((points**2 - 1.0) / 12.0), float(mass @ (level * (level + 2.0) / 12.0)) * self._has_middle
+        points = {pair: np.maximum(2.0 * self._around(*pair, level), 1.0) for pair in set(self._each)}
+        squares = {pair: float(mass @ ((n**2 - 1.0) / 12.0)) for pair, n in points.items()}
+        middle = float(mass @ (level * (level + 2.0) / 12.0)) * self._has_middle
+        return np.array([squares[pair] for pair in self._each]), middle
 
     @property
     def variance(self) -> Array:  # type: ignore[override]

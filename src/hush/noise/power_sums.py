@@ -24,6 +24,7 @@ from hush.numerics.ball import Ball, flint_module
 __all__ = ["PowerSums", "ProductSums"]
 
 Array = NDArray[np.float64]
+_LARGEST = 690.0  # logarithms of numbers that floats hold
 
 
 class PowerSums:
@@ -65,15 +66,32 @@ class ProductSums:
         self.rate, self.slopes = rate, tuple(slopes)
 
     def log(self, starts: Sequence[Array]) -> Array:
-        """log of the sum, in floats; `starts` has one array of a_j for each slope."""
-        moments = _log_moments(float(self.rate), len(self.slopes) + 1)
+        """log of the sum, in floats; `starts` has one array of a_j for each slope.
+
+        With y = t v the factors are b_j/t times (a_j t/b_j + y). The coefficients in y stay within the range of floats
+        for up to about a hundred factors; beyond, logarithms of them are added.
+        """
+        rate, count = float(self.rate), len(self.slopes)
         shape = np.broadcast_shapes(*(np.shape(start) for start in starts))
-        found = np.full((*shape, len(self.slopes) + 1), -np.inf)
-        found[..., 0] = 0.0
-        for start, slope in zip(starts, self.slopes, strict=True):
-            raised = np.concatenate([np.full((*shape, 1), -np.inf), found[..., :-1]], axis=-1) + math.log(slope)
-            found = np.logaddexp(found + np.log(np.asarray(start, dtype=np.float64))[..., None], raised)
-        return np.asarray(logsumexp(found + moments, axis=-1))
+        starts = [np.broadcast_to(np.asarray(start, dtype=np.float64), shape) for start in starts]
+        ends = [start * rate / slope for start, slope in zip(starts, self.slopes, strict=True)]
+        moments = _log_moments(rate, count + 1) + np.arange(count + 1) * math.log(rate)
+        size = sum(math.log1p(float(end.max(initial=0.0))) for end in ends) + float(moments.max())
+        outside = sum(math.log(slope / rate) for slope in self.slopes)
+        if size < _LARGEST:
+            found = np.zeros((*shape, count + 1))
+            found[..., 0] = 1.0
+            for end in ends:
+                raised = found[..., :-1].copy()
+                found *= end[..., None]
+                found[..., 1:] += raised
+            return np.asarray(np.log(found @ np.exp(moments)) + outside)
+        logs = np.full((*shape, count + 1), -np.inf)
+        logs[..., 0] = 0.0
+        for end in ends:
+            raised = np.concatenate([np.full((*shape, 1), -np.inf), logs[..., :-1]], axis=-1)
+            logs = np.logaddexp(logs + np.log(end)[..., None], raised)
+        return np.asarray(logsumexp(logs + moments, axis=-1) + outside)
 
     def ball(self, starts: Sequence[int]) -> Ball:
         """The sum at the ambient precision, with exact coefficients."""

@@ -149,8 +149,9 @@ class Charge:
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
         object.__setattr__(self, "times", whole("times", self.times))
         made_for = self.noise.dimension if isinstance(self.noise, Noise) else None
-        listed = len(self.sensitivity.linf) if isinstance(self.sensitivity.linf, tuple) else None
-        known = self.sensitivity.dimension or listed or max(self.sensitivity.l0 or 0, made_for or 0)
+        bound = self.sensitivity
+        listed = next((len(each) for each in (bound.columns, bound.linf) if isinstance(each, tuple)), None)
+        known = bound.dimension or listed or max(bound.l0 or 0, made_for or 0)
         if made_for is not None and known != made_for:
             raise InvalidParameter(
                 f"{type(self.noise).__name__} noise is for {made_for} numbers, but the sensitivity is for {known}; "

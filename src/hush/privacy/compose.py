@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, called_like, reject
 from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
-from hush.numerics.rounding import FEW_ROUNDINGS, up
+from hush.numerics.rounding import FEW_ROUNDINGS, round_up, up
 from hush.privacy.charge import Charge, charges
 from hush.privacy.composed_curve import compose_parts
 from hush.privacy.conversion import check_order
@@ -23,7 +23,7 @@ from hush.privacy.curve import Curve, PureBound
 from hush.privacy.merged_gaussian import merged_gaussians
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.subsampling import sampling_rate
-from hush.privacy.theorem import GAUSSIAN, Pairs, renyi_divergence, theorems_for
+from hush.privacy.theorem import GAUSSIAN, Pairs, pure_epsilon, renyi_divergence, theorems_for
 
 __all__ = ["compose", "curve", "delta", "epsilon", "renyi", "subsample"]
 
@@ -98,7 +98,8 @@ def compose(releases: Iterable[Any]) -> Curve:
     fixed: Pairs = [(merged_gaussians(gaussians), 1)] if gaussians else []
     options = [_ways(charge, len(rows) == 1) for charge in others]
     combinations = itertools.islice(itertools.product(*options), _MOST_WAYS)
-    curves = tuple(_together([*itertools.chain.from_iterable(ways), *fixed]) for ways in combinations)
+    total = _pure_total(others) if not gaussians else None
+    curves = tuple(_together([*itertools.chain.from_iterable(ways), *fixed], total) for ways in combinations)
     return curves[0] if len(curves) == 1 else BestOf(curves)
 
 
@@ -133,11 +134,22 @@ def _ways(charge: Charge, alone: bool) -> tuple[Pairs, ...]:
     return tuple(theorem.pairs(charge) for theorem in found)
 
 
-def _together(pairs: Pairs) -> Curve:
+def _pure_total(rows: list[Charge]) -> Fraction | None:
+    """The sum of the pure epsilons, exactly; None where a release has none."""
+    each = [pure_epsilon(charge.once) for charge in rows]
+    if any(one is None for one in each):
+        return None
+    return sum((one * charge.times for one, charge in zip(each, rows, strict=True) if one is not None), Fraction(0))
+
+
+def _together(pairs: Pairs, total: Fraction | None) -> Curve:
+    """The composition of the pairs. Where only pure epsilons are known, it is that of randomised responses, whose pure
+    epsilon is the exact sum `total`.
+    """
     if len(pairs) == 1 and pairs[0][1] == 1:
         return pairs[0][0]
-    if all(isinstance(pair, PureBound) for pair, _ in pairs):
-        return PureBound(up(math.fsum(pair.pure_epsilon * times for pair, times in pairs), FEW_ROUNDINGS))
+    if total is not None and all(isinstance(pair, PureBound) for pair, _ in pairs):
+        return BestOf((PureBound(round_up(total)), compose_parts(pairs)))
     return compose_parts(pairs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hush.privacy.charge import Charge
+from hush.privacy.moves import moves_in_words
 from hush.privacy.theorem import words
 from hush.report import proof
 from hush.report.page import Block, Points, Table, Text
@@ -22,7 +23,7 @@ def mechanisms(releases: Sequence[Charge]) -> tuple[Block, ...]:
     rows = []
     for charge in releases[:MOST]:
         number = proofs.setdefault(words(charge), len(proofs) + 1)
-        moves = proof.moves(charge.sensitivity)
+        moves = moves_in_words(charge.sensitivity)
         rows.append((proof.named(charge), str(charge.times), moves, proof.paper(charge), f"proof {number}"))
     heads = ("noise", "times", "one person changes", "described in", "privacy by")
     blocks: list[Block] = [Table("Mechanisms; equal ones are counted together", heads, tuple(rows))]

@@ -183,9 +183,16 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         facts.append(("keys", f"found privately: {shown}"))
     facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{_covered(receipt)}"))
     facts += [("left out", line) for line in left_out_lines(receipt)]
-    facts.append(("noise", f"{receipt['why'].rstrip('.')}; the noise of each column is scaled to its bound."))
+    facts.append(("noise", f"{receipt['why'].rstrip('.')}; {_scaled(receipt)}."))
     facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))
     return facts
+
+
+def _scaled(receipt: Mapping[str, Any]) -> str:
+    """How the noise of the columns follows from the noise that is named."""
+    scaled = "the noise of each column is scaled to its bound"
+    shared = receipt.get("shares_draw")
+    return scaled if not shared else f"{scaled}; {shared} share one draw, so their errors depend on each other"
 
 
 def _covered(receipt: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import NotCertified
 from hush.ledger.payment import Draws
 from hush.sampling.entropy import NamedBits
 from hush.sampling.whole_steps import whole_steps
@@ -65,7 +66,10 @@ def _on_lattice(columns: Mapping[str, Any], spent: Spending) -> NDArray[np.int64
     """The columns of each group as whole steps of the joint noise, one row for each group."""
     names = [part.columns[0] for part in spent.drawn]
     exact = [whole_steps(np.asarray(columns[name], dtype=np.int64), spent.mechanisms[name].step) for name in names]
-    return np.stack(exact, axis=1)
+    steps = np.stack(exact, axis=1)
+    if spent.whole_table and steps.size not in (0, spent.noise.dimension):
+        raise NotCertified("one draw is for all groups of the table, but other groups were found; nothing is shown.")
+    return steps
 
 
 def _back(spent: Spending, steps: NDArray[np.int64]) -> Columns:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hush.noise.contract import Law
-from hush.noise.level_noise import LevelNoise
+from hush.noise.contract import Law, Noise
 from hush.sampling.mechanism import Mechanism
 
 __all__ = ["ColumnLaw"]
@@ -23,7 +22,7 @@ class ColumnLaw:
     noise: Law
     step: float
     rounds: bool = False
-    joint: LevelNoise | None = None
+    joint: Noise | None = None
     place: int = 0
 
     @classmethod

@@ -26,7 +26,6 @@ from hush.ledger.payment import Draws, Payment
 from hush.noise.contract import Law, Noise
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
-from hush.noise.level_noise import LevelNoise
 from hush.numerics.rounding import CLOSED_FORM, up
 from hush.privacy import gaussian
 from hush.privacy.charge import Charge
@@ -70,9 +69,16 @@ class Spending:
         return self.plan.noise
 
     @property
-    def joint(self) -> LevelNoise | None:
-        """The joint noise of the columns of a group; None if every column has its independent noise."""
-        return self.noise if isinstance(self.noise, LevelNoise) else None
+    def joint(self) -> Noise | None:
+        """The joint noise of the columns of a group, or of the whole table; None if every column has its independent
+        noise.
+        """
+        return self.noise if self.noise.dimension is not None else None
+
+    @property
+    def whole_table(self) -> bool:
+        """Is one draw for all cells of the table? Otherwise joint noise is drawn for each group."""
+        return self.joint is not None and self.plan.sensitivity.columns is None
 
     @property
     def drawn(self) -> tuple[Part, ...]:
@@ -93,15 +99,10 @@ class Spending:
         noise the one mechanism of a group, under the name of its first column.
         """
         if self.joint is not None:
-            first = self.drawn[0].columns[0]
+            part_of = None if self.whole_table else self.charge
+            made_for = {"coordinates": self.joint.dimension or 1, "part_of": part_of}
             return {
-                first: Mechanism(
-                    self.joint,
-                    self.plan.sensitivity,
-                    self.joint.step,
-                    coordinates=self.joint.dimension,
-                    part_of=self.charge,
-                )
+                self.drawn[0].columns[0]: Mechanism(self.joint, self.plan.sensitivity, self.joint.step, **made_for)  # type: ignore[arg-type]
             }
         made: dict[str, Mechanism] = {}
         for part in self.reach.parts:
@@ -228,7 +229,7 @@ def _quick(reach: Reach, epsilon: float, delta: float, weights: Mapping[str, flo
     return sorted((replace(row, loss=row.variance) for row in found), key=lambda row: row.loss)
 
 
-def _column_law(joint: LevelNoise, place: int, part: Part) -> ColumnLaw:
+def _column_law(joint: Noise, place: int, part: Part) -> ColumnLaw:
     """The noise of one column: a step of the joint noise is the same share of the bound of every column."""
     step = part.linf * joint.step
     law = joint.scaled(float(part.linf)).marginal_of(place)

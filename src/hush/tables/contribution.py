@@ -45,6 +45,8 @@ class Reach:
 
     groups: int
     parts: tuple[Part, ...]
+    #: how many groups there are, if their keys are public; None if they are found privately
+    listed: int | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) != len(self.columns):

@@ -89,7 +89,8 @@ class QueryDescription:
         """
         parts = [part for measure in self.measures for part in measure.parts]
         known = [replace(part, one_sided=part.one_sided and part.aggregate not in self.open_bounds) for part in parts]
-        return Reach(self.grouping.groups, tuple(known))
+        keys = self.grouping.keys
+        return Reach(self.grouping.groups, tuple(known), None if keys is None else len(keys))
 
     @property
     def shared(self) -> dict[str, str]:

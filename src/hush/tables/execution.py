@@ -7,7 +7,7 @@ is streamed to a file: then the charge comes first, and a failure wastes it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -179,12 +179,19 @@ class Request:
 
         note, held = {"hush": receipt.to_json()}, self._answers(recipe, aggregates.empty(), draws)
         with pyarrow.parquet.ParquetWriter(part, held.schema.with_metadata(note)) as writer:
-            for batch in aggregates.batches():
-                held = arrow().concat_tables([held, self._answers(recipe, arrow().Table.from_batches([batch]), draws)])
+            for table in self._tables(aggregates):
+                held = arrow().concat_tables([held, self._answers(recipe, table, draws)])
                 while held.num_rows >= _ROW_GROUP:
                     writer.write_table(held.slice(0, _ROW_GROUP).combine_chunks().replace_schema_metadata(note))
                     held = held.slice(_ROW_GROUP)
             writer.write_table(held.combine_chunks().replace_schema_metadata(note))
+
+    def _tables(self, aggregates: Aggregates) -> Iterator[Any]:
+        """The exact columns, one batch of groups at a time; all of them at once if they share one draw."""
+        if self.spent.whole_table:
+            yield aggregates.to_arrow()
+        else:
+            yield from (arrow().Table.from_batches([batch]) for batch in aggregates.batches())
 
     def _answers(self, recipe: Recipe, exact: Any, draws: Mapping[str, Draws]) -> Any:
         return answer_table(recipe, *self._noisy(exact, draws))

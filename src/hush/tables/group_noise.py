@@ -1,9 +1,15 @@
-"""Joint noise for all columns of a group: one draw for each group, with pure privacy.
+"""Joint noise for the columns of a table: one draw for each group, or one for the whole table; with pure privacy.
 
 Every column is divided by its bound, so one person moves each column of a group by at most 1, in at most
 groups_per_unit groups. Counts move upwards when a person is added, and the number of people moves by exactly 1 in every
-group that the person moves (`Part.one_sided`, `Part.people`). The groups have independent draws, so their pure epsilons
-add up. The noise uses no delta: all of it is left for keys that are found privately.
+group that the person moves (`Part.one_sided`, `Part.people`).
+
+One draw for each group. The groups have independent draws, so their pure epsilons add up.
+
+One draw for the whole table. The keys must be public, because the number of cells is then known. One person may move
+the cells of all groups, or (with one column) those of some of them.
+
+Joint noise uses no delta: all of it is left for keys that are found privately.
 
 The lattice. Columns that all move by 1 have noise on the whole numbers. Otherwise a bound is divided into a power of
 two steps: exact sums are rounded to the lattice first. A sum that moves by at most its bound moves by at most that many
@@ -13,7 +19,7 @@ steps after rounding, in the same direction.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 import numpy as np
@@ -22,44 +28,43 @@ from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.ranking import calibrate
 from hush.errors import Unsupported
 from hush.noise.catalogue import family_of
-from hush.noise.level_noise import LevelNoise, least_scale
+from hush.noise.contract import Noise
+from hush.noise.level_noise import least_scale
 from hush.noise.plateau import least_plateau
 from hush.privacy.sensitivity import Sensitivity
 from hush.tables.contribution import Part, Reach
 
-__all__ = ["JOINT", "clearly_better", "joint_plan", "loss_of"]
+__all__ = ["JOINT", "clearly_better", "joint_plan"]
 
 #: The joint families that a query can name.
 JOINT = ("plateau", "interval")
 _FINE = 64.0  # steps in the scale of the noise: rounding then widens intervals by about a thousandth
 _CLEAR = 0.7  # joint noise is chosen without a full ranking if its loss is below this share of the quick families'
-
-
-def loss_of(noise: LevelNoise, parts: tuple[Part, ...], weights: Mapping[str, float]) -> float:
-    """The average over the columns of the squared weight times the variance, in bounds of the columns."""
-    share = np.array([weights.get(part.aggregate, 1.0) ** 2 for part in parts])
-    return float(np.mean(share * noise.variance))
+_MOST_CELLS = 400  # of a table with one draw: more cells would make draws and tables slow
 
 
 def joint_plan(
     reach: Reach, epsilon: float, weights: Mapping[str, float], family: str | None, quick: list[RankedNoise]
 ) -> Plan | None:
-    """The least joint noise for the columns of a group; None if the query has none.
+    """The least joint noise for the columns of a query; None if there is none.
 
-    Queries with bins have none yet, and one column by itself needs none. `quick` are independent noises that are named
+    Queries with bins have none yet, and one number by itself needs none. `quick` are independent noises that are named
     beside it.
     """
     parts = reach.parts
-    if len(parts) < 2 or any(len(part.columns) > 1 or part.coordinates > 1 for part in parts):
+    if any(len(part.columns) > 1 or part.coordinates > 1 for part in parts):
         return None
-    found = [noise for noise in _candidates(reach, epsilon, weights) if family in (None, _name(noise))]
+    found: dict[str, tuple[float, Noise, Sensitivity]] = {}
+    for noise, bound in (*_for_groups(reach, epsilon, weights), *_for_table(reach, epsilon, weights)):
+        name, loss = _name(noise), _loss(noise, parts, weights)
+        if family in (None, name) and loss < found.get(name, (math.inf,))[0]:
+            found[name] = (loss, noise, bound)
     if not found:
         return None
-    ranked = sorted(found, key=lambda noise: loss_of(noise, parts, weights))
-    rows = [RankedNoise(_name(noise), noise=noise, loss=loss_of(noise, parts, weights)) for noise in ranked]
-    bound = _bound(reach)
-    others = tuple(row for row in quick if row.family not in JOINT)
-    return Plan(ranked[0], rows[0].family, epsilon, 0.0, bound, 1, "variance", "dp", None, (*rows, *others))
+    ranked = sorted(found, key=lambda name: found[name][0])
+    rows = tuple(RankedNoise(name, noise=found[name][1], loss=found[name][0]) for name in ranked)
+    _, noise, bound = found[ranked[0]]
+    return Plan(noise, ranked[0], epsilon, 0.0, bound, 1, "variance", "dp", None, (*rows, *quick))
 
 
 def clearly_better(plan: Plan, quick: list[RankedNoise]) -> bool:
@@ -67,33 +72,58 @@ def clearly_better(plan: Plan, quick: list[RankedNoise]) -> bool:
     return plan.ranking[0].loss <= _CLEAR * min((row.loss for row in quick), default=math.inf)
 
 
-def _name(noise: LevelNoise) -> str:
+def _loss(noise: Noise, parts: tuple[Part, ...], weights: Mapping[str, float]) -> float:
+    """The average over the columns of the squared weight times the variance, in bounds of the columns."""
+    each = np.broadcast_to(noise.variance, (noise.dimension or 1,)).reshape(-1, len(parts))
+    return float(np.mean(each * np.array(_squares(parts, weights))))
+
+
+def _squares(parts: tuple[Part, ...], weights: Mapping[str, float]) -> list[float]:
+    return [weights.get(part.aggregate, 1.0) ** 2 for part in parts]
+
+
+def _name(noise: Noise) -> str:
     row = family_of(noise)
     assert row is not None
     return row.name
 
 
-def _bound(reach: Reach) -> Sensitivity:
-    """The body: every column moves by at most 1 in each of `groups` groups."""
-    people = next((place for place, part in enumerate(reach.parts) if part.people), None)
-    one_sided = tuple(part.one_sided for part in reach.parts)
-    return Sensitivity(columns=(1.0,) * len(reach.parts), l0=reach.groups, one_sided=one_sided, people=people)
+def _step(reach: Reach, scale: float) -> float:
+    """The step of the lattice, as a share of a bound."""
+    if all(part.linf == 1 for part in reach.parts):
+        return 1.0
+    return 2.0 ** -max(0, math.ceil(math.log2(_FINE / scale)))
 
 
-def _candidates(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> list[LevelNoise]:
-    parts, bound = reach.parts, _bound(reach)
-    whole = all(part.linf == 1 for part in parts)
-    found: list[LevelNoise] = []
-    if whole and bound.one_sided is True:
-        made = calibrate(epsilon, 0.0, bound, family="interval", values="integer").noise
-        assert isinstance(made, LevelNoise)
-        found.append(made)
+def _for_groups(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> Iterator[tuple[Noise, Sensitivity]]:
+    """One draw for the columns of each group."""
+    parts = reach.parts
+    if len(parts) < 2:
+        return
+    people = next((place for place, part in enumerate(parts) if part.people), None)
+    one_sided = tuple(part.one_sided for part in parts)
+    bound = Sensitivity(columns=(1.0,) * len(parts), l0=reach.groups, one_sided=one_sided, people=people)
+    if all(one_sided) and all(part.linf == 1 for part in parts):
+        yield calibrate(epsilon, 0.0, bound, family="interval", values="integer").noise, bound
     kinds = tuple(
-        "people" if place == bound.people else "one_sided" if part.one_sided else "two_sided"
+        "people" if place == people else "one_sided" if part.one_sided else "two_sided"
         for place, part in enumerate(parts)
     )
     scale = least_scale(reach.groups, epsilon)
-    step = 1.0 if whole else 2.0 ** -max(0, math.ceil(math.log2(_FINE / scale)))
     with suppress(Unsupported):  # a scale that the lattice cannot represent
-        found.append(least_plateau(kinds, scale, step, [weights.get(part.aggregate, 1.0) ** 2 for part in parts]))
-    return found
+        yield least_plateau(kinds, scale, _step(reach, scale), _squares(parts, weights)), bound
+
+
+def _for_table(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> Iterator[tuple[Noise, Sensitivity]]:
+    """One draw for all cells of a table with public keys, where one person may move all groups."""
+    parts, groups = reach.parts, reach.listed
+    if groups is None or groups == 1 or reach.groups < groups or groups * len(parts) > _MOST_CELLS:
+        return
+    one_sided = tuple(part.one_sided for part in parts) * groups
+    bound = Sensitivity(linf=1.0, dimension=len(one_sided), one_sided=one_sided)
+    if bound.one_sided is True and all(part.linf == 1 for part in parts):
+        yield calibrate(epsilon, 0.0, bound, family="interval", values="integer").noise, bound
+    kinds = tuple("one_sided" if flag else "two_sided" for flag in one_sided)
+    scale = least_scale(1, epsilon)
+    with suppress(Unsupported):
+        yield least_plateau(kinds, scale, _step(reach, scale), _squares(parts, weights) * groups), bound

@@ -36,6 +36,7 @@ _NODES = 256
 _NARROW = 1e-3  # relative to the widest uniform; narrower ones are bounded by their largest value
 _OUTSIDE = 0.002  # share of 1 - level: the probability of levels beyond the last node
 _HALVINGS = 27
+_NEGLIGIBLE = 1e-4  # relative to the probability of a miss: rounding errors that floats may have
 _MOST = 1 << 40  # levels
 
 
@@ -80,7 +81,11 @@ def _level_nodes(noise: LevelNoise, outside: float) -> tuple[Array, Array]:
 def _least(wide: Array, narrow: Array, share: Array, allowed: float) -> Array:
     """The least w with an average of P(|S| > w - narrow) of at most `allowed`, from above, by halving."""
     low, high = np.zeros(len(wide)), wide[:, -1, :].sum(axis=1) + narrow[:, -1]
-    terms = _Terms(wide)
+    ratio = float((wide.min(axis=2) / wide.max(axis=2)).min())
+    cancels = np.finfo(np.float64).eps / ratio ** (
+        wide.shape[2] - 1
+    )  # relative to 1; the terms add up to probabilities
+    terms = _Terms(wide.astype(np.float64 if cancels < _NEGLIGIBLE * allowed else np.longdouble))
     for _ in range(_HALVINGS):
         w = 0.5 * (low + high)
         misses = np.minimum(2.0 * terms.beyond(np.maximum(w[:, None] - narrow, 0.0)), 1.0) @ share
@@ -89,17 +94,19 @@ def _least(wide: Array, narrow: Array, share: Array, allowed: float) -> Array:
 
 
 class _Terms:
-    """P(S > w) for sums of uniforms, for many sums at once, in extended precision: terms cancel."""
+    """P(S > w) for sums of uniforms, for many sums at once, in the precision of their half widths: terms cancel."""
 
-    def __init__(self, widths: Array) -> None:
-        exact = widths.astype(np.longdouble)
+    def __init__(self, widths: NDArray[Any]) -> None:
         count = widths.shape[2]
-        signs = np.array(list(itertools.product((1.0, -1.0), repeat=count)), dtype=np.longdouble)
-        reach = np.einsum("rln,sn->rls", exact, signs)
+        signs = np.array(list(itertools.product((1.0, -1.0), repeat=count)), dtype=widths.dtype)
+        reach = np.einsum("rln,sn->rls", widths, signs)
         useful = (reach > 0.0).any(axis=(0, 1))
         self._reach, self._sign, self._count = reach[:, :, useful], signs.prod(axis=1)[useful], count
-        self._scale = math.factorial(count) * 2.0**count * exact.prod(axis=2)
+        self._scale = math.factorial(count) * 2.0**count * widths.prod(axis=2)
 
-    def beyond(self, w: Array) -> Any:
-        powers = np.maximum(self._reach - w[:, :, None], 0.0) ** self._count
+    def beyond(self, w: Array) -> Array:
+        left = np.maximum(self._reach - w[:, :, None], 0.0)
+        powers = left
+        for _ in range(self._count - 1):
+            powers = powers * left
         return np.maximum((powers @ self._sign) / self._scale, 0.0).astype(np.float64)

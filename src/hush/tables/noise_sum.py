@@ -24,6 +24,7 @@ from scipy.fft import irfft, rfft
 
 from hush.errors import NotCertified
 from hush.noise.contract import Law
+from hush.noise.level_noise import LevelNoise
 from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.sampling.exact import law_of
 from hush.tables.column_law import ColumnLaw
@@ -98,8 +99,8 @@ def _joint(sums: tuple[tuple[Term, ...], ...], level: float) -> tuple[float, ...
     """The same for columns of one joint draw. Exact numbers that are rounded to the lattice add half a step."""
     columns = [term.column for terms in sums for term in terms]
     joint = next(column.joint for column in columns if column is not None)
-    if joint is None or any(column is None or column.joint != joint for column in columns):
-        raise NotCertified("columns of different draws cannot be added up here.")
+    if not isinstance(joint, LevelNoise) or any(column is None or column.joint != joint for column in columns):
+        raise NotCertified("the law of a sum of these columns is not known; leave the joint noise out.")
     factors, rounding = np.zeros((len(sums), joint.dimension)), np.zeros(len(sums))
     for row, terms in enumerate(sums):
         for term in terms:

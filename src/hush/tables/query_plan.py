@@ -16,7 +16,7 @@ from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
 from hush.tables.column_noise import Shares, Spending, spending
-from hush.tables.contribution import Reach
+from hush.tables.contribution import Part, Reach
 from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.left_out import limits_in_words
@@ -158,6 +158,9 @@ class QueryPlan:
         pair, groups = f"(epsilon, delta) = ({shares.epsilon:.6g}, {shares.delta:.6g})", spent.reach.groups
         lines = [f"{pair} for each {query.table.unit}, at most {groups} group{'s' * (groups > 1)}"]
         lines += wrapped(self.why)
+        if spent.joint is not None:
+            what = "one draw for the whole table" if spent.whole_table else "one draw for each group"
+            lines += wrapped(f"{what}: {_moves(spent.drawn)}")
         if query.table.filters:
             lines += wrapped("rows: only where " + ", and ".join(query.table.filters), hang=6)
         if query.grouping.names and query.grouping.keys is not None:
@@ -199,6 +202,16 @@ class QueryPlan:
         ]
         tip = "Tip: a narrower [low, high] reduces the error of sums and means in proportion, but clips more values."
         return [*text_table(heads, [row[: len(heads)] for row in rows], []), tip]
+
+
+def _moves(parts: Sequence[Part]) -> str:
+    """How an added person moves the columns of a group, in words."""
+    people = [part.columns[0] for part in parts if part.people]
+    upwards = [part.columns[0] for part in parts if part.one_sided and not part.people]
+    both = [part.columns[0] for part in parts if not part.one_sided]
+    text = [f"{', '.join(people)} by exactly 1"] * bool(people) + [f"{', '.join(upwards)} upwards only"] * bool(upwards)
+    text += [f"{', '.join(both)} in both directions"] * bool(both)
+    return f"a person moves {'; '.join(text)}"
 
 
 def _listed(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> str:

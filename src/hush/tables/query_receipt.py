@@ -34,6 +34,7 @@ def receipt_of(
         "aggregates": {measure.name: measure.kind for measure in query.shown},
         "bounds": [measure.bounds_text for measure in query.shown],
         "noise": plain_values(spent.noise),
+        "shares_draw": _shares_draw(spent),
         "parts": [_part(what, part) for what, part in parts],
         "rows_per_unit": {measure.name: measure.rows for measure in query.shown if measure.counts_rows},
         "limits": limits_in_words(query),
@@ -54,6 +55,13 @@ def receipt_of(
         promised=promised,
         about=about,
     )
+
+
+def _shares_draw(spent: Spending) -> str | None:
+    """Which numbers share one draw, as text; None if every number has its independent noise."""
+    if spent.joint is None:
+        return None
+    return "all numbers of the table" if spent.whole_table else "the columns of a group"
 
 
 def plain_bounds(found: Mapping[str, tuple[Any, Any] | None]) -> dict[str, list[Any] | None]:

@@ -1,0 +1,185 @@
+"""One joint draw for the columns of a group: its size, its privacy facts, its intervals and its draws."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import binom
+
+import hush
+from hush import tables
+from hush.noise.level_noise import LevelNoise
+from hush.tables.column_draws import named_noise
+from hush.tables.joint_sum import joint_half_widths
+from hush.tables.output import Recipe
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from paid import noisy_columns
+
+ROWS = pa.table(
+    {
+        "person": np.arange(3000) % 900,
+        "ward": [f"ward {n % 7}" for n in range(3000)],
+        "days": (np.arange(3000) * 7) % 30,
+        "change": (np.arange(3000) * 5) % 21 - 10,
+    }
+)
+
+
+def query(**aggregates):
+    grouped = tables.table(ROWS, unit="person").group_by("ward", keys="private", groups_per_unit=3)
+    return grouped.aggregate(**aggregates)
+
+
+DEMO = {"people": tables.count_units(), "days": tables.mean("days", low=0, high=30)}
+
+
+def planned(found, **options):
+    return found.plan(1.0, 1e-6, limits_share=0.0, **options)
+
+
+def test_the_demo_query_needs_a_third_of_the_variance_and_a_lower_threshold() -> None:
+    """People, a sum and a count in three unknown groups: 139.7 each and a threshold of 93 with independent noise."""
+    joint, alone = planned(query(**DEMO)), planned(query(**DEMO), family="independent")
+    sizes = dict(zip((part.columns[0] for part in joint.spent.drawn), joint.spent.noise.variance, strict=True))
+    assert sizes["people"] <= 50.0 and sizes["days.sum"] <= 60.0 and sizes["days.count"] <= 50.0
+    assert joint.spent.threshold <= 63.0
+    assert alone.spent.plan.variance > 130.0 and alone.spent.threshold > 90.0
+    # pure noise leaves all of delta for the keys
+    assert joint.spent.key_delta == 1e-6 and joint.spent.plan.delta == 0.0
+    charge = joint.spent.charge
+    assert hush.curve(charge.noise, charge.sensitivity).pure_epsilon <= 1.0
+
+
+def test_the_facts_of_the_charge_are_those_of_the_columns() -> None:
+    bound = planned(query(**DEMO)).spent.plan.sensitivity
+    assert (bound.l0, bound.people, bound.one_sided) == (3, 0, (True, False, True))
+    signed = planned(query(n=tables.count(), up=tables.sum("days", low=0, high=30),
+                           both=tables.sum("change", low=-10, high=10)))  # fmt: skip
+    # the hidden number of people, which decides about private keys, comes last
+    assert signed.spent.plan.sensitivity.one_sided == (True, True, False, True)
+    assert signed.spent.plan.sensitivity.people == 3
+
+
+def test_columns_whose_bounds_are_found_later_count_as_two_sided() -> None:
+    """The placeholder [0, 1] would be one-sided, but the bounds that are found may have both signs."""
+    found = query(
+        people=tables.count_units(), total=tables.sum("change", low="private", high="private", rows_per_unit=1)
+    )
+    spent = found.plan(1.0, 1e-6).spent
+    assert spent.plan.sensitivity.one_sided == (True, False)
+
+
+def test_counts_that_move_by_one_have_whole_number_noise() -> None:
+    grouped = tables.table(ROWS, unit="person").group_by("ward", keys=["ward 1", "ward 2"], groups_per_unit=2)
+    plan = planned(grouped.aggregate(n=tables.count(), people=tables.count_units()))
+    assert plan.spent.noise.step == 1.0 and plan.spent.plan.variance < planned(
+        grouped.aggregate(n=tables.count(), people=tables.count_units()), family="independent"
+    ).spent.plan.variance  # fmt: skip
+    answer = plan.answer(ledger=hush.Ledger(None, epsilon=1.0, delta=1e-6))
+    assert all(float(value).is_integer() for value in answer.to_arrow().column("n").to_pylist())
+
+
+def test_weights_choose_the_offsets() -> None:
+    plain, weighted = planned(query(**DEMO)), planned(query(**DEMO), weights={"people": 4.0})
+    assert weighted.spent.noise.variance[0] < 0.9 * plain.spent.noise.variance[0]
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_intervals_of_counts_means_and_variances_cover(level: float) -> None:
+    """20,000 groups with known exact columns, at 1e-6; intervals three quarters as wide would not cover."""
+    made = planned(query(people=tables.count_units(), days=tables.mean("days", low=0, high=30),
+                         spread=tables.variance("days", low=0, high=30)))  # fmt: skip
+    spent, groups, rows = made.spent, 20_000, 400
+    assert isinstance(spent.noise, LevelNoise)
+    days = np.arange(rows) % 31
+    exact = _exact(made, days)
+    released = noisy_columns({name: np.full(groups, number) for name, number in exact.items()}, spent)
+    truths = {"people": rows, "days": days.mean(), "spread": days.var()}
+    recipe = Recipe.of(made.query, spent, level)
+    for aggregate, name in zip(recipe.shown, recipe.names, strict=True):
+        low, high = (np.asarray(end).ravel() for end in aggregate.ends(released))
+        inside = int(((low <= truths[name] + 1e-9) & (truths[name] - 1e-9 <= high)).sum())
+        assert inside >= binom.isf(1.0 - 1e-6, groups, level), name
+        if name == "people":
+            middle, half = 0.5 * (low + high), 0.375 * (high - low)
+            narrow = int((np.abs(middle - truths[name]) <= half).sum())
+            assert narrow < binom.isf(1.0 - 1e-6, groups, level), name
+
+
+def _exact(made, days) -> dict[str, int]:
+    """The integer columns of one group with these values, one row for each person."""
+    relation = pa.table({"person": np.arange(days.size), "ward": ["w"] * days.size, "days": days, "change": days})
+    found = tables.table(relation, unit="person").group_by("ward", keys=["w"], groups_per_unit=1)
+    aggregates = {"people": tables.count_units(), "days": tables.mean("days", low=0, high=30),
+                  "spread": tables.variance("days", low=0, high=30)}  # fmt: skip
+    exact = found.aggregate(**aggregates).aggregates().to_arrow()
+    return {name: exact.column(name)[0].as_py() for name in made.spent.mechanisms}
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.9999])
+def test_half_widths_of_weighted_sums_are_those_of_the_draws(level: float) -> None:
+    """The law of weighted sums by simulation (400,000 draws, 1e-6): covered, and hardly wider than needed."""
+    noise = hush.Plateau(("people", "two_sided", "one_sided", "one_sided"), 20.0, (0.0, 5.0, 12.0, 12.0))
+    draws = hush.draw(noise, 400_000)
+    factors = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [0, 0, 1.0, 0], [0, 1.0, 0.7, 0], [0, 0, 1.0, 1.0],
+                        [1.0, 0.0, 0.5, 0.0], [0.001, 1.0, 0.0002, 0.0]])  # fmt: skip
+    widths = joint_half_widths(noise, factors, level)
+    for row, width in zip(factors, widths, strict=True):
+        inside = int((np.abs(draws @ row) <= width).sum())
+        assert inside >= binom.isf(1.0 - 1e-6, 400_000, level)
+        assert (np.abs(draws @ row) <= 0.97 * width - 1.0).mean() < level
+
+
+def test_factors_of_both_signs_are_covered() -> None:
+    """A difference of two counts has less noise than a sum; the half width is that of the sum."""
+    noise = hush.Plateau(("one_sided", "one_sided"), 20.0, (4.0, 4.0))
+    draws = hush.draw(noise, 200_000)
+    (width,) = joint_half_widths(noise, np.array([[1.0, -1.0]]), 0.95)
+    assert (np.abs(draws[:, 0] - draws[:, 1]) <= width).mean() > 0.95
+
+
+def test_noise_by_name_repeats_and_is_one_draw_for_each_group() -> None:
+    spent = planned(query(**DEMO)).spent
+    from hush.ledger import unaccounted
+
+    names = np.random.default_rng(3).integers(0, 2**63, (500, 2), dtype=np.uint64)
+    exact = {name: np.full(500, 700, dtype=np.int64) for name in spent.mechanisms}
+
+    def noisy(keep, secret=bytes(64)):
+        draws = spent.open(unaccounted(spent.charge), "answers")
+        part = {name: column[: len(keep)] for name, column in exact.items()}
+        return named_noise(part, spent, draws, names[keep], secret)
+
+    whole, some = noisy(np.arange(500)), noisy(np.array([7, 3, 490]))
+    assert all((some[name] == whole[name][[7, 3, 490]]).all() for name in whole)
+    assert any((noisy(np.arange(500), bytes(range(64)))[name] != whole[name]).any() for name in whole)
+    people, count = whole["people"] - 700.0, whole["days.count"] - 700.0
+    assert np.corrcoef(people, count)[0, 1] > 0.5  # they share the middle of their interval
+
+
+def test_a_query_may_name_joint_noise_or_refuse_it() -> None:
+    assert planned(query(**DEMO), family="plateau").spent.plan.family == "plateau"
+    assert planned(query(**DEMO), family="independent").spent.joint is None
+    with pytest.raises(hush.Unsupported, match="several columns"):
+        planned(query(people=tables.count_units()), family="plateau")
+
+
+def test_a_histogram_in_the_query_keeps_independent_noise() -> None:
+    bins = query(people=tables.count_units(), ages=tables.histogram("days", edges=[0, 10, 20, 30]))
+    assert planned(bins, family="laplace").spent.joint is None
+    assert bins.plan(1.0, 1e-6, limits_share=0.0).spent.joint is None
+
+
+def test_receipt_ledger_and_statement_speak_of_the_joint_draw(tmp_path) -> None:
+    ledger = hush.Ledger(tmp_path / "book.ledger", epsilon=2.0, delta=1e-5)
+    answer = query(**DEMO).answer(1.0, 1e-6, ledger=ledger, label="wards")
+    assert answer.receipt["noise"]["family"] == "plateau"
+    again = hush.Ledger(tmp_path / "book.ledger")
+    assert again.spent.epsilon == pytest.approx(1.0, rel=1e-6)
+    text = str(hush.report.statement(answer))
+    assert "Plateau" in text or "plateau" in text
