@@ -21,6 +21,7 @@ from hush.noise import (
     flipped_huber,
     gamma_difference,
     gaussian,
+    hull,
     interval,
     laplace,
     level_noise,
@@ -71,6 +72,7 @@ _BUILT_IN: tuple[Family, ...] = (
     polya_difference.FAMILY,
     cube.FAMILY,
     interval.FAMILY,
+    hull.FAMILY,
     level_noise.FAMILY,
 )
 

@@ -86,10 +86,10 @@ class Noise:
         """Return the same distribution as a member of the simplest family, such as Gaussian or Laplace."""
         return self
 
-    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction | None:
-        """Return the largest change of the log density when every number moves by at most `move`; None if unknown.
+    def largest_loss(self, move: float, *, moving: int, one_sided: bool) -> Fraction | None:
+        """Return the largest change of the log density when at most `moving` numbers move by at most `move` each.
 
-        With `one_sided` all numbers move in the same direction. The result is a pure epsilon.
+        None if it is unknown. With `one_sided` all numbers move in the same direction. The result is a pure epsilon.
         """
         return None
 

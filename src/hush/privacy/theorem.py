@@ -185,8 +185,9 @@ def _joint_loss(charge: Charge) -> Fraction | None:
     noise, box = charge.noise, box_of(charge)
     if not isinstance(noise, Noise) or noise.dimension is None or box is None or charge.rate is not None:
         return None
-    one_sided = charge.sensitivity.one_sided
-    losses = [noise.largest_loss(shift, one_sided=one_sided) for shift, _ in box]
+    bound = charge.sensitivity
+    moving = noise.dimension if bound.moving is None else bound.moving
+    losses = [noise.largest_loss(shift, moving=moving, one_sided=bound.one_sided) for shift, _ in box]
     known = [loss for loss in losses if loss is not None]
     return max(known) if len(known) == len(losses) else None
 

@@ -1,13 +1,16 @@
-"""Exact draws of joint noises that are uniform in a random interval: a level from its thresholds, then whole numbers.
+"""Exact draws of joint noises that are uniform given a random level: a level from its thresholds, then whole numbers.
 
 The level is drawn as every magnitude is: a position among thresholds, decided by floats where their error bound leaves
 no doubt and by ball arithmetic elsewhere. The rest is in whole numbers: uniform ones below n come from 32-bit words by
-multiplication (Lemire 2019, Algorithm 5), and words that would favour some number are drawn again.
+multiplication (Lemire 2019, Algorithm 5), and words that would favour some number are drawn again. A choice by whole
+weights compares a uniform V with the exact fractions sum/total; the first 64 bits of V decide almost always.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,7 @@ from hush.sampling.entropy import Bits
 from hush.sampling.lookup import Guide
 from hush.sampling.threshold import MARGIN, Tails
 
-__all__ = ["level_draws", "levels", "uniform_below"]
+__all__ = ["Numbers", "level_draws", "levels", "uniform_below"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -69,15 +72,7 @@ def level_draws(bits: Bits, noise: LevelNoise, count: int, margin: float = MARGI
     level = _levels(guide, bits, count)
     if count and int(level.max()) >= _MOST // 4:
         raise Unsupported(f"a level of {noise} passes 2^29 steps; use a larger step.")
-    low, high = noise.ends(level, lambda most: uniform_below(bits, most))
-    out = np.empty((count, noise.dimension), dtype=np.int64)
-    rows = max(1, _BLOCK // noise.dimension)
-    for start in range(0, count, rows):
-        part = slice(start, start + rows)
-        width = (low[part] + high[part] + 1).astype(np.uint64)
-        out[part] = uniform_below(bits, np.repeat(width, noise.dimension)).reshape(-1, noise.dimension)
-        out[part] -= low[part, None]
-    return out
+    return noise.points(level, Numbers(bits))
 
 
 def _levels(guide: Guide, bits: Bits, count: int) -> Whole:
@@ -106,3 +101,37 @@ def uniform_below(bits: Bits, most: NDArray[Any]) -> Whole:
         product[again] = fresh
         again = again[(fresh & np.uint64(0xFFFFFFFF)) < (_SCALE - most[again]) % most[again]]
     return (product >> np.uint64(32)).astype(np.int64)
+
+
+class Numbers:
+    """Exact random whole numbers from the bits of one draw call: the `UniformNumbers` of joint noises."""
+
+    def __init__(self, bits: Bits) -> None:
+        self._bits = bits
+
+    def below(self, most: NDArray[Any]) -> Whole:
+        """Uniform whole numbers on {0, ..., n - 1}, for each n of `most`, which are at most 2^31."""
+        return uniform_below(self._bits, most)
+
+    def choose(self, weights: Sequence[int], count: int) -> Whole:
+        """`count` indices of the list, drawn independently; each has the probability weight/total, exactly."""
+        sums = list(accumulate(weights))
+        total = sums[-1]
+        ends = [end for end in sums if end < total]  # an index is the number of ends with end/total <= V
+        floors = np.array([(end << 64) // total for end in ends], dtype=np.uint64)
+        words = self._bits.words(count, np.uint64)[0]
+        index = np.searchsorted(floors, words, side="left")
+        unclear = np.flatnonzero(index != np.searchsorted(floors, words, side="right"))
+        for place in unclear.tolist():
+            index[place] = self._refined(ends, total, int(words[place]))
+        return index.astype(np.int64)
+
+    def _refined(self, ends: list[int], total: int, known: int) -> int:
+        """The number of ends with end/total <= V, where V starts with the 64 bits `known`; more bits follow."""
+        bits = 64
+        while True:
+            least = sum(end << bits <= known * total for end in ends)
+            most = sum(end << bits < (known + 1) * total for end in ends)
+            if least == most:
+                return least
+            known, bits = (known << 64) | int(self._bits.words(1, np.uint64)[0][0]), bits + 64
