@@ -48,7 +48,7 @@ class Cube(LevelNoise):
     def widened(self, k: float) -> Cube:
         return Cube(self.dimension, self.scale * k, self.step)
 
-    def largest_loss(self, move: float, *, moving: int, one_sided: bool) -> Fraction:
+    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction:
         return self.steps_in(move) * self.rate
 
     # -- the level: weight q^R (2R + 1)^d ---------------------------------------------------------------------

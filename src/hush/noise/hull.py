@@ -113,9 +113,11 @@ class Hull(LevelNoise):
         offset = round(self.offset * k / self.step) * self.step
         return Hull(self.dimension, self.l0, self.scale * k, offset, self.one_sided, self.step)
 
-    def largest_loss(self, move: float, *, moving: int, one_sided: bool) -> Fraction | None:
-        if moving > self.l0:
-            return None
+    @property
+    def most_moving(self) -> int:  # type: ignore[override]
+        return self.l0
+
+    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction:
         return (2 if self.one_sided and not one_sided else 1) * self.steps_in(move) * self.rate
 
     @cached_property

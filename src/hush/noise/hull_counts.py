@@ -48,11 +48,15 @@ def pascal(rows: int, columns: int) -> Exact:
 
 
 def _differences(values: Exact) -> Exact:
-    """Coefficients of C(R, m), m = 0, 1, ..., of the polynomials with these values at R = 0, 1, ... (first axis)."""
-    found = np.empty_like(values)
-    for m in range(len(found)):
-        found[m] = values[0]
-        values = values[1:] - values[:-1]
+    """Coefficients of C(R, m), m = 0, 1, ..., of the polynomials with these values at R = 0, 1, ... (first axis).
+
+    Column j has degree j + 2 at most, so its coefficients are 0 from m = j + 3 on.
+    """
+    found = np.zeros_like(values)
+    found[0] = values[0]
+    for m in range(1, len(found)):
+        values = (values[1:] - values[:-1])[:, min(1, max(0, m - 2)) :]
+        found[m, max(0, m - 2) :] = values[0]
     return found
 
 
@@ -81,32 +85,30 @@ class HullCounts:
 
     def __init__(self, dimension: int, l0: int) -> None:
         self.dimension, self.l0 = dimension, l0
-        values = [self._values(level) for level in range(dimension + 3)]
-        self.points, self.first, self.square, self.product = (
-            _differences(np.array(rows, dtype=object)) for rows in zip(*values, strict=True)
-        )
-
-    def _values(self, level: int) -> tuple[Exact, Exact, Exact, Exact]:
-        """The four sums for j = 0, ..., dimension at one level."""
-        top, j = self.l0 * level, np.arange(self.dimension + 1).astype(object)
-        t0, t1, t2 = (self._alternating(level, e, 0) for e in range(3))
-        u0, u1 = (self._alternating(level, e, 1) for e in range(2))
+        level, j = (np.arange(size).astype(object) for size in (dimension + 3, dimension + 1))
+        level = level[:, None]
+        top = l0 * level
+        t0, t1, t2 = (self._alternating(e, 0) for e in range(3))
+        u0, u1 = (self._alternating(e, 1) for e in range(2))
         total = (top + 1) * t0 - t1
         squares = (top + 1) ** 2 * t0 - (2 * top + 3) * t1 + 2 * t2
-        first, square, product = (np.zeros(self.dimension + 1, dtype=object) for _ in range(3))
-        first[1:] = total[1:] // j[1:]
-        square[1:] = 2 * (t2 - math.comb(level + 1, 2) * u0 - level * u1)[1:] - first[1:]
-        product[2:] = (squares - j * square)[2:] // (j * (j - 1))[2:]
-        return t0, first, square, product
+        first = total // np.maximum(j, 1)
+        first[:, 0] = 0
+        square = 2 * (t2 - level * (level + 1) // 2 * u0 - level * u1) - first
+        square[:, 0] = 0
+        product = (squares - j * square) // np.maximum(j * (j - 1), 1)
+        product[:, :2] = 0
+        self.points, self.first, self.square, self.product = map(_differences, (t0, first, square, product))
 
-    def _alternating(self, level: int, e: int, over: int) -> Exact:
-        """T_e (over = 0), or U_e, where `over` = 1 coordinate exceeds the level."""
-        table = pascal(self.l0 * (self.dimension + 2) + 3, self.dimension + 3)
-        found = np.zeros(self.dimension + 1, dtype=object)
-        for i in range(min(self.l0 - over, self.dimension - over + 1)):
-            ways = table[: self.dimension + 1 - over, i]  # C(j - over, i)
-            rows = table[(self.l0 - over - i) * level + e, over + e : self.dimension + 1 + e]
-            found[over:] += (-1) ** i * ways * rows
+    def _alternating(self, e: int, over: int) -> Exact:
+        """T_e (over = 0), or U_e, where `over` = 1 coordinate exceeds the level; for all levels and all j."""
+        last = self.dimension
+        table = pascal(self.l0 * (last + 2) + 3, last + 3)
+        found = np.zeros((last + 3, last + 1), dtype=object)
+        for i in range(min(self.l0, last + 1) - over):
+            ways = (-1) ** i * table[i : last + 1 - over, i]  # C(j - over, i) for j = i + over, ..., last
+            rows = (self.l0 - over - i) * np.arange(last + 3) + e
+            found[:, i + over :] += ways * table[rows, i + over + e : last + 1 + e]
         return found
 
     @cached_property

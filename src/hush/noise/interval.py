@@ -81,7 +81,7 @@ class Interval(LevelNoise):
     def widened(self, k: float) -> Interval:
         return Interval(self.dimension, self.scale * k, round(self.offset * k / self.step) * self.step, self.step)
 
-    def largest_loss(self, move: float, *, moving: int, one_sided: bool) -> Fraction:
+    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction:
         return (1 if one_sided else 2) * self.steps_in(move) * self.rate
 
     @property

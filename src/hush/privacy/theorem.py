@@ -181,13 +181,13 @@ def _own_pure(charge: Charge) -> Fraction | None:
 
 
 def _joint_loss(charge: Charge) -> Fraction | None:
-    """The largest loss of a joint noise under the box of the sensitivity."""
-    noise, box = charge.noise, box_of(charge)
+    """The largest loss of a joint noise under the box of the sensitivity, if not too many numbers move."""
+    noise, box, bound = charge.noise, box_of(charge), charge.sensitivity
     if not isinstance(noise, Noise) or noise.dimension is None or box is None or charge.rate is not None:
         return None
-    bound = charge.sensitivity
-    moving = noise.dimension if bound.moving is None else bound.moving
-    losses = [noise.largest_loss(shift, moving=moving, one_sided=bound.one_sided) for shift, _ in box]
+    if noise.most_moving is not None and (bound.moving is None or bound.moving > noise.most_moving):
+        return None
+    losses = [noise.largest_loss(shift, one_sided=bound.one_sided) for shift, _ in box]
     known = [loss for loss in losses if loss is not None]
     return max(known) if len(known) == len(losses) else None
 
@@ -249,7 +249,8 @@ def _refusal(charge: Charge) -> str:
     bound, name = charge.sensitivity, type(charge.noise).__name__
     if isinstance(charge.noise, Noise) and charge.noise.dimension is not None:
         facts = f"{name}, a noise of {charge.noise.dimension} numbers, under {bound!r}"
-        return f"no theorem covers {facts}; write Sensitivity(linf=1.0, dimension={charge.noise.dimension})."
+        few = "" if charge.noise.most_moving is None else f"l0={charge.noise.most_moving}, "
+        return f"no theorem covers {facts}; write Sensitivity(linf=1.0, {few}dimension={charge.noise.dimension})."
     known = f"l2={bound.l2!r}" if bound.l2 is not None else f"l1={bound.l1!r}"
     return (
         f"no theorem covers {name} under {known} alone: it needs the number of coordinates that move; write "
