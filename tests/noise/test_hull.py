@@ -20,7 +20,6 @@ from hush.noise.hull_counts import evaluated, hull_counts
 from hush.noise.hull_slices import slices
 from hush.numerics.ball import precision
 
-
 # -- the law -------------------------------------------------------------------------------------------------
 
 

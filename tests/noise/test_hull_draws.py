@@ -19,6 +19,7 @@ from hush.noise.hull_points import placed, positive_points
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 from hush.sampling.joint import Numbers, level_draws
 
+
 def chi_squared(sample: Any, noise: Hull, reach: int, around: int) -> tuple[float, int]:
     """Against the enumerated law, over the points within `around` of the centre and the rest as one cell."""
     points, masses = enumerated(noise, reach)
@@ -56,7 +57,9 @@ def test_joint_moments_of_draws(noise: Hull) -> None:
     error = 6.0 * 2.5 * noise.variance / math.sqrt(len(sample))
     assert np.abs(np.cov(sample.T, ddof=0) - noise.covariance).max() < error
     assert np.abs(sample.mean(axis=0)).max() < 6.0 * math.sqrt(noise.variance / len(sample))
-    assert exponent(noise, sample.astype(np.int64)).max() < 8.0 * noise.dimension  # below 1e-20 beyond
+    assert (
+        exponent(noise, sample.astype(np.int64)).max() < 8.0 * noise.dimension
+    )  # beyond it with probability below 1e-15
 
 
 @pytest.mark.parametrize(

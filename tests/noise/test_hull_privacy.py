@@ -96,5 +96,3 @@ def test_smaller_sensitivities_are_covered() -> None:
         hush.epsilon(noise, 0.0, hush.Sensitivity(linf=1.0, l0=3, dimension=6))
     with pytest.raises(hush.Unsupported, match="whole steps"):
         hush.epsilon(noise, 0.0, hush.Sensitivity(linf=0.5, l0=3, dimension=5))
-
-

@@ -120,6 +120,7 @@ EVERY_FAMILY = {
     "polya_difference": PolyaDifference(1.5, 2.0, 1.0),
     "cube": hush.Cube(3, 4.0),
     "interval": hush.Interval(3, 4.0, 1.0),
+    "hull": hush.Hull(3, 3, 4.0, 1.0, one_sided=True),
     "level_marginal": hush.Cube(3, 4.0).marginal,
 }
 

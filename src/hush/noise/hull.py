@@ -86,8 +86,8 @@ class Hull(LevelNoise):
             raise InvalidParameter(f"one_sided must be True or False, got {self.one_sided!r}; write one_sided=True.")
         if self.dimension > _MOST_NUMBERS or self.dimension * self.l0 > _MOST_PRODUCT:
             raise Unsupported(
-                f"the tables of hull noise for {self.dimension} numbers with l0={self.l0} are too large; it is made for "
-                f"at most {_MOST_NUMBERS} numbers, and dimension times l0 at most {_MOST_PRODUCT}."
+                f"the tables of hull noise for {self.dimension} numbers with l0={self.l0} are too large; hull noise is "
+                f"for at most {_MOST_NUMBERS} numbers, with dimension times l0 at most {_MOST_PRODUCT}."
             )
         if self.l0 * (self.dimension + 800.0) * self.scale / self.step > _WIDEST:
             raise Unsupported(f"a lattice of step {self.step:g} is too fine for l0={self.l0}; use a larger step.")
@@ -205,7 +205,9 @@ def _least(request: Request) -> Hull:
 
     def make(scale: float, step: float) -> Hull:
         if not 1 < bound.moving < bound.dimension:
-            raise Unsupported("hull noise needs 1 < l0 < dimension; if all numbers may move, use the cube or interval")
+            raise Unsupported(
+                "hull noise is for 1 < l0 < dimension; independent, cube and interval noise serve the ends"
+            )
         if bound.one_sided:
             return _best_offset(bound.dimension, bound.moving, scale, step)
         return Hull(bound.dimension, bound.moving, scale, step=step)

@@ -37,7 +37,7 @@ Exact = NDArray[Any]
 Array = NDArray[np.float64]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def pascal(rows: int, columns: int) -> Exact:
     """C(n, k) for n < rows and k < columns."""
     table = np.zeros((rows, columns), dtype=object)

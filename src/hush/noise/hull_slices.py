@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,17 +51,21 @@ def slices(l0: int, weights: Weights) -> NDArray[Any]:
 def _values(l0: int, weights: list[Ball]) -> NDArray[Any]:
     """The sums for all k + v < len(weights), in an array [k, v]; other entries are 0."""
     flint, size = flint_module(), len(weights)
-    rows, table = l0 * (size - 1) + 1, pascal(l0 * (size + 2) + 3, size + 3)
-    terms = min(l0, size)  # f < l0, and C(i, f) = 0 for f >= size
-    factors = [[(-1) ** f * int(table[i, f]) * weights[i] for f in range(terms)] for i in range(size)]
-    binomials = flint.arb_mat(rows, size, [flint.arb(int(value)) for value in table[:rows, :size].ravel()])
-    sums = (binomials * flint.arb_mat(factors)).table()
+    terms = min(l0, size)  # C(i, f) = 0 for f >= size
+    factors = [[(-1) ** f * math.comb(i, f) * weights[i] for f in range(terms)] for i in range(size)]
+    sums = (flint.arb_mat(_binomials(l0 * (size - 1) + 1, size)) * flint.arb_mat(factors)).table()
     found = np.full((size, size), flint.arb(0), dtype=object)
     for level in range(size):
         for k in range(level + 1):
             parts = (sums[(l0 - f) * level - k][f] for f in range(terms))
             found[k, level - k] = sum(parts, flint.arb(0))
     return found
+
+
+@lru_cache(maxsize=8)
+def _binomials(rows: int, columns: int) -> Any:
+    """C(n, i) for n < rows and i < columns, as a matrix of python-flint."""
+    return flint_module().fmpz_mat(rows, columns, pascal(rows, columns).ravel().tolist())
 
 
 def _differences(values: NDArray[Any], axis: int) -> NDArray[Any]:
