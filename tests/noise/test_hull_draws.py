@@ -57,9 +57,8 @@ def test_joint_moments_of_draws(noise: Hull) -> None:
     error = 6.0 * 2.5 * noise.variance / math.sqrt(len(sample))
     assert np.abs(np.cov(sample.T, ddof=0) - noise.covariance).max() < error
     assert np.abs(sample.mean(axis=0)).max() < 6.0 * math.sqrt(noise.variance / len(sample))
-    assert (
-        exponent(noise, sample.astype(np.int64)).max() < 8.0 * noise.dimension
-    )  # beyond it with probability below 1e-15
+    # a level this far out has a probability below 1e-15 in all draws together
+    assert exponent(noise, sample.astype(np.int64)).max() < 8.0 * noise.dimension
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,8 @@ class Hull(LevelNoise):
 
     Guarantees: pure epsilon m/scale if a person moves at most l0 numbers by at most m each; with one_sided=True, if
     these moves have the same direction (counts under add-remove), else 2 m/scale. The proof is at the top of this
-    module. The body is Hardt and Talwar's (2010); its form on a lattice and the offset are new here.
+    module. The density exp(-norm) is that of Hardt and Talwar 2010; Joseph and Yu 2023 draw it on the real line for
+    sums and counts. Its form on a lattice and the offset are new here.
 
     >>> round(Hull(12, 6, 1.0).variance, 2)
     48.04
@@ -205,9 +206,7 @@ def _least(request: Request) -> Hull:
 
     def make(scale: float, step: float) -> Hull:
         if not 1 < bound.moving < bound.dimension:
-            raise Unsupported(
-                "hull noise is for 1 < l0 < dimension; independent, cube and interval noise serve the ends"
-            )
+            raise Unsupported("hull noise is for 1 < l0 < dimension; other families serve l0 = 1 and l0 = dimension")
         if bound.one_sided:
             return _best_offset(bound.dimension, bound.moving, scale, step)
         return Hull(bound.dimension, bound.moving, scale, step=step)
@@ -217,4 +216,6 @@ def _least(request: Request) -> Hull:
     return made
 
 
-FAMILY = Family("hull", Hull, paper="Hardt and Talwar 2010", cites=("hardt2010", "hush"), calibrate=_least)
+FAMILY = Family(
+    "hull", Hull, paper="Hardt and Talwar 2010; Joseph and Yu 2023", cites=("hardt2010", "joseph2023"), calibrate=_least
+)

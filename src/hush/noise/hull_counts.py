@@ -30,7 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Exact", "HullCounts", "evaluated", "hull_counts", "pascal", "shifted"]
+from hush.errors import NotCertified
+
+__all__ = ["Exact", "HullCounts", "evaluated", "hull_counts", "log_of", "pascal", "shifted"]
 
 #: Arrays of Python's whole numbers, which have no largest value.
 Exact = NDArray[Any]
@@ -119,6 +121,8 @@ class HullCounts:
 
 def log_of(whole: Exact) -> Array:
     """Logarithms of whole numbers >= 0 of any size."""
+    if (whole < 0).any():
+        raise NotCertified("a coefficient of hull noise is negative, so floats could lose digits; nothing was made.")
     flat = [math.log(value) if value > 0 else -math.inf for value in whole.ravel()]
     return np.array(flat, dtype=np.float64).reshape(whole.shape)
 

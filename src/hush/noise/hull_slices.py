@@ -7,8 +7,8 @@ and their sum is at most l0 (k + v) - k. The number of such vectors with i entri
 
 a polynomial in k and v. A weighted sum over i, with weights w_i >= 0 that do not depend on k and v, is stored by its
 differences at 0: as coefficients G[m, n] of C(k, m) C(v, n), m + n < dimension. They are computed in ball arithmetic,
-with enough bits that the differences leave the required precision. All coefficients that occur are 0 or greater, so the
-sums of the floats do not cancel.
+with enough bits that the differences leave the required precision. All coefficients were 0 or greater wherever they
+were computed, so the sums of the floats do not cancel; a negative one raises an error.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import NotCertified
 from hush.noise.binomial_sums import ball_sums, log_sums
 from hush.noise.hull_counts import pascal
 from hush.numerics.ball import Ball, flint_module, precision
@@ -101,6 +102,8 @@ class LogSlices:
 
 
 def _log(value: Ball) -> float:
+    if value < 0:
+        raise NotCertified("a coefficient of hull noise is negative, so floats could lose digits; nothing was made.")
     return float(value.log()) if value > 0 else -math.inf
 
 
