@@ -39,7 +39,12 @@ def test_moments_and_marginal_are_those_of_the_definition(name: str) -> None:
             assert float(noise.at_least_ball(k + 1)) == pytest.approx(masses[one > k].sum(), rel=1e-8)
 
 
-LARGER = [Hull(12, 6, 1.0), Hull(11, 3, 2.0, 1.0, one_sided=True), Hull(20, 10, 0.4, 2.0, one_sided=True)]
+LARGER = [
+    Hull(12, 6, 1.0),
+    Hull(16, 7, 1.0, 6.0, one_sided=True, step=0.125),
+    Hull(11, 3, 2.0, 1.0, one_sided=True),
+    Hull(20, 10, 0.4, 2.0, one_sided=True),
+]
 
 
 @pytest.mark.parametrize("noise", [*(noise for noise, _ in SMALL.values()), *LARGER], ids=repr)
@@ -58,6 +63,13 @@ def test_floats_and_balls_agree_on_levels_and_numbers(noise: Hull) -> None:
         assert -745.0 < float(noise.at_least_ball(far).log()) < -600.0  # tails reach that far
     assert 2.0 * math.fsum(law.masses[1:]) + law.masses[0] == pytest.approx(1.0, abs=1e-13)
     assert law.variance == pytest.approx(noise.variance, rel=1e-12)
+
+
+@pytest.mark.parametrize("noise", [Hull(60, 20, 1.0, 20.0, True, 1.0 / 32.0), Hull(40, 20, 0.02)], ids=repr)
+def test_the_law_of_one_number_keeps_its_digits(noise: Hull) -> None:
+    """Large offsets and few steps: the smallest weights of the law of one number matter far from its centre."""
+    assert noise.marginal.variance == pytest.approx(noise.variance, rel=1e-11)
+    assert 2.0 * math.fsum(noise.marginal.masses[1:]) + noise.marginal.masses[0] == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(("d", "l0"), [(4, 1), (4, 2), (5, 3), (4, 4)])

@@ -39,13 +39,16 @@ def slices(l0: int, weights: Weights) -> NDArray[Any]:
     flint = flint_module()
     bits: int = flint.ctx.prec
     near = weights()
-    last = len(near) - 1
+    last, least = len(near) - 1, min(near, key=float_log)
     largest = sum((w * math.comb(l0 * last, i) for i, w in enumerate(near)), flint.arb(0))
-    spare = max(0.0, float((largest / near[0]).log()) / math.log(2.0))  # digits that the differences may lose
+    spare = max(0.0, float_log(largest / least) / math.log(2.0))  # bits that the differences may lose
     with precision(bits + int(spare) + 2 * last + 64):
         values = _values(l0, weights())
         for axis in (1, 0):
             values = _differences(values, axis)
+    # a coefficient is a sum of weights times whole numbers; it is 0, or at least the smallest weight
+    if not all(value > 0 or abs(value) < least / 2 for value in values.ravel()):
+        raise NotCertified("a coefficient of hull noise is negative, so floats could lose digits; nothing was made.")
     return values
 
 
@@ -85,7 +88,7 @@ class LogSlices:
 
     def __init__(self, rate: Fraction, offset: int, coefficients: NDArray[Any]) -> None:
         self.rate, self.offset = rate, offset
-        self._logs = np.array([[_log(value) for value in row] for row in coefficients])
+        self._logs = np.array([[float_log(value) for value in row] for row in coefficients])
 
     def log_weight(self, k: Array) -> Array:
         """log of the sum over the levels a >= max(k, offset) of q^a times the number of points, for k >= 0."""
@@ -101,9 +104,8 @@ class LogSlices:
         return _log_sum(sums) - float(self.rate) * k
 
 
-def _log(value: Ball) -> float:
-    if value < 0:
-        raise NotCertified("a coefficient of hull noise is negative, so floats could lose digits; nothing was made.")
+def float_log(value: Ball) -> float:
+    """The logarithm as a float; of a ball that holds 0, -inf."""
     return float(value.log()) if value > 0 else -math.inf
 
 
