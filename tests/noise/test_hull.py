@@ -87,6 +87,16 @@ def test_the_tables_count_lattice_points(d: int, l0: int) -> None:
         assert [evaluated(table[:, j], level) for table in tables] == sums
 
 
+@pytest.mark.parametrize(("d", "l0"), [(5, 1), (5, 2), (5, 3)])
+def test_the_coefficients_count_words(d: int, l0: int) -> None:
+    """The proof that none is negative: words with exactly m letters and fewer than l0 places that do not rise."""
+    counts = hull_counts(d, l0)
+    for j, m in itertools.product(range(1, d + 1), range(1, d + 1)):
+        words = (u for u in itertools.product(range(m), repeat=j) if len(set(u)) == m)
+        few = sum(sum(b <= a for a, b in itertools.pairwise(u)) < l0 for u in words)
+        assert counts.points[m, j] == few
+
+
 @pytest.mark.parametrize(("d", "l0"), [(2, 1), (6, 5), (9, 4), (12, 6), (25, 3), (30, 20)])
 def test_no_coefficient_is_negative(d: int, l0: int) -> None:
     """Floats add logarithms of the coefficients, so none may be negative; and no positive one may be lost."""

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 import hush
 from hush.noise import hull_points
 from hush.noise.hull import Hull
-from hush.noise.hull_points import placed, positive_points
+from hush.noise.hull_points import ordered, placed, positive_points
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 from hush.sampling.joint import Numbers, level_draws
 
@@ -107,6 +107,20 @@ def test_rows_of_different_levels_and_sizes_stay_apart() -> None:
         assert made.shape == (5, 25)
         assert ((made > 0).sum(axis=1) == count).all()
         assert (made.max(axis=1) <= level).all() and (made.sum(axis=1) <= 6 * level).all()
+
+
+@pytest.mark.parametrize(("most", "before", "after"), [(6, 0, 0), (6, 2, 1), (7, 0, 3), (5, 2, 2)])
+def test_a_split_has_binomial_weights(most: int, before: int, after: int) -> None:
+    """Chi-squared at 1e-6 against C(k - 1, before) C(most - k, after)."""
+    draws = 30_000
+    numbers = Numbers(SecureEntropy().begin())
+    made = ordered(numbers, np.full(draws, most), np.full(draws, before), np.full(draws, after))
+    weights = [math.comb(k - 1, before) * math.comb(most - k, after) for k in range(1, most + 1)]
+    assert sum(weights) == math.comb(most, before + after + 1)
+    found, wanted = np.bincount(made, minlength=most + 1)[1:], np.array(weights) * draws / sum(weights)
+    inside = wanted > 0
+    assert found[~inside].sum() == 0
+    assert ((found - wanted)[inside] ** 2 / wanted[inside]).sum() < chi2.isf(1e-6, int(inside.sum()))
 
 
 def test_places_are_uniform() -> None:

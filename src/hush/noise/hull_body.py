@@ -22,7 +22,7 @@ from scipy.special import gammaln
 
 from hush.noise.binomial_sums import ball_sums, log_sums
 from hush.noise.hull_counts import Exact, evaluated, hull_counts, pascal, shifted
-from hush.noise.hull_points import placed, positive_points
+from hush.noise.hull_points import ordered, placed, positive_points
 from hush.noise.level_noise import UniformNumbers
 from hush.numerics.ball import Ball, flint_module
 
@@ -80,7 +80,9 @@ class OneSided:
 
     The number of points of (a, b) is the sum over i of C(d, i) |B(i, a)| N(d - i, b), where N(k, b), the sum over j of
     C(k, j) |B(j, b)|, counts the vectors of {0, ..., b}^k with a sum of at most l0 b. With a = c + s and b = c + u - s
-    the sum over s of C(s, m) C(u - s, n) is C(u + 1, m + n + 1): a polynomial in u again.
+    both factors are sums of C(s, m) and of C(u - s, n). The sum over s of C(s, m) C(u - s, n) is C(u + 1, m + n + 1): a
+    polynomial in u again. So m and n are chosen first, by whole weights. Then s has weight C(s, m) C(u - s, n): in a
+    uniform set of m + n + 1 of the numbers 0, ..., u it is the one with m others below it.
     """
 
     ahead = 1
@@ -102,28 +104,24 @@ class OneSided:
 
     def points(self, level: Whole, numbers: UniformNumbers) -> Whole:
         """A uniform point of each level: how many are positive, the pair (a, b), how many are negative, the sizes."""
-        positive, high, negative = (np.zeros_like(level) for _ in range(3))
+        positive, before, after, negative = (np.zeros_like(level) for _ in range(4))
         for u in np.unique(level).tolist():
             rows = np.flatnonzero(level == u)
             positive[rows] = numbers.choose(evaluated(self.shares, u + 1).tolist(), rows.size)
             for i in np.unique(positive[rows]).tolist():
-                same = rows[positive[rows] == i]
-                high[same] = self.offset + numbers.choose(self._splits(u, i), same.size)
+                same, parts = rows[positive[rows] == i], _splits(self.dimension, self.l0, self.offset, i)
+                ways = [w * math.comb(u + 1, m + n + 1) for m, row in enumerate(parts) for n, w in enumerate(row)]
+                before[same], after[same] = divmod(numbers.choose(ways, same.size), self.dimension - i + 1)
+        high = self.offset + ordered(numbers, level + 1, before, after) - 1
         low = 2 * self.offset + level - high
-        for i, b in {*zip(positive.tolist(), low.tolist(), strict=True)}:
-            rows = np.flatnonzero((positive == i) & (low == b))
-            inside = _level_counts(self.dimension, self.l0, b)[0]
-            ways = [math.comb(self.dimension - i, j) * int(inside[j]) for j in range(self.dimension - i + 1)]
-            negative[rows] = numbers.choose(ways, rows.size)
-        above = positive_points(numbers, high, positive, self.l0)
-        return placed(
-            numbers, above, positive, positive_points(numbers, low, negative, self.l0), negative, self.dimension
+        for i, b in sorted({*zip(positive.tolist(), low.tolist(), strict=True)}):
+            rows, free = np.flatnonzero((positive == i) & (low == b)), self.dimension - i
+            inside = _level_counts(self.dimension, self.l0, b)
+            negative[rows] = numbers.choose([math.comb(free, j) * inside[j] for j in range(free + 1)], rows.size)
+        above, below = (
+            positive_points(numbers, size, count, self.l0) for size, count in ((high, positive), (low, negative))
         )
-
-    def _splits(self, u: int, i: int) -> list[int]:
-        """The number of points of the pair (c + s, c + u - s) with i given positive coordinates, s = 0, ..., u."""
-        tables = [_level_counts(self.dimension, self.l0, self.offset + s) for s in range(u + 1)]
-        return [int(tables[s][0][i]) * int(tables[u - s][1][self.dimension - i]) for s in range(u + 1)]
+        return placed(numbers, above, positive, below, negative, self.dimension)
 
     # -- moments and one number ------------------------------------------------------------------------------
 
@@ -173,15 +171,28 @@ class OneSided:
 
 
 @lru_cache(maxsize=32)
+def _from_offset(dimension: int, l0: int, offset: int) -> tuple[Exact, Exact]:
+    """Coefficients of C(u, m) of |B(j, c + u)| and of N(j, c + u), for all j (last axis)."""
+    inside = shifted(hull_counts(dimension, l0).points, offset)
+    return inside, inside @ pascal(dimension + 1, dimension + 1).T
+
+
+@lru_cache(maxsize=32)
 def _shares(dimension: int, l0: int, offset: int) -> Exact:
-    d, inside = dimension, shifted(hull_counts(dimension, l0).points, offset)
-    with_zeros = inside @ pascal(d + 1, d + 1).T  # N(k, c + u): the sum over j of C(k, j) |B(j, c + u)|
-    found = np.zeros((d + 2, d + 1), dtype=object)
-    for i in range(d + 1):
-        for m in range(i + 1):
-            found[m + 1 : m + d - i + 2, i] += inside[m, i] * with_zeros[: d - i + 1, d - i]
-        found[:, i] *= math.comb(d, i)
+    found = np.zeros((dimension + 2, dimension + 1), dtype=object)
+    for i in range(dimension + 1):
+        for m, row in enumerate(_splits(dimension, l0, offset, i)):
+            found[m + 1 : m + 1 + len(row), i] += np.array(row, dtype=object)
+        found[:, i] *= math.comb(dimension, i)
     return found
+
+
+@lru_cache(maxsize=256)
+def _splits(dimension: int, l0: int, offset: int, i: int) -> list[list[int]]:
+    """Coefficients of C(s, m) C(u - s, n) of the number of points of (c + s, c + u - s) with i given positive ones."""
+    inside, with_zeros = _from_offset(dimension, l0, offset)
+    rest = with_zeros[: dimension - i + 1, dimension - i].tolist()
+    return [[a * b for b in rest] for a in inside[: i + 1, i].tolist()]
 
 
 @lru_cache(maxsize=32)
@@ -191,10 +202,10 @@ def _one_sided_total(dimension: int, l0: int, offset: int) -> Exact:
 
 
 @lru_cache(maxsize=4096)
-def _level_counts(dimension: int, l0: int, level: int) -> tuple[Exact, Exact]:
-    """|B(j, R)| and N(j, R) for j = 0, ..., dimension."""
-    inside = evaluated(hull_counts(dimension, l0).points, level)
-    return inside, pascal(dimension + 1, dimension + 1) @ inside
+def _level_counts(dimension: int, l0: int, level: int) -> list[int]:
+    """|B(j, R)| for j = 0, ..., dimension."""
+    found: list[int] = evaluated(hull_counts(dimension, l0).points, level).tolist()
+    return found
 
 
 def _signed(dimension: int) -> Exact:

@@ -18,7 +18,7 @@ alone exceeds R,
 (The last line but one uses z^2 = 2 C(z + 1, 2) - z, and that C(z + 1, 2) = C(R + 1, 2) + R (z - R) + C(z - R + 1, 2).)
 
 All of these are polynomials in R of degree at most j + 2. They are stored by their differences at 0, that is, as
-coefficients of C(R, m).
+coefficients of C(R, m). These are numbers of words (docs/maths/hull.md has the proof), so none of them is negative.
 """
 
 from __future__ import annotations
@@ -101,6 +101,10 @@ class HullCounts:
         product = (squares - j * square) // np.maximum(j * (j - 1), 1)
         product[:, :2] = 0
         self.points, self.first, self.square, self.product = map(_differences, (t0, first, square, product))
+        if any((table < 0).any() for table in (self.points, self.first, self.square, self.product)):
+            raise NotCertified(
+                "a coefficient of hull noise is negative, but its proof excludes that; nothing was made."
+            )
 
     def _alternating(self, e: int, over: int) -> Exact:
         """T_e (over = 0), or U_e, where `over` = 1 coordinate exceeds the level; for all levels and all j."""
@@ -121,8 +125,6 @@ class HullCounts:
 
 def log_of(whole: Exact) -> Array:
     """Logarithms of whole numbers >= 0 of any size."""
-    if (whole < 0).any():
-        raise NotCertified("a coefficient of hull noise is negative, so floats could lose digits; nothing was made.")
     flat = [math.log(value) if value > 0 else -math.inf for value in whole.ravel()]
     return np.array(flat, dtype=np.float64).reshape(whole.shape)
 

@@ -18,7 +18,7 @@ from scipy.special import gammaln
 
 from hush.noise.level_noise import UniformNumbers
 
-__all__ = ["placed", "positive_points"]
+__all__ = ["ordered", "placed", "positive_points"]
 
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -65,15 +65,32 @@ def _from_box(numbers: UniformNumbers, level: Whole, j: int, l0: int) -> tuple[W
 
 
 def _from_simplex(numbers: UniformNumbers, level: Whole, j: int, l0: int) -> tuple[Whole, Flags]:
-    members = np.zeros((level.size, j), dtype=np.int64)
-    for taken in range(j):
-        top = l0 * level - j + 1 + taken
+    points = np.diff(_subsets(numbers, l0 * level, j), axis=1, prepend=0)
+    return points, points.max(axis=1) <= level
+
+
+def _subsets(numbers: UniformNumbers, most: Whole, size: int) -> Whole:
+    """Uniform sets of `size` of the numbers 1, ..., most, one in each row, sorted."""
+    members = np.zeros((most.size, size), dtype=np.int64)
+    for taken in range(size):
+        top = most - size + 1 + taken
         drawn = 1 + numbers.below(top)
         again = (members[:, :taken] == drawn[:, None]).any(axis=1)
         members[:, taken] = np.where(again, top, drawn)
     members.sort(axis=1)
-    points = np.diff(members, axis=1, prepend=0)
-    return points, points.max(axis=1) <= level
+    return members
+
+
+def ordered(numbers: UniformNumbers, most: Whole, before: Whole, after: Whole) -> Whole:
+    """The member of a uniform set of before + after + 1 of the numbers 1, ..., most that has `before` below it.
+
+    It is k with a probability proportional to C(k - 1, before) C(most - k, after).
+    """
+    found = np.empty_like(most)
+    for size in np.unique(before + after + 1).tolist():
+        rows = np.flatnonzero(before + after + 1 == size)
+        found[rows] = _subsets(numbers, most[rows], size)[np.arange(rows.size), before[rows]]
+    return found
 
 
 def placed(

@@ -7,8 +7,8 @@ and their sum is at most l0 (k + v) - k. The number of such vectors with i entri
 
 a polynomial in k and v. A weighted sum over i, with weights w_i >= 0 that do not depend on k and v, is stored by its
 differences at 0: as coefficients G[m, n] of C(k, m) C(v, n), m + n < dimension. They are computed in ball arithmetic,
-with enough bits that the differences leave the required precision. All coefficients were 0 or greater wherever they
-were computed, so the sums of the floats do not cancel; a negative one raises an error.
+with enough bits that the differences leave the required precision. Each is a sum of weights times numbers of words
+(docs/maths/hull.md has the proof), so none of them is negative, and the sums of the floats do not cancel.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def slices(l0: int, weights: Weights) -> NDArray[Any]:
         values = _values(l0, weights())
         for axis in (1, 0):
             values = _differences(values, axis)
-    # a coefficient is a sum of weights times whole numbers; it is 0, or at least the smallest weight
+    # a coefficient is a sum of weights times whole numbers >= 0; it is 0, or at least the smallest weight
     if not all(value > 0 or abs(value) < least / 2 for value in values.ravel()):
-        raise NotCertified("a coefficient of hull noise is negative, so floats could lose digits; nothing was made.")
+        raise NotCertified("a coefficient of hull noise is negative, but its proof excludes that; nothing was made.")
     return values
 
 
