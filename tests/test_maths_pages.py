@@ -248,3 +248,20 @@ def test_the_table_of_rounded_shares_is_what_hush_gives() -> None:
         assert_shown(share.gamma / float(step), scale)
         assert_shown(curve.delta(0.9), delta)
         assert_shown(curve.epsilon(1e-6), epsilon)
+
+
+def test_the_table_of_hull_noise() -> None:
+    table = rows("maths/hull.md", "| d, l0 |")
+    sizes = ((12, 3), (12, 6), (20, 10), (50, 20))
+    assert len(table) == 5
+    columns = zip(*(row[1:] for row in table), strict=True)
+    for (d, l0), (both, cube, one, interval, independent) in zip(sizes, columns, strict=True):
+        counts = hush.Sensitivity(linf=1.0, l0=l0, dimension=d, one_sided=True)
+        best = hush.calibrate(1.0, 0.0, counts, family="hull", values="integer")
+        printed, offset = one.removesuffix(")").split(" (")
+        assert_shown(best.variance, printed)
+        assert best.noise == hush.Hull(d, l0, 1.0, float(offset), one_sided=True)
+        assert_shown(hush.Hull(d, l0, 1.0).variance, both)
+        assert_shown(hush.Cube(d, 1.0).variance, cube)
+        assert_shown(hush.calibrate(1.0, 0.0, counts, family="interval", values="integer").variance, interval)
+        assert_shown(hush.Discrete(hush.Laplace(float(l0))).variance, independent)

@@ -33,6 +33,7 @@ from hush.noise.exponential_power import ExponentialPower
 from hush.noise.family import Family, Shape
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
+from hush.noise.hull import Hull
 from hush.noise.interval import Interval
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
@@ -70,6 +71,7 @@ __all__ = [
     "FlippedHuber",
     "Gaussian",
     "Guarantee",
+    "Hull",
     "HushError",
     "IncompleteCall",
     "Interval",

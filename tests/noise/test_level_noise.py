@@ -18,7 +18,7 @@ from hush.noise.interval import Interval
 from hush.noise.level_noise import LevelNoise
 from hush.numerics.ball import precision
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
-from hush.sampling.joint import level_draws, uniform_below
+from hush.sampling.joint import level_draws, uniform_rows
 
 SMALL: dict[str, tuple[LevelNoise, int]] = {  # and how far the lattice has to reach for 12 digits
     "cube, 2": (Cube(2, 1.0), 40),
@@ -188,10 +188,10 @@ def test_uniform_whole_numbers_are_uniform() -> None:
 
     bits, draws = SecureEntropy().begin(), np.arange(50_000)
     for most in (1, 2, 3, 7, 1000):
-        found = np.bincount(uniform_below(bits, np.full((50_000, 4), most), draws, 0).ravel(), minlength=most)
+        found = np.bincount(uniform_rows(bits, np.full((50_000, 4), most), draws, 0).ravel(), minlength=most)
         assert found.size == most and ((found - 200_000 / most) ** 2 / (200_000 / most)).sum() < chi2.isf(1e-6, most)
     wide = (1 << 31) - 1
-    found = uniform_below(bits, np.full((50_000, 2), wide), draws, 0)
+    found = uniform_rows(bits, np.full((50_000, 2), wide), draws, 0)
     assert found.min() >= 0 and found.max() < wide
     assert abs(found.mean() / wide - 0.5) < 5.0 / math.sqrt(12 * 100_000)
 

@@ -121,6 +121,7 @@ EVERY_FAMILY = {
     "cube": hush.Cube(3, 4.0),
     "interval": hush.Interval(3, 4.0, 1.0),
     "plateau": hush.Plateau(("two_sided", "two_sided", "two_sided"), 4.0, (1.0, 0.0, 1.0)),
+    "hull": hush.Hull(3, 3, 4.0, 1.0, one_sided=True),
     "level_marginal": hush.Cube(3, 4.0).marginal,
 }
 

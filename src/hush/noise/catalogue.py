@@ -21,6 +21,7 @@ from hush.noise import (
     flipped_huber,
     gamma_difference,
     gaussian,
+    hull,
     interval,
     laplace,
     level_noise,
@@ -73,6 +74,7 @@ _BUILT_IN: tuple[Family, ...] = (
     cube.FAMILY,
     interval.FAMILY,
     plateau.FAMILY,
+    hull.FAMILY,
     level_noise.FAMILY,
 )
 

@@ -56,6 +56,8 @@ class Noise:
     dimension: int | None = None
     #: True for a noise whose values are multiples of `step`.
     discrete: ClassVar[bool] = False
+    #: The most numbers that may move for `largest_loss` to hold; None if all of them may.
+    most_moving: int | None = None
     #: The step of the lattice, for a discrete noise only.
     step: float
 
@@ -93,7 +95,8 @@ class Noise:
     def largest_loss(self, move: float, *, one_sided: bool) -> Fraction | None:
         """Return the largest change of the log density when every number moves by at most `move`; None if unknown.
 
-        With `one_sided` all numbers move in the same direction. The result is a pure epsilon.
+        At most `most_moving` numbers move. With `one_sided` all of them move in the same direction. The result is a
+        pure epsilon.
         """
         return None
 

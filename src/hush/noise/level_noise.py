@@ -1,8 +1,8 @@
-"""Joint noises on a lattice that are uniform in a random interval: the level is drawn first, then every number.
+"""Joint noises on a lattice that are uniform given a random level: the level is drawn first, then the numbers.
 
-Given its level, such a noise has independent numbers, each uniform on the whole steps {-b, ..., a}; the level decides
-b and a. Norm-like densities are mixtures of this kind: q^f(x) = (1 - q) times the sum of q^r over the r >= f(x), so a
-density that depends on the level set of x alone is drawn by drawing the level set.
+Norm-like densities are of this kind: q^f(x) = (1 - q) times the sum of q^r over the r >= f(x), so a density that
+depends on the level set of x alone is drawn by drawing the level set. For most of these noises the numbers are
+independent given the level, and each is uniform on the whole steps {-b, ..., a}; the level decides b and a.
 
 A class supplies the law of its level and the law of one number, in floats (logarithms) and in ball arithmetic.
 """
@@ -10,11 +10,11 @@ A class supplies the law of its level and the law of one number, in floats (loga
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,15 @@ from hush.numerics.ball import Ball, Tail
 from hush.numerics.rounding import next_up
 from hush.numerics.search import first_true_from
 
-__all__ = ["FAMILY", "LevelMarginal", "LevelNoise", "calibrated", "least_scale", "numbers_of"]
+__all__ = [
+    "FAMILY",
+    "LevelMarginal",
+    "LevelNoise",
+    "UniformNumbers",
+    "calibrated",
+    "least_scale",
+    "numbers_of",
+]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -39,20 +47,33 @@ _FINE = 8.0  # steps in the scale of the noise, where the values are not whole n
 _CHUNK = 1 << 20  # numbers held at once when logarithms of many points are computed
 
 
+class UniformNumbers(Protocol):
+    """Exact random whole numbers, which hush.sampling implements."""
+
+    def below(self, most: NDArray[Any]) -> Whole:
+        """Uniform whole numbers on {0, ..., n - 1}, for each n of `most`, which are at most 2^31."""
+
+    def rows(self, most: NDArray[Any]) -> Whole:
+        """The same for a table of bounds with one row for each draw. Each number depends on its draw only."""
+
+    def choose(self, weights: Sequence[int], count: int) -> Whole:
+        """`count` indices of the list, drawn independently; each has the probability weight/total, exactly."""
+
+
 class LevelNoise(Noise):
-    """A joint noise of `dimension` numbers on the multiples of `step`, uniform in an interval given its level."""
+    """A joint noise of `dimension` numbers on the multiples of `step`, uniform on a set of points given its level."""
 
     discrete: ClassVar[bool] = True
     dimension: int
     scale: float
     step: float
 
-    def check_sizes(self) -> None:
-        """Check dimension, scale and step; classes call it from __post_init__."""
-        name = type(self).__name__
-        object.__setattr__(self, "dimension", whole("dimension", self.dimension, 1, f"write {name}(10, 1.0)"))
-        object.__setattr__(self, "scale", positive("scale", self.scale, f"write {name}(10, 1.0)"))
-        object.__setattr__(self, "step", positive("step", self.step, f"write {name}(10, 1.0, step=1.0)"))
+    def check_sizes(self, example: str = "10, 1.0") -> None:
+        """Check dimension, scale and step; classes call it from __post_init__. `example` shows parameters to write."""
+        call = f"write {type(self).__name__}({example}"
+        object.__setattr__(self, "dimension", whole("dimension", self.dimension, 1, f"{call})"))
+        object.__setattr__(self, "scale", positive("scale", self.scale, f"{call})"))
+        object.__setattr__(self, "step", positive("step", self.step, f"{call}, step=1.0)"))
         if not 1e-6 < self.step / self.scale < 700.0 or (self.dimension + 800.0) * self.scale / self.step > _FURTHEST:
             raise Unsupported(
                 f"a lattice of step {self.step:g} does not suit {self.dimension} numbers with noise of scale "
@@ -89,6 +110,13 @@ class LevelNoise(Noise):
         uniform whole numbers below n.
         """
         raise Unsupported(f"{type(self).__name__} has no intervals.")
+
+    def points(self, level: Whole, numbers: UniformNumbers) -> Whole:
+        """A uniform point of each level, an array of shape (levels, dimension). The default is a point of
+        `intervals`.
+        """
+        least, count = self.intervals(level, lambda most: numbers.rows(most[:, None])[:, 0])
+        return numbers.rows(np.broadcast_to(count, (level.size, self.dimension))) + least
 
     def half_widths_given(self, level: Array) -> tuple[Array, Array]:
         """Half widths in steps, given the level: of each number around the middle of its interval, of shape (levels,

@@ -181,9 +181,11 @@ def _own_pure(charge: Charge) -> Fraction | None:
 
 
 def _joint_loss(charge: Charge) -> Fraction | None:
-    """The largest loss of a joint noise under the moves of the sensitivity, in one group."""
+    """The largest loss of a joint noise under the moves of the sensitivity, in one group; if not too many move."""
     noise, bound, box = charge.noise, charge.sensitivity, box_of(charge)
     if not isinstance(noise, Noise) or noise.dimension is None or charge.rate is not None or box is None:
+        return None
+    if noise.most_moving is not None and (bound.moving is None or bound.moving > noise.most_moving):
         return None
     if bound.is_box:
         return noise.loss_under(bound)
@@ -259,7 +261,8 @@ def _refusal(charge: Charge) -> str:
     bound, name = charge.sensitivity, type(charge.noise).__name__
     if isinstance(charge.noise, Noise) and charge.noise.dimension is not None:
         facts = f"{name}, a noise of {charge.noise.dimension} numbers, under {bound!r}"
-        return f"no theorem covers {facts}; write Sensitivity(linf=1.0, dimension={charge.noise.dimension})."
+        few = "" if charge.noise.most_moving is None else f"l0={charge.noise.most_moving}, "
+        return f"no theorem covers {facts}; write Sensitivity(linf=1.0, {few}dimension={charge.noise.dimension})."
     known = f"l2={bound.l2!r}" if bound.l2 is not None else f"l1={bound.l1!r}"
     return (
         f"no theorem covers {name} under {known} alone: it needs the number of coordinates that move; write "

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import reject, whole
+from hush.errors import Unsupported, reject, whole
 
 __all__ = ["Bits", "DeterministicTestEntropy", "Entropy", "KeyedBits", "NamedBits", "SecureEntropy", "must_be_entropy"]
 
@@ -111,6 +111,8 @@ class NamedBits:
         self._names, self._at = np.ascontiguousarray(names, dtype="<u8"), 0
 
     def words(self, count: int, dtype: Any, lanes: int = 1) -> NDArray[Any]:
+        if self._at + count > len(self._names):
+            raise Unsupported("named bits give one word for each draw; this noise cannot be drawn by name.")
         own = self._names[self._at : self._at + count]
         self._at += count
         rows = [self._encrypted(self._first, own, lane)[:, 0] for lane in range(lanes)]

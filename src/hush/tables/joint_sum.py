@@ -82,9 +82,7 @@ def _least(wide: Array, narrow: Array, share: Array, allowed: float) -> Array:
     """The least w with an average of P(|S| > w - narrow) of at most `allowed`, from above, by halving."""
     low, high = np.zeros(len(wide)), wide[:, -1, :].sum(axis=1) + narrow[:, -1]
     ratio = float((wide.min(axis=2) / wide.max(axis=2)).min())
-    cancels = np.finfo(np.float64).eps / ratio ** (
-        wide.shape[2] - 1
-    )  # the terms add up to probabilities
+    cancels = np.finfo(np.float64).eps / ratio ** (wide.shape[2] - 1)  # the terms add up to probabilities
     terms = _Terms(wide.astype(np.float64 if cancels < _NEGLIGIBLE * allowed else np.longdouble))
     for _ in range(_HALVINGS):
         w = 0.5 * (low + high)
