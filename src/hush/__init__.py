@@ -25,6 +25,7 @@ from hush.errors import (
 )
 from hush.ledger import Ledger, LedgerView, Payment, unaccounted
 from hush.noise.asinh import Asinh
+from hush.noise.ball import Ball
 from hush.noise.catalogue import register
 from hush.noise.contract import Law, Noise
 from hush.noise.cube import Cube
@@ -57,6 +58,7 @@ __all__ = [
     "OSGT",
     "Asinh",
     "AuditResult",
+    "Ball",
     "Bracket",
     "Budget",
     "BudgetExceeded",

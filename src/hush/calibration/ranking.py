@@ -106,7 +106,7 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
     if whole_numbers:
         choices = _on_whole_numbers(demand, choices)
     on_lattice = dataclasses.replace(demand, step=1.0) if whole_numbers else demand
-    return choices + [_choice(on_lattice, row) for row in joint]
+    return choices + [_choice(on_lattice if row.type.discrete else demand, row) for row in joint]
 
 
 def _joint_rows(demand: CalibrationRequest, family: str | None) -> tuple[Family, ...]:

@@ -87,7 +87,8 @@ class CalibrationRequest:
         noise = noise.plain()
         if self.delta == 0.0:
             return self._pure_excess(noise)
-        if self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1) and not noise.isotropic:
+        several = self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1)
+        if several and noise.dimension is None and not noise.isotropic:
             parts = tuple((OneNumber(noise, shift), count * self.times) for shift, count in self.bound.shifts)
             released: Any = Composed(parts, FINE if relative is None else relative)
         else:

@@ -15,6 +15,7 @@ from typing import Any, overload
 from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of
 from hush.noise import (
     asinh,
+    ball,
     cube,
     discrete,
     exponential_power,
@@ -69,6 +70,7 @@ _BUILT_IN: tuple[Family, ...] = (
     skellam.FAMILY,
     gamma_difference.FAMILY,
     polya_difference.FAMILY,
+    ball.FAMILY,
     cube.FAMILY,
     interval.FAMILY,
     level_noise.FAMILY,

@@ -172,6 +172,15 @@ class Sensitivity:
             known.append(up(math.sqrt(most) * math.sqrt(self.l1), FEW_ROUNDINGS))
         return min(bound for bound in known if bound is not None)
 
+    @property
+    def reaches_l2_bound(self) -> bool:
+        """Does some allowed move have the length `l2_bound`? True for a box, and for an l1 or l2 bound that no other
+        fact tightens.
+        """
+        if self.is_box:
+            return True
+        return self.linf is None and (self.l1 is None) != (self.l2 is None)
+
     # -- JSON ------------------------------------------------------------------------------------------------
 
     def to_plain(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ and every order: an additional true fact never makes a bound worse.
     STABLE_SCORE  Stable                       an l1 bound             pure epsilon l1 sup|score|
     OSGT_VECTOR   OSGT                         l2, numbers that move   OSGT paper, Theorem 2
     HUBER_VECTOR  FlippedHuber, once           l2, numbers that move   FH paper, Theorem 8
+    BALL          Ball                         any                     exact for the l2 bound that the facts imply
     JOINT         a joint noise                numbers that move       pure epsilon: largest change of the log density
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
     SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
@@ -36,8 +37,10 @@ from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
-from hush.numerics.rounding import FEW_ROUNDINGS, next_up, round_up, up
+from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
+from hush.privacy.by_ball import ball_covers, ball_pairs, ball_pure, ball_renyi
 from hush.privacy.by_box import Pairs, box_covers, box_of, box_pairs, box_pure, box_renyi
+from hush.privacy.by_joint import finite, joint_loss, joint_pairs, own_curve, own_pairs, own_pure
 from hush.privacy.by_norm import (
     by_norm,
     huber_pairs,
@@ -51,9 +54,8 @@ from hush.privacy.by_norm import (
     sigma_of,
 )
 from hush.privacy.charge import Charge
-from hush.privacy.curve import Curve, PureBound
 from hush.privacy.divergence import gaussian_divergence, laplace_divergence
-from hush.privacy.exchange import Imported, whole_pair
+from hush.privacy.exchange import Imported
 from hush.privacy.merged_gaussian import merged_gaussians
 
 __all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_for", "words"]
@@ -153,65 +155,34 @@ HUBER_VECTOR = Theorem(
 )
 
 
-# -- curves that the charge contains -------------------------------------------------------------------------
+# -- joint noise, and curves that the charge contains -------------------------------------------------------------------------
 
 
-def _finite(value: float) -> Fraction | None:
-    return Fraction(value) if math.isfinite(value) else None
-
-
-def _own_curve(charge: Charge) -> Curve | None:
-    found = charge.noise.pair(charge.sensitivity) if isinstance(charge.noise, Noise) and charge.rate is None else None
-    if found is not None and not isinstance(found, Curve):
-        raise Unsupported(
-            f"{type(charge.noise).__name__}.pair must return a hush.Curve or None, got {type(found).__name__}."
-        )
-    return found
-
-
-def _own_pairs(charge: Charge) -> Pairs:
-    found = _own_curve(charge)
-    assert found is not None
-    return [(whole_pair(found), charge.times)]
-
-
-def _own_pure(charge: Charge) -> Fraction | None:
-    found = _own_curve(charge)
-    return None if found is None else _finite(found.pure_epsilon)
-
-
-def _joint_loss(charge: Charge) -> Fraction | None:
-    """The largest loss of a joint noise under the box of the sensitivity."""
-    noise, box = charge.noise, box_of(charge)
-    if not isinstance(noise, Noise) or noise.dimension is None or box is None or charge.rate is not None:
-        return None
-    one_sided = charge.sensitivity.one_sided
-    losses = [noise.largest_loss(shift, one_sided=one_sided) for shift, _ in box]
-    known = [loss for loss in losses if loss is not None]
-    return max(known) if len(known) == len(losses) else None
-
-
-def _joint_pairs(charge: Charge) -> Pairs:
-    found = _joint_loss(charge)
-    assert found is not None
-    return [(PureBound(round_up(found)), charge.times)]
-
-
+BALL = Theorem(
+    "ball",
+    "exact: level sets are balls, so the longest move is the worst; its loss depends on the difference of two distances "
+    "alone, and delta is an integral over that difference",
+    ("hardt2010",),
+    covers=ball_covers,
+    pairs=ball_pairs,
+    renyi=ball_renyi,
+    pure=ball_pure,
+)
 JOINT = Theorem(
     "joint",
     "a pure epsilon: the log density of the joint noise changes by at most this much under every allowed move",
     (),
-    covers=lambda charge: _joint_loss(charge) is not None,
-    pairs=_joint_pairs,
-    pure=_joint_loss,
+    covers=lambda charge: joint_loss(charge) is not None,
+    pairs=joint_pairs,
+    pure=joint_loss,
 )
 OWN = Theorem(
     "own",
     "the theorem of the noise, as its family states it",
     (),
-    covers=lambda charge: _own_curve(charge) is not None,
-    pairs=_own_pairs,
-    pure=_own_pure,
+    covers=lambda charge: own_curve(charge) is not None,
+    pairs=own_pairs,
+    pure=own_pure,
 )
 SAMPLED = Theorem(
     "sampled",
@@ -219,7 +190,7 @@ SAMPLED = Theorem(
     ("ballebarthe2018",),
     covers=lambda charge: charge.rate is not None,
     pairs=lambda charge: [(charge.subsampled, charge.times)],
-    pure=lambda charge: _finite(charge.subsampled.pure_epsilon),
+    pure=lambda charge: finite(charge.subsampled.pure_epsilon),
 )
 IMPORTED = Theorem(
     "imported",
@@ -227,11 +198,11 @@ IMPORTED = Theorem(
     (),
     covers=lambda charge: isinstance(charge.noise, Imported),
     pairs=lambda charge: [(charge.noise, charge.times)],  # type: ignore[list-item]
-    pure=lambda charge: _finite(charge.noise.pure_epsilon),  # type: ignore[union-attr]
+    pure=lambda charge: finite(charge.noise.pure_epsilon),  # type: ignore[union-attr]
 )
 
 THEOREMS: tuple[Theorem, ...] = (
-    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR, JOINT, OWN, SAMPLED, IMPORTED
+    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR, BALL, JOINT, OWN, SAMPLED, IMPORTED
 )  # fmt: skip
 
 
