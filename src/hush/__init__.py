@@ -28,6 +28,7 @@ from hush.noise.asinh import Asinh
 from hush.noise.ball import Ball
 from hush.noise.catalogue import register
 from hush.noise.contract import Law, Noise
+from hush.noise.correlated import Correlated
 from hush.noise.cube import Cube
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
@@ -63,6 +64,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Charge",
+    "Correlated",
     "Cube",
     "Curve",
     "Discrete",

@@ -12,8 +12,9 @@ two gamma variables of that shape.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
+from typing import Any
 
 from hush.errors import Unsupported, positive, whole
 from hush.noise.contract import Law
@@ -21,12 +22,14 @@ from hush.noise.family import Family
 from hush.noise.gamma_difference import GammaDifference
 from hush.noise.normal_mixture import NormalMixture
 from hush.noise.request import Request
-from hush.numerics.rounding import round_up
+from hush.numerics.rounding import TWO_ROUNDINGS
+from hush.numerics.search import nudged
 
 __all__ = ["FAMILY", "Ball", "least_ball"]
 
 _MOST = 100_000  # numbers; beyond, the Bessel functions of the curve take seconds
 _WIDTH = 1e-9  # of a search for the least scale, relative
+_BELOW_PURE = 0.9999  # where a search begins at most, as a share of the scale for delta = 0
 
 
 @dataclass(frozen=True)
@@ -67,21 +70,27 @@ class Ball(NormalMixture):
         return Ball(self.dimension, self.scale * positive("k", k))
 
 
-def least_ball(request: Request, dimension: int) -> Ball:
-    """Return the least ball noise for a request: the pure scale if delta is 0, and otherwise the root of its curve."""
-    reach = Fraction(request.bound.l2_bound) * request.times
-    pure = round_up(reach / Fraction(request.epsilon))
+def least_ball(request: Request, dimension: int, stretch: float, made: Callable[[Ball], Any]) -> Any:
+    """Return the least noise made from a ball for a request: the pure scale if delta is 0, else a root of its curve.
+
+    `stretch` is the length of the longest move in the metric of the noise, divided by its l2 bound.
+    """
+    reach = stretch * request.bound.l2_bound * request.times
+    pure = reach / request.epsilon
     if request.delta == 0.0:
-        return Ball(dimension, pure)
-
-    def noise_at(log_scale: float) -> Ball:
-        return Ball(dimension, pure * math.exp(log_scale))
-
-    gaussian = request.gaussian_sigma() / math.sqrt(dimension + 1.0)  # the limit of many numbers
-    start = math.log(min(0.9999, gaussian / pure))
-    found = request.least(noise_at, start, tolerance=_WIDTH)  # type: ignore[arg-type]
-    assert isinstance(found, Ball)
-    return found
+        scale = nudged(
+            lambda scale: request.meets(made(Ball(dimension, scale))),
+            pure,
+            first=TWO_ROUNDINGS.share,
+            growth=2.0,
+            turns=20,
+        )
+        if scale is None:
+            raise Unsupported("ball noise could not be certified for this budget")
+        return made(Ball(dimension, scale))
+    gaussian = stretch * request.gaussian_sigma() / math.sqrt(dimension + 1.0)  # the limit of many numbers
+    start = math.log(min(_BELOW_PURE, gaussian / pure))
+    return request.least(lambda x: made(Ball(dimension, pure * math.exp(x))), start, tolerance=_WIDTH)
 
 
 def _least(request: Request) -> Ball:
@@ -90,7 +99,8 @@ def _least(request: Request) -> Ball:
         raise Unsupported("ball noise needs Sensitivity(l2=..., dimension=D) or Sensitivity(linf=..., dimension=D)")
     if request.step is not None:
         raise Unsupported("ball noise is continuous, and is rounded when it is drawn; leave step out")
-    return least_ball(request, dimension)
+    found: Ball = least_ball(request, dimension, 1.0, lambda ball: ball)
+    return found
 
 
 FAMILY = Family("ball", Ball, paper="Hardt and Talwar 2010", cites=("hardt2010",), calibrate=_least)

@@ -16,6 +16,7 @@ from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of
 from hush.noise import (
     asinh,
     ball,
+    correlated,
     cube,
     discrete,
     exponential_power,
@@ -71,6 +72,7 @@ _BUILT_IN: tuple[Family, ...] = (
     gamma_difference.FAMILY,
     polya_difference.FAMILY,
     ball.FAMILY,
+    correlated.FAMILY,
     cube.FAMILY,
     interval.FAMILY,
     level_noise.FAMILY,

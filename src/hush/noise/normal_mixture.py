@@ -20,6 +20,8 @@ class NormalMixture(Noise):
     """x_j = width root(C) (root(1 - correlation) Z_j + root(correlation) Z_0) for independent normal Z_0, ..., Z_d."""
 
     dimension: int
+    #: The correlation of every two numbers, at least 0 and less than 1.
+    correlation: float = 0.0
 
     @property
     def width(self) -> float:
@@ -30,11 +32,6 @@ class NormalMixture(Noise):
     def freedom(self) -> int:
         """The degrees of freedom of the chi-squared variable C; 0 means that C is 1."""
         raise NotImplementedError
-
-    @property
-    def correlation(self) -> float:
-        """The correlation of every two numbers, at least 0 and less than 1."""
-        return 0.0
 
     @property
     def variance(self) -> float:

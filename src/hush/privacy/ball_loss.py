@@ -188,7 +188,9 @@ class BallLoss:
         sine = np.sin(theta)
         with np.errstate(under="ignore", divide="ignore"):
             fall = -np.log(sine) if spare else np.zeros_like(sine)
-            terms = np.exp(k + z * np.cos(theta) - spare * fall) * ((1.0 + p * sine * sine) * -np.expm1(-2.0 * z * drop))
+            terms = np.exp(k + z * np.cos(theta) - spare * fall) * (
+                (1.0 + p * sine * sine) * -np.expm1(-2.0 * z * drop)
+            )
         size = 4.0 * (z + abs(k) + spare * (1.0 + fall)) + 100.0
         terms *= weights * width[:, None]
         return terms.sum(axis=1), UNIT * (terms * size).sum(axis=1)
@@ -219,7 +221,9 @@ class BallLoss:
             most * np.where(most > 0.0, far, near) - level, level - least * np.where(least < 0.0, far, near)
         )
         squared = np.minimum(_sine_bound(low, right) + np.sinh(high_y) ** 2, far**2)
-        reach = [np.hypot(np.maximum(np.abs(low + s), np.abs(right + s)), high_y) for s in (angle[:, None], -angle[:, None])]
+        reach = [
+            np.hypot(np.maximum(np.abs(low + s), np.abs(right + s)), high_y) for s in (angle[:, None], -angle[:, None])
+        ]
         gap = 2.0 * np.sinh(0.5 * reach[0]) * np.sinh(0.5 * reach[1])
         with np.errstate(divide="ignore"):
             log_bound = z * (level + np.maximum(real, 0.0)) + np.log(2.0 * z * gap) + 0.5 * spare * np.log(squared)

@@ -1,7 +1,8 @@
-"""Ball noise under a bound on the l2 norm of all moves: the exact loss of the longest move."""
+"""Ball noise and correlated noise: the exact loss of the longest move, in the metric of the noise."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,16 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.noise.ball import Ball
+from hush.noise.correlated import Correlated
+from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.numerics.bracket import Bracket
-from hush.numerics.rounding import round_up
+from hush.numerics.rounding import next_up, round_up
 from hush.privacy.ball_loss import BallLoss
 from hush.privacy.by_box import AtMost, Pairs
 from hush.privacy.charge import Charge
 from hush.privacy.curve import Mirrored, OneNumber
-from hush.privacy.divergence import laplace_divergence
+from hush.privacy.divergence import gaussian_divergence, laplace_divergence
+from hush.privacy.merged_gaussian import merged_gaussians
+from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["BallPair", "ball_covers", "ball_pairs", "ball_pure", "ball_renyi"]
+__all__ = [
+    "BallPair",
+    "ball_covers",
+    "ball_pairs",
+    "ball_pure",
+    "ball_renyi",
+    "correlated_covers",
+    "correlated_pairs",
+    "correlated_pure",
+    "correlated_renyi",
+]
 
 Array = NDArray[np.float64]
 
@@ -74,3 +89,52 @@ def ball_renyi(charge: Charge, order: float) -> float:
     if charge.noise.dimension == 1:
         return laplace_divergence(ratio, order)
     return BallLoss(charge.noise.dimension, ratio).divergence(order)
+
+
+# -- correlated noise ----------------------------------------------------------------------------------------
+
+
+def correlated_covers(charge: Charge) -> bool:
+    """Correlated noise under any facts."""
+    return isinstance(charge.noise, Correlated) and charge.rate is None
+
+
+def _uncorrelated(charge: Charge) -> Charge:
+    """The same privacy without the correlation: the inverse root of the correlation matrix maps the noise to `noise`
+    and every move to one of at most this l2 norm.
+    """
+    noise, bound = charge.noise, charge.sensitivity
+    assert isinstance(noise, Correlated)
+    reach = _root_up(Fraction(bound.l2_bound) ** 2 * noise.any_length)
+    if bound.one_sided and bound.box is not None and bound.moving is not None:
+        most = max(shift for shift, _ in bound.box)
+        reach = min(reach, _root_up(Fraction(most) ** 2 * noise.one_sided_length(bound.moving)))
+    return Charge(noise.noise, Sensitivity(l2=reach, dimension=noise.dimension), times=charge.times)
+
+
+def _root_up(square: Fraction) -> float:
+    """A float that is not below the root."""
+    near = math.sqrt(square)
+    while Fraction(near) ** 2 < square:
+        near = next_up(near)
+    return near
+
+
+def correlated_pairs(charge: Charge) -> Pairs:
+    inner = _uncorrelated(charge)
+    pairs = [(merged_gaussians([inner]), 1)] if isinstance(inner.noise, Gaussian) else ball_pairs(inner)
+    bound = charge.sensitivity
+    exact = bound.is_box and bound.one_sided and len(bound.shifts) == 1 or (bound.reaches_l2_bound and not bound.is_box)
+    return [(pair if exact or isinstance(pair, AtMost) else AtMost(pair), times) for pair, times in pairs]  # type: ignore[arg-type]
+
+
+def correlated_pure(charge: Charge) -> Fraction | None:
+    inner = _uncorrelated(charge)
+    return None if isinstance(inner.noise, Gaussian) else ball_pure(inner)
+
+
+def correlated_renyi(charge: Charge, order: float) -> float:
+    inner = _uncorrelated(charge)
+    if isinstance(inner.noise, Gaussian):
+        return gaussian_divergence(inner.sensitivity.l2_bound / inner.noise.sigma, order)
+    return ball_renyi(inner, order)

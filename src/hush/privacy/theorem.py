@@ -13,6 +13,7 @@ and every order: an additional true fact never makes a bound worse.
     OSGT_VECTOR   OSGT                         l2, numbers that move   OSGT paper, Theorem 2
     HUBER_VECTOR  FlippedHuber, once           l2, numbers that move   FH paper, Theorem 8
     BALL          Ball                         any                     exact for the l2 bound that the facts imply
+    CORRELATED    Correlated                   any                     as its noise, for the longest move in its metric
     JOINT         a joint noise                numbers that move       pure epsilon: largest change of the log density
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
     SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
@@ -38,8 +39,17 @@ from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
 from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
-from hush.privacy.by_ball import ball_covers, ball_pairs, ball_pure, ball_renyi
-from hush.privacy.by_box import Pairs, box_covers, box_of, box_pairs, box_pure, box_renyi
+from hush.privacy.by_ball import (
+    ball_covers,
+    ball_pairs,
+    ball_pure,
+    ball_renyi,
+    correlated_covers,
+    correlated_pairs,
+    correlated_pure,
+    correlated_renyi,
+)
+from hush.privacy.by_box import Pairs, box_covers, box_pairs, box_pure, box_renyi
 from hush.privacy.by_joint import finite, joint_loss, joint_pairs, own_curve, own_pairs, own_pure
 from hush.privacy.by_norm import (
     by_norm,
@@ -155,18 +165,28 @@ HUBER_VECTOR = Theorem(
 )
 
 
-# -- joint noise, and curves that the charge contains -------------------------------------------------------------------------
+# -- joint noise, and curves that the charge contains ----------------------------------------------------------
 
 
 BALL = Theorem(
     "ball",
-    "exact: level sets are balls, so the longest move is the worst; its loss depends on the difference of two distances "
-    "alone, and delta is an integral over that difference",
+    "exact: the level sets are balls, so the longest move is the worst; its loss is the difference of two distances, "
+    "whose density is known, and delta is one integral",
     ("hardt2010",),
     covers=ball_covers,
     pairs=ball_pairs,
     renyi=ball_renyi,
     pure=ball_pure,
+)
+CORRELATED = Theorem(
+    "correlated, one-sided",
+    "exact: the inverse root of the correlation matrix maps the noise to uncorrelated noise and every move to one whose "
+    "l2 norm is known; among moves in one direction the longest has whole numbers at their bound (Lebeda 2024)",
+    ("lebeda2024",),
+    covers=correlated_covers,
+    pairs=correlated_pairs,
+    renyi=correlated_renyi,
+    pure=correlated_pure,
 )
 JOINT = Theorem(
     "joint",
@@ -202,7 +222,7 @@ IMPORTED = Theorem(
 )
 
 THEOREMS: tuple[Theorem, ...] = (
-    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR, BALL, JOINT, OWN, SAMPLED, IMPORTED
+    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR, BALL, CORRELATED, JOINT, OWN, SAMPLED, IMPORTED
 )  # fmt: skip
 
 
