@@ -118,6 +118,8 @@ EVERY_FAMILY = {
     "discrete_gaussian": hush.Discrete(hush.Gaussian(4.0)),
     "gamma_difference": GammaDifference(1.5, 2.0),
     "polya_difference": PolyaDifference(1.5, 2.0, 1.0),
+    "ball": hush.Ball(3, 4.0),
+    "correlated": hush.Correlated(hush.Ball(3, 4.0), 3, 0.25),
     "cube": hush.Cube(3, 4.0),
     "interval": hush.Interval(3, 4.0, 1.0),
     "level_marginal": hush.Cube(3, 4.0).marginal,

@@ -39,7 +39,8 @@ class Ball(NormalMixture):
     The numbers are uncorrelated, and each has variance (dimension + 1) scale^2.
 
     Guarantees: pure epsilon m/scale if the l2 norm of all moves is at most m, and for every epsilon below that the
-    exact delta, by a theorem about one integral (docs/maths/ball.md). Hardt and Talwar 2010; the integral is new here.
+    exact delta, by a theorem about one integral (docs/maths/ball.md). Hardt and Talwar 2010 for the pure epsilon; Joseph,
+    Kulesza and Yu 2025 for a bound with a delta; the integral is new here.
 
     >>> Ball(10, 2.0).variance
     44.0
@@ -103,4 +104,10 @@ def _least(request: Request) -> Ball:
     return found
 
 
-FAMILY = Family("ball", Ball, paper="Hardt and Talwar 2010", cites=("hardt2010",), calibrate=_least)
+FAMILY = Family(
+    "ball",
+    Ball,
+    paper="Hardt and Talwar 2010; Joseph, Kulesza and Yu 2025",
+    cites=("hardt2010", "joseph2025"),
+    calibrate=_least,
+)

@@ -96,7 +96,7 @@ class Correlated(NormalMixture):
     @property
     def any_length(self) -> Fraction:
         """The largest squared length of a move whose l2 norm is 1."""
-        return 1 / (1 - Fraction(self.correlation))
+        return 1 / (1 - Fraction(self.correlation)) if self.dimension > 1 else Fraction(1)
 
 
 def _best_correlation(dimension: int, moving: int) -> float:

@@ -124,8 +124,10 @@ def correlated_pairs(charge: Charge) -> Pairs:
     inner = _uncorrelated(charge)
     pairs = [(merged_gaussians([inner]), 1)] if isinstance(inner.noise, Gaussian) else ball_pairs(inner)
     bound = charge.sensitivity
-    exact = bound.is_box and bound.one_sided and len(bound.shifts) == 1 or (bound.reaches_l2_bound and not bound.is_box)
-    return [(pair if exact or isinstance(pair, AtMost) else AtMost(pair), times) for pair, times in pairs]  # type: ignore[arg-type]
+    counts = bound.is_box and bound.one_sided and not isinstance(bound.linf, tuple)
+    if counts or (bound.reaches_l2_bound and not bound.is_box and not bound.one_sided):
+        return pairs
+    return [(AtMost(pair), times) for pair, times in pairs]  # type: ignore[arg-type]
 
 
 def correlated_pure(charge: Charge) -> Fraction | None:

@@ -172,7 +172,7 @@ BALL = Theorem(
     "ball",
     "exact: the level sets are balls, so the longest move is the worst; its loss is the difference of two distances, "
     "whose density is known, and delta is one integral",
-    ("hardt2010",),
+    ("hardt2010", "joseph2025"),
     covers=ball_covers,
     pairs=ball_pairs,
     renyi=ball_renyi,
@@ -180,8 +180,8 @@ BALL = Theorem(
 )
 CORRELATED = Theorem(
     "correlated, one-sided",
-    "exact: the inverse root of the correlation matrix maps the noise to uncorrelated noise and every move to one whose "
-    "l2 norm is known; among moves in one direction the longest has whole numbers at their bound (Lebeda 2024)",
+    "exact: the inverse root of the correlation matrix maps the noise to uncorrelated noise and every move to one of "
+    "known l2 norm; of all moves in one direction, the longest moves some numbers fully and no others (Lebeda 2024)",
     ("lebeda2024",),
     covers=correlated_covers,
     pairs=correlated_pairs,
@@ -222,7 +222,8 @@ IMPORTED = Theorem(
 )
 
 THEOREMS: tuple[Theorem, ...] = (
-    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR, BALL, CORRELATED, JOINT, OWN, SAMPLED, IMPORTED
+    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR,
+    BALL, CORRELATED, JOINT, OWN, SAMPLED, IMPORTED,
 )  # fmt: skip
 
 
