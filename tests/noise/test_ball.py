@@ -159,7 +159,7 @@ def test_words_at_the_edges_are_left_to_balls(monkeypatch: pytest.MonkeyPatch) -
 
     class Edge:
         def words(self, count: int, dtype: Any, lanes: int = 1) -> Any:
-            found = np.full((lanes, count), 1 << 62, dtype=np.uint64)
+            found = np.full((lanes, count), 1 << 60, dtype=np.uint64)  # U = V = 1/16
             found[0, 0], found[0, 1] = 5, (1 << 64) - 5
             return found
 
@@ -167,10 +167,13 @@ def test_words_at_the_edges_are_left_to_balls(monkeypatch: pytest.MonkeyPatch) -
             return np.full((draws.size, 2), 1 << 40, dtype=np.uint64)
 
     found = normal_draws(Edge(), noise, 3, 2.0**-4)
-    assert len(seen) == 2 and found.shape == (3, 2)
-    radius = [math.sqrt(-2.0 * math.log(u)) for u in (5.5 / 2**64, 1.0 - 4.5 / 2**64, 0.25)]
-    assert abs(found[0]).max() > abs(found[2]).max() and abs(found[1]).max() <= 1
-    assert radius[0] > radius[2] > radius[1]
+    assert len(seen) == 2
+    plain = -2.0 * math.log(1.0 / 16.0)
+    length = math.sqrt(plain + plain * math.sin(math.pi / 8.0) ** 2)  # C, from a uniform and the last normal number
+    for row, uniform in enumerate((5.0 / 2**64, 1.0, 1.0 / 16.0)):
+        radius = math.sqrt(-2.0 * math.log(uniform))
+        expected = [16.0 * length * r * math.cos(math.pi / 8.0) for r in (radius, math.sqrt(plain))]
+        assert found[row].tolist() == [round(x) for x in expected]
 
 
 def test_inaccurate_floats_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

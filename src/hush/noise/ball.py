@@ -39,8 +39,8 @@ class Ball(NormalMixture):
     The numbers are uncorrelated, and each has variance (dimension + 1) scale^2.
 
     Guarantees: pure epsilon m/scale if the l2 norm of all moves is at most m, and for every epsilon below that the
-    exact delta, by a theorem about one integral (docs/maths/ball.md). Hardt and Talwar 2010 for the pure epsilon; Joseph,
-    Kulesza and Yu 2025 for a bound with a delta; the integral is new here.
+    exact delta, by a theorem about one integral (docs/maths/ball.md). Hardt and Talwar 2010 for the pure epsilon;
+    Joseph, Kulesza and Yu 2025 for a bound with a delta; the integral is new here.
 
     >>> Ball(10, 2.0).variance
     44.0
