@@ -25,8 +25,10 @@ from hush.errors import (
 )
 from hush.ledger import Ledger, LedgerView, Payment, unaccounted
 from hush.noise.asinh import Asinh
+from hush.noise.ball import Ball
 from hush.noise.catalogue import register
 from hush.noise.contract import Law, Noise
+from hush.noise.correlated import Correlated
 from hush.noise.cube import Cube
 from hush.noise.discrete import Discrete
 from hush.noise.exponential_power import ExponentialPower
@@ -59,10 +61,12 @@ __all__ = [
     "OSGT",
     "Asinh",
     "AuditResult",
+    "Ball",
     "Bracket",
     "Budget",
     "BudgetExceeded",
     "Charge",
+    "Correlated",
     "Cube",
     "Curve",
     "Discrete",

@@ -73,7 +73,7 @@ def test_independent_noise_on_request_and_by_name() -> None:
 
 
 def test_one_number_and_unknown_numbers_keep_independent_noise() -> None:
-    for bound in (1.0, hush.Sensitivity(linf=1.0, l0=4), hush.Sensitivity(l2=1.0, dimension=4)):
+    for bound in (1.0, hush.Sensitivity(linf=1.0, l0=4), hush.Sensitivity(l2=1.0)):
         assert isinstance(hush.calibrate(1.0, 1e-6, bound).noise, Law)
 
 

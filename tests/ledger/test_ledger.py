@@ -31,6 +31,8 @@ SMALL = (Gaussian(20.0), 1.0, 1)
 #: One member of every family, with parameters that no short decimal writes. Two releases of each fit epsilon 5 and
 #: delta 0.01.
 NOISES = {
+    "ball": hush.Ball(1, 100.0 / 7.0),
+    "correlated": hush.Correlated(hush.Gaussian(20.0 / 3.0), 1, 1.0 / 3.0),
     "cube": hush.Cube(1, 100.0 / 7.0),
     "interval": hush.Interval(1, 100.0 / 7.0, 2.0),
     "plateau": hush.Plateau(("one_sided",), 100.0 / 7.0, (2.0,)),

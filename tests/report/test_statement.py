@@ -376,6 +376,8 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
         hush.Discrete(hush.OSGT(3.0, 6.3), 0.5),
         GammaDifference(0.5, 2.0),
         PolyaDifference(0.5, 3.0, 1.0),
+        hush.Ball(2, 3.0),
+        hush.Correlated(hush.Ball(2, 3.0), 2, 0.5),
         hush.Cube(2, 3.0),
         hush.Interval(2, 3.0, 1.0),
         hush.Plateau(("two_sided", "two_sided"), 3.0, (1.0, 1.0)),

@@ -13,7 +13,6 @@ from hush.errors import HushError, InvalidParameter, Unsupported, budgets, calle
 from hush.noise.catalogue import ranked, ranked_joint
 from hush.noise.contract import Law
 from hush.noise.family import Family
-from hush.noise.level_noise import numbers_of
 from hush.numerics.rounding import TIED, up
 from hush.privacy.sensitivity import Sensitivity
 
@@ -107,12 +106,12 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
     if whole_numbers:
         choices = _on_whole_numbers(demand, choices)
     on_lattice = dataclasses.replace(demand, step=1.0) if whole_numbers else demand
-    return choices + [_choice(on_lattice, row) for row in joint]
+    return choices + [_choice((on_lattice if row.type.discrete else demand).of_one_group, row) for row in joint]
 
 
 def _joint_rows(demand: CalibrationRequest, family: str | None) -> tuple[Family, ...]:
     """The joint noises to compare: those that are named, or all of them if several numbers are known to move."""
-    several = numbers_of(demand) > 1
+    several = (demand.bound.of_one_group.dimension or 1) > 1
     return tuple(row for row in ranked_joint() if row.name == family or (family is None and several))
 
 

@@ -70,6 +70,12 @@ class CalibrationRequest:
         return (self.bound.moving or 1) * self.times
 
     @property
+    def of_one_group(self) -> CalibrationRequest:
+        """The request for joint noise: one draw for each group, so every group that a person moves is a release."""
+        groups = 1 if self.bound.columns is None else self.bound.l0 or 1
+        return dataclasses.replace(self, bound=self.bound.of_one_group, times=self.times * groups)
+
+    @property
     def plain(self) -> bool:
         """Do all coordinates have the same shift?"""
         if self.bound.columns is not None:
@@ -96,7 +102,8 @@ class CalibrationRequest:
         noise = noise.plain()
         if self.delta == 0.0:
             return self._pure_excess(noise)
-        if self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1) and not noise.isotropic:
+        several = self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1)
+        if several and noise.dimension is None and not noise.isotropic:
             parts = tuple((OneNumber(noise, shift), count * self.times) for shift, count in self.bound.shifts)
             released: Any = Composed(parts, FINE if relative is None else relative)
         else:

@@ -15,6 +15,8 @@ from typing import Any, overload
 from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of
 from hush.noise import (
     asinh,
+    ball,
+    correlated,
     cube,
     discrete,
     exponential_power,
@@ -71,6 +73,8 @@ _BUILT_IN: tuple[Family, ...] = (
     skellam.FAMILY,
     gamma_difference.FAMILY,
     polya_difference.FAMILY,
+    ball.FAMILY,
+    correlated.FAMILY,
     cube.FAMILY,
     interval.FAMILY,
     plateau.FAMILY,

@@ -101,13 +101,8 @@ class Noise:
         return None
 
     def loss_under(self, sensitivity: Any) -> Fraction | None:
-        """Return the largest change of the log density under the moves of a sensitivity; None if unknown.
-
-        The moves are those of one group, where the sensitivity lists the columns of groups.
-        """
-        if sensitivity.columns is not None and self.dimension != len(sensitivity.columns):
-            return None
-        one_sided = all(sensitivity.each_one_sided)
+        """Return the largest change of the log density under the moves of a box of numbers; None if unknown."""
+        one_sided = sensitivity.one_sided is True
         losses = [self.largest_loss(move, one_sided=one_sided) for move in set(sensitivity.each_move)]
         known = [loss for loss in losses if loss is not None]
         return max(known) if known and len(known) == len(losses) else None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.noise.family import Family
-from hush.noise.level_noise import LevelNoise, calibrated, numbers_of
+from hush.noise.level_noise import LevelNoise, calibrated
 from hush.noise.power_sums import PowerSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -101,7 +101,7 @@ def _power(noise: LevelNoise, k: int) -> Ball:
 
 
 def _least(request: Request) -> Cube:
-    return calibrated(request, lambda scale, step: Cube(numbers_of(request), scale, step), False)  # type: ignore[return-value]
+    return calibrated(request, lambda scale, step: Cube(request.bound.dimension, scale, step), False)  # type: ignore[return-value]
 
 
 FAMILY = Family("cube", Cube, paper="Hardt and Talwar 2010", cites=("hardt2010",), calibrate=_least)

@@ -19,7 +19,7 @@ from hush.errors import epsilons, positive, reject
 from hush.noise.contract import Law
 from hush.noise.divisible import shape_of
 from hush.noise.family import Family
-from hush.noise.gamma_difference_density import FURTHEST, LEAST, UnitLaw
+from hush.noise.gamma_difference_density import LEAST, UnitLaw
 from hush.noise.gamma_difference_tail import tail
 from hush.noise.laplace import Laplace
 from hush.noise.region import Region
@@ -142,16 +142,16 @@ class GammaDifference(Law):
         def above(t: Array) -> Any:
             return density(np.abs(0.5 * s - t)) - density(0.5 * s + t) > epsilon - _SLACK
 
-        high = halved(above, np.zeros_like(epsilon), np.full_like(epsilon, FURTHEST), turns=70)[1]
-        reached = high < FURTHEST
+        high = halved(above, np.zeros_like(epsilon), np.full_like(epsilon, self._unit.furthest), turns=70)[1]
+        reached = high < self._unit.furthest
         return np.where(reached, -np.inf, 0.0), np.where(reached, 0.5 * s - high, 0.0)
 
     def _interval(self, epsilon: Array, s: float) -> tuple[Array, Array]:
         """r < 1: the loss falls on either side of 0, to 0 at s/2 and to the limit s far on the left."""
         density = self._unit.log_density
         upper = _outermost(lambda x: density(x) - density(s - x), epsilon, 0.5 * s)
-        left = _outermost(lambda x: density(x) - density(x + s), epsilon, FURTHEST)
-        lower = np.where((epsilon <= s) | (left >= 0.999 * FURTHEST), -np.inf, -left)
+        left = _outermost(lambda x: density(x) - density(x + s), epsilon, self._unit.furthest)
+        lower = np.where((epsilon <= s) | (left >= 0.999 * self._unit.furthest), -np.inf, -left)
         some = density(upper) - density(s - upper) >= epsilon - 1e-9
         return np.where(some, lower, 0.0), np.where(some, upper, 0.0)
 

@@ -26,12 +26,11 @@ from scipy.special import gammainc, gammaln, kve, log_ndtr
 
 from hush.numerics.quadrature import gauss
 
-__all__ = ["FURTHEST", "LEAST", "UnitLaw"]
+__all__ = ["LEAST", "UnitLaw"]
 
 Array = NDArray[np.float64]
 
 LEAST = 1e-290  # scales: the smallest y of the density; Bessel functions overflow below it
-FURTHEST = 2000.0  # scales: the probability beyond this underflows to 0
 _BESSEL = 20.0  # the largest shape computed by Bessel functions; larger shapes overflow earlier
 _END = 1e5  # scales: beyond this the density is set to 0
 
@@ -41,6 +40,11 @@ class UnitLaw:
     """G - G' with G, G' independent gamma variables of the given shape r. All arguments y are >= 0, in scales."""
 
     shape: float
+
+    @property
+    def furthest(self) -> float:
+        """Where the probability beyond underflows to 0, in scales: Chernoff's bound is below e^-745 there."""
+        return 2000.0 + 60.0 * math.sqrt(self.shape)
 
     def _window(self, y: Array) -> tuple[Array, Array]:
         """Return the range of w outside of which the integrand is below e^-60 of its peak.
@@ -96,9 +100,9 @@ class UnitLaw:
         """Return log P(X > y)."""
         y = np.asarray(y, dtype=np.float64)
         flat = y.ravel()
-        inner = np.clip(flat, 1e-300, FURTHEST)
+        inner = np.clip(flat, 1e-300, self.furthest)
         value = self._trapezoid(inner, lambda x, w: log_ndtr(-x * np.exp(-0.5 * w) / math.sqrt(2.0)))
-        value = np.where(flat <= 0.0, -math.log(2.0), np.where(flat > FURTHEST, -np.inf, value))
+        value = np.where(flat <= 0.0, -math.log(2.0), np.where(flat > self.furthest, -np.inf, value))
         return np.minimum(value, -math.log(2.0)).reshape(y.shape)
 
     def near(self, y: Array) -> Array:
@@ -134,15 +138,35 @@ class UnitLaw:
     def quantile(self, v: Array) -> Array:
         """Return the y with P(X > y) = v, for 0 < v <= 1/2."""
         target = np.log(v).ravel()
-        log_y, ladder = self._ladder
-        guess = np.interp(-target, -ladder, log_y)
-        inside = target < ladder[0]  # otherwise y is closer to 0 than the grid, and 0 is returned
-        y = np.exp(guess)
+        if self.shape >= 1.0:
+            y, inside = self._concave_guess(target), target < -math.log(2.0)
+        else:
+            log_y, ladder = self._ladder
+            inside = target < ladder[0]  # otherwise y is closer to 0 than the grid, and 0 is returned
+            y = np.exp(np.interp(-target, -ladder, log_y))
         for _ in range(4):  # Newton's steps need no bracket here, because the guess from the grid is close
             tail = self.log_tail(y)
             slope = np.exp(np.clip(self.log_density(y) - tail, -700.0, 700.0)) * y
             y = y * np.exp(np.clip((tail - target) / np.maximum(slope, 1e-300), -1.0, 1.0))
         return np.where(inside, y, 0.0).reshape(v.shape)
+
+    def _concave_guess(self, target: Array) -> Array:
+        """Return the y with log P(X > y) = target, roughly, for a shape of at least 1.
+
+        Chernoff's bound P(X > y) <= e^(-ty) (1 - t^2)^(-r) gives a y that is too large. log P is concave, so Newton's
+        steps from there decrease to the root.
+        """
+        t = np.linspace(0.01, 0.99, 99)
+        y = ((-target[:, None] - self.shape * np.log1p(-t * t)) / t).min(axis=1)
+        y = np.minimum(y, self.furthest)
+        for _ in range(40):
+            tail = self.log_tail(y)
+            hazard = np.exp(np.clip(self.log_density(y) - tail, -700.0, 700.0))
+            step = np.minimum(tail - target, 0.0) / hazard
+            y = np.maximum(y + step, 1e-300)
+            if (np.abs(step) <= 1e-6 * y).all():
+                break
+        return y
 
     def between(self, low: Array, high: Array) -> Array:
         """Return P(low < X < high), where low is minus infinity, or low < 0 < high."""

@@ -205,9 +205,9 @@ def _least(request: Request) -> Hull:
     bound = request.bound
 
     def make(scale: float, step: float) -> Hull:
-        if bound.columns is not None or not 1 < bound.moving < bound.dimension:
+        if not 1 < bound.moving < bound.dimension:
             raise Unsupported("hull noise is for 1 < l0 < dimension; other families serve l0 = 1 and l0 = dimension")
-        if all(bound.each_one_sided):
+        if bound.one_sided is True:
             return _best_offset(bound.dimension, bound.moving, scale, step)
         return Hull(bound.dimension, bound.moving, scale, step=step)
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, reals, reject
 from hush.noise.family import Family
-from hush.noise.level_noise import LevelNoise, calibrated, numbers_of
+from hush.noise.level_noise import LevelNoise, calibrated
 from hush.noise.power_sums import PowerSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -222,7 +222,7 @@ def _best_offset(dimension: int, scale: float, step: float) -> Interval:
 
 
 def _least(request: Request) -> Interval:
-    made = calibrated(request, lambda scale, step: _best_offset(numbers_of(request), scale, step), True)
+    made = calibrated(request, lambda scale, step: _best_offset(request.bound.dimension, scale, step), True)
     assert isinstance(made, Interval)
     return made
 

@@ -35,7 +35,6 @@ __all__ = [
     "UniformNumbers",
     "calibrated",
     "least_scale",
-    "numbers_of",
 ]
 
 Array = NDArray[np.float64]
@@ -235,27 +234,19 @@ def least_scale(total: float | Fraction, epsilon: float) -> float:
 def calibrated(request: Request, make: Callable[[float, float], LevelNoise], one_sided_only: bool) -> LevelNoise:
     """Return the noise of least scale that is private for the request; `make(scale, step)` builds it.
 
-    Joint noise needs the number of numbers (`dimension` or `columns`), one bound for all of them, and no bound in
-    another norm. The draws of several groups add up.
+    Joint noise needs the number of numbers (`dimension`), one bound for all of them, and no bound in another norm.
     """
     bound = request.bound
-    if numbers_of(request) < 2 or not request.plain:
+    if bound.dimension is None or bound.dimension == 1 or not request.plain:
         raise Unsupported("joint noise needs Sensitivity(linf=..., dimension=D), with one bound for all D > 1 numbers")
-    if one_sided_only and not all(bound.each_one_sided):
+    if one_sided_only and bound.one_sided is not True:
         raise Unsupported("this noise needs one_sided=True: counts, or sums of values of one sign, under add-remove")
-    groups = 1 if bound.columns is None else bound.l0
-    scale = least_scale(Fraction(request.shift) * request.times * groups, request.epsilon)
+    scale = least_scale(Fraction(request.shift) * request.times, request.epsilon)
     step = request.step
     if step is None:  # the shift divided by a power of two, at most an eighth of the scale: rounding costs under 0.1 %
         step = math.ldexp(request.shift, -max(0, math.ceil(math.log2(_FINE * request.shift / scale))))
     steps_in(request.shift, step)  # raises if the noise does not fit the moves of the answers
     return make(scale, step)
-
-
-def numbers_of(request: Request) -> int:
-    """How many numbers one draw is for; 0 if that is not known."""
-    bound = request.bound
-    return len(bound.columns) if bound.columns is not None else bound.dimension or 0
 
 
 def _first_below(log_value: Any, bound: float) -> int:

@@ -161,6 +161,16 @@ class Charge:
             object.__setattr__(self, "rate", sampling_rate(self.rate))
             self.subsampled  # noqa: B018 - raises here if no theorem covers the sampling
 
+    @property
+    def by_group(self) -> Charge:
+        """The same cost as releases of single groups: a joint noise has one draw for each group of a table, so a
+        person who moves l0 groups moves l0 releases.
+        """
+        bound = self.sensitivity
+        if bound.columns is None or not isinstance(self.noise, Noise) or self.noise.dimension is None:
+            return self
+        return Charge(self.noise, bound.of_one_group, times=self.times * (bound.l0 or 1))
+
     @cached_property
     def _hash(self) -> int:
         return hash((self.noise, self.sensitivity, self.times, self.rate))

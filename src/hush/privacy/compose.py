@@ -117,7 +117,7 @@ def subsample(noise: Noise, rate: float, sensitivity: Any = 1.0, *, times: int =
 
 
 def _simplest(charge: Charge) -> Charge:
-    return charge.once.repeated(charge.times)
+    return charge.by_group.once.repeated(charge.by_group.times)
 
 
 @lru_cache(maxsize=1024)

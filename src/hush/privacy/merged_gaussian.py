@@ -10,7 +10,6 @@ from hush.privacy.by_box import AtMost
 from hush.privacy.by_norm import sigma_of
 from hush.privacy.charge import Charge
 from hush.privacy.curve import Mirrored, OneNumber
-from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["merged_gaussians"]
 
@@ -24,7 +23,7 @@ def merged_gaussians(charges: list[Charge]) -> Mirrored:
     Lemma 15).
     """
     rows = [(sigma_of(charge), charge.sensitivity.l2_bound, charge.times) for charge in charges]
-    exact = all(_reached(charge.sensitivity) for charge in charges)
+    exact = all(charge.sensitivity.reaches_l2_bound for charge in charges)
     if len(rows) == 1 and rows[0][2] == 1 and _LEAST_SHIFT < rows[0][1] / rows[0][0] < _MOST_SHIFT:
         made = OneNumber(Gaussian(rows[0][0]), rows[0][1])
     else:
@@ -37,12 +36,3 @@ def merged_gaussians(charges: list[Charge]) -> Mirrored:
         )
         made = OneNumber(Gaussian(1.0), max(up(together, FEW_ROUNDINGS), _LEAST_SHIFT))
     return made if exact else AtMost(made)
-
-
-def _reached(bound: Sensitivity) -> bool:
-    """Does some allowed move have the length of the l2 bound? True for a box, and for an l1 or l2 bound that no other
-    fact tightens.
-    """
-    if bound.is_box or (bound.l1 is None) != (bound.l2 is None):
-        return bound.is_box or bound.linf is None
-    return False

@@ -168,6 +168,20 @@ class Sensitivity:
         return tuple(shift for shift, _ in self.box or ()) * (self.dimension or 1)
 
     @property
+    def of_one_group(self) -> Sensitivity:
+        """The facts about the columns of one group: they are a vector, and all of them may move."""
+        if self.columns is None:
+            return self
+        same = len(set(self.columns)) == 1
+        return Sensitivity(
+            linf=self.columns[0] if same else self.columns,
+            dimension=len(self.columns),
+            one_sided=self.one_sided,
+            people=self.people,
+            neighbours=self.neighbours,
+        )
+
+    @property
     def each_one_sided(self) -> tuple[bool, ...]:
         """For each of `each_move`: does it move in the common direction?"""
         return self.one_sided if isinstance(self.one_sided, tuple) else (self.one_sided,) * len(self.each_move)
@@ -235,6 +249,15 @@ class Sensitivity:
             most = max(self.linf) if isinstance(self.linf, tuple) else self.linf
             known.append(up(math.sqrt(most) * math.sqrt(self.l1), FEW_ROUNDINGS))
         return min(bound for bound in known if bound is not None)
+
+    @property
+    def reaches_l2_bound(self) -> bool:
+        """Does some allowed move have the length `l2_bound`? True for a box, and for an l1 or l2 bound that no other
+        fact tightens.
+        """
+        if self.is_box:
+            return True
+        return self.linf is None and (self.l1 is None) != (self.l2 is None)
 
     # -- JSON ------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,8 @@ and every order: an additional true fact never makes a bound worse.
     STABLE_SCORE  Stable                       an l1 bound             pure epsilon l1 sup|score|
     OSGT_VECTOR   OSGT                         l2, numbers that move   OSGT paper, Theorem 2
     HUBER_VECTOR  FlippedHuber, once           l2, numbers that move   FH paper, Theorem 8
+    BALL          Ball                         any                     exact for the l2 bound that the facts imply
+    CORRELATED    Correlated                   any                     as its noise, for the longest move in its metric
     JOINT         a joint noise                numbers that move       pure epsilon: largest change of the log density
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
     SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
@@ -36,8 +38,19 @@ from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
-from hush.numerics.rounding import FEW_ROUNDINGS, next_up, round_up, up
-from hush.privacy.by_box import Pairs, box_covers, box_of, box_pairs, box_pure, box_renyi
+from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
+from hush.privacy.by_ball import (
+    ball_covers,
+    ball_pairs,
+    ball_pure,
+    ball_renyi,
+    correlated_covers,
+    correlated_pairs,
+    correlated_pure,
+    correlated_renyi,
+)
+from hush.privacy.by_box import Pairs, box_covers, box_pairs, box_pure, box_renyi
+from hush.privacy.by_joint import finite, joint_loss, joint_pairs, own_curve, own_pairs, own_pure
 from hush.privacy.by_norm import (
     by_norm,
     huber_pairs,
@@ -51,9 +64,8 @@ from hush.privacy.by_norm import (
     sigma_of,
 )
 from hush.privacy.charge import Charge
-from hush.privacy.curve import Curve, PureBound
 from hush.privacy.divergence import gaussian_divergence, laplace_divergence
-from hush.privacy.exchange import Imported, whole_pair
+from hush.privacy.exchange import Imported
 from hush.privacy.merged_gaussian import merged_gaussians
 
 __all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_for", "words"]
@@ -153,78 +165,44 @@ HUBER_VECTOR = Theorem(
 )
 
 
-# -- curves that the charge contains -------------------------------------------------------------------------
+# -- joint noise, and curves that the charge contains ----------------------------------------------------------
 
 
-def _finite(value: float) -> Fraction | None:
-    return Fraction(value) if math.isfinite(value) else None
-
-
-def _own_curve(charge: Charge) -> Curve | None:
-    found = charge.noise.pair(charge.sensitivity) if isinstance(charge.noise, Noise) and charge.rate is None else None
-    if found is not None and not isinstance(found, Curve):
-        raise Unsupported(
-            f"{type(charge.noise).__name__}.pair must return a hush.Curve or None, got {type(found).__name__}."
-        )
-    return found
-
-
-def _own_pairs(charge: Charge) -> Pairs:
-    found = _own_curve(charge)
-    assert found is not None
-    return [(whole_pair(found), charge.times)]
-
-
-def _own_pure(charge: Charge) -> Fraction | None:
-    found = _own_curve(charge)
-    return None if found is None else _finite(found.pure_epsilon)
-
-
-def _joint_loss(charge: Charge) -> Fraction | None:
-    """The largest loss of a joint noise under the moves of the sensitivity, in one group; if not too many move."""
-    noise, bound, box = charge.noise, charge.sensitivity, box_of(charge)
-    if not isinstance(noise, Noise) or noise.dimension is None or charge.rate is not None or box is None:
-        return None
-    if noise.most_moving is not None and (bound.moving is None or bound.moving > noise.most_moving):
-        return None
-    if bound.is_box:
-        return noise.loss_under(bound)
-    losses = [noise.largest_loss(shift, one_sided=all(bound.each_one_sided)) for shift, _ in box]
-    known = [loss for loss in losses if loss is not None]
-    return max(known) if len(known) == len(losses) else None
-
-
-def _groups(charge: Charge) -> int:
-    """How many groups a person moves: each has its joint draw."""
-    return 1 if charge.sensitivity.columns is None else charge.sensitivity.l0 or 1
-
-
-def _joint_pairs(charge: Charge) -> Pairs:
-    found = _joint_loss(charge)
-    assert found is not None
-    return [(PureBound(round_up(found)), charge.times * _groups(charge))]
-
-
-def _joint_pure(charge: Charge) -> Fraction | None:
-    found = _joint_loss(charge)
-    return None if found is None else found * _groups(charge)
-
-
+BALL = Theorem(
+    "ball",
+    "exact: the level sets are balls, so the longest move is the worst; its loss is the difference of two distances, "
+    "whose density is known, and delta is one integral",
+    ("hardt2010", "joseph2025"),
+    covers=ball_covers,
+    pairs=ball_pairs,
+    renyi=ball_renyi,
+    pure=ball_pure,
+)
+CORRELATED = Theorem(
+    "correlated, one-sided",
+    "exact: the inverse root of the correlation matrix maps the noise to uncorrelated noise and every move to one of "
+    "known l2 norm; of all moves in one direction, the longest moves some numbers fully and no others (Lebeda 2024)",
+    ("lebeda2024",),
+    covers=correlated_covers,
+    pairs=correlated_pairs,
+    renyi=correlated_renyi,
+    pure=correlated_pure,
+)
 JOINT = Theorem(
     "joint",
     "a pure epsilon: the log density of the joint noise changes by at most this much under every allowed move",
     (),
-    covers=lambda charge: _joint_loss(charge) is not None,
-    pairs=_joint_pairs,
-    pure=_joint_pure,
+    covers=lambda charge: joint_loss(charge) is not None,
+    pairs=joint_pairs,
+    pure=joint_loss,
 )
 OWN = Theorem(
     "own",
     "the theorem of the noise, as its family states it",
     (),
-    covers=lambda charge: _own_curve(charge) is not None,
-    pairs=_own_pairs,
-    pure=_own_pure,
+    covers=lambda charge: own_curve(charge) is not None,
+    pairs=own_pairs,
+    pure=own_pure,
 )
 SAMPLED = Theorem(
     "sampled",
@@ -232,7 +210,7 @@ SAMPLED = Theorem(
     ("ballebarthe2018",),
     covers=lambda charge: charge.rate is not None,
     pairs=lambda charge: [(charge.subsampled, charge.times)],
-    pure=lambda charge: _finite(charge.subsampled.pure_epsilon),
+    pure=lambda charge: finite(charge.subsampled.pure_epsilon),
 )
 IMPORTED = Theorem(
     "imported",
@@ -240,17 +218,19 @@ IMPORTED = Theorem(
     (),
     covers=lambda charge: isinstance(charge.noise, Imported),
     pairs=lambda charge: [(charge.noise, charge.times)],  # type: ignore[list-item]
-    pure=lambda charge: _finite(charge.noise.pure_epsilon),  # type: ignore[union-attr]
+    pure=lambda charge: finite(charge.noise.pure_epsilon),  # type: ignore[union-attr]
 )
 
 THEOREMS: tuple[Theorem, ...] = (
-    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR, JOINT, OWN, SAMPLED, IMPORTED
+    GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR,
+    BALL, CORRELATED, JOINT, OWN, SAMPLED, IMPORTED,
 )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
 def theorems_for(charge: Charge) -> tuple[Theorem, ...]:
     """Every theorem that covers the charge; raises `Unsupported` with the nearest call that is covered if none does."""
+    charge = charge.by_group
     found = tuple(theorem for theorem in THEOREMS if theorem.covers(charge))
     if not found:
         raise Unsupported(_refusal(charge))
@@ -285,8 +265,10 @@ def words(charge: Charge) -> str:
 @lru_cache(maxsize=1024)
 def pure_epsilon(charge: Charge) -> Fraction | None:
     """The pure epsilon of one release: the least that a theorem gives, or None."""
-    known = [theorem.pure(charge) for theorem in theorems_for(charge)]
-    return min((value for value in known if value is not None), default=None)
+    one = charge.once.by_group
+    known = [theorem.pure(one) for theorem in theorems_for(one)]
+    least = min((value for value in known if value is not None), default=None)
+    return None if least is None else least * one.times
 
 
 @lru_cache(maxsize=1024)
@@ -296,10 +278,11 @@ def renyi_divergence(charge: Charge, order: float) -> float:
     A pure epsilon has a divergence of at most epsilon, and of at most order epsilon^2/2 (Bun and Steinke 2016,
     Proposition 3.3).
     """
-    values, refused = [], None
-    for theorem in theorems_for(charge):
+    values, refused, one = [], None, charge.once.by_group
+    for theorem in theorems_for(one):
         try:
-            values.append(theorem.renyi(charge, order))
+            value = theorem.renyi(one, order)
+            values.append(value if one.times == 1 else up(value * one.times, FEW_ROUNDINGS))
         except Unsupported as failure:
             refused = failure
     pure = pure_epsilon(charge)

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, NotCertified, Unsupported, positive, whole
 from hush.noise.contract import Law, Noise
 from hush.noise.level_noise import LevelNoise
+from hush.noise.normal_mixture import NormalMixture
 from hush.sampling.difference import Difference, Table, is_difference
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
 from hush.sampling.joint import level_draws
 from hush.sampling.lookup import MOST_THRESHOLDS, Guide
+from hush.sampling.normal_draws import normal_draws
 from hush.sampling.polynomial import Panels
 from hush.sampling.stable_transform import Transformation
 from hush.sampling.tail_ball import descriptor
@@ -94,7 +96,12 @@ def draw_from(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.in
 
 def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64]:
     """Return draws of a joint noise by its method `lattice_draws`, after checking their type, shape and range."""
-    drawn = level_draws(bits, noise, size) if isinstance(noise, LevelNoise) else noise.lattice_draws(bits, size, step)
+    if isinstance(noise, LevelNoise):
+        drawn = level_draws(bits, noise, size)
+    elif isinstance(noise, NormalMixture):
+        drawn = normal_draws(bits, noise, size, step)
+    else:
+        drawn = noise.lattice_draws(bits, size, step)
     wanted = (size, noise.dimension)
     if not isinstance(drawn, np.ndarray) or drawn.dtype != np.int64 or drawn.shape != wanted:
         raise NotCertified(

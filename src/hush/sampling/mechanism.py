@@ -21,6 +21,7 @@ from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.noise.level_noise import LevelNoise
+from hush.noise.normal_mixture import NormalMixture
 from hush.numerics.rounding import SPARE, up
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import curve
@@ -29,6 +30,7 @@ from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.exact import sampler_for
 from hush.sampling.joint import levels
 from hush.sampling.lattice_step import chosen_step, rounded_sensitivity
+from hush.sampling.normal_draws import NormalDraws
 from hush.sampling.whole_steps import FURTHEST, divides_one, whole_steps
 
 __all__ = ["FURTHEST", "Mechanism"]
@@ -208,6 +210,8 @@ class Mechanism:
             sampler_for(self.noise, self.step)
         elif isinstance(self.noise, LevelNoise):
             levels(self.noise)
+        elif isinstance(self.noise, NormalMixture):
+            NormalDraws(self.noise, self.step)
 
     def draw_shape(self, steps: NDArray[np.int64]) -> Any:
         """Return the shape of the draws for these values: one draw for each, or one joint draw for each vector."""

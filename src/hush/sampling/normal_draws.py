@@ -1,0 +1,205 @@
+"""Exact draws of normal vectors of random length, rounded to a lattice.
+
+A row of words gives one vector. Two words U and V make two normal numbers, root(-2 log U) times the cosine and the sine
+of 2 pi V (Box and Muller 1958). The chi-squared variable C is -2 log of a product of uniforms, plus the square of one
+more normal number if its degrees of freedom are odd.
+
+A word of 64 bits says that its uniform is in an interval of width 2^-64. Floats decide the rounding of a number unless
+it is within their error bound of a half. The bound includes the width of the intervals. The other numbers are computed
+in ball arithmetic from the same words, with more bits of the same uniforms until the whole ball rounds to one number.
+So both ways give the same draws.
+
+Error bounds. Words U with U or 1 - U below 2^-30 are left to ball arithmetic. For the others -log U is within a share
+of 2^-34: the interval costs at most 2^-65/(U |log U|) <= 2^-35, and each of the few roundings 2^-52. The same holds for
+the sum of such terms, and half of it for their roots. Cosines and sines are within 2^-45, and roots are below 6.5, so
+a normal number is within 2^-32 and the square of one within 2^-38 + 2^-34 of itself. `_validated` compares logarithms,
+cosines and sines with ball arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import NotCertified
+from hush.noise.normal_mixture import NormalMixture
+from hush.numerics.ball import precision
+from hush.sampling.entropy import Bits
+from hush.sampling.threshold import SATURATED
+
+__all__ = ["NormalDraws", "normal_draws"]
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+_BLOCK = 1 << 15  # words in one block, so that its arrays stay in the processor cache
+_EDGE = np.uint64(1 << 34)  # words closer to 0 or 2^64 than this are left to ball arithmetic
+_LOGARITHM = 2.0**-34  # relative error of -log U
+_ANGLE = 2.0**-45  # absolute error of a cosine or sine
+_NORMAL = 2.0**-31  # absolute error of a normal number, and of a sum of two whose squared weights add up to 1
+_SQUARE = 2.0**-38  # absolute error of the square of a normal number, beside its relative error
+_PRODUCTS = 2.0**-49  # relative error of the last products and of the quotient of width and step
+
+
+def _logarithms(words: Words) -> Array:
+    """-log U for uniforms in the middle of the words' intervals."""
+    high = words >= np.uint64(1 << 63)
+    near = (np.where(high, ~words, words).astype(np.float64) + 0.5) * 2.0**-64  # U or 1 - U, at most 1/2
+    out = -np.log(near)
+    out[high] = -np.log1p(-near[high])
+    return out
+
+
+def _turns(words: Words) -> Array:
+    """2 pi V."""
+    return (words.astype(np.float64) + 0.5) * (2.0**-64 * 2.0 * math.pi)
+
+
+@cache
+def _validated() -> None:
+    """Compare the float functions with ball arithmetic at fixed words; raise if an error is above 1/8 of its bound."""
+    from flint import arb
+
+    ends = [1 << 34, (1 << 34) + 12345, 1 << 40, 1 << 52, 1 << 60, 1 << 62, (1 << 63) - 1, 1 << 63, 3 << 62]
+    scattered = [k * 0x9E3779B97F4A7C15 % (1 << 64) for k in range(1, 200)]
+    listed = [*ends, *((1 << 64) - 1 - word for word in ends), *scattered]
+    words = np.array(listed, dtype=np.uint64)
+    logarithms, turns = _logarithms(words), _turns(words)
+    sides = (np.cos(turns), np.sin(turns))
+    with precision(192):
+        for i, word in enumerate(listed):
+            middle = (2 * arb(word) + 1) / arb(2) ** 65
+            exact = -middle.log()
+            wrong = float(abs(logarithms[i] - exact).upper()) > 0.125 * _LOGARITHM * float(exact)
+            around = ((2 * middle).cos_pi(), (2 * middle).sin_pi())
+            if wrong or any(float(abs(s[i] - e).upper()) > 0.125 * _ANGLE for s, e in zip(sides, around, strict=True)):
+                raise NotCertified("logarithms or cosines of floats are not accurate here; nothing was drawn.")
+
+
+@dataclass(frozen=True)
+class NormalDraws:
+    """The sampler of one noise on the lattice of one step. A large `margin` leaves every draw to ball arithmetic."""
+
+    noise: NormalMixture
+    step: float
+    margin: float = 1.0
+
+    def __post_init__(self) -> None:
+        _validated()
+
+    @property
+    def _pairs(self) -> int:
+        """Pairs of normal numbers: one number each, one that all share if they are correlated, and one for C."""
+        return (self.noise.dimension + (self.noise.correlation > 0.0) + self.noise.freedom % 2 + 1) // 2
+
+    @property
+    def lanes(self) -> int:
+        """Words for one vector: the radii and the angles of the pairs, and the uniforms of C."""
+        return 2 * self._pairs + self.noise.freedom // 2
+
+    def draw(self, bits: Bits, count: int) -> Whole:
+        """Return `count` vectors in whole steps, an array of shape (count, dimension)."""
+        out = np.empty((count, self.noise.dimension), dtype=np.int64)
+        rows = max(1, _BLOCK // self.lanes)
+        for start in range(0, count, rows):
+            part = out[start : start + rows]
+            words = bits.words(len(part), np.uint64, lanes=self.lanes)
+            certain = self._fast(words, part)
+            for row in np.flatnonzero(~certain.all(axis=1)):
+                places = np.flatnonzero(~certain[row])
+                part[row, places] = self._exact([int(w) for w in words[:, row]], places, start + int(row), bits)
+        return out
+
+    # -- floats ----------------------------------------------------------------------------------------------
+
+    def _fast(self, words: Words, out: Whole) -> NDArray[np.bool_]:
+        """Round the vectors of these words into `out`; return which numbers are certain."""
+        pairs, d, freedom = self._pairs, self.noise.dimension, self.noise.freedom
+        radial = np.concatenate([words[:pairs], words[2 * pairs :]])
+        plain = ((radial >= _EDGE) & (radial < ~_EDGE)).all(axis=0)
+        logarithms, turns = _logarithms(radial), _turns(words[pairs : 2 * pairs])
+        radius = np.sqrt(2.0 * logarithms[:pairs])
+        normal = np.concatenate([radius * np.cos(turns), radius * np.sin(turns)])
+        own, shared = math.sqrt(1.0 - self.noise.correlation), math.sqrt(self.noise.correlation)
+        numbers = normal[:d] if not shared else own * normal[:d] + shared * normal[d]
+        squared = np.ones(words.shape[1])
+        error = np.zeros(words.shape[1])
+        if freedom:
+            squared = 2.0 * logarithms[pairs:].sum(axis=0)
+            if freedom % 2:
+                squared += normal[-1] ** 2
+            error = _LOGARITHM * squared + _SQUARE * (freedom % 2)
+        length = np.sqrt(squared)
+        unit = self.noise.width / self.step
+        steps = (unit * length) * numbers
+        wrong = unit * (length * _NORMAL + np.abs(numbers) * (error / length)) + np.abs(steps) * _PRODUCTS
+        whole = np.rint(steps)
+        certain = (np.abs(steps - whole) + self.margin * wrong < 0.5) & (np.abs(steps) < 2.0**50) & plain
+        np.copyto(out, np.where(certain, whole, 0.0).T, casting="unsafe")
+        return certain.T
+
+    # -- balls -----------------------------------------------------------------------------------------------
+
+    def _exact(self, known: list[int], places: Whole, row: int, bits: Bits) -> Whole:
+        """Return the numbers of one vector at some places, from its words and as many more bits as they need."""
+        length, turn = 64, 0
+        while True:
+            with precision(length + 128):
+                found = self._rounded([_interval(word, length) for word in known], places)
+            if found is not None:
+                return found
+            numbered = np.array([row], dtype=np.int64)
+            for lane, word in enumerate(known):
+                more = bits.more(numbered, turn * self.lanes + lane)[0]
+                known[lane] = (word << 128) | (int(more[0]) << 64) | int(more[1])
+            length, turn = length + 128, turn + 1
+
+    def _rounded(self, uniforms: list[Any], places: Whole) -> Whole | None:
+        """Return the rounded numbers, or None if some ball does not round to one number."""
+        from flint import arb
+
+        pairs, d, freedom = self._pairs, self.noise.dimension, self.noise.freedom
+
+        def normal(index: int) -> Any:
+            pair = index % pairs
+            angle = 2 * uniforms[pairs + pair]
+            return (-2 * uniforms[pair].log()).sqrt() * (angle.cos_pi() if index < pairs else angle.sin_pi())
+
+        squared = arb(1)
+        if freedom:
+            squared = -2 * sum((u.log() for u in uniforms[2 * pairs :]), arb(0))
+            if freedom % 2:
+                squared += normal(2 * pairs - 1) ** 2
+        correlation, shared = arb(self.noise.correlation), arb(0)
+        if correlation > 0:
+            shared = correlation.sqrt() * normal(d)
+        own, unit = (1 - correlation).sqrt(), arb(self.noise.width) * squared.sqrt() / arb(self.step)
+        out = []
+        for place in places:
+            steps = unit * (own * normal(int(place)) + shared)
+            if abs(steps) > SATURATED:
+                out.append(SATURATED if steps > 0 else -SATURATED)
+                continue
+            found = (steps + arb(0.5)).floor().unique_fmpz()
+            if found is None:
+                return None
+            out.append(int(found))
+        return np.array(out, dtype=np.int64)
+
+
+def _interval(known: int, bits: int) -> Any:
+    """Return the ball of all uniforms that start with these bits."""
+    from flint import arb
+
+    return arb(2 * known + 1, 1) / arb(2) ** (bits + 1)
+
+
+def normal_draws(bits: Bits, noise: NormalMixture, count: int, step: float, margin: float = 1.0) -> Whole:
+    """Return `count` draws of the noise in whole steps, an array of shape (count, dimension)."""
+    return NormalDraws(noise, step, margin).draw(bits, count)
