@@ -49,7 +49,8 @@ class Plan:
     """A calibrated noise, and everything it was compared with.
 
     `ranking` has one `RankedNoise` for each family, best first; families without a noise follow, with their reasons.
-    `remark` is part of `why`: an argument that had no effect, or empty.
+    `remark` is part of `why`: an argument that had no effect, or empty. `values` is "integer" if answers are whole
+    numbers and that had an effect.
     """
 
     noise: Noise
@@ -64,6 +65,7 @@ class Plan:
     ranking: tuple[RankedNoise, ...] = field(repr=False)
     _: KW_ONLY
     remark: str = field(default="", repr=False)
+    values: str = field(default="real", repr=False)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -97,20 +99,17 @@ class Plan:
 
     @cached_property
     def limit(self) -> Bracket | None:
-        """The least loss that any additive noise can have, for one number and loss "variance" or "mae"; None where no
-        limit is known.
-        """
-        box = (
-            self.sensitivity.is_box
-            and self.sensitivity.l0 == 1
-            and self.times == 1
-            and not isinstance(self.sensitivity.linf, tuple)
-        )
-        if not box or self.loss not in ("variance", "mae") or self.noise.discrete or self.notion != "dp":
-            return None
-        from hush.calibration.limit import limit
+        """A bracket on the least loss that any additive noise can have, per number; None where no limit is known.
 
-        return limit(self.epsilon, self.delta, self.sensitivity.linf, loss=self.loss)  # type: ignore[arg-type]
+        It is known for one release and loss "variance" or "mae". For one number the bracket is narrow. For several
+        numbers its lower end is a proved bound and its upper end the best noise of the ranking. If noises of the
+        ranking are on a lattice, the lower end also holds for all noises on this lattice.
+        """
+        if self.times > 1 or self.loss not in ("variance", "mae") or self.notion != "dp":
+            return None
+        from hush.calibration.limit import limit_of_plan
+
+        return limit_of_plan(self)
 
     @property
     def why(self) -> str:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from hush.calibration.plan import Plan, RankedNoise
-from hush.calibration.request import LOSSES, CalibrationRequest
+from hush.calibration.request import LOSSES, VALUES, CalibrationRequest
 from hush.calibration.scale import typical
 from hush.errors import HushError, InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positive, whole
 from hush.noise.catalogue import ranked, ranked_joint
@@ -18,9 +18,6 @@ from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["LOSSES", "Plan", "RankedNoise", "calibrate"]
 
-#: The kinds of answers that `calibrate` distinguishes.
-VALUES = ("real", "integer")
-
 #: Below this delta, the optimum over all noises was within 1 % of the best family wherever it was computed. From it on,
 #: a linear programme is solved.
 _LARGE_DELTA = 0.005
@@ -29,7 +26,7 @@ _INDEPENDENT = "independent"
 
 
 def _optimal(demand: CalibrationRequest) -> Law:
-    from hush.calibration.limit import optimal
+    from hush.calibration.one_number import optimal
 
     if not demand.plain or demand.count != 1 or demand.loss not in ("variance", "mae") or demand.step is not None:
         raise Unsupported("the optimal noise is computed only for one number, and for loss='variance' or 'mae'")
@@ -90,7 +87,8 @@ def calibrate(
     if not present:
         reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
         raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
-    return _plan(demand, (*present, *(c for c in choices if c.noise is None)), remark)
+    ranking = (*present, *(c for c in choices if c.noise is None))
+    return _plan(demand, ranking, remark, "real" if remark else values)
 
 
 def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: bool) -> list[RankedNoise]:
@@ -193,7 +191,7 @@ def _choice(demand: CalibrationRequest, row: Family) -> RankedNoise:
     return RankedNoise(row.name, noise=noise, loss=value)
 
 
-def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: str = "") -> Plan:
+def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: str = "", values: str = "real") -> Plan:
     best = ranking[0]
     assert best.noise is not None
     return Plan(
@@ -208,4 +206,5 @@ def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: 
         demand.step,
         ranking,
         remark=remark,
+        values=values,
     )

@@ -26,7 +26,10 @@ from hush.privacy.curve import OneNumber
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.theorem import pure_epsilon
 
-__all__ = ["FINE", "LOSSES", "CalibrationRequest", "half_width"]
+__all__ = ["FINE", "LOSSES", "VALUES", "CalibrationRequest", "half_width"]
+
+#: The kinds of answers that `calibrate` and `limit` distinguish.
+VALUES = ("real", "integer")
 
 
 def half_width(noise: Noise, outside: float) -> float:
