@@ -117,6 +117,8 @@ class Plan:
         present = [choice for choice in self.ranking if choice.noise is not None]
         text = f"Use {in_words(self.noise)}{', the optimum over all noises' if self.family == 'optimal' else ''}"
         text += f": its {self.loss} is {self.value:.6g}"
+        if self.noise.dimension is not None:
+            return f"{text}{self._joint_words(present)}{f'; {self.remark}' if self.remark else ''}."
         equal = [c.family for c in present if c.loss < self.value]
         if equal:  # see _ranked
             text += f"; {' and '.join(equal)}, less simple, would save under 0.01 %"
@@ -129,3 +131,15 @@ class Plan:
         for other in sorted((c for c in present if c.family in known and c.family not in named), key=lambda c: c.loss):
             text += f", {other.family} at {other.loss / self.value:.4g} times"
         return f"{text}; {self.remark}." if self.remark else f"{text}."
+
+    def _joint_words(self, present: list[RankedNoise]) -> str:
+        """Why noise for all numbers at once is used, what independent noise needs, and what a later number costs."""
+        numbers = f"all {self.noise.dimension} numbers"
+        text = f"; it is drawn for {numbers} at once, because one person can move several of them"
+        independent = next((c for c in present if isinstance(c.noise, Law)), None)
+        if independent is not None:
+            ratio = f"{independent.loss / self.value:.4g} times that"
+            text += f"; independent noise for each number needs {ratio} ({independent.family})"
+        return (
+            text + "; a number that is added later is a new release with its own cost, so release all numbers at once"
+        )

@@ -117,8 +117,8 @@ def _no_effect(demand: CalibrationRequest) -> str:
     """Why values="integer" changes nothing for this request; empty if it may."""
     if demand.step is not None:
         return "values='integer' had no effect beside step="
-    if not demand.bound.is_box:
-        return "values='integer' had no effect, because the sensitivity is not given by linf alone"
+    if demand.bound.linf is None or demand.bound.box is None:
+        return "values='integer' had no effect, because the sensitivity is not given by linf"
     if not all(float(shift).is_integer() for shift, _ in demand.bound.shifts):
         return "values='integer' had no effect, because the sensitivity is not a whole number"
     return ""
@@ -179,6 +179,28 @@ def _demand(
 
 
 def _choice(demand: CalibrationRequest, row: Family) -> RankedNoise:
+    """The family's best noise: for all facts together, or for fewer facts, if its rule for those finds less noise."""
+    found, fewer = _for_these_facts(demand, row), _fewer_facts(demand.bound)
+    if fewer is None or (found.noise is not None and demand.bound.is_box):  # rules for boxes use every fact
+        return found
+    other = _for_these_facts(dataclasses.replace(demand, bound=fewer), row)
+    try:
+        return other if other.loss < found.loss and other.noise is not None and demand.meets(other.noise) else found
+    except HushError:  # no theorem covers the noise under all facts together
+        return found
+
+
+def _fewer_facts(bound: Sensitivity) -> Sensitivity | None:
+    """The smallest box that contains all moves, with one bound for all numbers; None if the sensitivity is such a box,
+    or if there is none.
+    """
+    if bound.box is None or (bound.is_box and not isinstance(bound.linf, tuple)):
+        return None
+    largest = max(shift for shift, _ in bound.box)
+    return dataclasses.replace(bound, linf=largest, l0=bound.moving, l1=None, l2=None)
+
+
+def _for_these_facts(demand: CalibrationRequest, row: Family) -> RankedNoise:
     if demand.notion not in row.notions:
         return RankedNoise(row.name, reason="probabilistic privacy is calibrated for the Gaussian only")
     try:
