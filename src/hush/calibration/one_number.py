@@ -224,18 +224,20 @@ def spread_cost(step: float, loss: str) -> float:
     return step * step / 12.0 if loss == "variance" else 0.25 * step
 
 
+@lru_cache(maxsize=1024)
 def least_on_lattice(epsilon: float, delta: float, cells: int, loss: str) -> float:
     """A lower bound on the loss of every noise on the lattice of step 1/cells, for sensitivity 1.
 
     Spread over its cells, such a noise is private for all moves up to 1 (docs/maths/limit.md), so its loss is at least
-    `least` minus the cost of the spreading. If a move is one step, discrete Laplace noise is optimal at delta = 0, and
-    for delta > 0 a linear programme gives more.
+    `least` minus the cost of the spreading. If a move is one step, discrete Laplace noise is optimal at delta = 0.
+    Where the spreading costs much, the linear programme of the lattice gives more.
     """
-    found = [least(epsilon, delta, loss) - up(spread_cost(1.0 / cells, loss), FEW_ROUNDINGS), 0.0]
-    if cells == 1 and delta > 0.0:
-        share = max(delta, next(tame for steep, tame in _TAME_DELTAS if epsilon >= steep))
-        found.append(down(lattice_bound(epsilon, share, 1, loss, 1.0), CLOSED_FORM))
-    elif cells == 1:
+    cost, real = up(spread_cost(1.0 / cells, loss), FEW_ROUNDINGS), least(epsilon, delta, loss)
+    found = [real - cost, 0.0]
+    share = max(delta, next(tame for steep, tame in _TAME_DELTAS if epsilon >= steep))
+    if (cells > 1 or delta > 0.0) and cost > 0.01 * real and cells <= most_cells(epsilon, share):
+        found.append(down(lattice_bound(epsilon, share, cells, loss, _gamma(epsilon, loss)), CLOSED_FORM))
+    if cells == 1 and delta == 0.0:
         fall = math.exp(-epsilon)
         found.append(down(2.0 * fall / math.expm1(-epsilon) ** 2, CLOSED_FORM) if loss == "variance" else 0.0)
         found.append(down(-2.0 * fall / math.expm1(-2.0 * epsilon), CLOSED_FORM) if loss == "mae" else 0.0)

@@ -62,20 +62,21 @@ def by_projection(epsilon: float, delta: float, bound: Sensitivity, loss: str) -
 
 
 def by_projection_on_lattice(epsilon: float, delta: float, bound: Sensitivity, loss: str, step: float) -> float:
-    """The same for noise on the multiples of `step`, if the numbers move in both directions by one bound; else 0.
+    """The same for noise on the multiples of `step`, if every bound is a whole number of steps.
 
-    The signed sum of k numbers is noise on the same lattice, and it moves by every whole number of steps up to k times
-    the bound.
+    Each number stands alone. If the numbers move in both directions by one bound, the signed sum of k of them is noise
+    on the same lattice too, and it moves by every whole number of steps up to k times the bound.
     """
-    if isinstance(bound.linf, tuple) or bound.linf is None:
-        return 0.0
-    most = (bound.moving or 1) if loss == "variance" and not bound.one_sided else 1
-    found = 0.0
-    for k in {1, most}:
-        cells = Fraction(bound.linf) / Fraction(step) * k
-        whole = least_on_lattice(epsilon, delta, int(cells), loss) if cells.denominator == 1 else 0.0
-        found = max(found, down(whole * (k * bound.linf**2 if loss == "variance" else bound.linf), CLOSED_FORM))
-    return found
+    listed = bound.linf if isinstance(bound.linf, tuple) else (reach(bound, 1),)
+
+    def least_for(move: float, k: int) -> float:
+        cells = int(Fraction(move) / Fraction(step)) * k
+        return least_on_lattice(epsilon, delta, cells, loss) * (k * move**2 if loss == "variance" else move)
+
+    found = math.fsum(least_for(move, 1) for move in listed) / len(listed)
+    if loss == "variance" and not bound.one_sided and len(listed) == 1:
+        found = max(found, least_for(listed[0], bound.moving or 1))
+    return down(found, CLOSED_FORM)
 
 
 def _group_sizes(bound: Sensitivity, most: int) -> set[int]:
@@ -134,6 +135,7 @@ def _unequal(bound: Sensitivity, listed: tuple[float, ...], most: int) -> float:
     if not bound.one_sided:
         pairs = (most - 1.0) / max(count - 1.0, 1.0) * max(total**2 - squares, 0.0)
         return max(single, squares + pairs) / count
+    found = max(single / count, _one_direction(bound, count, most))
     if most < count:
-        return max(single / count, _one_direction(bound, count, most))
-    return max(single, 0.25 * (total**2 + 2.0 * total * math.sqrt(squares / 3.0) + squares)) / count
+        return found
+    return max(found, 0.25 * (total**2 + 2.0 * total * math.sqrt(squares / 3.0) + squares) / count)

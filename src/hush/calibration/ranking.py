@@ -103,8 +103,8 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
         choices += _optimal_if_better(demand, choices)
     if whole_numbers:
         choices = _on_whole_numbers(demand, choices)
-    on_lattice = dataclasses.replace(demand, step=1.0) if whole_numbers else demand
-    return choices + [_choice(on_lattice, row) for row in joint]
+    demands = [dataclasses.replace(demand, step=1.0), demand] if whole_numbers else [demand]
+    return choices + [min((_choice(one, row) for one in demands), key=lambda c: c.loss) for row in joint]
 
 
 def _joint_rows(demand: CalibrationRequest, family: str | None) -> tuple[Family, ...]:

@@ -42,7 +42,7 @@ __all__ = ["FAMILY", "Interval"]
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 #: Offsets that are compared if the loss is not the variance, relative to the offset of least variance.
-_SHARES = (0.25, 0.5, 0.7, 0.85, 1.15, 1.3, 1.6, 2.0)
+_SHARES = (0.5, 0.7, 0.85, 1.15, 1.3, 1.6)
 
 
 @dataclass(frozen=True)
