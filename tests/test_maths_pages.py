@@ -12,7 +12,7 @@ import pytest
 from printed import ROOT, assert_shown, rows
 
 import hush
-from hush.calibration.limit import lower_limit
+from hush.calibration.lower_limit import lower_limit
 from hush.explorer import precomputed
 from hush.explorer.state import STOPS
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import hush
 from hush.calibration import projection_bound, pure_bound
-from hush.calibration.limit import lower_limit
+from hush.calibration.lower_limit import lower_limit
 from hush.calibration.one_number import least, least_on_lattice
 
 Array = NDArray[np.float64]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from hush.calibration.lower_limit import lower_limit
 from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.request import LOSSES, VALUES, CalibrationRequest
 from hush.calibration.scale import typical
@@ -98,7 +100,7 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
         known = (*(row.name for row in (*rows, *ranked_joint())), "optimal", _INDEPENDENT)
         one_of("family", family, known)
         rows = tuple(row for row in rows if row.name == family)
-    choices = [_choice(demand, row) for row in rows]
+    choices = _with_fewer_facts(demand, rows, [_for_these_facts(demand, row) for row in rows])
     if family is None and demand.delta >= _LARGE_DELTA:
         choices += _optimal_if_better(demand, choices)
     if whole_numbers:
@@ -180,8 +182,31 @@ def _demand(
 
 def _choice(demand: CalibrationRequest, row: Family) -> RankedNoise:
     """The family's best noise: for all facts together, or for fewer facts, if its rule for those finds less noise."""
-    found, fewer = _for_these_facts(demand, row), _fewer_facts(demand.bound)
-    if fewer is None or (found.noise is not None and demand.bound.is_box):  # rules for boxes use every fact
+    return _with_fewer_facts(demand, (row,), [_for_these_facts(demand, row)])[0]
+
+
+def _with_fewer_facts(
+    demand: CalibrationRequest, rows: Sequence[Family], choices: list[RankedNoise]
+) -> list[RankedNoise]:
+    """Each choice, or the one for fewer facts. Those are not tried if no noise for them can beat the best choice."""
+    fewer, best = _fewer_facts(demand.bound), min((c.loss for c in choices), default=math.inf)
+    if fewer is None or best < _least_possible(demand, fewer):
+        return choices
+    return [_or_for(fewer, demand, row, found) for row, found in zip(rows, choices, strict=True)]
+
+
+def _least_possible(demand: CalibrationRequest, bound: Sensitivity) -> float:
+    """A lower bound on the loss of every noise for this sensitivity; 0 where none is known."""
+    if demand.loss not in ("variance", "mae"):
+        return 0.0
+    try:
+        return lower_limit(demand.epsilon, demand.delta, bound, demand.loss, demand.step)
+    except HushError:
+        return 0.0
+
+
+def _or_for(fewer: Sensitivity, demand: CalibrationRequest, row: Family, found: RankedNoise) -> RankedNoise:
+    if found.noise is not None and demand.bound.is_box:  # rules for boxes use every fact
         return found
     other = _for_these_facts(dataclasses.replace(demand, bound=fewer), row)
     try:
