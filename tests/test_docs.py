@@ -271,9 +271,16 @@ def test_a_tie_is_told_where_the_first_is_not_the_least(capsys: pytest.CaptureFi
     ):
         assert shown.count(words) == 1, words
     assert "l2" not in shown
-    assert main(["calibrate", "--epsilon", "1", "--delta", "1e-6", "--l2", "1", "--family", "gaussian"]) == 0
+    line = ["calibrate", "--epsilon", "1", "--delta", "1e-6", "--l2", "1", "--times", "2", "--family", "gaussian"]
+    assert main(line) == 0
     shown = capsys.readouterr().out
     assert "l2: the largest" in shown and "linf" not in shown and "x limit:" not in shown and "0.01 %" not in shown
+
+
+def test_the_reason_for_joint_noise_is_shown_as_it_is() -> None:
+    ten = hush.Sensitivity(linf=1.0, dimension=10, one_sided=True)
+    plan = hush.calibrate(1.0, 1e-6, ten, values="integer")
+    assert f"`{plan.why}`" in " ".join((ROOT / "docs" / "choose_noise.md").read_text().split())
 
 
 def test_the_optimum_is_not_called_by_the_name_of_the_family_it_beats() -> None:

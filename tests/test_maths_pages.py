@@ -12,6 +12,7 @@ import pytest
 from printed import ROOT, assert_shown, rows
 
 import hush
+from hush.calibration.lower_limit import lower_limit
 from hush.explorer import precomputed
 from hush.explorer.state import STOPS
 
@@ -45,6 +46,28 @@ def test_the_page_of_the_limit_says_how_wide_its_brackets_are() -> None:
             assert hush.Staircase(epsilon).variance <= 1.0005 * bracket.upper
     assert "epsilon 0.3 or more, the variance of the [staircase](staircase.md) is equal up to 0.05 %" in _prose(
         "stepped.md"
+    )
+
+
+def test_the_bounds_for_several_numbers_are_those_of_hush() -> None:
+    table = rows("maths/limit.md", "| numbers | sums")
+    assert [int(row[0]) for row in table] == [2, 3, 5, 10, 20, 50, 100]
+    for count, sums, volume, field, cube, counts in table:
+        d = int(count)
+        box, sided = (hush.Sensitivity(linf=1.0, dimension=d, one_sided=side) for side in (False, True))
+        assert_shown(lower_limit(1.0, 1e-6, box, "variance", None), sums)
+        assert_shown(lower_limit(1.0, 1e-6, sided, "variance", None), counts)
+        pure = lower_limit(1.0, 0.0, box, "variance", None)
+        largest = max(d * hush.limit(1.0, 0.0).lower, float(volume), float(field))
+        assert pure == pytest.approx(largest, rel=2e-4)
+        assert_shown((d + 1) * (d + 2) / 3.0, cube)
+    at_a_tenth = lower_limit(0.1, 0.0, hush.Sensitivity(linf=1.0, dimension=10), "variance", None)
+    text = _prose("limit.md")
+    assert (
+        f"At eps = 0.1 and d = 10 it gives {at_a_tenth:.0f}, the sums {10.0 * hush.limit(0.1, 0.0).lower:.0f}" in text
+    )
+    assert hush.calibrate(0.1, 0.0, hush.Sensitivity(linf=1.0, dimension=10)).variance == pytest.approx(
+        4400.0, rel=1e-3
     )
 
 

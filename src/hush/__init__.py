@@ -9,7 +9,8 @@ calibrated curve is the least noise for a budget.
 """
 
 from hush.auditing import AuditResult, NoiseCheck, audit, check
-from hush.calibration.limit import limit, optimal
+from hush.calibration.limit import limit
+from hush.calibration.one_number import optimal
 from hush.calibration.ranking import Plan, RankedNoise, calibrate
 from hush.errors import (
     BudgetExceeded,

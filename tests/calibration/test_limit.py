@@ -8,8 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from hush.calibration.limit import limit, optimal
+from hush.calibration.limit import limit
 from hush.calibration.linear_program import _Tests, _tests, edge, lattice_bound, step_heights
+from hush.calibration.one_number import optimal
 from hush.errors import InvalidParameter, Unsupported
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace

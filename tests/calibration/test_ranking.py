@@ -190,11 +190,11 @@ def test_balls_keep_to_families_with_a_theorem(bound: hush.Sensitivity) -> None:
     gaussian = next(c for c in plan.ranking if c.family == "gaussian")
     assert gaussian.variance == pytest.approx(hush.gaussian.sigma(1.0, 1e-6, reach) ** 2, rel=1e-9)
     absent = {c.family for c in plan.ranking if c.noise is None}
-    without = {"staircase", "truncated_laplace", "stepped"} | (
-        {"exponential_power", "asinh"} if bound.l0 is None else set()
-    )
-    assert without <= absent  # a norm with a number of moves makes a box, which every law has a theorem for
-    assert plan.limit is None
+    without = {"staircase", "truncated_laplace", "exponential_power", "asinh"} if bound.l0 is None else set()
+    assert (
+        without | {"stepped"} <= absent
+    )  # a norm with a number of moves makes a box, which every law has a theorem for
+    assert plan.limit is not None and plan.limit.contains(plan.variance)
 
 
 def test_l1_is_laplace_on_one_coordinate() -> None:
@@ -339,7 +339,8 @@ def test_integer_answers_take_less() -> None:
     assert plan.variance == pytest.approx(1.8414, rel=1e-4)
     assert plan.variance < variance(1.0, 1e-6, "laplace")
     assert hush.delta(plan.noise, 1.0) <= 1e-6
-    assert plan.limit is None
+    assert plan.limit is not None and plan.limit.contains(plan.variance)
+    assert plan.limit.lower == pytest.approx(1.8411, rel=1e-4)  # the limit of noise on the integers, not of all noise
 
 
 @pytest.mark.exhaustive
@@ -519,7 +520,7 @@ def test_lattice_noise_for_a_move_that_is_no_whole_step_is_refused():
     ("sensitivity", "step", "reason"),
     [
         (0.5, None, "the sensitivity is not a whole number"),
-        (hush.Sensitivity(l2=1.0, dimension=2), None, "not given by linf alone"),
+        (hush.Sensitivity(l2=1.0, dimension=2), None, "not given by linf"),
         (1.0, 1.0, "beside step="),
     ],
 )

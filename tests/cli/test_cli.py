@@ -89,6 +89,21 @@ def test_calibrate_pure(capsys: pytest.CaptureFixture[str]) -> None:
     assert "families without a noise for this request" in run(capsys, "calibrate --epsilon 1 --pure")
 
 
+def test_calibrate_for_a_vector_shows_how_far_the_proved_bound_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """For several numbers the ratio is to the lower end of the limit, and the legend says what that means."""
+    line = "calibrate --epsilon 1 --pure --dimension 10 --one-sided --values integer"
+    counts = hush.Sensitivity(linf=1.0, dimension=10, one_sided=True)
+    plan, got = hush.calibrate(1.0, 0.0, counts, values="integer"), document(capsys, line)
+    assert plan.limit is not None and plan.limit.lower < 0.5 * plan.variance
+    assert got["sensitivity"] == {"linf": 1.0, "l0": None, "l1": None, "l2": None, "dimension": 10, "one_sided": True}
+    assert got["limit"]["lower"] == plan.limit.lower and got["noise"] == str(plan.noise)
+    assert got["ranking"][0]["to_limit"] == pytest.approx(plan.variance / plan.limit.lower, rel=1e-12)
+    text = run(capsys, line)
+    assert "dimension 10, one-sided" in text.splitlines()[0]
+    assert "no noise can have less, but perhaps none reaches it" in " ".join(text.split())
+    assert plan.why in text
+
+
 def test_calibrate_optimal(capsys: pytest.CaptureFixture[str]) -> None:
     got = document(capsys, "calibrate --epsilon 1 --delta 1e-6 --family optimal")
     assert got["limit"]["lower"] <= got["ranking"][0]["variance"] <= 1.002 * got["limit"]["upper"]

@@ -49,7 +49,8 @@ class Plan:
     """A calibrated noise, and everything it was compared with.
 
     `ranking` has one `RankedNoise` for each family, best first; families without a noise follow, with their reasons.
-    `remark` is part of `why`: an argument that had no effect, or empty.
+    `remark` is part of `why`: an argument that had no effect, or empty. `values` is "integer" if answers are whole
+    numbers and that had an effect.
     """
 
     noise: Noise
@@ -64,6 +65,7 @@ class Plan:
     ranking: tuple[RankedNoise, ...] = field(repr=False)
     _: KW_ONLY
     remark: str = field(default="", repr=False)
+    values: str = field(default="real", repr=False)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -97,20 +99,18 @@ class Plan:
 
     @cached_property
     def limit(self) -> Bracket | None:
-        """The least loss that any additive noise can have, for one number and loss "variance" or "mae"; None where no
-        limit is known.
-        """
-        box = (
-            self.sensitivity.is_box
-            and self.sensitivity.l0 == 1
-            and self.times == 1
-            and not isinstance(self.sensitivity.linf, tuple)
-        )
-        if not box or self.loss not in ("variance", "mae") or self.noise.discrete or self.notion != "dp":
-            return None
-        from hush.calibration.limit import limit
+        """A bracket on the least loss that any additive noise can have, per number; None where no limit is known.
 
-        return limit(self.epsilon, self.delta, self.sensitivity.linf, loss=self.loss)  # type: ignore[arg-type]
+        It is known for one release and loss "variance" or "mae", and not for numbers of several kinds. For one number the bracket is narrow. For several
+        numbers its lower end is a proved bound and its upper end the best noise of the ranking. If noises of the
+        ranking are on a lattice, the lower end also holds for all noises on this lattice.
+        """
+        mixed = self.sensitivity.columns is not None or isinstance(self.sensitivity.one_sided, tuple)
+        if mixed or self.times > 1 or self.loss not in ("variance", "mae") or self.notion != "dp":
+            return None
+        from hush.calibration.limit import limit_of_plan
+
+        return limit_of_plan(self)
 
     @property
     def why(self) -> str:
@@ -118,6 +118,8 @@ class Plan:
         present = [choice for choice in self.ranking if choice.noise is not None]
         text = f"Use {in_words(self.noise)}{', the optimum over all noises' if self.family == 'optimal' else ''}"
         text += f": its {self.loss} is {self.value:.6g}"
+        if self.noise.dimension is not None:
+            return f"{text}{self._joint_words(present)}{f'; {self.remark}' if self.remark else ''}."
         equal = [c.family for c in present if c.loss < self.value]
         if equal:  # see _ranked
             text += f"; {' and '.join(equal)}, less simple, would save under 0.01 %"
@@ -130,3 +132,15 @@ class Plan:
         for other in sorted((c for c in present if c.family in known and c.family not in named), key=lambda c: c.loss):
             text += f", {other.family} at {other.loss / self.value:.4g} times"
         return f"{text}; {self.remark}." if self.remark else f"{text}."
+
+    def _joint_words(self, present: list[RankedNoise]) -> str:
+        """Why noise for all numbers at once is used, what independent noise needs, and what a later number costs."""
+        numbers = f"all {self.noise.dimension} numbers"
+        text = f"; it is drawn for {numbers} at once, because one person can move several of them"
+        independent = next((c for c in present if isinstance(c.noise, Law)), None)
+        if independent is not None:
+            ratio = f"{independent.loss / self.value:.4g} times that"
+            text += f"; independent noise for each number needs {ratio} ({independent.family})"
+        return (
+            text + "; a number that is added later is a new release with its own cost, so release all numbers at once"
+        )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from hush.calibration.lower_limit import lower_limit
 from hush.calibration.plan import Plan, RankedNoise
-from hush.calibration.request import LOSSES, CalibrationRequest
+from hush.calibration.request import LOSSES, VALUES, CalibrationRequest
 from hush.calibration.scale import typical
 from hush.errors import HushError, InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positive, whole
 from hush.noise.catalogue import ranked, ranked_joint
@@ -18,18 +20,17 @@ from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["LOSSES", "Plan", "RankedNoise", "calibrate"]
 
-#: The kinds of answers that `calibrate` distinguishes.
-VALUES = ("real", "integer")
-
 #: Below this delta, the optimum over all noises was within 1 % of the best family wherever it was computed. From it on,
 #: a linear programme is solved.
 _LARGE_DELTA = 0.005
+#: Joint noise with less than this share of the loss of all closed forms is not compared with slow families.
+_FAR = 0.5
 #: The name that stands for all families of independent noise: it leaves joint noise out of the ranking.
 _INDEPENDENT = "independent"
 
 
 def _optimal(demand: CalibrationRequest) -> Law:
-    from hush.calibration.limit import optimal
+    from hush.calibration.one_number import optimal
 
     if not demand.plain or demand.count != 1 or demand.loss not in ("variance", "mae") or demand.step is not None:
         raise Unsupported("the optimal noise is computed only for one number, and for loss='variance' or 'mae'")
@@ -90,7 +91,8 @@ def calibrate(
     if not present:
         reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
         raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
-    return _plan(demand, (*present, *(c for c in choices if c.noise is None)), remark)
+    ranking = (*present, *(c for c in choices if c.noise is None))
+    return _plan(demand, ranking, remark, "real" if remark else values)
 
 
 def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: bool) -> list[RankedNoise]:
@@ -100,13 +102,41 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
         known = (*(row.name for row in (*rows, *ranked_joint())), "optimal", _INDEPENDENT)
         one_of("family", family, known)
         rows = tuple(row for row in rows if row.name == family)
-    choices = [_choice(demand, row) for row in rows]
+    together = _joint_choices(demand, joint, whole_numbers=whole_numbers)
+    left_out: list[RankedNoise] = []
+    if family is None and together:
+        rows, left_out = _worth_comparing(demand, rows, min(c.loss for c in together))
+    choices = _with_fewer_facts(demand, rows, [_for_these_facts(demand, row) for row in rows])
     if family is None and demand.delta >= _LARGE_DELTA:
         choices += _optimal_if_better(demand, choices)
     if whole_numbers:
         choices = _on_whole_numbers(demand, choices)
-    on_lattice = dataclasses.replace(demand, step=1.0) if whole_numbers else demand
-    return choices + [_choice((on_lattice if row.type.discrete else demand).of_one_group, row) for row in joint]
+    return choices + together + left_out
+
+
+def _joint_choices(demand: CalibrationRequest, rows: tuple[Family, ...], *, whole_numbers: bool) -> list[RankedNoise]:
+    """The least noise of every joint family. Noise on a lattice is tried on the whole numbers too."""
+    real = demand.of_one_group
+    whole = [dataclasses.replace(real, step=1.0), real] if whole_numbers else [real]
+    tried = {row.name: whole if row.type.discrete else [real] for row in rows}
+    return [min((_choice(one, row) for one in tried[row.name]), key=lambda c: c.loss) for row in rows]
+
+
+def _worth_comparing(
+    demand: CalibrationRequest, rows: tuple[Family, ...], joint: float
+) -> tuple[tuple[Family, ...], list[RankedNoise]]:
+    """The families that can compete with joint noise of this loss, and the others with the reason.
+
+    Families with closed forms are always compared. If joint noise has less than half of the loss of all of them, the
+    slow families are left out: wherever they were computed, they had at least 0.7 times the loss of the best closed
+    form.
+    """
+    quick = tuple(row for row in rows if row.closed_form)
+    best = min((_for_these_facts(demand, row).loss for row in quick), default=math.inf)
+    if not joint < _FAR * best:
+        return rows, []
+    why = "not compared: joint noise has less than half of the loss of Laplace, staircase and Gaussian noise"
+    return quick, [RankedNoise(row.name, reason=why) for row in rows if row not in quick]
 
 
 def _joint_rows(demand: CalibrationRequest, family: str | None) -> tuple[Family, ...]:
@@ -119,8 +149,8 @@ def _no_effect(demand: CalibrationRequest) -> str:
     """Why values="integer" changes nothing for this request; empty if it may."""
     if demand.step is not None:
         return "values='integer' had no effect beside step="
-    if not demand.bound.is_box:
-        return "values='integer' had no effect, because the sensitivity is not given by linf alone"
+    if (demand.bound.linf is None and demand.bound.columns is None) or demand.bound.box is None:
+        return "values='integer' had no effect, because the sensitivity is not given by linf"
     if not all(float(shift).is_integer() for shift, _ in demand.bound.shifts):
         return "values='integer' had no effect, because the sensitivity is not a whole number"
     return ""
@@ -181,6 +211,52 @@ def _demand(
 
 
 def _choice(demand: CalibrationRequest, row: Family) -> RankedNoise:
+    """The family's best noise: for all facts together, or for fewer facts, if its rule for those finds less noise."""
+    return _with_fewer_facts(demand, (row,), [_for_these_facts(demand, row)])[0]
+
+
+def _with_fewer_facts(
+    demand: CalibrationRequest, rows: Sequence[Family], choices: list[RankedNoise]
+) -> list[RankedNoise]:
+    """Each choice, or the one for fewer facts. Those are not tried if no noise for them can beat the best choice."""
+    fewer, best = _fewer_facts(demand.bound), min((c.loss for c in choices), default=math.inf)
+    if fewer is None or best < _least_possible(demand, fewer):
+        return choices
+    return [_or_for(fewer, demand, row, found) for row, found in zip(rows, choices, strict=True)]
+
+
+def _least_possible(demand: CalibrationRequest, bound: Sensitivity) -> float:
+    """A lower bound on the loss of every noise for this sensitivity; 0 where none is known."""
+    if demand.loss not in ("variance", "mae"):
+        return 0.0
+    try:
+        return lower_limit(demand.epsilon, demand.delta, bound, demand.loss, demand.step)
+    except HushError:
+        return 0.0
+
+
+def _or_for(fewer: Sensitivity, demand: CalibrationRequest, row: Family, found: RankedNoise) -> RankedNoise:
+    if found.noise is not None and demand.bound.is_box:  # rules for boxes use every fact
+        return found
+    other = _for_these_facts(dataclasses.replace(demand, bound=fewer), row)
+    try:
+        return other if other.loss < found.loss and other.noise is not None and demand.meets(other.noise) else found
+    except HushError:  # no theorem covers the noise under all facts together
+        return found
+
+
+def _fewer_facts(bound: Sensitivity) -> Sensitivity | None:
+    """The smallest box that contains all moves, with one bound for all numbers; None if the sensitivity is such a box,
+    or if there is none.
+    """
+    if bound.box is None or (bound.is_box and not isinstance(bound.linf, tuple)):
+        return None
+    largest = max(shift for shift, _ in bound.box)
+    numbers = len(bound.linf) if isinstance(bound.linf, tuple) else bound.dimension
+    return dataclasses.replace(bound, linf=largest, l0=bound.moving, l1=None, l2=None, dimension=numbers)
+
+
+def _for_these_facts(demand: CalibrationRequest, row: Family) -> RankedNoise:
     if demand.notion not in row.notions:
         return RankedNoise(row.name, reason="probabilistic privacy is calibrated for the Gaussian only")
     try:
@@ -193,7 +269,7 @@ def _choice(demand: CalibrationRequest, row: Family) -> RankedNoise:
     return RankedNoise(row.name, noise=noise, loss=value)
 
 
-def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: str = "") -> Plan:
+def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: str = "", values: str = "real") -> Plan:
     best = ranking[0]
     assert best.noise is not None
     return Plan(
@@ -208,4 +284,5 @@ def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: 
         demand.step,
         ranking,
         remark=remark,
+        values=values,
     )

@@ -27,7 +27,10 @@ from hush.privacy.curve import OneNumber
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.theorem import pure_epsilon
 
-__all__ = ["FINE", "LOSSES", "CalibrationRequest", "average", "half_width"]
+__all__ = ["FINE", "LOSSES", "VALUES", "CalibrationRequest", "average", "half_width"]
+
+#: The kinds of answers that `calibrate` and `limit` distinguish.
+VALUES = ("real", "integer")
 
 
 def half_width(noise: Noise, outside: float) -> float:
@@ -97,13 +100,13 @@ class CalibrationRequest:
         """The same request without a lattice."""
         return dataclasses.replace(self, step=None)
 
-    def excess(self, noise: Law, relative: float | None = None) -> float:
+    def excess(self, noise: Noise, relative: float | None = None) -> float:
         """log(delta/target), or log(pure epsilon/target) for delta = 0. At most 0 means private."""
         noise = noise.plain()
         if self.delta == 0.0:
             return self._pure_excess(noise)
         several = self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1)
-        if several and noise.dimension is None and not noise.isotropic:
+        if several and isinstance(noise, Law) and not noise.isotropic:
             parts = tuple((OneNumber(noise, shift), count * self.times) for shift, count in self.bound.shifts)
             released: Any = Composed(parts, FINE if relative is None else relative)
         else:
@@ -111,7 +114,7 @@ class CalibrationRequest:
         got = float(np.asarray(released.delta(self.epsilon)))
         return math.log(got / self.delta) if got > 0.0 else -60.0
 
-    def _pure_excess(self, noise: Law) -> float:
+    def _pure_excess(self, noise: Noise) -> float:
         """The same for delta = 0, in exact numbers: at most 0 only if the pure epsilon is at most the target."""
         one = pure_epsilon(Charge(noise, self.bound))
         if one is None:
@@ -120,7 +123,7 @@ class CalibrationRequest:
         ratio = math.log(total / target) if total > 0 else -60.0
         return min(ratio, 0.0) if total <= target else max(ratio, 5e-324)
 
-    def meets(self, noise: Law) -> bool:
+    def meets(self, noise: Noise) -> bool:
         return self.excess(noise) <= 0.0
 
     # -- for the calibration rules of families ---------------------------------------------------------------

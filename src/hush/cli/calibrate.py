@@ -8,6 +8,7 @@ from typing import Any
 import hush
 from hush.cli.plot import add_plot, check_plot, draw_plot
 from hush.cli.text import Command, add_budget, delta_of, emit, finite, number, table
+from hush.numerics.rounding import rounded_down
 from hush.releasing.text import wrapped
 
 __all__ = ["register"]
@@ -18,6 +19,11 @@ _NORMS = {
     "l1": "the largest sum of the absolute changes of all numbers by one person",
     "l2": "the largest Euclidean length of the changes of all numbers by one person",
 }
+#: Facts about the whole vector, beside the norms.
+_FACTS = {
+    "dimension": "how many numbers there are",
+    "one_sided": "one person moves all numbers in the same direction",
+}
 _COLUMNS = {
     "family": "family",
     "parameters": "parameters",
@@ -27,9 +33,12 @@ _COLUMNS = {
     "ratio": "x best",
     "to_limit": "x limit",
 }
+#: A bracket is narrow if its lower end is at least this part of its upper end.
+_NARROW = 0.9
 _EXAMPLES = """examples:
   hush calibrate --epsilon 1 --delta 1e-6
   hush calibrate --epsilon 1 --delta 1e-8 --linf 1 --l0 20         a person is in at most 20 of the groups
+  hush calibrate --epsilon 1 --delta 1e-6 --dimension 10 --one-sided --values integer      ten counts
   hush calibrate --epsilon 1 --delta 1e-6 --l2 1
   hush calibrate --epsilon 1 --delta 1e-6 --plot ranking.png
   hush calibrate --epsilon 1 --pure --loss mae
@@ -56,8 +65,9 @@ def _calibrate(options: argparse.Namespace) -> None:
 
 def _sensitivity(options: argparse.Namespace) -> hush.Sensitivity:
     linf = options.linf if options.linf is not None or options.l1 or options.l2 else 1.0
-    l0 = 1 if options.l0 is None and linf is not None else options.l0  # --linf alone is about one number
-    return hush.Sensitivity(linf=linf, l0=l0, l1=options.l1, l2=options.l2)
+    alone = options.l0 is None and options.dimension is None and linf is not None  # --linf alone is about one number
+    facts = {"dimension": options.dimension, "one_sided": options.one_sided}
+    return hush.Sensitivity(linf=linf, l0=1 if alone else options.l0, l1=options.l1, l2=options.l2, **facts)
 
 
 def _document(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -65,7 +75,7 @@ def _document(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[st
     return {
         "epsilon": plan.epsilon,
         "delta": plan.delta,
-        "sensitivity": {name: getattr(sensitivity, name) for name in _NORMS},
+        "sensitivity": {name: getattr(sensitivity, name) for name in (*_NORMS, *_FACTS)},
         "times": plan.times,
         "loss": plan.loss,
         "noise": repr(plan.noise),
@@ -77,6 +87,8 @@ def _document(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[st
 
 def _text(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[str, Any]]) -> str:
     moves = [f"{name} {getattr(sensitivity, name)}" for name in _NORMS if getattr(sensitivity, name) is not None]
+    moves += [] if sensitivity.dimension is None else [f"dimension {sensitivity.dimension}"]
+    moves += ["one-sided"] if sensitivity.one_sided else []
     releases = f"{plan.times} release{'s' * (plan.times > 1)}"
     lines = [", ".join([f"epsilon = {plan.epsilon:g}", f"delta = {plan.delta:g}", *moves, releases])]
     lines.append(table([row for row in rows if not row["absent"]], _COLUMNS, left=2))
@@ -89,8 +101,13 @@ def _text(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[str, A
 def _legend(plan: hush.Plan, sensitivity: hush.Sensitivity) -> list[str]:
     """What the columns and the names of the sensitivity mean."""
     words = [f"x best: {plan.loss} divided by that of the first row"]
-    words += [f"x limit: {plan.loss} divided by the least that any noise can have"] if plan.limit is not None else []
-    words += [f"{name}: {meaning}" for name, meaning in _NORMS.items() if getattr(sensitivity, name) is not None]
+    if plan.limit is not None and not _narrow(plan.limit):
+        lower = rounded_down(plan.limit.lower)
+        words.append(f"x limit: {plan.loss} divided by {lower}; no noise can have less, but perhaps none reaches it")
+    elif plan.limit is not None:
+        words.append(f"x limit: {plan.loss} divided by the least that any noise can have")
+    facts = {name: meaning for name, meaning in (_NORMS | _FACTS).items() if getattr(sensitivity, name)}
+    words += [f"{name.replace('_', '-')}: {meaning}" for name, meaning in facts.items()]
     if any(choice.loss < plan.value for choice in plan.ranking):
         words.append("families within 0.01 % of the best are tied; the simplest is first, so x best may be below 1")
     return wrapped("; ".join(words))
@@ -108,9 +125,19 @@ def _ranked(choice: hush.RankedNoise, plan: hush.Plan) -> dict[str, Any]:
         "mean_abs": choice.mean_abs,
         "half_width999": choice.half_width999,
         "ratio": choice.loss / plan.value,
-        "to_limit": None if plan.limit is None else choice.loss / plan.limit.upper,
+        "to_limit": None if plan.limit is None else choice.loss / _limit(plan.limit),
         "absent": "",
     }
+
+
+def _narrow(limit: hush.Bracket) -> bool:
+    """Is the bracket so narrow that its two ends are one number in practice? It is for one number, not for several."""
+    return float(limit.lower) >= _NARROW * float(limit.upper)
+
+
+def _limit(limit: hush.Bracket) -> float:
+    """The end of the bracket that losses are compared with: a noise that exists, or the proved bound."""
+    return float(limit.upper if _narrow(limit) else limit.lower)
 
 
 def _shortened(part: str) -> str:
@@ -130,6 +157,8 @@ def register(command: Command) -> None:
     bound.add_argument("--l0", type=int, metavar="K", help=f"{_NORMS['l0']} (default 1)")
     bound.add_argument("--l1", type=number, metavar="X", help=_NORMS["l1"])
     bound.add_argument("--l2", type=number, metavar="X", help=_NORMS["l2"])
+    bound.add_argument("--dimension", type=int, metavar="D", help=_FACTS["dimension"])
+    bound.add_argument("--one-sided", action="store_true", help=f"{_FACTS['one_sided']}, as counts do")
     bound.add_argument("--times", type=int, default=1, metavar="N", help="number of releases (default 1)")
     noise = calibrate.add_argument_group("noise")
     noise.add_argument(

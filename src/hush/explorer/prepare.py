@@ -35,7 +35,8 @@ def calibrated(epsilon: float, delta: float, count: int) -> dict[str, Any]:
     """
     plan = hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=count))
     ranking = [[c.family, c.reason if c.noise is None else plain_values(c.noise)] for c in plan.ranking]
-    limit = None if plan.limit is None else [plan.limit.lower, plan.limit.upper]
+    known = plan.limit if count == 1 else None  # for several numbers the bracket is wide
+    limit = None if known is None else [known.lower, known.upper]
     return {"epsilon": epsilon, "delta": delta, "count": count, "ranking": ranking, "limit": limit}
 
 

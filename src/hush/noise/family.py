@@ -123,6 +123,8 @@ class Family:
     notions: tuple[str, ...] = ("dp",)
     #: True if some member has a finite pure epsilon (delta = 0).
     pure: bool = True
+    #: True if the least noise has a closed form, also for vectors.
+    closed_form: bool = False
     #: True if calibration finds a member of finite variance for vectors of every length.
     vectors: bool = True
     #: Returns the lattice noise of a given scale. Set it only if that noise is better than the rounded continuous

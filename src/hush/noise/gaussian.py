@@ -99,6 +99,7 @@ FAMILY = Family(
     Gaussian,
     paper="Zhao et al. 2019; Balle and Wang 2018",
     cites=("zhao2019", "balle2018"),
+    closed_form=True,
     notions=("dp", "pdp"),
     pure=False,
     calibrate=gaussian_noise,

@@ -41,6 +41,8 @@ __all__ = ["FAMILY", "Interval"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
+#: Offsets that are compared if the loss is not the variance, relative to the offset of least variance.
+_SHARES = (0.5, 0.7, 0.85, 1.15, 1.3, 1.6)
 
 
 @dataclass(frozen=True)
@@ -210,19 +212,26 @@ class Interval(LevelNoise):
         return ((1 - q) * low + (1 - q) ** 2 * q ** (c + past) * high) / self._levels_ball(0)
 
 
-def _best_offset(dimension: int, scale: float, step: float) -> Interval:
-    """The offset of least variance, in whole steps. The variance falls and then rises as the offset grows."""
+def _best_offset(request: Request, scale: float, step: float) -> Interval:
+    """The offset of least loss, in whole steps. The variance falls and then rises as the offset grows; for another loss
+    the offsets around that of least variance are compared.
+    """
 
-    def variance(c: int) -> float:
-        return Interval(dimension, scale, c * step, step).variance
+    def made(c: int) -> Interval:
+        return Interval(request.bound.dimension, scale, c * step, step)
 
-    most = math.ceil(1.3 * dimension * scale / step) + 1
-    c = first_true(0, most, lambda c: variance(c + 1) >= variance(c))
-    return Interval(dimension, scale, c * step, step)
+    most = math.ceil(1.3 * request.bound.dimension * scale / step) + 1
+    best = first_true(0, most, lambda c: made(c + 1).variance >= made(c).variance)
+    if request.loss == "variance":
+        return made(best)
+    around = {0, best, *(round(best * share) for share in _SHARES), *(max(best + side, 0) for side in (-1, 1))}
+    return min(
+        (made(c) for c in sorted(around)), key=lambda noise: (request.value(noise), abs(noise.offset - best * step))
+    )
 
 
 def _least(request: Request) -> Interval:
-    made = calibrated(request, lambda scale, step: _best_offset(request.bound.dimension, scale, step), True)
+    made = calibrated(request, lambda scale, step: _best_offset(request, scale, step), True)
     assert isinstance(made, Interval)
     return made
 

@@ -168,6 +168,7 @@ FAMILY = Family(
     Laplace,
     paper="Dwork, McSherry, Nissim and Smith 2006",
     cites=("dwork2006",),
+    closed_form=True,
     calibrate=laplace_noise,
     on_whole_numbers=_on_whole_numbers,
     tail=_tail,

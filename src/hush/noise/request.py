@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
 
 if TYPE_CHECKING:
     from hush.noise.family import Family
@@ -69,7 +69,7 @@ class Request(Protocol):
     def regime(self) -> float:
         """The variance of pure Laplace noise divided by that of Gaussian noise. It nearly determines the best shape."""
 
-    def value(self, noise: Law) -> float:
+    def value(self, noise: Noise) -> float:
         """Return the loss of a noise."""
 
     def on_lattice(self, noise: Law) -> Law:
@@ -78,13 +78,13 @@ class Request(Protocol):
     def off_lattice(self) -> Request:
         """Return the same request without a lattice."""
 
-    def excess(self, noise: Law, relative: float | None = None) -> float:
+    def excess(self, noise: Noise, relative: float | None = None) -> float:
         """Return log(delta/target), or that of the pure epsilon if the target delta is 0; private if <= 0.
 
         `relative` allows the grid of a composition to cost this fraction of the shift; None uses the certified grid.
         """
 
-    def meets(self, noise: Law) -> bool:
+    def meets(self, noise: Noise) -> bool:
         """Return True if the noise is certified to meet the budget."""
 
     def gaussian_sigma(self) -> float:

@@ -263,6 +263,7 @@ FAMILY = Family(
     Staircase,
     paper="Geng and Viswanath 2014",
     cites=("geng2014", "geng2016"),
+    closed_form=True,
     calibrate=_noise,
     tail=_tail,
     reference=Reference(Staircase(1.0), 0.5, 0.27882693094780022),
