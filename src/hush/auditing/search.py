@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.auditing.event import Event, Outputs, Pair, Proposal, View, by_ratio
+from hush.auditing.target import Target
+from hush.auditing.vector_views import vector_views
 
 __all__ = ["coordinates", "set_proposals", "views"]
 
@@ -36,11 +38,11 @@ def _coordinate(j: int) -> View:
     return View(f"coordinate {j}", lambda y: y[:, j])
 
 
-def views(rank: Pair, shift: NDArray[np.float64] | None) -> list[View]:
-    """Coordinates. For vectors, first the projection on the shift, the best linear combination and a likelihood-ratio
-    score.
+def views(rank: Pair, target: Target) -> list[View]:
+    """Coordinates. For vectors, first the projection on the shift, the best linear combination, a likelihood-ratio
+    score, and the views of vector_views.py.
     """
-    width = rank[0].shape[1]
+    width, shift = rank[0].shape[1], target.shift
     if width == 1:
         return coordinates(rank)
     found = []
@@ -49,7 +51,7 @@ def views(rank: Pair, shift: NDArray[np.float64] | None) -> list[View]:
     if width <= _SCORED:
         weights = _discriminant(rank)
         found.append(View("linear combination of all coordinates", lambda y: y @ weights))
-    return [*found, _score(rank), *coordinates(rank)]
+    return [*found, _score(rank), *vector_views(rank, target), *coordinates(rank)]
 
 
 def _discriminant(rank: Pair) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -79,8 +80,14 @@ class Cube(LevelNoise):
     def ends(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
         return level, level
 
-    def moments_given(self, level: Array) -> tuple[Array, Array]:
-        return level * (level + 1.0) / 3.0, np.zeros_like(level)
+    def spans(self, level: Array) -> tuple[Array, Array]:
+        return 2.0 * level + 1.0, np.ones_like(level)
+
+    def log_density_of(self, vectors: Any) -> Array:
+        steps = self.in_steps(vectors)
+        largest = np.abs(steps).max(axis=-1)
+        constant = math.log(-math.expm1(-float(self.rate))) + self._log_total
+        return -float(self.rate) * largest - constant
 
     # -- one number: the sum over R >= k of q^R (2R + 1)^(d - 1) ----------------------------------------------
 

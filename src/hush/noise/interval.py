@@ -165,11 +165,14 @@ class Interval(LevelNoise):
         base = np.minimum(level, self._c)
         return base + spare - up, base + up
 
-    def moments_given(self, level: Array) -> tuple[Array, Array]:
-        spare, base = np.maximum(level - self._c, 0.0), np.minimum(level, float(self._c))
-        width = 2.0 * base + 1.0 + spare
-        shared = spare * (spare + 2.0) / 12.0  # E of the squared middle of the interval
-        return (width**2 - 1.0) / 12.0 + shared, shared
+    def spans(self, level: Array) -> tuple[Array, Array]:
+        spare = np.maximum(level - self._c, 0.0)
+        return 2.0 * np.minimum(level, float(self._c)) + 1.0 + spare, spare + 1.0
+
+    def log_density_of(self, vectors: Any) -> Array:
+        steps = self.in_steps(vectors)
+        a, b = np.maximum(steps.max(axis=-1), 0.0), np.maximum(-steps.min(axis=-1), 0.0)
+        return -float(self.rate) * np.maximum(np.maximum(a, b), a + b - self._c) - self._log_total
 
     # -- one number ------------------------------------------------------------------------------------------
 
