@@ -99,7 +99,7 @@ def audit(
     best: dict[tuple[str, int], Found] = {}
     for number, subject in enumerate(subjects):
         draws = collect(subject, count, size, _onwards(progress, number * count, len(subjects) * count))
-        for found in _search(draws, subject, share, risk, budget):
+        for found in _search(draws, subject, share, risk, budget, few=number > 0):
             known = best.get((found.kind, found.choice.likelier))
             if known is None or found.choice.bound > known.choice.bound:
                 best[found.kind, found.choice.likelier] = found
@@ -114,9 +114,9 @@ def _onwards(progress: Callable[[int, int], None] | None, before: int, total: in
     return None if progress is None else lambda done, _: progress(before + done, total)
 
 
-def _search(draws: Pair, subject: Target, delta: float, risk: float, enough: float) -> list[Found]:
+def _search(draws: Pair, subject: Target, delta: float, risk: float, enough: float, *, few: bool) -> list[Found]:
     """Events that are constructed on one half of the training draws and chosen on the other. The training draws are
-    the first half of all draws.
+    the first half of all draws. few: look at few single coordinates.
     """
     start, half = 2 * (draws[0].shape[0] // 4), draws[0].shape[0] // 4
     held = draws[0][start:], draws[1][start:]
@@ -124,11 +124,11 @@ def _search(draws: Pair, subject: Target, delta: float, risk: float, enough: flo
     hold = draws[0][half:start], draws[1][half:start]
 
     def sets() -> Iterator[Proposal]:
-        for view in views(rank, subject):
+        for view in views(rank, subject, few=few):
             yield from set_proposals(view, rank, hold)
 
     def bits() -> Iterator[Proposal]:
-        for view in coordinates(rank):
+        for view in coordinates(rank, few=few):
             yield from bit_proposals(view, rank, hold)
 
     found = [Found("set", chosen, subject, held) for chosen in choose(sets(), half, delta, risk)]
