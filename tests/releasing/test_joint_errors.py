@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import hush
+from hush.noise import level_reach
 from hush.noise.level_reach import LevelTable, fourier_reach, reach_of_all, reach_of_sum, whole_weights
 from hush.releasing.error_bars import ErrorBars
 
@@ -87,15 +88,40 @@ def test_far_tails_of_sums_are_bounded(name: str) -> None:
         assert found < 2.0 * least
 
 
-def test_too_much_work_falls_back_to_the_bound() -> None:
-    """A fine lattice: the bound holds for draws, and is at most 1.6 times the normal quantile."""
-    fine = hush.Cube(20, 500.0)
-    weights = np.ones(20)
-    found = fine.reach_of_sum(weights, 0.05)
-    deviation = math.sqrt(weights @ fine.covariance @ weights)
-    assert 1.96 * deviation < found < 1.6 * 1.96 * deviation
-    sums = np.abs(hush.draw(fine, 20_000).sum(axis=1))
-    assert (sums > found).mean() <= 0.05
+@pytest.mark.parametrize("noise", [hush.Cube(20, 300.0), hush.Interval(10, 200.0, 600.0)], ids=repr)
+def test_fine_lattices_use_a_coarser_one(noise: Any) -> None:
+    """The width holds for draws, and is at most 5 % above the least."""
+    weights = np.ones(noise.dimension)
+    found = noise.reach_of_sum(weights, 0.05)
+    sums = np.abs(hush.draw(noise, 40_000).sum(axis=1))
+    spread = 4.9 * math.sqrt(0.05 * 0.95 / 40_000)
+    assert (sums > found).mean() <= 0.05 + spread < 0.05 + 2.0 * spread < (sums > 0.85 * found).mean()
+    assert (sums > found / 1.05).mean() > 0.05 - spread
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("factor", [2, 4])
+def test_a_coarser_lattice_is_a_bound(name: str, factor: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By enumeration, far coarser than would be used."""
+    noise, points, mass = law(name)
+    monkeypatch.setattr(level_reach, "_FACTORS", (factor,))
+    bound = level_reach._by_variance
+    monkeypatch.setattr(level_reach, "_by_variance", lambda *given: 10.0 * (bound(*given) or 0.0))  # never the least
+    for weights in (np.ones(noise.dimension), np.array([2.0, -1.0, 0.5])[: noise.dimension]):
+        sums = np.abs(points @ weights)
+        for probability in (0.3, 0.05, 1e-3):
+            found = reach_of_sum(noise._levels, weights, probability)
+            assert found is not None and mass[sums > found + 1e-9].sum() <= probability
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_too_much_work_falls_back_to_the_bound(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    noise, points, mass = law(name)
+    monkeypatch.setattr(level_reach, "MOST_WORK", 1)
+    for weights in (np.ones(noise.dimension), np.array([1.0, -1.0, 0.0])[: noise.dimension]):
+        sums = np.abs(points @ weights)
+        found = reach_of_sum(noise._levels, weights, 0.05)
+        assert found is not None and mass[sums > found].sum() <= 0.05 < mass[sums > 0.5 * found].sum()
 
 
 def test_a_table_that_misses_too_much_has_no_width() -> None:

@@ -118,8 +118,8 @@ def _density(noise: Noise, sample: Array, step: float) -> str:
         # the last term allows for the rounding to the lattice
         if not abs(float(ratio.mean()) - 1.0) <= quantile * error + 2e-3:
             raise _Wrong(
-                f"log_density_of is not the density of the draws: after a move of {name} by {far:.3g} the mean ratio of "
-                f"densities is {ratio.mean():.6g}, not 1, with a standard error of {error:.2g}"
+                f"log_density_of is not the density of the draws: after a move of {name} by {far:.3g} the mean ratio "
+                f"of densities is {ratio.mean():.6g}, not 1, with a standard error of {error:.2g}"
             )
     return f"{len(sample)} draws agree (false alarm rate {FALSE_ALARM:g})"
 

@@ -11,6 +11,12 @@ running sum.
 the levels of a product of ratios sin(n t/2)/(n sin(t/2)), and a Fourier transform inverts it. Mass that wraps round,
 levels beyond the table and the error of floats count as outside.
 
+**On a coarser lattice.** Where that is too much work, s and u_j become uniform on real intervals of `shared` and `own`
+steps, which moves each by at most half a step. Wider intervals only make |sum| larger in distribution (Birnbaum
+1948: the terms are symmetric and unimodal). Intervals of an odd number of coarse steps are whole numbers of coarse
+steps plus at most half of one. So the law of a sum on the coarse lattice is a bound, with (1 + factor)/2 steps for each
+unit of weight added.
+
 **A weighted sum, by a bound.** A uniform law on n equally spaced points around 0 satisfies
 E e^(tu) <= e^(t^2 v/2) with its own variance v. (With g(z) = z^2/6 - log(sinh(z)/z), which grows because
 coth z - 1/z <= z/3, the logarithm of E e^(tu) is t^2 (n^2 - 1)/24 - g(n t/2) + g(t/2).) So does a sum of independent
@@ -21,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -38,7 +44,8 @@ Whole = NDArray[np.int64]
 #: Values of a characteristic function that are computed at most; that takes about a second.
 MOST_WORK = 1 << 25
 _MOST_LEVELS = 1 << 20
-_EXACT = 400  # units in the largest weight, up to which whole weights are looked for
+_UNITS = (400, 64, 16)  # units in the largest weight, at most
+_FACTORS = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # steps in a step of a coarser lattice
 _WRAPPED = 1e-12  # probability that may wrap round in a Fourier transform
 _BLOCK = 1 << 20  # numbers in one array
 _RARE = 1e-7  # below this probability the error of Fourier transforms counts, and the bound is used
@@ -65,6 +72,15 @@ class LevelTable:
         kept = np.setdiff1d(np.arange(self.chance.size), rare)
         lost = up(float(self.chance[rare].sum()), SPECIAL_FUNCTION)
         return LevelTable(self.dimension, self.chance[kept], self.own[kept], self.shared[kept], self.missing + lost)
+
+    def coarser(self, factor: int) -> LevelTable:
+        """The levels on a lattice of `factor` steps: the least odd numbers of points that are at least as wide."""
+        if factor == 1:
+            return self
+        own, shared = (2.0 * np.ceil(0.5 * (np.ceil(part / factor) - 1.0)) + 1.0 for part in (self.own, self.shared))
+        both, place = np.unique(own + 1j * shared, return_inverse=True)
+        chance = np.bincount(place, weights=self.chance)
+        return LevelTable(self.dimension, chance, both.real, both.imag, self.missing)
 
 
 # -- all numbers at once -------------------------------------------------------------------------------------
@@ -130,27 +146,57 @@ def _by_variance(table: LevelTable, weights: Array, probability: float) -> float
 
 
 def _by_fourier(table: LevelTable, weights: Array, probability: float) -> float | None:
-    """The reach by the exact law of a sum with whole weights near the given ones; None if that is too much work."""
-    for units in (_EXACT, 64, 32, 16, 8, 4, 2, 1):
-        whole, unit, off = whole_weights(weights, units)
-        furthest = _by_variance(table, whole.astype(np.float64), _WRAPPED + table.missing)
-        if furthest is None:
-            return None
-        points = 1 << math.ceil(math.log2(2.0 * furthest + 4.0))
-        kinds = np.unique(np.abs(whole[whole != 0])).size + 1
-        if points * table.chance.size * kinds <= 2 * MOST_WORK:
-            break
-    else:
+    """The reach by the law of a sum with whole weights near the given ones, on the lattice or on a coarser one.
+
+    Of the choices that are little work, the one with the least addition to the width is used; None if there is none.
+    """
+    share = 0.001 * probability  # for |x_j| beyond `most`, where the weights are not exactly whole
+    most = reach_of_all(table, share)
+    best: tuple[float, _Plan] | None = None
+    for factor in _FACTORS:
+        coarse = table.coarser(factor)
+        for units in _UNITS:
+            plan = _plan(coarse, weights, units)
+            if plan is None or most is None:
+                continue
+            size = plan.unit * float(np.abs(plan.whole).sum() + abs(plan.whole.sum()))
+            added = plan.off * most + (0.0 if factor == 1 else 0.5 * (1 + factor) * size)
+            if best is None or added < best[0]:
+                best = added, replace(plan, unit=plan.unit * factor)
+        if best is not None and best[1].off == 0.0:
+            break  # coarser lattices only add more
+    if best is None:
         return None
-    share = 0.001 * probability if off > 0.0 else 0.0
-    most = reach_of_all(table, share) if off > 0.0 else 0
-    if most is None:
+    added, plan = best
+    allowed = probability - (share if plan.off > 0.0 else 0.0) - 2.0 * (table.missing + _WRAPPED)
+    found = fourier_reach(lambda k: _transform(plan.table, plan.whole, k, plan.points), plan.points, allowed)
+    if found is None or added > 0.0:
+        return None if found is None else up(found * plan.unit + added, CLOSED_FORM)
+    return round_up(found * Fraction(plan.unit))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The sum of whole * x, times `unit`, differs from the weighted sum by at most `off` times the largest |x_j|."""
+
+    table: LevelTable
+    whole: Whole
+    unit: float
+    off: float
+    points: int
+
+
+def _plan(table: LevelTable, weights: Array, units: int) -> _Plan | None:
+    """Weights of at most `units` units, and the length of the Fourier transform; None if it is too much work."""
+    if table.chance.size > MOST_WORK >> 6:
         return None
-    allowed = probability - share - 2.0 * (table.missing + _WRAPPED)
-    found = fourier_reach(lambda k: _transform(table, whole, k, points), points, allowed)
-    if found is None or off == 0.0:
-        return None if found is None else round_up(found * Fraction(unit))
-    return up(found * unit + off * most, CLOSED_FORM)
+    whole, unit, off = whole_weights(weights, units)
+    furthest = _by_variance(table, whole.astype(np.float64), _WRAPPED + table.missing)
+    if furthest is None:
+        return None
+    points = 1 << math.ceil(math.log2(2.0 * furthest + 4.0))
+    kinds = np.unique(np.abs(whole[whole != 0])).size + 1
+    return _Plan(table, whole, unit, off, points) if points * table.chance.size * kinds <= 2 * MOST_WORK else None
 
 
 def whole_weights(weights: Array, units: int) -> tuple[Whole, float, float]:
@@ -188,28 +234,43 @@ def fourier_reach(transform: Callable[[Whole], Array], points: int, allowed: flo
 
 
 def _transform(table: LevelTable, whole: Whole, k: Whole, points: int) -> Array:
-    """E cos(2 pi k S/points) of S = whole . x, the mean over the levels."""
+    """E cos(2 pi k S/points) of S = whole . x, the mean over the levels; `points` is a power of two."""
     rows = max(1, _BLOCK // table.chance.size)
     kinds, times = np.unique(np.abs(whole[whole != 0]), return_counts=True)
+    sines = np.sin(np.pi / points * np.arange(2 * points))
     parts = []
     for start in range(0, k.size, rows):
         part = k[start : start + rows]
-        product = _ratio(part, abs(int(whole.sum())), table.shared, points)
+        product = _ratio(part * abs(int(whole.sum())), table.shared, sines)
         for kind, count in zip(kinds.tolist(), times.tolist(), strict=True):
-            product *= _ratio(part, kind, table.own, points) ** count
+            product *= _power(_ratio(part * kind, table.own, sines), count)
         parts.append(product @ table.chance)
     return np.concatenate(parts)
 
 
-def _ratio(k: Whole, weight: int, count: Array, points: int) -> Array:
-    """sin(n h)/(n sin h) at h = pi k weight/points, for each k (rows) and each n of `count` (columns).
+def _ratio(place: Whole, count: Array, sines: Array) -> Array:
+    """sin(n h)/(n sin h) at h = pi place/points, for each place (rows) and each n of `count` (columns).
 
-    Multiples of pi are removed in whole numbers: h + pi changes the sign if n is even.
+    `sines` lists sin(pi j/points) for j below 2 points. Multiples of pi are removed in whole numbers: h + pi changes
+    the sign of the ratio if n is even.
     """
-    turns, rest = np.divmod(k * weight, points)
-    half = np.pi * rest[:, None] / points
+    points = sines.size // 2
+    rest, turns = place & (points - 1), place // points
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.sin(count * half) / (count * np.sin(half))
+        value = sines[(rest[:, None] * count.astype(np.int64)) & (2 * points - 1)] / (count * sines[rest][:, None])
     value[rest == 0] = 1.0
-    odd = (turns % 2 == 1)[:, None] & (count % 2 == 0)
-    return np.where(odd, -value, value)
+    odd = np.flatnonzero(turns % 2)
+    value[np.ix_(odd, np.flatnonzero(count % 2 == 0))] *= -1.0
+    return np.asarray(value)
+
+
+def _power(x: Array, exponent: int) -> Array:
+    """x to a whole power, by squaring."""
+    result: Array | None = None
+    while exponent:
+        if exponent & 1:
+            result = x.copy() if result is None else result * x
+        exponent >>= 1
+        x = x * x if exponent else x
+    assert result is not None
+    return result
