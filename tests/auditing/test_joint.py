@@ -54,6 +54,7 @@ BROKEN: dict[str, Any] = {
     "two numbers share one uniform": lambda seed: (cube(4, 1.0, seed, twice=True), box(4), 1.0),
     "the same, for counts": lambda seed: (cube(7, 1.0, seed, twice=True), counts(7), 1.0),
     "one-sided noise under replace": lambda seed: (interval(4, 1.0, 1, seed), box(4, neighbours="replace"), 1.0),
+    "independent noise of 2/3 of the scale": lambda seed: (lattice_vector(2.0, 3, seed), box(3), 1.0),
     "a level for every number": lambda seed: (cube(5, 1.0 / 3.0, seed, levels="each"), box(5), 3.0),
 }
 
@@ -82,6 +83,29 @@ def test_one_pair_of_inputs_is_not_enough(name: str) -> None:
     size = bound.dimension or 0
     found = hush.audit(release, epsilon=epsilon, inputs=(np.zeros(size), np.ones(size)), samples=2 * SAMPLES)
     assert not found.violated and found.pairs == 1
+
+
+def test_inputs_that_are_no_vectors_are_attacked_jointly_too() -> None:
+    """The inputs are names of data sets: the medians of the outputs stand for them."""
+    sets = {"without": np.zeros(4), "with": np.array([1.0, 0.0, 0.0, 0.0])}
+    for shape, violated in ((None, False), (1.0, True)):
+        release = ball(4, 1.0, 7, shape=shape)
+        found = hush.audit(
+            lambda name, size, release=release: release(sets[name], size),
+            epsilon=1.0,
+            inputs=("without", "with"),
+            samples=2 * SAMPLES,
+        )
+        assert found.violated == violated, str(found)
+    assert "distance" in found.event
+
+
+def test_noise_without_a_theorem_needs_a_claim() -> None:
+    bound = hush.Sensitivity(l2=1.0, dimension=3)
+    with pytest.raises(hush.InvalidParameter, match="epsilon is missing"):
+        hush.audit(hush.Gaussian(2.0), sensitivity=bound, samples=2000)  # no pure epsilon
+    found = hush.audit(hush.Gaussian(4.0), sensitivity=bound, delta=1e-3, samples=SAMPLES)
+    assert not found.violated and found.epsilon == pytest.approx(hush.epsilon(hush.Gaussian(4.0), 1e-3, bound))
 
 
 # -- hush's own noises ---------------------------------------------------------------------------------------

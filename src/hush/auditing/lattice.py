@@ -76,10 +76,13 @@ def _of_noise(noise: Noise, inputs: Any, sensitivity: Sensitivity | None, delta:
     size = numbers_of(sensitivity, noise.dimension)
     start, moves = start_of(inputs, size), vector_moves(sensitivity, size)
     mechanism = _around(noise, [move for _, move in moves])
+    if not noise.discrete:  # moves are cut to the lattice, so that none is longer than allowed
+        moves = [(name, np.trunc(move / mechanism.step) * mechanism.step) for name, move in moves]
     try:
-        claim: Claim = float(curve(noise, sensitivity).epsilon(delta)), delta
+        proved = float(curve(noise, sensitivity).epsilon(delta))
     except HushError:
-        claim = None, None  # no theorem: the caller has to state the claim
+        proved = math.inf  # no theorem: the caller has to state the claim
+    claim: Claim = (proved, delta) if math.isfinite(proved) else (None, None)
     found = [_subject(mechanism, start, start + move, 1, name) for name, move in moves]
     return found, claim
 

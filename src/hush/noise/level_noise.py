@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, positive, reals, whole
+from hush.errors import InvalidParameter, Unsupported, positive, probabilities, reals, whole
 from hush.noise.contract import Noise
 from hush.noise.family import Family
 from hush.noise.lattice import MOST_POINTS, Lattice, steps_in
@@ -154,14 +154,19 @@ class LevelNoise(Noise):
 
     def reach_of_all(self, probability: float) -> float | None:
         """Return a w with P(some |X_j| > w) <= probability, the least on the lattice but for rounding."""
-        return _reach(self, None, probability)
+        return _reach(self, None, float(probabilities("probability", probability)))
 
     def reach_of_sum(self, weights: Any, probability: float) -> float | None:
         """Return a w with P(|weights . X| > w) <= probability, by the exact law of the sum where that is little work.
 
         Otherwise by a bound on the tail of the sum given the level (noise/level_reach.py).
         """
-        return _reach(self, tuple(np.asarray(weights, dtype=np.float64).tolist()), probability)
+        given = reals("weights", weights)
+        if given.shape != (self.dimension,) or not np.isfinite(given).all():
+            raise InvalidParameter(f"weights must be {self.dimension} finite numbers.")
+        if not given.any():
+            return 0.0
+        return _reach(self, tuple(given.tolist()), float(probabilities("probability", probability)))
 
     @property
     def variance(self) -> float:

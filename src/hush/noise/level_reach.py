@@ -79,7 +79,7 @@ class LevelTable:
             return self
         own, shared = (2.0 * np.ceil(0.5 * (np.ceil(part / factor) - 1.0)) + 1.0 for part in (self.own, self.shared))
         both, place = np.unique(own + 1j * shared, return_inverse=True)
-        chance = np.bincount(place, weights=self.chance)
+        chance = np.bincount(place, weights=self.chance).astype(np.float64)
         return LevelTable(self.dimension, chance, both.real, both.imag, self.missing)
 
 

@@ -99,16 +99,32 @@ class ErrorBars:
         return np.eye(self.size) * self.noise.variance
 
     @property
+    def variance_around_mean(self) -> float:
+        """The expected squared error of a number beyond the error of the mean of all numbers: a common error drops out.
+
+        It is the variance for independent numbers.
+        """
+        if self.joint is None or self.size == 1:
+            return float(self.noise.variance)
+        matrix = self.covariance
+        return float((np.trace(matrix) - matrix.sum() / self.size) / (self.size - 1))
+
+    @property
     def dependence(self) -> str:
         """How the errors of the numbers depend on each other, in one sentence; empty if they are independent."""
         if self.joint is None or self.size == 1:
             return ""
-        matrix = self.covariance
+        start = f"these {self.size} numbers share one draw of noise: their errors are dependent"
+        try:
+            matrix = self.covariance
+        except Unsupported:
+            return start
         scale = np.sqrt(np.diag(matrix))
+        if not (np.isfinite(matrix).all() and (scale > 0.0).all()):
+            return start
         beside = (matrix / np.outer(scale, scale))[np.triu_indices(self.size, 1)]
         low, high = f"{beside.min():.2g}", f"{beside.max():.2g}"
         shown = low if low == high else f"{low} to {high}"
-        start = f"these {self.size} numbers share one draw of noise: their errors are dependent"
         return f"{start}, but not correlated" if not beside.any() else f"{start}, with correlation {shown}"
 
     def __repr__(self) -> str:

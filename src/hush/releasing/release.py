@@ -128,7 +128,7 @@ class Release:
             )
         value = np.asarray(self.noisy, dtype=np.float64)
         if method == "james-stein":
-            return self._processed(james_stein(value, self.error.standard_deviation**2), "james-stein")
+            return self._processed(james_stein(value, self.error.variance_around_mean), "james-stein")
         cut = float(np.asarray(self.error.noise.isf(0.5 / max(value.size, 2)))) if threshold is None else threshold
         return self._processed(soft_threshold(value, cut), f"soft-threshold {cut:.6g}")
 

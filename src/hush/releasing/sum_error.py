@@ -52,6 +52,10 @@ def reach_of_sum(noise: Noise, step: float, weights: tuple[float, ...], probabil
     used = np.array([w for w in weights if w != 0.0])
     if not used.size:
         return 0.0
+    exponent = math.frexp(float(np.abs(used).max()))[1]
+    if not -500 < exponent < 500:  # squares of the weights would leave the range of floats; powers of two are exact
+        near = tuple(math.ldexp(w, -exponent) for w in weights)
+        return math.ldexp(reach_of_sum(noise, step, near, probability), min(exponent, 1000))
     law, size = noise.marginal, float(np.abs(used).sum())
     found = [size * law_of(law, step).steps_beyond(down(probability / used.size, SPECIAL_FUNCTION)) * step]
     extra = size * _rounded_draw(noise, step)
