@@ -152,3 +152,33 @@ def test_draws_of_the_wrong_shape_or_kind_are_refused(answer: Any) -> None:
     noise = type("Odd", (Twins,), {"lattice_draws": lambda self, bits, count, step: answer})(1.0)
     with pytest.raises(hush.NotCertified, match="nothing was drawn"):
         hush.draw(noise, 7)
+
+
+@pytest.mark.parametrize(
+    "noise", [hush.Cube(4, 2.0), hush.Interval(4, 2.0, 3.0), hush.Interval(3, 1.0, 1.0, step=0.25)]
+)
+def test_our_joint_noises_pass(noise: hush.Noise) -> None:
+    found = hush.check(noise)
+    states = {row.name: row.state for row in found.rows}
+    assert found.passed, str(found)
+    assert states["joint density"] == states["reach"] == "ok"
+
+
+class WrongDensity(hush.Cube):
+    """The density of a cube of another scale."""
+
+    def log_density_of(self, vectors: Any) -> Any:
+        return hush.Cube(self.dimension, 1.5 * self.scale).log_density_of(vectors)
+
+
+class WrongReach(hush.Cube):
+    """Widths of a cube of 2/3 of the scale."""
+
+    def reach_of_all(self, probability: float) -> Any:
+        return hush.Cube(self.dimension, self.scale / 1.5).reach_of_all(probability)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(WrongDensity, "joint density"), (WrongReach, "reach")])
+def test_a_joint_noise_with_a_slip_is_noticed(kind: Any, name: str) -> None:
+    states = {row: state for row, state, _ in joint_rows(kind(4, 2.0))}
+    assert states[name] == "wrong" and states["covariance"] == "ok"

@@ -15,7 +15,7 @@ import pytest
 from auditing.releases import Release, lattice_gaussian, lattice_laplace, lattice_vector
 
 import hush
-from hush.auditing.attack import _test
+from hush.auditing.attack import Found, _test
 from hush.auditing.event import Event, View, by_ratio, choose
 from hush.auditing.target import of_callable
 
@@ -145,8 +145,8 @@ def test_the_coverage_test_can_tell() -> None:
         (first, second), fresh = ((release(0.0, 1000), release(1.0, 1000)) for _ in range(2))
         target = of_callable(release, (0.0, 1.0), None)
         sets = by_ratio((first, second), (first, second), lambda chosen: Event("", PLAIN, lambda y: np.isin(y, chosen)))
-        side, event = choose(sets, 1000, 0.0, RISK / 8.0)[0]
-        fooled += _test("set", side, event, (first, second), target, 0.0, RISK / 8.0).epsilon_lower > 0.0
-        honest += _test("set", side, event, fresh, target, 0.0, RISK / 8.0).epsilon_lower > 0.0
+        chosen = choose(sets, 1000, 0.0, RISK / 8.0)[0]
+        fooled += _test(Found("set", chosen, target, (first, second)), 0.0, RISK / 8.0).epsilon_lower > 0.0
+        honest += _test(Found("set", chosen, target, fresh), 0.0, RISK / 8.0).epsilon_lower > 0.0
     assert fooled > 0.9 * REPEATS
     assert honest <= most_failures()

@@ -1,22 +1,28 @@
-"""audit: draw outputs, search for events on one half of them, count these events on the other half."""
+"""audit: draw outputs, search for events on one half of them, count these events on the other half.
+
+An audit of a vector does this for many pairs of inputs. The search then also chooses among the pairs, so that no more
+events are counted than for one pair.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hush.auditing.bound import clopper_pearson, epsilon_lower, trials_needed
-from hush.auditing.event import Event, Pair, Proposal, choose
-from hush.auditing.lattice import of_lattice
+from hush.auditing.claim import claim_of
+from hush.auditing.event import Choice, Pair, Proposal, choose
 from hush.auditing.precision import bit_proposals
 from hush.auditing.result import AuditResult, Evidence
 from hush.auditing.search import coordinates, set_proposals, views
-from hush.auditing.target import Target, collect, of_callable
-from hush.errors import InvalidParameter, budgets, deltas, reject, whole, within
+from hush.auditing.target import Target, collect
+from hush.errors import reject, whole, within
+from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["audit"]
+__all__ = ["Found", "audit"]
 
 _TESTS = 4  # events: one set and one pattern of low bits, for each input
 _MOST = 100_000_000  # draws per input; with their sorted copies they need about 6 GB of memory for single numbers
@@ -35,12 +41,23 @@ def _check_samples(count: int, epsilon: float, needed: float) -> None:
         raise reject("samples", count, f"at most {_MOST:,}", "all draws are kept in memory")
 
 
+@dataclass(frozen=True)
+class Found:
+    """An event that the search found for one pair of inputs, and the draws on which it is to be counted."""
+
+    kind: str
+    choice: Choice
+    target: Target
+    held: Pair
+
+
 def audit(
     target: Any,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
     inputs: Any = None,
+    sensitivity: Sensitivity | None = None,
     samples: int = 200_000,
     confidence: float = 0.999999,
     batch: int = 100_000,
@@ -56,9 +73,14 @@ def audit(
     differ by as much as its sensitivity allows. Otherwise epsilon is required; delta defaults to 0 and inputs to
     (0.0, 1.0).
 
-    `samples` outputs are drawn from each input, `batch` at a time; progress(done, samples) is called after each batch.
-    One half is used to construct and choose at most four events (a set of values and a pattern of low bits, for each
-    input). These are counted on the other half.
+    sensitivity=Sensitivity(linf=1.0, dimension=10) attacks a release of vectors: all numbers move, one of them, half of
+    them, in one direction or, unless one_sided=True, in both. A plan with joint noise is always attacked in this way.
+    `inputs` is then the one vector that the moves start from (default: zeros). For a noise with sensitivity=, the
+    claim defaults to what hush proves.
+
+    `samples` outputs are drawn from each input of every pair, `batch` at a time; progress(done, total) is called after
+    each batch. One half is used to construct and choose at most four events (a set of values and a pattern of low bits,
+    for each of two inputs). These are counted on the other half.
 
     Guarantees: if the claim is true for these inputs and outputs are independent, `violated` is False with probability
     at least `confidence` (by default one false alarm in a million audits). hush.auditing.bound has the theorem.
@@ -69,72 +91,63 @@ def audit(
     >>> finding.violated, finding.collisions is not None
     (True, True)
     """
-    subject, budget, share = _subject(target, epsilon, delta, inputs, vectorised)
+    subjects, budget, share = claim_of(target, epsilon, delta, inputs, sensitivity, vectorised)
     sure = within("confidence", confidence, 0.5, 0.999_999_999_999_999, "write confidence=0.999999")
     count, size = whole("samples", samples), whole("batch", batch)
     risk = (1.0 - sure) / (2.0 * _TESTS)
     _check_samples(count, budget, 2.0 * trials_needed(budget, share, risk))
-    draws = collect(subject, count, size, progress)
-    start = 2 * (count // 4)  # the search uses only the draws before this position
-    held = draws[0][start:], draws[1][start:]
-    events = _search((draws[0][:start], draws[1][:start]), subject, share, risk, budget)
-    return AuditResult(
-        budget, share, subject.inputs, count, sure, tuple(_test(*event, held, subject, share, risk) for event in events)
-    )
+    best: dict[tuple[str, int], Found] = {}
+    for number, subject in enumerate(subjects):
+        draws = collect(subject, count, size, _onwards(progress, number * count, len(subjects) * count))
+        for found in _search(draws, subject, share, risk, budget, few=number > 0):
+            known = best.get((found.kind, found.choice.likelier))
+            if known is None or found.choice.bound > known.choice.bound:
+                best[found.kind, found.choice.likelier] = found
+    ordered = sorted(best.values(), key=lambda found: found.kind != "set")
+    tests = tuple(_test(found, share, risk) for found in ordered)
+    shown = max(range(len(tests)), key=lambda i: tests[i].epsilon_lower)
+    return AuditResult(budget, share, ordered[shown].target.inputs, count, sure, tests, pairs=len(subjects))
 
 
-def _subject(
-    target: Any, epsilon: Any, delta: Any, inputs: Any, vectorised: bool | None
-) -> tuple[Target, float, float]:
-    """The target as a function of (input, size), and the claim."""
-    ours = of_lattice(target, inputs)
-    if ours is None and not callable(target):
-        raise reject("target", target, "a function, a Plan, a Mechanism or a noise", "write hush.audit(f, epsilon=1.0)")
-    if ours is None:
-        ours = of_callable(target, (0.0, 1.0) if inputs is None else inputs, vectorised), (None, None)
-    subject, (own_epsilon, own_delta) = ours
-    if epsilon is None and own_epsilon is None:
-        raise InvalidParameter(
-            "epsilon is missing: it is the claim to attack; write hush.audit(target, epsilon=1.0, delta=1e-6)."
-        )
-    budget = budgets("epsilon", own_epsilon if epsilon is None else epsilon)
-    share = deltas("delta", (own_delta or 0.0) if delta is None else delta, zero=True)
-    if budget.ndim or share.ndim:
-        raise InvalidParameter("audit takes one epsilon and one delta; call it once for each pair.")
-    return subject, float(budget), float(share)
+def _onwards(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int, int], None] | None:
+    """Progress of one pair of inputs among several."""
+    return None if progress is None else lambda done, _: progress(before + done, total)
 
 
-def _search(training: Pair, subject: Target, delta: float, risk: float, enough: float) -> list[tuple[str, int, Event]]:
-    """(kind, input that makes it likelier, event): constructed on one half of the training draws, chosen on the
-    other.
+def _search(draws: Pair, subject: Target, delta: float, risk: float, enough: float, *, few: bool) -> list[Found]:
+    """Events that are constructed on one half of the training draws and chosen on the other. The training draws are
+    the first half of all draws. few: look at few single coordinates.
     """
-    half = training[0].shape[0] // 2
-    rank = training[0][:half], training[1][:half]
-    hold = training[0][half:], training[1][half:]
+    start, half = 2 * (draws[0].shape[0] // 4), draws[0].shape[0] // 4
+    held = draws[0][start:], draws[1][start:]
+    rank = draws[0][:half], draws[1][:half]
+    hold = draws[0][half:start], draws[1][half:start]
 
     def sets() -> Iterator[Proposal]:
-        for view in views(rank, subject.shift):
+        for view in views(rank, subject, few=few):
             yield from set_proposals(view, rank, hold)
 
     def bits() -> Iterator[Proposal]:
-        for view in coordinates(rank):
+        for view in coordinates(rank, few=few):
             yield from bit_proposals(view, rank, hold)
 
-    found = [("set", *chosen) for chosen in choose(sets(), half, delta, risk)]
-    return found + [("precision", *chosen) for chosen in choose(bits(), half, delta, risk, enough)]
+    found = [Found("set", chosen, subject, held) for chosen in choose(sets(), half, delta, risk)]
+    low = choose(bits(), half, delta, risk, enough)
+    return found + [Found("precision", chosen, subject, held) for chosen in low]
 
 
-def _test(kind: str, likelier: int, event: Event, held: Pair, subject: Target, delta: float, risk: float) -> Evidence:
+def _test(found: Found, delta: float, risk: float) -> Evidence:
     """Count one event on the held-out draws."""
+    likelier, event, held = found.choice.likelier, found.choice.event, found.held
     trials = held[0].shape[0]
     inside = event.hits(held[likelier])
     hits, other = int(inside.sum()), int(event.hits(held[1 - likelier]).sum())
     examples = event.view.of(held[likelier][inside][:3])
     return Evidence(
-        kind,
+        found.kind,
         event.text,
-        subject.inputs[likelier],
-        subject.inputs[1 - likelier],
+        found.target.inputs[likelier],
+        found.target.inputs[1 - likelier],
         hits,
         other,
         trials,
@@ -142,6 +155,6 @@ def _test(kind: str, likelier: int, event: Event, held: Pair, subject: Target, d
         q_upper=float(clopper_pearson(other, trials, risk)[1]),
         epsilon_lower=float(epsilon_lower(hits, other, trials, delta, risk)),
         examples=tuple(float(y).hex() if isinstance(y, np.floating) else repr(int(y)) for y in examples)
-        if kind == "precision"
+        if found.kind == "precision"
         else (),
     )

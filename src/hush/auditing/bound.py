@@ -1,9 +1,9 @@
 """A lower bound on epsilon from counts on held-out draws; it is valid for every method of search.
 
 Theorem. Let S_1, ..., S_m be events fixed before the held-out draws were used: n independent outputs of each of two
-neighbouring inputs, with probabilities p_j and q_j of S_j. Count the hits x_j and y_j, and let p'_j be the
-Clopper-Pearson lower bound on p_j and q'_j the upper bound on q_j, each at risk r = (1 - confidence)/(2 m). Then with
-probability at least `confidence`
+neighbouring inputs, with probabilities p_j and q_j of S_j. Different events may have different pairs of inputs. Count
+the hits x_j and y_j, and let p'_j be the Clopper-Pearson lower bound on p_j and q'_j the upper bound on q_j, each at
+risk r = (1 - confidence)/(2 m). Then with probability at least `confidence`
 
     epsilon >= max over j of log((p'_j - delta)/q'_j)
 

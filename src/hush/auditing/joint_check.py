@@ -1,4 +1,8 @@
-"""Checks of a joint noise: its draws against its covariance and its marginal law, and its curves for monotonicity."""
+"""Checks of a joint noise: its draws against its covariance, its laws and its reach, and its curves for monotonicity.
+
+The false alarm rate is shared: 2/5 each for the covariance and the marginal law, 1/10 each for the density and the
+reach.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +42,8 @@ def joint_rows(noise: Noise) -> Iterator[Row]:
         return
     yield _tried("covariance", lambda: _covariance(noise, sample))
     yield _tried("marginal", lambda: _marginal(noise, sample, step))
+    yield _tried("joint density", lambda: _density(noise, sample, step))
+    yield _tried("reach", lambda: _reach(noise, sample, step))
     yield _tried("scaled", lambda: _scaled(noise))
     yield _tried("pair", lambda: _pair(noise))
 
@@ -65,7 +71,7 @@ def _covariance(noise: Noise, sample: Array) -> str:
     count, dimension = sample.shape
     if stated.shape != (dimension, dimension) or not np.allclose(stated, stated.T, rtol=1e-12, atol=0.0):
         raise _Wrong(f"covariance must be a symmetric matrix of {dimension} times {dimension}")
-    quantile = _normal_quantile(0.25 * FALSE_ALARM / dimension**2)
+    quantile = _normal_quantile(0.2 * FALSE_ALARM / dimension**2)
     for i in range(dimension):
         products = sample[:, [i]] * sample
         seen, error = products.mean(axis=0), products.std(axis=0) / math.sqrt(count)
@@ -88,7 +94,7 @@ def _normal_quantile(tail: float) -> float:
 def _marginal(noise: Noise, sample: Array, step: float) -> str:
     """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, for every number, with a tolerance of one step."""
     count, dimension = sample.shape
-    allowed = math.sqrt(math.log(4.0 * dimension / FALSE_ALARM) / (2.0 * count))
+    allowed = math.sqrt(math.log(5.0 * dimension / FALSE_ALARM) / (2.0 * count))
     law: Any = noise.marginal
     for i in range(dimension):
         values, times = np.unique(sample[:, i], return_counts=True)
@@ -98,6 +104,43 @@ def _marginal(noise: Noise, sample: Array, step: float) -> str:
         if off > allowed:
             raise _Wrong(f"the distribution of number {i} differs by {off:.3g}, more than {allowed:.3g}")
     return f"{count} draws agree (false alarm rate {FALSE_ALARM:g})"
+
+
+def _density(noise: Noise, sample: Array, step: float) -> str:
+    """E p(X + v)/p(X) = 1 for every density p without zeros and every move v: all numbers, and the first alone."""
+    spread = float(np.sqrt(np.min(np.diag(np.asarray(noise.covariance)))))
+    far = step * max(1, round(0.25 * spread / step))
+    here = noise.log_density_of(sample)
+    quantile = _normal_quantile(0.025 * FALSE_ALARM)
+    for name, move in (("all numbers", np.ones(sample.shape[1])), ("the first number", np.eye(sample.shape[1])[0])):
+        ratio = np.exp(noise.log_density_of(sample + far * move) - here)
+        error = float(ratio.std()) / math.sqrt(len(ratio))
+        # the last term allows for the rounding to the lattice
+        if not abs(float(ratio.mean()) - 1.0) <= quantile * error + 2e-3:
+            raise _Wrong(
+                f"log_density_of is not the density of the draws: after a move of {name} by {far:.3g} the mean ratio "
+                f"of densities is {ratio.mean():.6g}, not 1, with a standard error of {error:.2g}"
+            )
+    return f"{len(sample)} draws agree (false alarm rate {FALSE_ALARM:g})"
+
+
+def _reach(noise: Noise, sample: Array, step: float) -> str:
+    """The widths that the noise states for all numbers at once and for their sum hold for draws."""
+    allowed, count, spare = 0.1, len(sample), 0.0 if noise.discrete else 0.5 * step
+    most = allowed + _normal_quantile(0.05 * FALSE_ALARM) * math.sqrt(allowed * (1.0 - allowed) / count)
+    ones = np.ones(sample.shape[1])
+    stated = {"all numbers": (noise.reach_of_all(allowed), np.abs(sample).max(axis=1), spare)}
+    stated["the sum"] = noise.reach_of_sum(ones, allowed), np.abs(sample.sum(axis=1)), spare * len(ones)
+    for name, (width, seen, rounding) in stated.items():
+        if width is not None and (seen > width + rounding).mean() > most:
+            share = (seen > width + rounding).mean()
+            raise _Wrong(
+                f"the reach of {name} at probability {allowed:g} is {width:.6g}, draws exceed it in {share:.3g}"
+            )
+    known = [name for name, (width, _, _) in stated.items() if width is not None]
+    if not known:
+        raise Unsupported("the noise states no reach; bands and sums use bounds")
+    return f"{count} draws agree for {' and '.join(known)} (false alarm rate {FALSE_ALARM:g})"
 
 
 def _scaled(noise: Noise) -> str:

@@ -51,6 +51,9 @@ class AuditResult:
     samples: int
     confidence: float
     tests: tuple[Evidence, ...]
+    _: KW_ONLY
+    #: How many pairs of inputs the search looked at; `inputs` is the pair with the strongest evidence.
+    pairs: int = 1
 
     @property
     def best(self) -> Evidence:
@@ -121,9 +124,8 @@ class AuditResult:
             lines.append(f"  precision   {low.event}: {low.counts}; epsilon >= {low.epsilon_lower:.6g}")
         if self.collisions is not None and self.collisions.examples:
             lines.append(f"  for example {', '.join(self.collisions.examples)}")
-        lines.append(
-            f"  samples     {self.samples:,} per input, half to search and half to test {len(self.tests)} events"
-        )
+        each = f"{self.samples:,} per input" + (f" of {self.pairs} pairs of inputs" if self.pairs > 1 else "")
+        lines.append(f"  samples     {each}, half to search and half to test {len(self.tests)} events")
         return "\n".join([*lines, f"  {self.why}"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,6 +140,7 @@ class AuditResult:
             "other_hits": self.best.other_hits,
             "trials": self.best.trials,
             "inputs": list(self.inputs),
+            "pairs": self.pairs,
             "samples": self.samples,
             "confidence": self.confidence,
             "collisions": None if self.collisions is None else asdict(self.collisions),

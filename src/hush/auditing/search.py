@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.auditing.event import Event, Outputs, Pair, Proposal, View, by_ratio
+from hush.auditing.event import Event, Outputs, Pair, Proposal, View, by_ratio, choose
+from hush.auditing.target import Target
+from hush.auditing.vector_views import vector_views
 
 __all__ = ["coordinates", "set_proposals", "views"]
 
@@ -17,18 +19,21 @@ _INTERVALS = (32, 256, 2048)  # cells: few wide ones have stable ratios, many na
 _VALUES = 4096  # at most this many single values are separate cells
 _REPEATED = 10  # a value that occurs this often is a separate cell
 _COORDINATES = 16  # at most this many coordinates of a vector are tested one by one
+_FEW = 4  # the same, where many pairs of inputs are tried; and how many views of whole vectors are searched in full
+_TRIED = 4000  # draws of each input with which views of whole vectors are compared
+_LOOSE = 0.01  # the risk of a bound by which views are compared
 _SCORED = 256  # the score uses at most this many coordinates
 
 
 # -- views of an output --------------------------------------------------------------------------------------
 
 
-def coordinates(rank: Pair) -> list[View]:
+def coordinates(rank: Pair, *, few: bool = False) -> list[View]:
     """Each coordinate; for a long vector, those that move most between the inputs."""
     width = rank[0].shape[1]
     if width == 1:
         return [View("output", lambda y: y[:, 0])]
-    order = np.argsort(-np.abs(_moves(rank)), kind="stable")[:_COORDINATES]
+    order = np.argsort(-np.abs(_moves(rank)), kind="stable")[: _FEW if few else _COORDINATES]
     return [_coordinate(int(j)) for j in np.sort(order)]
 
 
@@ -36,11 +41,11 @@ def _coordinate(j: int) -> View:
     return View(f"coordinate {j}", lambda y: y[:, j])
 
 
-def views(rank: Pair, shift: NDArray[np.float64] | None) -> list[View]:
-    """Coordinates. For vectors, first the projection on the shift, the best linear combination and a likelihood-ratio
-    score.
+def views(rank: Pair, target: Target, *, few: bool = False) -> list[View]:
+    """Coordinates. For vectors, first the projection on the shift, the best linear combination, a likelihood-ratio
+    score, and the most telling views of vector_views.py.
     """
-    width = rank[0].shape[1]
+    width, shift = rank[0].shape[1], target.shift
     if width == 1:
         return coordinates(rank)
     found = []
@@ -49,7 +54,18 @@ def views(rank: Pair, shift: NDArray[np.float64] | None) -> list[View]:
     if width <= _SCORED:
         weights = _discriminant(rank)
         found.append(View("linear combination of all coordinates", lambda y: y @ weights))
-    return [*found, _score(rank), *coordinates(rank)]
+    return [*found, _score(rank), *_telling(vector_views(rank, target), rank), *coordinates(rank, few=few)]
+
+
+def _telling(found: list[View], rank: Pair) -> list[View]:
+    """The views that show most on some of the draws, in their order."""
+    half = min(_TRIED, rank[0].shape[0]) // 2
+    parts = tuple(r[:half] for r in rank), tuple(r[half : 2 * half] for r in rank)
+    shown = []
+    for view in found:
+        chosen = choose(set_proposals(view, parts[0], parts[1], _INTERVALS[:1]), half, 0.0, _LOOSE)  # type: ignore[arg-type]
+        shown.append(max((one.bound for one in chosen), default=0.0))
+    return [found[i] for i in sorted(np.argsort(-np.array(shown), kind="stable")[:_FEW])]
 
 
 def _discriminant(rank: Pair) -> NDArray[np.float64]:
@@ -92,13 +108,13 @@ def _score(rank: Pair) -> View:
 # -- proposals -----------------------------------------------------------------------------------------------
 
 
-def set_proposals(view: View, rank: Pair, hold: Pair) -> Iterator[Proposal]:
+def set_proposals(view: View, rank: Pair, hold: Pair, resolutions: tuple[int, ...] = _INTERVALS) -> Iterator[Proposal]:
     """Events on one view: sets are constructed with the draws `rank`, hits are counted on the draws `hold`."""
     ranked, held = view.pair(rank), view.pair(hold)
     pooled = np.sort(np.concatenate(ranked))
     yield from _half_lines(view, pooled, held)
     done = 0
-    for intervals in _INTERVALS:
+    for intervals in resolutions:
         cells = Cells.of(pooled, intervals)
         if cells.count != done:  # if all values are separate cells, the resolutions are equal
             done = cells.count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,31 @@ from numpy.typing import NDArray
 from hush.auditing.event import Outputs, Pair
 from hush.errors import HushError, InvalidParameter, reject
 
-__all__ = ["Target", "collect", "of_callable", "pair_of"]
+__all__ = ["Target", "collect", "named", "of_callable", "of_moves", "pair_of", "shown"]
+
+Vector = NDArray[np.float64]
 
 _SHAPE = "write a target f(value, size) that returns an array of `size` outputs, or f(value) that returns one"
+_SHOWN = 60  # characters of an input
 
 
 @dataclass(frozen=True)
 class Target:
-    """A release under two inputs. `shift` is the second input minus the first if both are numbers or vectors."""
+    """A release under two inputs, and what is known about it besides its outputs.
+
+    centres: the two inputs, if both are numbers or vectors. loss: the log of the ratio of the densities of an output
+    under the first and the second input, if the noise is known.
+    """
 
     draw: Callable[[int, int], Any]
     inputs: tuple[str, str]
-    shift: NDArray[np.float64] | None
+    centres: tuple[Vector, Vector] | None = None
+    loss: Callable[[Outputs], Vector] | None = None
+
+    @property
+    def shift(self) -> Vector | None:
+        """The second input minus the first."""
+        return None if self.centres is None else self.centres[1] - self.centres[0]
 
 
 def of_callable(function: Callable[..., Any], inputs: Any, vectorised: bool | None) -> Target:
@@ -36,7 +49,21 @@ def of_callable(function: Callable[..., Any], inputs: Any, vectorised: bool | No
         value = pair[which]
         return function(value, size) if whole else [np.asarray(function(value)) for _ in range(size)]
 
-    return Target(draw, (_shown(pair[0]), _shown(pair[1])), _shift(pair))
+    return Target(draw, (shown(pair[0]), shown(pair[1])), _vectors(pair))
+
+
+def of_moves(
+    function: Callable[..., Any], start: Vector, moves: list[tuple[str, Vector]], vectorised: bool | None
+) -> list[Target]:
+    """The targets of a function of vectors: the start, and the start with each move added."""
+    made = [of_callable(function, (start, start + move), vectorised) for _, move in moves]
+    return [replace(one, inputs=named(start, move, name)) for one, (name, move) in zip(made, moves, strict=True)]
+
+
+def named(start: Vector, move: Vector, name: str) -> tuple[str, str]:
+    """The names of two inputs: the vectors if they are short, else what moved."""
+    first, second = shown(start), shown(start + move)
+    return (first, name) if second.endswith("...") else (first, second)
 
 
 def pair_of(inputs: Any) -> tuple[Any, Any]:
@@ -61,17 +88,18 @@ def _takes_size(function: Callable[..., Any]) -> bool:
     return len(places) > 1 and (places[1].default is inspect.Parameter.empty or places[1].name == "size")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """An input as text, cut off if it is long."""
     text = repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
-def _shift(pair: tuple[Any, Any]) -> NDArray[np.float64] | None:
+def _vectors(pair: tuple[Any, Any]) -> tuple[Vector, Vector] | None:
     try:
         first, second = (np.asarray(value, dtype=np.float64).ravel() for value in pair)
     except (TypeError, ValueError):
         return None  # inputs may be anything, for example a data set
-    return second - first if first.shape == second.shape and np.isfinite(second - first).all() else None
+    return (first, second) if first.shape == second.shape and np.isfinite(second - first).all() else None
 
 
 # -- drawing -------------------------------------------------------------------------------------------------

@@ -101,9 +101,9 @@ class Plan:
     def limit(self) -> Bracket | None:
         """A bracket on the least loss that any additive noise can have, per number; None where no limit is known.
 
-        It is known for one release and loss "variance" or "mae", and not for numbers of several kinds. For one number the bracket is narrow. For several
-        numbers its lower end is a proved bound and its upper end the best noise of the ranking. If noises of the
-        ranking are on a lattice, the lower end also holds for all noises on this lattice.
+        It is known for one release and loss "variance" or "mae", and not for numbers of several kinds. For one number
+        the bracket is narrow. For several numbers its lower end is a proved bound and its upper end the best noise of
+        the ranking. If noises of the ranking are on a lattice, the lower end also holds for all noises on this lattice.
         """
         mixed = self.sensitivity.columns is not None or isinstance(self.sensitivity.one_sided, tuple)
         if mixed or self.times > 1 or self.loss not in ("variance", "mae") or self.notion != "dp":

@@ -21,9 +21,10 @@ def _audit(options: argparse.Namespace) -> int:
     if options.naive:
         subject, target = "value + numpy.random.laplace", _naive(options.epsilon)
     else:
-        plan = hush.calibrate(options.epsilon, delta, family=options.family, loss=options.loss)
+        plan = hush.calibrate(options.epsilon, delta, _moves(options), family=options.family, loss=options.loss)
         subject, target = str(plan.noise), plan
-    with counting("drawing", options.samples) as show:
+    total = options.samples if options.dimension is None else None  # a vector has several pairs of inputs
+    with counting("drawing", total) as show:
         finding = hush.audit(
             target,
             epsilon=options.epsilon,
@@ -39,9 +40,20 @@ def _audit(options: argparse.Namespace) -> int:
 def _delta(options: argparse.Namespace) -> float:
     if options.naive and (options.family or options.loss != "variance"):
         raise InvalidParameter("--naive audits numpy's Laplace noise; leave --family and --loss out.")
+    if options.naive and options.dimension is not None:
+        raise InvalidParameter("--naive audits noise for one number; leave --dimension out.")
+    if options.one_sided and options.dimension is None:
+        raise InvalidParameter("--one-sided needs --dimension, the number of counts or sums that move together.")
     if options.naive and options.delta is None:
         return 0.0
     return delta_of(options)
+
+
+def _moves(options: argparse.Namespace) -> Any:
+    """How far one person moves the answer: one number by 1, or every number of a vector."""
+    if options.dimension is None:
+        return 1.0
+    return hush.Sensitivity(linf=1.0, dimension=options.dimension, one_sided=options.one_sided)
 
 
 def _naive(epsilon: float) -> Any:
@@ -55,6 +67,7 @@ _EXAMPLES = """examples:
   hush audit --epsilon 1 --delta 1e-6                       the least noise for this budget, drawn exactly
   hush audit --epsilon 1 --delta 1e-3 --family gaussian --samples 1000000
   hush audit --epsilon 1 --naive                            numpy's Laplace noise: finds the leak in its low bits
+  hush audit --epsilon 1 --pure --dimension 10 --one-sided  joint noise for ten counts, attacked by many moves
 
 To audit your own mechanism, use Python: hush.audit(lambda value, size: ..., epsilon=1.0); see docs/audit.md.
 
@@ -71,6 +84,12 @@ def register(command: Command) -> None:
     target.add_argument("--family", metavar="NAME", help="one noise family (default: the best for the budget)")
     target.add_argument(
         "--loss", default="variance", metavar="NAME", help="the error it minimises: variance (default), mae, p95, p999"
+    )
+    target.add_argument(
+        "--dimension", type=int, metavar="D", help="a vector of D numbers; one person moves each by at most 1"
+    )
+    target.add_argument(
+        "--one-sided", action="store_true", help="the numbers of the vector move in the same direction, as counts do"
     )
     target.add_argument("--naive", action="store_true", help="audit value + numpy.random.laplace instead")
     test = audit.add_argument_group("the test")

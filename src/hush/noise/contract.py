@@ -111,6 +111,18 @@ class Noise:
         """Return the privacy curve that a theorem of this noise proves for a sensitivity; None if there is none."""
         return None
 
+    def log_density_of(self, vectors: Any) -> Array:
+        """Return the log density of each row of `vectors`; of the point, for a noise on a lattice."""
+        raise Unsupported(f"{type(self).__name__} has no joint density here.")
+
+    def reach_of_all(self, probability: float) -> float | None:
+        """Return a w with P(some |X_j| > w) <= probability for a joint noise; None where the family has none."""
+        return None
+
+    def reach_of_sum(self, weights: Any, probability: float) -> float | None:
+        """Return a w with P(|weights . X| > w) <= probability for a joint noise; None where the family has none."""
+        return None
+
     def lattice_draws(self, bits: Any, count: int, step: float) -> NDArray[np.int64]:
         """Return `count` exact draws of a joint noise in whole steps, an array of shape (count, dimension).
 
@@ -134,6 +146,10 @@ class Law(Distribution, Noise):
     def marginal(self) -> Law:
         """The law itself."""
         return self
+
+    def log_density_of(self, vectors: Any) -> Array:
+        """Return the log density of each row of `vectors`, for independent copies."""
+        return np.asarray(self.log_density(np.asarray(vectors, dtype=np.float64)).sum(axis=-1))
 
     # -- moments ---------------------------------------------------------------------------------------------
 

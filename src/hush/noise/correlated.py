@@ -126,7 +126,7 @@ def _least(request: Request) -> Correlated:
     found: list[Correlated] = [least_ball(request, dimension, stretch, lambda ball: Correlated(ball, dimension, r))]
     if request.delta > 0.0:
         found += _least_gaussian(request, stretch, dimension, r)
-    return min(found, key=request.value)  # type: ignore[arg-type]
+    return min(found, key=request.value)
 
 
 def _least_gaussian(request: Request, stretch: float, dimension: int, r: float) -> list[Correlated]:
@@ -135,7 +135,7 @@ def _least_gaussian(request: Request, stretch: float, dimension: int, r: float) 
 
     start = request.gaussian_sigma() * stretch
     sigma = nudged(
-        lambda sigma: request.meets(made(sigma)),  # type: ignore[arg-type]
+        lambda sigma: request.meets(made(sigma)),
         start,
         first=FEW_ROUNDINGS.share,
         growth=2.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.noise.family import Family
-from hush.noise.level_noise import LevelNoise, calibrated
+from hush.noise.level_calibration import calibrated
+from hush.noise.level_noise import LevelNoise
 from hush.noise.power_sums import PowerSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -82,8 +84,11 @@ class Cube(LevelNoise):
     def half_widths_given(self, level: Array) -> tuple[Array, Array]:
         return np.repeat(level[:, None] + 0.5, self.dimension, axis=1), np.zeros_like(level)
 
-    def moments_given(self, level: Array) -> tuple[Array, Array]:
-        return level * (level + 1.0) / 3.0, np.zeros_like(level)
+    def log_density_of(self, vectors: Any) -> Array:
+        steps = self.in_steps(vectors)
+        largest = np.abs(steps).max(axis=-1)
+        constant = math.log(-math.expm1(-float(self.rate))) + self._log_total
+        return -float(self.rate) * largest - constant
 
     # -- one number: the sum over R >= k of q^R (2R + 1)^(d - 1) ----------------------------------------------
 

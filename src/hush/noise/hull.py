@@ -36,8 +36,10 @@ from hush.noise.family import Family
 from hush.noise.hull_body import OneSided, TwoSided
 from hush.noise.hull_counts import log_of
 from hush.noise.hull_slices import LogSlices, ball_at_least, slices
-from hush.noise.level_noise import LevelNoise, UniformNumbers, calibrated
+from hush.noise.level_calibration import calibrated
+from hush.noise.level_noise import LevelNoise
 from hush.noise.request import Request
+from hush.noise.uniform_numbers import UniformNumbers
 from hush.numerics.ball import Ball, flint_module, precision
 from hush.numerics.search import first_true
 

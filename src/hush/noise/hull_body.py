@@ -23,7 +23,7 @@ from scipy.special import gammaln
 from hush.noise.binomial_sums import ball_sums, log_sums
 from hush.noise.hull_counts import Exact, evaluated, hull_counts, pascal, shifted
 from hush.noise.hull_points import ordered, placed, positive_points
-from hush.noise.level_noise import UniformNumbers
+from hush.noise.uniform_numbers import UniformNumbers
 from hush.numerics.ball import Ball, flint_module
 
 __all__ = ["OneSided", "TwoSided"]

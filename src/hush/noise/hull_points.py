@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from hush.noise.level_noise import UniformNumbers
+from hush.noise.uniform_numbers import UniformNumbers
 
 __all__ = ["ordered", "placed", "positive_points"]
 

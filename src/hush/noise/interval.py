@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, reals, reject
 from hush.noise.family import Family
-from hush.noise.level_noise import LevelNoise, calibrated
+from hush.noise.level_calibration import calibrated
+from hush.noise.level_noise import LevelNoise
 from hush.noise.power_sums import PowerSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -175,11 +176,10 @@ class Interval(LevelNoise):
     def middle_factors(self) -> Array:
         return np.ones(self.dimension)
 
-    def moments_given(self, level: Array) -> tuple[Array, Array]:
-        spare, base = np.maximum(level - self._c, 0.0), np.minimum(level, float(self._c))
-        width = 2.0 * base + 1.0 + spare
-        shared = spare * (spare + 2.0) / 12.0  # E of the squared middle of the interval
-        return (width**2 - 1.0) / 12.0 + shared, shared
+    def log_density_of(self, vectors: Any) -> Array:
+        steps = self.in_steps(vectors)
+        a, b = np.maximum(steps.max(axis=-1), 0.0), np.maximum(-steps.min(axis=-1), 0.0)
+        return -float(self.rate) * np.maximum(np.maximum(a, b), a + b - self._c) - self._log_total
 
     # -- one number ------------------------------------------------------------------------------------------
 

@@ -10,53 +10,32 @@ A class supplies the law of its level and the law of one number, in floats (loga
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, positive, whole
+from hush.errors import InvalidParameter, Unsupported, positive, probabilities, reals, whole
 from hush.noise.contract import Noise
 from hush.noise.family import Family
 from hush.noise.lattice import MOST_POINTS, Lattice, steps_in
-from hush.noise.request import Request
+from hush.noise.level_reach import LevelTable, reach_of_all, reach_of_sum
+from hush.noise.uniform_numbers import UniformNumbers
 from hush.numerics.ball import Ball, Tail
-from hush.numerics.rounding import next_up
+from hush.numerics.rounding import SPECIAL_FUNCTION, up
 from hush.numerics.search import first_true_from
 
-__all__ = [
-    "FAMILY",
-    "LevelMarginal",
-    "LevelNoise",
-    "UniformNumbers",
-    "calibrated",
-    "least_scale",
-]
+__all__ = ["FAMILY", "LevelMarginal", "LevelNoise"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 _DEPTH = 1700.0  # logarithms of probabilities in tables go down to minus this
 _FURTHEST = 2.0**28  # steps; beyond, levels would pass what exact draws allow
-_FINE = 8.0  # steps in the scale of the noise, where the values are not whole numbers
 _CHUNK = 1 << 20  # numbers held at once when logarithms of many points are computed
-
-
-class UniformNumbers(Protocol):
-    """Exact random whole numbers, which hush.sampling implements."""
-
-    def below(self, most: NDArray[Any]) -> Whole:
-        """Uniform whole numbers on {0, ..., n - 1}, for each n of `most`, which are at most 2^31."""
-
-    def rows(self, most: NDArray[Any]) -> Whole:
-        """The same for a table of bounds with one row for each draw. Each number depends on its draw only."""
-
-    def choose(self, weights: Sequence[int], count: int) -> Whole:
-        """`count` indices of the list, drawn independently; each has the probability weight/total, exactly."""
 
 
 class LevelNoise(Noise):
@@ -82,6 +61,13 @@ class LevelNoise(Noise):
     def steps_in(self, move: float) -> int:
         """Return a move in whole steps; raises if answers on the lattice of this noise cannot move by it."""
         return steps_in(move, self.step)
+
+    def in_steps(self, vectors: Any) -> Array:
+        """Return rows of `dimension` numbers in whole steps; raises for points that are not on the lattice."""
+        rows = reals("vectors", vectors) / self.step
+        if rows.ndim == 0 or rows.shape[-1] != self.dimension or (np.abs(rows - np.rint(rows)) > 1e-9).any():
+            raise InvalidParameter(f"vectors must be rows of {self.dimension} multiples of the step {self.step:g}.")
+        return np.rint(rows)
 
     @property
     def rate(self) -> Fraction:
@@ -132,9 +118,18 @@ class LevelNoise(Noise):
         """How each number moves with the middle of the interval: 0, 1 or 2."""
         return np.zeros(self.dimension)
 
+    def spans(self, level: Array) -> tuple[Array, Array]:
+        """(own, shared): given the level, X_j is s + u_j in steps, with independent s, u_1, ..., u_d. s is uniform on
+        `shared` points around 0, u_j on `own` points. It is for noises whose numbers are all alike.
+        """
+        around, middle = self.half_widths_given(level)
+        return 2.0 * around[:, 0], np.maximum(2.0 * middle, 1.0)
+
     def moments_given(self, level: Array) -> tuple[Array, Array]:
         """E X_1^2 and E X_1 X_2 given the level, in squared steps."""
-        raise Unsupported(f"{type(self).__name__} has no moments.")
+        own, shared = self.spans(level)
+        common = (shared**2 - 1.0) / 12.0
+        return (own**2 - 1.0) / 12.0 + common, common
 
     def log_mass(self, k: Array) -> Array:
         """log P(X_1 = k) for whole numbers k >= 0."""
@@ -159,8 +154,8 @@ class LevelNoise(Noise):
         return LevelMarginal(self)
 
     @cached_property
-    def _moments(self) -> tuple[float, float]:
-        """Variance and covariance in squared steps, from a table of level probabilities.
+    def _level_masses(self) -> tuple[Array, Array]:
+        """Levels 0, 1, 2, ... and their probabilities.
 
         Beyond the table the weights fall by the factor e^(-rate/2) and more at every step, from e^-60 of the largest.
         """
@@ -172,9 +167,39 @@ class LevelNoise(Noise):
                 break
             last *= 1.5
         mass = np.exp(weights - weights.max())
+        return level, mass / mass.sum()
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        """Variance and covariance in squared steps."""
+        level, mass = self._level_masses
         own, shared = self.moments_given(level)
-        total = mass.sum()
-        return float((mass * own).sum() / total), float((mass * shared).sum() / total)
+        return float((mass * own).sum()), float((mass * shared).sum())
+
+    @cached_property
+    def _levels(self) -> LevelTable:
+        """The levels with more than e^-60 of the largest probability."""
+        level, mass = self._level_masses
+        kept = mass > mass.max() * math.exp(-60.0)
+        beyond = math.exp(float(self.log_level_tail(level[-1:])[0]))
+        missing = up(float(mass[~kept].sum()) + beyond, SPECIAL_FUNCTION)
+        return LevelTable(self.dimension, mass[kept], *self.spans(level[kept]), missing)
+
+    def reach_of_all(self, probability: float) -> float | None:
+        """Return a w with P(some |X_j| > w) <= probability, the least on the lattice but for rounding."""
+        return _reach(self, None, float(probabilities("probability", probability)))
+
+    def reach_of_sum(self, weights: Any, probability: float) -> float | None:
+        """Return a w with P(|weights . X| > w) <= probability, by the exact law of the sum where that is little work.
+
+        Otherwise by a bound on the tail of the sum given the level (noise/level_reach.py).
+        """
+        given = reals("weights", weights)
+        if given.shape != (self.dimension,) or not np.isfinite(given).all():
+            raise InvalidParameter(f"weights must be {self.dimension} finite numbers.")
+        if not given.any():
+            return 0.0
+        return _reach(self, tuple(given.tolist()), float(probabilities("probability", probability)))
 
     @property
     def variance(self) -> float:
@@ -223,32 +248,6 @@ class LevelMarginal(Lattice):
         return float(self.steps_in(shift) * self.noise.rate)
 
 
-def least_scale(total: float | Fraction, epsilon: float) -> float:
-    """Return the least float scale with total/scale <= epsilon, exactly."""
-    scale = float(Fraction(total) / Fraction(epsilon))
-    while Fraction(total) / Fraction(scale) > Fraction(epsilon):
-        scale = next_up(scale)
-    return scale
-
-
-def calibrated(request: Request, make: Callable[[float, float], LevelNoise], one_sided_only: bool) -> LevelNoise:
-    """Return the noise of least scale that is private for the request; `make(scale, step)` builds it.
-
-    Joint noise needs the number of numbers (`dimension`), one bound for all of them, and no bound in another norm.
-    """
-    bound = request.bound
-    if bound.dimension is None or bound.dimension == 1 or not request.plain:
-        raise Unsupported("joint noise needs Sensitivity(linf=..., dimension=D), with one bound for all D > 1 numbers")
-    if one_sided_only and bound.one_sided is not True:
-        raise Unsupported("this noise needs one_sided=True: counts, or sums of values of one sign, under add-remove")
-    scale = least_scale(Fraction(request.shift) * request.times, request.epsilon)
-    step = request.step
-    if step is None:  # the shift divided by a power of two, at most an eighth of the scale: rounding costs under 0.1 %
-        step = math.ldexp(request.shift, -max(0, math.ceil(math.log2(_FINE * request.shift / scale))))
-    steps_in(request.shift, step)  # raises if the noise does not fit the moves of the answers
-    return make(scale, step)
-
-
 def _first_below(log_value: Any, bound: float) -> int:
     """The least whole number where a falling function is at most `bound`."""
     found = first_true_from(1, MOST_POINTS, lambda k: float(log_value(np.array([float(k)]))[0]) <= bound)
@@ -275,6 +274,16 @@ def _points(noise: LevelNoise, column: int) -> int:
 def _masses(noise: LevelNoise, column: int) -> Array:
     with np.errstate(under="ignore"):
         return np.exp(_log_masses(noise, column, np.arange(float(_points(noise, column)))))
+
+
+@lru_cache(maxsize=256)
+def _reach(noise: LevelNoise, weights: tuple[float, ...] | None, probability: float) -> float | None:
+    try:
+        table = noise._levels
+    except Unsupported:  # a class need not define its spans
+        return None
+    steps = reach_of_all(table, probability) if weights is None else reach_of_sum(table, np.array(weights), probability)
+    return None if steps is None else steps * noise.step
 
 
 def _tail(law: LevelMarginal) -> Tail:

@@ -39,7 +39,8 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, one_of, reals, reject
 from hush.noise.family import Family
-from hush.noise.level_noise import LevelMarginal, LevelNoise, calibrated
+from hush.noise.level_calibration import calibrated
+from hush.noise.level_noise import LevelMarginal, LevelNoise
 from hush.noise.power_sums import ProductSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -161,7 +162,7 @@ class Plateau(LevelNoise):
 
     @property
     def _offset_steps(self) -> Whole:
-        return np.array([round(c / self.step) for c in self.offsets], dtype=np.int64)
+        return np.array([c for _, c in self._each], dtype=np.int64)
 
     def intervals(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
         u = level[:, None]
@@ -184,6 +185,9 @@ class Plateau(LevelNoise):
     def half_widths_given(self, level: Array) -> tuple[Array, Array]:
         around = np.stack([self._around(*pair, level) for pair in self._each], axis=1)
         return around, 0.5 * (level + 1.0) if self._has_middle else np.zeros_like(level)
+
+    def spans(self, level: Array) -> tuple[Array, Array]:
+        raise Unsupported("the numbers of plateau noise have different intervals.")
 
     @property
     def middle_factors(self) -> Array:

@@ -12,6 +12,7 @@ from hush.numerics.rounding import rounded_up
 from hush.releasing.text import html_table
 
 if TYPE_CHECKING:
+    from hush.releasing.error_bars import ErrorBars
     from hush.releasing.release import Release
 
 __all__ = ["as_html", "as_text"]
@@ -47,12 +48,20 @@ def _facts(release: Release) -> list[tuple[str, str]]:
     noise = from_plain_values(made["noise"])
     return [
         ("95 % error", f"+-{rounded_up(error.half_width95)}, standard deviation {error.standard_deviation:.6g}"),
+        *_together(error),
         ("guarantee", f"(epsilon, delta) = {pair}{times}, {relation}, {bound}"),
         ("noise", f"{in_words(noise)} on the lattice of step {made['step']:.6g}"),
         ("afterwards", ", ".join(receipt["post_processing"]) or "nothing"),
         ("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"),
         ("made", f"{receipt['time']} by hush {receipt['hush']}"),
     ]
+
+
+def _together(error: ErrorBars) -> list[tuple[str, str]]:
+    """What is known about all numbers at once, if they share their noise."""
+    if not error.dependence:
+        return []
+    return [("together", f"+-{rounded_up(error.band_half_width(0.95))} for all at once; {error.dependence}")]
 
 
 def _described(sensitivity: Mapping[str, Any]) -> str:

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibration.ranking import Plan
-from hush.errors import InvalidParameter, called_like, one_of
+from hush.errors import InvalidParameter, called_like, one_of, reals
 from hush.ledger.payment import must_be_secure, pay
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.privacy.charge import Guarantee
-from hush.privacy.sensitivity import Sensitivity
 from hush.releasing.display import as_html, as_text
-from hush.releasing.error_bars import ErrorBars
+from hush.releasing.error_bars import ErrorBars, Total
 from hush.releasing.postprocess import james_stein, soft_threshold
 from hush.releasing.receipt import Receipt
+from hush.releasing.values import are_integers, array_of, as_given, must_cover
 from hush.sampling.entropy import Entropy
 from hush.sampling.mechanism import Mechanism
 
@@ -48,9 +48,9 @@ class Release:
 
     @cached_property
     def error(self) -> ErrorBars:
-        """The distribution of the error of one value: the noise on its lattice."""
-        made = self.receipt["mechanism"]
-        return ErrorBars(from_plain_values(made["noise"]).marginal, made["step"], made["rounded"])
+        """The distribution of the errors: the noise on its lattice."""
+        made, size = self.receipt["mechanism"], math.prod(self.receipt["shape"])
+        return ErrorBars.of(from_plain_values(made["noise"]), made["step"], made["rounded"], size)
 
     def interval(self, *, level: float = 0.95) -> tuple[Any, Any]:
         """Lower and upper ends that contain the true value with at least this probability, for each number.
@@ -58,20 +58,46 @@ class Release:
         A true value beyond the limit of the lattice (see the receipt) is released as the limit: an interval that
         reaches the limit is infinite on that side.
         """
-        width, limit = self.error.half_width(level), self.receipt["mechanism"]["limit"]
-        noisy = np.asarray(self.noisy)
+        return self._around(self.error.half_width(level))
+
+    def band(self, *, level: float = 0.95) -> tuple[Any, Any]:
+        """Lower and upper ends that contain all true values at once with at least this probability.
+
+        It is wider than `interval`, which may miss some of many numbers. It uses the joint law of the noise.
+        """
+        return self._around(self.error.band_half_width(level))
+
+    def total(self, weights: Any = None, *, level: float = 0.95) -> Total:
+        """The sum of all values, or a weighted sum of them, with an interval that knows how their errors depend on
+        each other.
+
+        `weights` has the shape of the value: [1, -1] is the difference of two numbers, [0.5, 0.5] their mean. The sum
+        and the interval are those of the numbers before post-processing.
+        """
+        given = np.ones(np.shape(self.noisy)) if weights is None else reals("weights", weights)
+        if given.shape != np.shape(self.noisy):
+            raise InvalidParameter(
+                f"weights must have the shape of the released value, {np.shape(self.noisy)}, got {given.shape}."
+            )
+        value, width = float((given * self.noisy).sum()), self.error.sum_half_width(given.ravel(), level)
+        used = np.abs(np.asarray(self.noisy, dtype=np.float64))[given != 0.0]
+        beyond = (used >= self.receipt["mechanism"]["limit"] - self.error.band_half_width(level)).any()
+        return Total(value, -math.inf if beyond else value - width, math.inf if beyond else value + width)
+
+    def _around(self, width: float) -> tuple[Any, Any]:
+        """The noisy numbers minus and plus a width."""
+        limit, noisy = self.receipt["mechanism"]["limit"], np.asarray(self.noisy)
         low = np.where(noisy - width <= -limit, -np.inf, noisy - width)
         high = np.where(noisy + width >= limit, np.inf, noisy + width)
-        for done in self.receipt["post_processing"]:
-            if done == "non-negative":
-                low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
-        return _as_given(low), _as_given(high)
+        if "non-negative" in self.receipt["post_processing"]:
+            low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+        return as_given(low), as_given(high)
 
     # -- post-processing -------------------------------------------------------------------------------------
 
     def _processed(self, value: Any, what: str) -> Release:
         receipt = self.receipt | {"post_processing": [*self.receipt["post_processing"], what]}
-        return dataclasses.replace(self, value=_as_given(value), receipt=receipt)
+        return dataclasses.replace(self, value=as_given(value), receipt=receipt)
 
     def non_negative(self) -> Release:
         """Replace negative numbers by 0: suitable for counts, but it makes the average of many too high."""
@@ -102,7 +128,7 @@ class Release:
             )
         value = np.asarray(self.noisy, dtype=np.float64)
         if method == "james-stein":
-            return self._processed(james_stein(value, self.error.standard_deviation**2), "james-stein")
+            return self._processed(james_stein(value, self.error.variance_around_mean), "james-stein")
         cut = float(np.asarray(self.error.noise.isf(0.5 / max(value.size, 2)))) if threshold is None else threshold
         return self._processed(soft_threshold(value, cut), f"soft-threshold {cut:.6g}")
 
@@ -122,8 +148,8 @@ class Release:
         try:
             document = json.loads(text)
             receipt = Receipt(document["receipt"])
-            value = _as_given(np.array(document["value"]))
-            made = cls(value, receipt, _as_given(np.array(document["noisy"])) if "noisy" in document else value)
+            value = as_given(np.array(document["value"]))
+            made = cls(value, receipt, as_given(np.array(document["noisy"])) if "noisy" in document else value)
             repr(made)  # raises if a field that is used later is missing
         except (ValueError, KeyError, TypeError, AttributeError) as failure:
             raise InvalidParameter(
@@ -136,24 +162,6 @@ class Release:
 
     def _repr_html_(self) -> str:
         return as_html(self)
-
-
-def _as_given(value: Any) -> Any:
-    """A Python number for a scalar, otherwise the array."""
-    array = np.asarray(value)
-    return array.item() if array.ndim == 0 else array
-
-
-def _are_integers(values: Any, array: NDArray[Any], stated: bool | None) -> bool:
-    """Whether values are whole numbers: as stated, or by the type of a numpy array."""
-    if stated is None:
-        return getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
-    if stated and array.dtype.kind not in "iub":
-        raise InvalidParameter(
-            f"integers=True needs values of an integer type, got an array of {array.dtype}; "
-            "write numpy.asarray(values, int)."
-        )
-    return stated
 
 
 @called_like("release(values, hush.calibrate(1.0, 1e-6), ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
@@ -186,8 +194,8 @@ def release(
     """
     must_be_ledger(ledger)
     must_be_secure(entropy)
-    array = _array(values)
-    mechanism = _mechanism(plan, array, _are_integers(values, array, integers))
+    array = array_of(values)
+    mechanism = _mechanism(plan, array, are_integers(values, array, integers))
     steps = mechanism.on_lattice(values)
     mechanism.prepare()  # builds and validates the sampling tables before anything is spent
     guarantee = _guarantee(mechanism)
@@ -196,34 +204,13 @@ def release(
     budget = claimed.budget if claimed is not None and (claimed.times, claimed.notion) == (1, "dp") else None
     payment = pay(ledger, [mechanism.charge], label=label, budget=budget)
     receipt = receipt | {"ledger": payment.receipt}
-    noisy = _as_given(mechanism.value_of(payment.noise(mechanism, steps, entropy=entropy)))
+    noisy = as_given(mechanism.value_of(payment.noise(mechanism, steps, entropy=entropy)))
     return Release(noisy, receipt, noisy)
-
-
-def _array(values: Any) -> NDArray[Any]:
-    """The values as an array of numbers. Messages name the type of the values, never a value."""
-    try:
-        array = np.asarray(values)
-    except ValueError as failure:
-        raise InvalidParameter(
-            "values must be a number or an array of numbers, got lists of different lengths; "
-            "write for example release([412, 87], plan, ledger=ledger)."
-        ) from failure
-    if array.dtype.kind not in "iubf":
-        what = {"U": "text", "S": "text", "c": "complex numbers", "M": "dates"}.get(
-            array.dtype.kind, type(values).__name__
-        )
-        raise InvalidParameter(
-            f"values must be numbers, got {what}; write for example release([412, 87], plan, ledger=ledger)."
-        )
-    if array.size == 0:
-        raise InvalidParameter("values must contain at least one number.")
-    return array
 
 
 def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:
     if isinstance(plan, Plan):
-        _must_cover(plan.sensitivity, array.size)
+        must_cover(plan.sensitivity, array.size)
         return Mechanism.of(plan, integers=integers, coordinates=array.size)
     if not isinstance(plan, Mechanism):
         raise InvalidParameter(
@@ -233,7 +220,7 @@ def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:
         raise InvalidParameter(
             f"the mechanism is for whole numbers, but values have the type {array.dtype}; write values.astype(int)."
         )
-    _must_cover(plan.sensitivity, array.size)
+    must_cover(plan.sensitivity, array.size)
     if plan.part_of is not None:
         raise InvalidParameter(
             "this mechanism is a part of another charge, such as one column of a table; release the whole instead."
@@ -244,22 +231,6 @@ def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:
         )
     plan.check_room()
     return dataclasses.replace(plan, coordinates=array.size)
-
-
-def _must_cover(sensitivity: Sensitivity, size: int) -> None:
-    """Reject a sensitivity for another number of values; a single number is the sensitivity of one value."""
-    if size > 1 and sensitivity.dimension == 1:
-        call = f"hush.calibrate(..., hush.Sensitivity(linf={sensitivity.linf!r}, l0=1))"
-        raise InvalidParameter(
-            f"the plan's sensitivity is a single number, which is for one value, but {size} values are released; write "
-            f"for example {call} if one person changes at most one of them, or dimension={size} if one person may "
-            "change all."
-        )
-    if sensitivity.dimension not in (None, size):
-        raise InvalidParameter(
-            f"the sensitivity is for {sensitivity.dimension} numbers, but {size} are released; "
-            f"write hush.Sensitivity(..., dimension={size})."
-        )
 
 
 def _guarantee(mechanism: Mechanism) -> Guarantee:
@@ -275,13 +246,15 @@ def _guarantee(mechanism: Mechanism) -> Guarantee:
 
 
 def _receipt(mechanism: Mechanism, guarantee: Guarantee, shape: tuple[int, ...]) -> Receipt:
-    error = ErrorBars(mechanism.noise.marginal, mechanism.step, mechanism.rounds)
+    error = ErrorBars.of(mechanism.noise, mechanism.step, mechanism.rounds, math.prod(shape))
     deviation = error.standard_deviation
+    together = {"band95": error.band_half_width(0.95), "dependence": error.dependence} if error.dependence else {}
     about = {
         "shape": list(shape),
         "error": {
             "standard_deviation": deviation if math.isfinite(deviation) else None,
             "half_width95": error.half_width95,
+            **together,
         },
         "mechanism": {
             "noise": plain_values(mechanism.noise),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hush.errors import InvalidParameter
 from hush.noise.catalogue import from_plain_values
@@ -79,6 +80,7 @@ def _release(receipt: Receipt) -> Case:
         ("ledger", charged(receipt)),
         ("error", f"noise and rounding change each number by at most {width} with 95 % probability"),
         ("standard deviation", "infinite" if deviation is None else f"{deviation:.6g}"),
+        *_shared(receipt["error"]),
         ("lattice", f"multiples of {made['step']:.6g}{rounded}"),
         ("processing afterwards", ", ".join(receipt["post_processing"]) or "none"),
     ]
@@ -93,6 +95,17 @@ def _release(receipt: Receipt) -> Case:
         notes.append(f"The pair is for {count} releases with this noise; this is one of them.")
     seen = "this answer" if count == 1 else f"{count} such answers"
     return Case(receipt, "one release", "not recorded in the receipt", "", rows, notes, seen)
+
+
+def _shared(error: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a reader has to know about numbers that share one draw of noise."""
+    if not error.get("dependence"):
+        return []
+    width = rounded_up(error["band95"])
+    return [
+        ("all numbers together", f"noise and rounding change all of them by at most {width} with 95 % probability"),
+        ("dependence", f"{error['dependence']}; a sum or a difference of them needs the law of this noise"),
+    ]
 
 
 # -- an answer about a table ---------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from hush.calibration.ranking import calibrate
 from hush.errors import Unsupported
 from hush.noise.catalogue import family_of
 from hush.noise.contract import Noise
-from hush.noise.level_noise import least_scale
+from hush.noise.level_calibration import least_scale
 from hush.noise.plateau import least_plateau
 from hush.privacy.sensitivity import Sensitivity
 from hush.tables.contribution import Part, Reach

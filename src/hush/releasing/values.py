@@ -1,0 +1,68 @@
+"""Values that are released: their type, their number, and how they are returned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter
+from hush.privacy.sensitivity import Sensitivity
+
+__all__ = ["are_integers", "array_of", "as_given", "must_cover"]
+
+
+def as_given(value: Any) -> Any:
+    """A Python number for a scalar, otherwise the array."""
+    array = np.asarray(value)
+    return array.item() if array.ndim == 0 else array
+
+
+def are_integers(values: Any, array: NDArray[Any], stated: bool | None) -> bool:
+    """Whether values are whole numbers: as stated, or by the type of a numpy array."""
+    if stated is None:
+        return getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
+    if stated and array.dtype.kind not in "iub":
+        raise InvalidParameter(
+            f"integers=True needs values of an integer type, got an array of {array.dtype}; "
+            "write numpy.asarray(values, int)."
+        )
+    return stated
+
+
+def array_of(values: Any) -> NDArray[Any]:
+    """The values as an array of numbers. Messages name the type of the values, never a value."""
+    try:
+        array = np.asarray(values)
+    except ValueError as failure:
+        raise InvalidParameter(
+            "values must be a number or an array of numbers, got lists of different lengths; "
+            "write for example release([412, 87], plan, ledger=ledger)."
+        ) from failure
+    if array.dtype.kind not in "iubf":
+        what = {"U": "text", "S": "text", "c": "complex numbers", "M": "dates"}.get(
+            array.dtype.kind, type(values).__name__
+        )
+        raise InvalidParameter(
+            f"values must be numbers, got {what}; write for example release([412, 87], plan, ledger=ledger)."
+        )
+    if array.size == 0:
+        raise InvalidParameter("values must contain at least one number.")
+    return array
+
+
+def must_cover(sensitivity: Sensitivity, size: int) -> None:
+    """Reject a sensitivity for another number of values; a single number is the sensitivity of one value."""
+    if size > 1 and sensitivity.dimension == 1:
+        call = f"hush.calibrate(..., hush.Sensitivity(linf={sensitivity.linf!r}, l0=1))"
+        raise InvalidParameter(
+            f"the plan's sensitivity is a single number, which is for one value, but {size} values are released; write "
+            f"for example {call} if one person changes at most one of them, or dimension={size} if one person may "
+            "change all."
+        )
+    if sensitivity.dimension not in (None, size):
+        raise InvalidParameter(
+            f"the sensitivity is for {sensitivity.dimension} numbers, but {size} are released; "
+            f"write hush.Sensitivity(..., dimension={size})."
+        )

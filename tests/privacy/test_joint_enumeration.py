@@ -1,0 +1,153 @@
+"""Joint noise by brute force: every allowed move on a small lattice, one release and two, against the stated curve.
+
+The points of a box are enumerated. The sum over them leaves out a little mass, so it is never above the exact
+divergence, and a curve below it would be wrong. Nothing here is random.
+
+To add a law, add a line to LAWS: the noise, its sensitivity, and the reach of the box in steps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import hush
+from hush.noise.contract import Noise
+
+
+def box(d: int, linf: float = 1.0, **facts: object) -> hush.Sensitivity:
+    return hush.Sensitivity(linf=linf, dimension=d, **facts)  # type: ignore[arg-type]
+
+
+def counts(d: int, linf: float = 1.0) -> hush.Sensitivity:
+    return box(d, linf, one_sided=True)
+
+
+LAWS: dict[str, tuple[Noise, hush.Sensitivity, int]] = {
+    "cube, 2": (hush.Cube(2, 1.0), box(2), 30),
+    "cube, 2, moves of 2": (hush.Cube(2, 1.5), box(2, 2.0), 40),
+    "cube, 2, half steps": (hush.Cube(2, 1.0, step=0.5), box(2), 50),
+    "cube, 3": (hush.Cube(3, 0.7), box(3), 16),
+    "cube, 3, one sign": (hush.Cube(3, 0.7), counts(3), 16),
+    "cube, 3, at most 2 move": (hush.Cube(3, 0.7), box(3, l0=2), 16),
+    "interval, 2, no offset": (hush.Interval(2, 1.0), counts(2), 30),
+    "interval, 2": (hush.Interval(2, 1.0, 2.0), counts(2), 30),
+    "interval, 2, moves of 2": (hush.Interval(2, 1.5, 2.0), counts(2, 2.0), 40),
+    "interval, 2, half steps": (hush.Interval(2, 1.0, 1.0, step=0.5), counts(2), 50),
+    "interval, 3": (hush.Interval(3, 0.7, 1.0), counts(3), 16),
+    "interval, 2, both signs": (hush.Interval(2, 1.0, 2.0), box(2), 30),
+    "interval, 2, replace": (hush.Interval(2, 1.0), box(2, neighbours="replace"), 30),
+    "independent, 2": (hush.Discrete(hush.Laplace(1.5)), box(2), 60),
+}
+
+
+def moves(noise: Noise, bound: hush.Sensitivity) -> list[np.ndarray]:
+    """Every allowed move in whole steps but 0: partial moves, and both signs unless the sensitivity has one."""
+    assert isinstance(bound.linf, float) and bound.dimension is not None and bound.moving is not None
+    most = round(bound.linf / noise.step)
+    if bound.one_sided:
+        found = [*itertools.product(range(most + 1), repeat=bound.dimension)]
+        found += [tuple(-v for v in move) for move in found]
+    else:
+        found = [*itertools.product(range(-most, most + 1), repeat=bound.dimension)]
+    return [np.array(move) for move in found if 0 < np.count_nonzero(move) <= bound.moving]
+
+
+def losses(noise: Noise, bound: hush.Sensitivity, reach: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For every move: the values of the privacy loss and their probabilities under the unmoved law."""
+    axis = np.arange(-reach, reach + 1)
+    points = np.stack(np.meshgrid(*[axis] * int(bound.dimension or 1), indexing="ij"), axis=-1).reshape(
+        -1, int(bound.dimension or 1)
+    )
+    here = noise.log_density_of(points * noise.step)
+    mass = np.exp(here)
+    assert 1.0 - 1e-6 < mass.sum() < 1.0 + 1e-9  # the density is normalised, and the box holds almost all of it
+    found = []
+    for move in moves(noise, bound):
+        loss = here - noise.log_density_of((points - move) * noise.step)
+        values, cell = np.unique(np.round(loss, 12), return_inverse=True)
+        found.append((values, np.bincount(cell, weights=mass)))
+    return found
+
+
+def divergence(epsilon: float, value: np.ndarray, mass: np.ndarray) -> float:
+    """The hockey-stick divergence of a law of losses."""
+    return float((mass * np.maximum(-np.expm1(epsilon - value), 0.0)).sum())
+
+
+def twice(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The law of losses of two releases."""
+    return (first[0][:, None] + second[0]).ravel(), (first[1][:, None] * second[1]).ravel()
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_no_move_is_worse_than_the_curve(name: str) -> None:
+    noise, bound, reach = LAWS[name]
+    found = losses(noise, bound, reach)
+    curve = hush.curve(noise, bound)
+    pure = max(float(value.max()) for value, _ in found)
+    assert pure <= curve.pure_epsilon + 1e-8
+    assert pure >= (1.0 - 1e-8) * curve.pure_epsilon  # some move has exactly the stated loss
+    for epsilon in np.linspace(0.0, 1.05 * pure, 15):
+        worst = max(divergence(float(epsilon), *law) for law in found)
+        assert worst <= curve.delta(float(epsilon)) + 1e-12, epsilon
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_no_two_moves_are_worse_than_the_composed_curve(name: str) -> None:
+    """Two releases whose moves may differ, as for a person who moves different numbers in each."""
+    noise, bound, reach = LAWS[name]
+    found = losses(noise, bound, reach)
+    curve = hush.curve(noise, bound, times=2)
+    pure = max(float(value.max()) for value, _ in found)
+    pairs = list(itertools.combinations_with_replacement(range(len(found)), 2))
+    laws = [twice(found[i], found[j]) for i, j in pairs[:: max(1, len(pairs) // 200)]]
+    for epsilon in np.linspace(0.0, 2.1 * pure, 9):
+        worst = max(divergence(float(epsilon), *law) for law in laws)
+        assert worst <= curve.delta(float(epsilon)) + 1e-12, epsilon
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_curve_of_wider_noise_is_refuted(name: str) -> None:
+    """The control: the moves of this noise are worse than the curve of noise 3/2 as wide allows."""
+    noise, bound, reach = LAWS[name]
+    found = losses(noise, bound, reach)
+    wider = hush.Discrete(hush.Laplace(2.25)) if noise.dimension is None else noise.widened(1.5)
+    for times in (1, 2):
+        curve = hush.curve(wider, bound, times=times)
+        laws = found if times == 1 else [twice(law, law) for law in found]
+        pure = max(float(value.max()) for value, _ in laws)
+        assert any(
+            max(divergence(e, *law) for law in laws) > 1.2 * curve.delta(e) for e in np.linspace(0.0, pure, 20)[:-1]
+        )
+
+
+def test_one_sign_is_needed_for_interval_noise() -> None:
+    """Moves of both signs break the curve that holds for counts, and the curve for both signs covers them."""
+    noise = hush.Interval(2, 1.0)
+    both = losses(noise, box(2), 30)
+    assert max(float(value.max()) for value, _ in both) == pytest.approx(2.0)
+    assert max(divergence(1.0, *law) for law in both) > 0.1 > hush.curve(noise, counts(2)).delta(1.0)
+
+
+@pytest.mark.parametrize(
+    "noise", [hush.Cube(3, 2.0), hush.Interval(3, 2.0, 4.0), hush.Interval(3, 1.0, 1.0, step=0.5)], ids=repr
+)
+def test_the_log_density_is_that_of_the_marginal(noise: hush.Noise) -> None:
+    """The sum over the other numbers is the law of one number, which is computed in another way."""
+    axis = np.arange(-45, 46)
+    rest = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    for k in (0, 1, 3, 7):
+        points = np.column_stack([np.full(len(rest), k), rest]) * noise.step
+        mass = float(np.exp(noise.log_density_of(points)).sum())
+        assert mass == pytest.approx(noise.marginal.pdf(k * noise.step), rel=1e-6)
+
+
+def test_points_off_the_lattice_are_refused() -> None:
+    for vectors in ([[0.5, 0.0]], [[0.0, 0.0, 0.0]], 3.0):
+        with pytest.raises(hush.InvalidParameter, match="rows of 2 multiples of the step 1"):
+            hush.Cube(2, 1.0).log_density_of(vectors)
+    assert hush.Laplace(1.0).log_density_of([[0.0, 1.0]]) == pytest.approx(-1.0 - 2.0 * math.log(2.0))
