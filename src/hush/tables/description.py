@@ -18,9 +18,10 @@ from hush.tables.engine import Source, engine_of
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt
-from hush.tables.measure import Measure, Prepared, Total
+from hush.tables.measure import Measure, Prepared
 from hush.tables.private_bounds import stand_in
 from hush.tables.quantise import Limits
+from hush.tables.sharing import equal_columns, in_other_forms
 
 __all__ = ["QueryDescription", "TableDescription", "prepared"]
 
@@ -92,18 +93,7 @@ class QueryDescription:
         """Columns that equal another column, and that column: for example, a mean and a variance of the same rows add
         up the same distances and rows. Aggregates with bounds to be found never share: the bounds may differ.
         """
-        seen: list[tuple[Prepared, Total]] = []
-        found = {}
-        for measure in self.measures:
-            if measure.name in self.open_bounds:
-                continue
-            for total in measure.totals:
-                first = next((t for m, t in seen if m.same_column(t, measure, total)), None)
-                if first is not None:
-                    found[total.name] = first.name
-                else:
-                    seen.append((measure, total))
-        return found
+        return equal_columns(measure for measure in self.measures if measure.name not in self.open_bounds)
 
     def with_bounds(self, bounds: Mapping[str, tuple[Any, Any] | None]) -> Self:
         """The same query with the bounds that were found. Where none were found, the aggregate runs with a
@@ -112,7 +102,7 @@ class QueryDescription:
         relation = self.table.relation
         used = {name: bounds[name] or stand_in(relation, name, m) for name, m in self.declared if name in bounds}
         known = {name: m.with_bounds(*used[name]) if name in bounds else m for name, m in self.declared}
-        measures, threshold = prepared(self.table, self.grouping, known)
+        measures, threshold = prepared(self.table, self.grouping, known, self.open_bounds)
         unknown = frozenset(name for name, ends in bounds.items() if ends is None)
         settled = tuple(
             replace(m, limit=None, bounds_text=f"{m.name}: unknown, no range was found") if m.name in unknown else m
@@ -136,15 +126,16 @@ class QueryDescription:
 
 
 def prepared(
-    table: TableDescription, grouping: Grouping, aggregates: Mapping[str, Measure]
+    table: TableDescription, grouping: Grouping, aggregates: Mapping[str, Measure], apart: frozenset[str] = frozenset()
 ) -> tuple[tuple[Prepared, ...], str | None]:
     """The aggregates joined to the table, and the column of people per group that private keys need. Where no
-    aggregate counts people, one that is not shown is added.
+    aggregate counts people, one that is not shown is added. The bounds of those in `apart` are not declared.
     """
-    measures = [measure.prepare(name, table.relation, table.limits) for name, measure in aggregates.items()]
+    made = [measure.prepare(name, table.relation, table.limits) for name, measure in aggregates.items()]
+    measures = in_other_forms(made, apart)
     if grouping.keys is not None:
-        return tuple(measures), None
+        return measures, None
     threshold = next((measure.name for measure in measures if measure.counts_people), UNITS)
     if threshold == UNITS:
-        measures.append(CountUnits(shown=False).prepare(UNITS, table.relation, table.limits))
-    return tuple(measures), threshold
+        measures += (CountUnits(shown=False).prepare(UNITS, table.relation, table.limits),)
+    return measures, threshold
