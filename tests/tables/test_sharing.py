@@ -16,7 +16,6 @@ from scipy.stats import binom
 import hush
 from hush import tables
 from hush.tables import count, count_units, histogram, mean, quantile, variance
-from hush.tables.column_noise import spending
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
 
@@ -172,31 +171,29 @@ def test_a_sum_with_bounds_to_be_found_has_its_own_column(visits):
 # -- what it saves -------------------------------------------------------------------------------------------
 
 
-def variances(query: tables.Query, delta: float, family: str) -> tuple[float, float]:
-    """The variance of the noise of a column, in its bound, with sharing and without."""
-    together, apart = (
-        spending(query.sensitivity, 1.0, delta, family=family, shared=shared).plan.variance
-        for shared in (query.shared, {})
-    )
-    return together, apart
-
-
 def test_the_noise_of_all_columns_becomes_smaller(complete):
-    """Count, mean, variance, sum and three quartiles of one column: 4 numbers instead of 11. Laplace noise has a scale
-    in proportion to their number, Gaussian noise a variance.
+    """The example of docs/tables.md: four numbers in a group instead of ten. The variance of Laplace noise falls with
+    the square of their number, that of Gaussian noise in proportion to it.
     """
-    query = complete.aggregate(
-        n=count(),
-        m=mean("stay_days", **STAY),
-        v=variance("stay_days", **STAY),
-        s=tables.sum("stay_days", **STAY, rows_per_unit=1),
-        **{f"q{i}": quantile("stay_days", i / 4, **STAY, bins=33) for i in (1, 2, 3)},
-    )
-    assert moved(query) == 4 and query.sensitivity.l0 == 11
-    together, apart = variances(query, 0.0, "laplace")
-    assert apart / together == pytest.approx((11 / 4) ** 2, rel=1e-3)
-    together, apart = variances(query, 1e-6, "gaussian")
-    assert apart / together == pytest.approx(11 / 4, rel=1e-3)
+    asked = {
+        "rows": count(),
+        "stay": mean("stay_days", **STAY),
+        "spread": variance("stay_days", **STAY),
+        "days": tables.sum("stay_days", **STAY, rows_per_unit=1),
+        "quartiles": quantile("stay_days", [0.25, 0.5, 0.75], **STAY, bins=33),
+    }
+    wards = complete.group_by("ward", keys=["surgery", "burns"], groups_per_unit=2)
+    query = wards.aggregate(**asked)
+    alone = {name: moved(wards.aggregate(**{name: measure})) for name, measure in asked.items()}
+    assert alone == {"rows": 1, "stay": 2, "spread": 3, "days": 1, "quartiles": 1}
+    on_its_own = sum(alone.values()) + 2  # three quartiles, each with a histogram
+    assert (moved(query), on_its_own) == (4, 10)
+    for family, delta, once, apart in (("gaussian", 1e-6, 142.8, 357.0), ("laplace", 0.0, 128.0, 800.0)):
+        spent = query.plan(1.0, delta, family=family, limits_share=0.0).spent
+        assert spent.plan.variance == pytest.approx(once, rel=1e-3)
+        other = hush.calibrate(1.0, delta, hush.Sensitivity(linf=1.0, l0=2 * on_its_own), family=family)
+        assert other.variance == pytest.approx(apart, rel=1e-3)
+        assert spent.mechanisms["rows"].noise.variance == pytest.approx(once, rel=1e-3)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 30), (-15, 15), (20, 30), (-30, 10)])
