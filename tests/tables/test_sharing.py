@@ -140,20 +140,54 @@ def test_the_threshold_uses_a_column_that_is_there(complete, aggregates, columns
         assert "the threshold" in made.receipt["shared"][0] and ".units" not in repr(made)
 
 
-def test_bounds_to_be_found_are_found_once_and_then_stay_apart(visits):
-    """Both histograms of magnitudes are one; columns whose bounds are still open are never shared."""
+def test_bounds_to_be_found_are_found_once(visits):
+    """Both histograms of magnitudes are one, so both get the same bounds and have the same sums. A mean with declared
+    bounds stays apart, even if these turn out to be the same.
+    """
     private = {"low": "private", "high": "private"}
     query = visits.aggregate(
         m=mean("stay_days", **private), v=variance("stay_days", **private), s=mean("stay_days", low=0.0, high=64.0)
     )
     assert query.search.shared and set(query.search.shared.values()) == set(query.search.measures[0].bin_columns)
     plan = query.plan(50.0, 1e-6, family="laplace")
-    assert plan.shares.bounds.plan.sensitivity.l0 == 1 and not plan.spent.shared
+    assert plan.shares.bounds.plan.sensitivity.l0 == 1
+    assert plan.spent.shared == {"v.sum": "m.sum", "v.count": "m.count"}
     made = plan.answer(ledger=None)
     assert made.receipt["bounds_found"]["m"] == made.receipt["bounds_found"]["v"]
     released = made.released.to_pydict()
-    assert released["m.sum"] != released["v.sum"] and released["m.sum"] != released["s.sum"]
-    assert made.receipt["shared"] == []
+    assert released["m.sum"] == released["v.sum"] and released["m.sum"] != released["s.sum"]
+    assert made.receipt["shared"] == ["m and v share 2 noisy columns"]
+
+
+def test_bins_with_bounds_to_be_found_stay_apart(visits):
+    """31 and 33 bins are one grid for a range of 1, but not for a range of 30. Other columns are searched apart."""
+    private = {"low": "private", "high": "private"}
+    a, b = (quantile("stay_days", 0.5, **private, bins=bins) for bins in (31, 33))
+    query = visits.aggregate(a=a, b=b, c=a, m=mean("stay_days", **private), n=mean("age", **private))
+    assert len({measure.bins for measure in query.measures[:3]}) == 1 and query.shared == {}
+    plan = query.plan(50.0, 1e-6, family="laplace")
+    assert plan.shares.bounds.plan.sensitivity.l0 == 2
+    made = plan.answer(ledger=None)
+    assert made.receipt["bounds_found"]["a"] == made.receipt["bounds_found"]["b"]
+
+
+def test_columns_that_turn_out_to_differ_are_not_released(visits, monkeypatch):
+    """Search and placeholders are the same. An aggregate whose columns differ for other bounds is caught."""
+    from hush.tables.means import Mean
+
+    honest = Mean.prepare
+
+    def dependent(self, name, relation, limits):
+        made = honest(self, name, relation, limits)
+        return made if name == "m" or self.high <= 1 else dataclasses.replace(made, value=made.value + 1)
+
+    monkeypatch.setattr(Mean, "prepare", dependent)
+    private = {"low": "private", "high": "private"}
+    query = visits.aggregate(m=mean("stay_days", **private), n=mean("stay_days", **private))
+    plan = query.plan(50.0, 1e-6, family="laplace")
+    assert plan.spent.shared == {"n.sum": "m.sum", "n.count": "m.count"}
+    with pytest.raises(hush.NotCertified, match="nothing was released"):
+        plan.answer(ledger=None)
 
 
 def test_a_sum_with_bounds_to_be_found_has_its_own_column(visits):

@@ -91,9 +91,25 @@ class QueryDescription:
     @property
     def shared(self) -> dict[str, str]:
         """Columns that equal another column, and that column: for example, a mean and a variance of the same rows add
-        up the same distances and rows. Aggregates with bounds to be found never share: the bounds may differ.
+        up the same distances and rows.
+
+        Aggregates with bounds to be found share totals only, and only with those that get the same bounds from the
+        same search: other bounds may differ. The number of bins may depend on the bounds, so bins are never shared.
         """
-        return equal_columns(measure for measure in self.measures if measure.name not in self.open_bounds)
+        found = equal_columns(measure for measure in self.measures if measure.name not in self.open_bounds)
+        for names in self._searched_together():
+            found |= equal_columns(replace(m, bins=0, labels=()) for m in self.measures if m.name in names)
+        return found
+
+    def _searched_together(self) -> list[set[str]]:
+        """The aggregates with bounds to be found, by the noisy histogram that finds them."""
+        together: dict[str, set[str]] = {}
+        if self.search is not None:
+            equal = self.search.shared
+            for measure in self.search.measures:
+                first = measure.bin_columns[0]
+                together.setdefault(equal.get(first, first), set()).add(measure.name)
+        return list(together.values())
 
     def with_bounds(self, bounds: Mapping[str, tuple[Any, Any] | None]) -> Self:
         """The same query with the bounds that were found. Where none were found, the aggregate runs with a
