@@ -49,10 +49,14 @@ AGGREGATES: dict[str, Callable[[], dict[str, Any]]] = {
         "h": histogram("x", edges=[-5, 0, 5]),
         "c": histogram("k", categories=["flu", "other"]),
         "q": quantile("x", 0.5, low=-5, high=5, bins=12),
+        "quartiles": quantile("x", [0.0, 0.25, 0.75], low=-5, high=5, bins=12),  # with the counts of q
+        "between": quantile("x", [0.5], edges=[-5, 0, 5]),  # with the bins of h
+        "derived": hush.tables.sum("x", low=-5, high=5, rows_per_unit=1),  # from the columns of m
+        "again": count_units(),  # the column that decides which groups are shown
     },
     "private bounds": lambda: {
         "m": mean("x", low="private", high="private"),
-        "q": quantile("x", 0.9, low="private", high="private", bins=12),
+        "q": quantile("x", [0.1, 0.9], low="private", high="private", bins=12),
     },
     "people": lambda: {"people": count_units()},
     "mean": lambda: {"m": mean("x", low=-5, high=5)},

@@ -135,7 +135,7 @@ class Told:
         x = number(raw)
         if x is None:
             return None
-        if self.kind == "Histogram":
+        if self.kind in ("Histogram", "BinnedQuantile"):
             return place_of(x, [number(edge) for edge in self.measure.edges])  # type: ignore[misc]
         if self.kind == "Sum" and self.rows is None:
             return clip(steps_of(x, self.scale, self.parts), -FURTHEST_ROW, FURTHEST_ROW)
@@ -148,7 +148,7 @@ class Told:
             return {self.name: min(rows, self.rows)}
         if self.kind == "CountUnits":
             return {self.name: 1}
-        if self.kind in ("Histogram", "Quantile"):
+        if self.kind in ("Histogram", "Quantile", "BinnedQuantile"):
             return {column: values.count(i) for i, column in enumerate(self.columns())}
         if self.kind == "Sum":
             bounds = (
@@ -176,8 +176,9 @@ class Told:
         return math.floor(Fraction(total, self.parts) + Fraction(1, 2)) if fine else total
 
     def columns(self) -> list[str]:
-        if self.kind == "Histogram":
-            count = len(self.measure.categories) if self.measure.categories is not None else len(self.measure.edges) - 1
+        if self.kind in ("Histogram", "BinnedQuantile"):
+            categories = getattr(self.measure, "categories", None)
+            count = len(categories) if categories is not None else len(self.measure.edges) - 1
             return [f"{self.name}.{i}" for i in range(count)]
         if self.kind == "Quantile":
             return [f"{self.name}.{i}" for i in range(self.high - self.low + 1)]

@@ -163,7 +163,7 @@ def test_only_the_same_column_is_shared(people):
         tables.mean("x", low=0, high=2),
         tables.mean("x", low=0, high=1, rows_per_unit=2),
         tables.mean(people["x"] * 1.0, low=0, high=1),
-        tables.sum("x", low=0, high=1, rows_per_unit=1),
+        tables.sum("x", low=0, high=1, rows_per_unit=2),
         share()("old"),
     ]
     for other in others:

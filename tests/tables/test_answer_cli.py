@@ -75,7 +75,7 @@ def test_every_aggregate_has_a_flag(capsys, visits):
         "stay_days_mean",
         "age_variance",
         "age_histogram [18, 65)",
-        "stay_days_q0_5",
+        "stay_days_q50",
     ):
         assert row[f"{name}_low"] <= row[f"{name}_high"]
     assert row["age_histogram [0, 18)"] < row["age_histogram [18, 65)"]

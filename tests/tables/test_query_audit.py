@@ -158,6 +158,16 @@ KINDS = {
     "several at once": lambda t: public(
         t, 1, n=count_units(), s=hush.tables.sum("value", low=0, high=5), m=mean("value", low=0, high=10)
     ),
+    "shared columns": lambda t: public(
+        t.filter(t["value"] < 5000),  # every row has a value, so the count of the mean is that of n
+        1,
+        n=count(),
+        people=count_units(),
+        m=mean("value", low=0, high=10),
+        s=hush.tables.sum("value", low=0, high=10, rows_per_unit=1),
+        h=histogram("value", edges=[0, 2, 4, 2000]),
+        q=quantile("value", [0.25, 0.75], edges=[0, 2, 4, 2000]),
+    ),
 }
 
 
@@ -234,7 +244,7 @@ def halved(made: Noisy) -> Noisy:
     return dataclasses.replace(made, spent=spent, attacked=spent)
 
 
-@pytest.mark.parametrize("kind", ["count", "count_units", "mean", "several at once"])
+@pytest.mark.parametrize("kind", ["count", "count_units", "mean", "several at once", "shared columns"])
 def test_half_the_noise_is_caught(kind):
     found = halved(Noisy.of(KINDS[kind], 1.0, 0.0)).audit()
     assert found.violated and found.epsilon_lower > 1.2, found.why  # 2 in truth

@@ -38,6 +38,7 @@ With the default, --count counts each person once in a group, whatever the numbe
 --where takes one comparison and can be repeated: --where "age>=18" --where "ward == 'surgery'".
 --keys is a comma list; write a key that contains a comma in double quotes: --keys 'maths,"art, music"'.
 The bins of --histogram age:0,50,100 are [0, 50) and [50, 100].
+--quantile age:0.25,0.5,0.75:0:100 measures once and answers age_q25, age_q50 and age_q75.
 
 The search for the best noise takes seconds; --family gaussian is the quick choice."""
 _LARGE_DELTA = 1e-4

@@ -14,7 +14,7 @@ __all__ = ["add_query", "query_of"]
 
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _COMPARE = {"==": "__eq__", "=": "__eq__", "!=": "__ne__", "<=": "__le__", ">=": "__ge__", "<": "__lt__", ">": "__gt__"}
-_QUANTILE = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median,"
+_QUANTILE = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median, or cost:0.25,0.75:0:20000 for two levels,"
 
 
 def add_query(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def add_query(parser: argparse.ArgumentParser) -> None:
         ("mean", "COLUMN:LOW:HIGH", ""),
         ("variance", "COLUMN:LOW:HIGH", ""),
         ("histogram", "COLUMN:E,E,E", ", with these bin edges; values outside them are left out"),
-        ("quantile", "COLUMN:Q:LOW:HIGH", ", 0.5 for the median"),
+        ("quantile", "COLUMN:Q:LOW:HIGH", ", 0.5 for the median; 0.25,0.5,0.75 for several from one measurement"),
     ):
         text = f"{flag} of a column{more} (repeatable)"
         measures.add_argument(f"--{flag}", action="append", default=[], metavar=form, help=text)
@@ -129,20 +129,24 @@ def _measures(options: argparse.Namespace) -> dict[str, Any]:
     for flag, function in (("sum", tables.sum), ("mean", tables.mean), ("variance", tables.variance)):
         for text in getattr(options, flag):
             column, *rest = _split(text, flag, "column:low:high or column:low:high:rows", 2, 4)
-            if f"{column}_{flag}" in made:
-                raise InvalidParameter(f"--{flag} {column} is given twice; give it once, or use Python with two names.")
-            made[f"{column}_{flag}"] = function(column, **_bounds(rest, flag))
+            _add(made, f"{column}_{flag}", function(column, **_bounds(rest, flag)), f"--{flag} {column}")
     for text in options.histogram:
         column, edges = _split(text, "histogram", "column:edge,edge,edge", 2, 2)
         values = [_value(edge, "histogram") for edge in edges.split(",")]
-        made[f"{column}_histogram"] = tables.histogram(column, edges=values)
+        _add(made, f"{column}_histogram", tables.histogram(column, edges=values), f"--histogram {column}")
     for text in options.quantile:
-        name, measure = _quantile(text)
-        made[name] = measure
+        _add(made, *_quantile(text), f"--quantile {text}")
     if not made:
         flags = "--count, --count-units, --sum, --mean, --variance, --histogram or --quantile"
         raise InvalidParameter(f"the query has no aggregate; add {flags}.")
     return made
+
+
+def _add(made: dict[str, Any], name: str, measure: Any, option: str) -> None:
+    """Add an aggregate; a second one of the same name is rejected."""
+    if name in made:
+        raise InvalidParameter(f"{option} is given twice; give it once, or use Python with two names.")
+    made[name] = measure
 
 
 def _split(text: str, flag: str, form: str, least: int, most: int) -> list[str]:
@@ -185,13 +189,26 @@ def _whole(text: str, flag: str) -> int:
 
 
 def _quantile(text: str) -> tuple[str, Any]:
-    """The name and the aggregate of COLUMN:Q:LOW:HIGH; the level in the last place is rejected with the right order."""
-    from hush import tables
+    """The name and the aggregate of COLUMN:Q:LOW:HIGH; the level in the last place is rejected with the right order.
 
-    column, level, *rest = _split(text, "quantile", _QUANTILE, 3, 5)
-    q = float(_value(level, "quantile"))
+    Several levels are one aggregate with the name of the column: its answers are COLUMN_q25, COLUMN_q50 and so on, as
+    the name of a single level is.
+    """
+    from hush import tables
+    from hush.tables.quantiles import level_name
+
+    column, levels, *rest = _split(text, "quantile", _QUANTILE, 3, 5)
+    q = [_level(level) for level in levels.split(",")]
     given = _bounds(rest, "quantile") if len(rest) > 1 or rest == ["private"] else {}
     numbers = all(isinstance(given.get(end), int | float) for end in ("low", "high"))
-    if not given or not 0.0 <= q <= 1.0 or (numbers and given["low"] >= given["high"]):
+    if not given or not all(0.0 <= level <= 1.0 for level in q) or (numbers and given["low"] >= given["high"]):
         raise InvalidParameter(f"--quantile needs {_QUANTILE} got {text!r}; Q comes before the bounds.")
-    return f"{column}_q{level}".replace(".", "_"), tables.quantile(column, q, **given)
+    if len(q) > 1:
+        return column, tables.quantile(column, q, **given)
+    return f"{column}_{level_name(q[0])}", tables.quantile(column, q[0], **given)
+
+
+def _level(text: str) -> float:
+    """A level as a number; a date has none, so it is rejected by its range."""
+    value = _value(text, "quantile")
+    return -1.0 if isinstance(value, date) else float(value)

@@ -119,6 +119,7 @@ def _answer(receipt: Receipt) -> Case:
         ("data", data),
         ("query", "; ".join(receipt["bounds"])),
         *filters,
+        *([("measured once", "; ".join(receipt["shared"]))] if receipt.get("shared") else []),
         ("groups", str(receipt.get("groups", "written to a file"))),
         ("made", f"{_made(receipt)}, engine {receipt['engine']}"),
         ("ledger", charged(receipt)),
@@ -135,10 +136,21 @@ def _answer(receipt: Receipt) -> Case:
         "need a count of people. The engine leaves out further rows, chosen by a keyed hash, and clips values. Each "
         "column is divided by its bound.",
         caution.ADAPTIVE["one"],
+        *_measured_once(receipt),
         *_paid_beside(receipt),
     ]
     who = f" (all rows with the same {unit})"
     return Case(receipt, f"one answer about {data}", data, who, rows, notes, "this answer")
+
+
+def _measured_once(receipt: Receipt) -> list[str]:
+    """That answers share noisy numbers, if they do."""
+    if not receipt.get("shared"):
+        return []
+    return [
+        "Shared noise: answers that share noisy columns were measured and charged once. They have the same noise, so "
+        "their errors are not independent."
+    ]
 
 
 def _paid_beside(receipt: Receipt) -> list[str]:

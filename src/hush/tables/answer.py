@@ -182,6 +182,8 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         shown = f"shown if the noisy number of people is at least {receipt['threshold']:.6g}"
         facts.append(("keys", f"found privately: {shown}"))
     facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{_covered(receipt)}"))
+    if receipt.get("shared"):
+        facts.append(("shared", f"{'; '.join(receipt['shared'])}; their errors are not independent"))
     facts += [("left out", line) for line in left_out_lines(receipt)]
     facts.append(("noise", f"{receipt['why'].rstrip('.')}; {_scaled(receipt)}."))
     facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hush.errors import InvalidParameter
+from hush.tables.known_values import never_missing
 from hush.tables.measure import Limit, Measure
 from hush.tables.quantise import Grid, Limits, as_bound, outside, quantised
 
@@ -103,6 +104,7 @@ class PerRow:
     middle: int
     reach: int
     bounds: tuple[float, float]
+    complete: bool = False  # every row has a value, as far as the schema and the filters tell
 
     @property
     def origin(self) -> float:
@@ -118,7 +120,8 @@ class PerRow:
 def per_row(name: str, column: Any, low: Any, high: Any, limits: Limits, *, dates: bool) -> PerRow:
     """The value of a row in fine steps from the middle of its range."""
     first, last = range_of(name, low, high, value_kind(name, column, dates=dates))
+    complete = never_missing(column)
     grid = Grid.over((last - first) / 2, limits.steps - 1, largest=max(abs(first), abs(last)), fine=limits.fine)
     bottom, top = in_fine_steps(name, grid, first, last)
     middle = (bottom + top) // 2
-    return PerRow(quantised(column, grid, bottom, top) - middle, grid, middle, top - middle, (first, last))
+    return PerRow(quantised(column, grid, bottom, top) - middle, grid, middle, top - middle, (first, last), complete)

@@ -3,6 +3,7 @@
 Every integer column is divided by its bound, so one person moves at most l0 cells of the table by at most 1 each. The
 least noise for that box is calibrated once and scaled back for each column. `weights` moves accuracy between
 aggregates: a weight w makes the noise of a column w times smaller, and the side of the box in its cells w times larger.
+A column that several aggregates share (`hush.tables.sharing`) has one noise, with the largest of their weights.
 
 Keys found privately. A group is shown only if its noisy number of people reaches a threshold. A group that exists
 because of one person alone holds one person, and there are at most groups_per_unit = g of them. So with probability at
@@ -105,9 +106,9 @@ class Spending:
                 self.drawn[0].columns[0]: Mechanism(self.joint, self.plan.sensitivity, self.joint.step, **made_for)  # type: ignore[arg-type]
             }
         made: dict[str, Mechanism] = {}
+        weight_of = _weights(self.reach, self.weights, self.shared)
         for part in self.reach.parts:
-            factor = part.linf / self.weights.get(part.aggregate, 1.0)
-            scaled = _scaled(self.charge, self.plan.law, factor, part.linf)
+            scaled = _scaled(self.charge, self.plan.law, part.linf / weight_of[part.columns[0]], part.linf)
             for column in part.columns:
                 made[column] = made.get(self.shared.get(column, column), scaled)
         return made
@@ -199,13 +200,14 @@ def spending(
         )
     twice = shared or {}
     drawn = _distinct(reach, twice)
+    each = _weights(reach, given, twice)
     key_delta = share * key_share if units is not None else 0.0
-    quick = _quick(drawn, budget, share - key_delta, given) if family is None else []
-    joint = joint_plan(drawn, budget, given, family, quick) if family is None or family in JOINT else None
+    quick = _quick(drawn, budget, share - key_delta, each) if family is None else []
+    joint = joint_plan(drawn, budget, each, family, quick) if family is None or family in JOINT else None
     if family in JOINT and joint is None:
         raise Unsupported(f"{family} noise needs a query with several columns, none of them bins; leave family out.")
     if joint is None or not clearly_better(joint, quick):
-        bound = _box(drawn, given)
+        bound = _box(drawn, each)
         whole_steps = all(part.linf == 1 for part in reach.parts) and bound.linf == 1.0
         plan = _least_noise(budget, share - key_delta, bound, family, whole_steps)
         if joint is None or plan.variance <= joint.ranking[0].loss:
@@ -236,20 +238,32 @@ def _column_law(joint: Noise, place: int, part: Part) -> ColumnLaw:
     return ColumnLaw(law, step, rounds=not divides_one(step), joint=joint, place=place)
 
 
-def quick_spending(reach: Reach, epsilon: float, delta: float) -> Spending:
+def quick_spending(reach: Reach, epsilon: float, delta: float, shared: Mapping[str, str] | None = None) -> Spending:
     """The better of Laplace and Gaussian noise, which calibrate quickly: for bounds to be found and for the effect of
     limits.
     """
     # Laplace noise takes no part of delta, and composes exactly with any other noise
-    pure = spending(reach, epsilon, 0.0, family="laplace")
+    pure = spending(reach, epsilon, 0.0, family="laplace", shared=shared)
     if delta == 0.0:
         return pure
-    return min(pure, spending(reach, epsilon, delta, family="gaussian"), key=lambda made: made.plan.variance)
+    normal = spending(reach, epsilon, delta, family="gaussian", shared=shared)
+    return min(pure, normal, key=lambda made: made.plan.variance)
+
+
+def _weights(reach: Reach, weights: Mapping[str, float], shared: Mapping[str, str]) -> dict[str, float]:
+    """The weight of each part, by its first column. Columns that are shared have the largest weight of those who use
+    them.
+    """
+    largest: dict[str, float] = {}
+    for part in reach.parts:
+        first = shared.get(part.columns[0], part.columns[0])
+        largest[first] = max(largest.get(first, 0.0), weights.get(part.aggregate, 1.0))
+    return {part.columns[0]: largest[shared.get(part.columns[0], part.columns[0])] for part in reach.parts}
 
 
 def _box(reach: Reach, weights: Mapping[str, float]) -> Sensitivity:
     """The box: l0 cells, each of which moves by at most its weight."""
-    moves = [weights.get(part.aggregate, 1.0) for part in reach.parts for _ in range(part.coordinates)]
+    moves = [weights[part.columns[0]] for part in reach.parts for _ in range(part.coordinates)]
     if len(set(moves)) == 1:
         return Sensitivity(linf=moves[0], l0=reach.l0)
     return Sensitivity(linf=tuple(moves * reach.groups))

@@ -27,6 +27,8 @@ class Part:
     l1: int = 0
     one_sided: bool = False
     people: bool = False
+    #: False: the bounds are still to be found privately, so linf is a placeholder
+    settled: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l1", self.l1 or self.linf * self.coordinates)

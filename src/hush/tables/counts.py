@@ -28,10 +28,11 @@ class Count(Measure):
             "count",
             Scaled(name),
             rows=rows,
-            totals=(Total(name, 0, rows, number_of_rows),),
+            totals=(Total(name, 0, rows, number_of_rows, shareable=True),),
             bounds_text=bounds_in_words(name, rows),
             limit=Limit(ibis().literal(True)),
             counts_rows=True,
+            counts_people=rows == 1,
         )
 
 
@@ -48,7 +49,7 @@ class CountUnits(Measure):
             name,
             "count_units",
             Scaled(name),
-            totals=(Total(name, 0, 1, number_of_rows),),
+            totals=(Total(name, 0, 1, number_of_rows, shareable=True),),
             bounds_text=f"{name}: each person once",
             counts_people=True,
             shown=self.shown,

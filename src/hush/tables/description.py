@@ -18,9 +18,10 @@ from hush.tables.engine import Source, engine_of
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt
-from hush.tables.measure import Measure, Prepared, Total
+from hush.tables.measure import Measure, Prepared
 from hush.tables.private_bounds import stand_in
 from hush.tables.quantise import Limits
+from hush.tables.sharing import equal_columns, in_other_forms
 
 __all__ = ["QueryDescription", "TableDescription", "prepared"]
 
@@ -87,28 +88,35 @@ class QueryDescription:
         """How far one person, added or removed, moves the integer aggregates, for each fixed salt. Bounds that are
         still to be found may have both signs.
         """
-        parts = [part for measure in self.measures for part in measure.parts]
-        known = [replace(part, one_sided=part.one_sided and part.aggregate not in self.open_bounds) for part in parts]
-        keys = self.grouping.keys
+        parts, keys = [part for measure in self.measures for part in measure.parts], self.grouping.keys
+        known = [
+            replace(part, one_sided=False, settled=False) if part.aggregate in self.open_bounds else part
+            for part in parts
+        ]
         return Reach(self.grouping.groups, tuple(known), None if keys is None else len(keys))
 
     @property
     def shared(self) -> dict[str, str]:
         """Columns that equal another column, and that column: for example, a mean and a variance of the same rows add
-        up the same distances and rows. Aggregates with bounds to be found never share: the bounds may differ.
+        up the same distances and rows.
+
+        Aggregates with bounds to be found share totals only, and only with those that get the same bounds from the
+        same search: other bounds may differ. The number of bins may depend on the bounds, so bins are never shared.
         """
-        seen: list[tuple[Prepared, Total]] = []
-        found = {}
-        for measure in self.measures:
-            if measure.name in self.open_bounds:
-                continue
-            for total in measure.totals:
-                first = next((t for m, t in seen if m.same_column(t, measure, total)), None)
-                if first is not None:
-                    found[total.name] = first.name
-                else:
-                    seen.append((measure, total))
+        found = equal_columns(measure for measure in self.measures if measure.name not in self.open_bounds)
+        for names in self._searched_together():
+            found |= equal_columns(replace(m, bins=0, labels=()) for m in self.measures if m.name in names)
         return found
+
+    def _searched_together(self) -> list[set[str]]:
+        """The aggregates with bounds to be found, by the noisy histogram that finds them."""
+        together: dict[str, set[str]] = {}
+        if self.search is not None:
+            equal = self.search.shared
+            for measure in self.search.measures:
+                first = measure.bin_columns[0]
+                together.setdefault(equal.get(first, first), set()).add(measure.name)
+        return list(together.values())
 
     def with_bounds(self, bounds: Mapping[str, tuple[Any, Any] | None]) -> Self:
         """The same query with the bounds that were found. Where none were found, the aggregate runs with a
@@ -117,7 +125,7 @@ class QueryDescription:
         relation = self.table.relation
         used = {name: bounds[name] or stand_in(relation, name, m) for name, m in self.declared if name in bounds}
         known = {name: m.with_bounds(*used[name]) if name in bounds else m for name, m in self.declared}
-        measures, threshold = prepared(self.table, self.grouping, known)
+        measures, threshold = prepared(self.table, self.grouping, known, self.open_bounds)
         unknown = frozenset(name for name, ends in bounds.items() if ends is None)
         settled = tuple(
             replace(m, limit=None, bounds_text=f"{m.name}: unknown, no range was found") if m.name in unknown else m
@@ -141,15 +149,16 @@ class QueryDescription:
 
 
 def prepared(
-    table: TableDescription, grouping: Grouping, aggregates: Mapping[str, Measure]
+    table: TableDescription, grouping: Grouping, aggregates: Mapping[str, Measure], apart: frozenset[str] = frozenset()
 ) -> tuple[tuple[Prepared, ...], str | None]:
     """The aggregates joined to the table, and the column of people per group that private keys need. Where no
-    aggregate counts people, one that is not shown is added.
+    aggregate counts people, one that is not shown is added. The bounds of those in `apart` are not declared.
     """
-    measures = [measure.prepare(name, table.relation, table.limits) for name, measure in aggregates.items()]
+    made = [measure.prepare(name, table.relation, table.limits) for name, measure in aggregates.items()]
+    measures = in_other_forms(made, apart)
     if grouping.keys is not None:
-        return tuple(measures), None
+        return measures, None
     threshold = next((measure.name for measure in measures if measure.counts_people), UNITS)
     if threshold == UNITS:
-        measures.append(CountUnits(shown=False).prepare(UNITS, table.relation, table.limits))
-    return tuple(measures), threshold
+        measures += (CountUnits(shown=False).prepare(UNITS, table.relation, table.limits),)
+    return measures, threshold

@@ -153,7 +153,11 @@ class Request:
             noisy_columns(_columns_of(magnitudes, spent.mechanisms), spent, spent.open(payment, "bounds")),
         )
         query = self.query.with_bounds(found)
-        if query.sensitivity.l0 > self.spent.reach.l0:
+        settled = query.shared
+        still_equal = all(
+            settled.get(column, column) == settled.get(first, first) for column, first in self.spent.shared.items()
+        )
+        if query.sensitivity.l0 > self.spent.reach.l0 or not still_equal:
             raise NotCertified(
                 "the bounds found would let one person move more numbers than was charged for; nothing was released."
             )

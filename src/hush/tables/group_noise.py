@@ -37,7 +37,7 @@ from hush.tables.contribution import Part, Reach
 __all__ = ["JOINT", "clearly_better", "joint_plan"]
 
 #: The joint families that a query can name.
-JOINT = ("plateau", "interval")
+JOINT = ("plateau", "interval", "hull")
 _FINE = 64.0  # steps in the scale of the noise: rounding then widens intervals by about a thousandth
 _CLEAR = 0.7  # joint noise is chosen without a full ranking if its loss is below this share of the quick families'
 _MOST_CELLS = 400  # of a table with one draw: more cells would make draws and tables slow
@@ -48,8 +48,8 @@ def joint_plan(
 ) -> Plan | None:
     """The least joint noise for the columns of a query; None if there is none.
 
-    Queries with bins have none yet, and one number by itself needs none. `quick` are independent noises that are named
-    beside it.
+    Queries with bins have none yet, and one number by itself needs none. `weights` has the weight of each column.
+    `quick` are independent noises that are named beside it.
     """
     parts = reach.parts
     if any(len(part.columns) > 1 or part.coordinates > 1 for part in parts):
@@ -79,7 +79,7 @@ def _loss(noise: Noise, parts: tuple[Part, ...], weights: Mapping[str, float]) -
 
 
 def _squares(parts: tuple[Part, ...], weights: Mapping[str, float]) -> list[float]:
-    return [weights.get(part.aggregate, 1.0) ** 2 for part in parts]
+    return [weights[part.columns[0]] ** 2 for part in parts]
 
 
 def _name(noise: Noise) -> str:
@@ -88,9 +88,13 @@ def _name(noise: Noise) -> str:
     return row.name
 
 
+def _move_by_one(parts: tuple[Part, ...]) -> bool:
+    return all(part.linf == 1 and part.settled for part in parts)
+
+
 def _step(reach: Reach, scale: float) -> float:
     """The step of the lattice, as a share of a bound."""
-    if all(part.linf == 1 for part in reach.parts):
+    if _move_by_one(reach.parts):
         return 1.0
     return 2.0 ** -max(0, math.ceil(math.log2(_FINE / scale)))
 
@@ -103,7 +107,7 @@ def _for_groups(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> I
     people = next((place for place, part in enumerate(parts) if part.people), None)
     one_sided = tuple(part.one_sided for part in parts)
     bound = Sensitivity(columns=(1.0,) * len(parts), l0=reach.groups, one_sided=one_sided, people=people)
-    if all(one_sided) and all(part.linf == 1 for part in parts):
+    if all(one_sided) and _move_by_one(parts):
         yield calibrate(epsilon, 0.0, bound, family="interval", values="integer").noise, bound
     kinds = tuple(
         "people" if place == people else "one_sided" if part.one_sided else "two_sided"
@@ -115,15 +119,29 @@ def _for_groups(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> I
 
 
 def _for_table(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> Iterator[tuple[Noise, Sensitivity]]:
-    """One draw for all cells of a table with public keys, where one person may move all groups."""
+    """One draw for all cells of a table with public keys."""
     parts, groups = reach.parts, reach.listed
-    if groups is None or groups == 1 or reach.groups < groups or groups * len(parts) > _MOST_CELLS:
+    if groups is None or groups == 1 or groups * len(parts) > _MOST_CELLS:
+        return
+    if reach.groups < groups:
+        yield from _for_some_groups(reach, epsilon)
         return
     one_sided = tuple(part.one_sided for part in parts) * groups
     bound = Sensitivity(linf=1.0, dimension=len(one_sided), one_sided=one_sided)
-    if bound.one_sided is True and all(part.linf == 1 for part in parts):
+    if bound.one_sided is True and _move_by_one(parts):
         yield calibrate(epsilon, 0.0, bound, family="interval", values="integer").noise, bound
     kinds = tuple("one_sided" if flag else "two_sided" for flag in one_sided)
     scale = least_scale(1, epsilon)
     with suppress(Unsupported):
         yield least_plateau(kinds, scale, _step(reach, scale), _squares(parts, weights) * groups), bound
+
+
+def _for_some_groups(reach: Reach, epsilon: float) -> Iterator[tuple[Noise, Sensitivity]]:
+    """One column in at most some of the listed groups: hull noise, if it is small enough for its tables."""
+    (first, *others), most = reach.parts, reach.groups
+    if others or most == 1:
+        return
+    bound = Sensitivity(linf=1.0, l0=most, dimension=reach.listed, one_sided=first.one_sided)
+    with suppress(Unsupported):
+        values = "integer" if _move_by_one(reach.parts) else "real"
+        yield calibrate(epsilon, 0.0, bound, family="hull", values=values).noise, bound

@@ -17,7 +17,7 @@ from hush.tables.expression import bind
 from hush.tables.measure import Limit, Measure, Prepared, bounds_in_words, row_limit
 from hush.tables.quantise import Limits, outside
 
-__all__ = ["MOST_BINS", "BinCounts", "Histogram", "histogram"]
+__all__ = ["MOST_BINS", "BinCounts", "Histogram", "between_edges", "histogram"]
 
 #: Each bin is a column of the table. More columns than this are not useful.
 MOST_BINS = 1000
@@ -75,11 +75,16 @@ class Histogram(Measure):
             value = category_index(column, categories)
             limit = Limit(column.notnull(), column.notnull() & value.isnull(), "dropped", "the listed categories")
             return value, categories, limit, "values in no category are dropped"
-        edges = checked_edges(name, self.edges, value_kind(name, column, dates=True), MOST_BINS)
+        value, limit, _ = between_edges(name, column, self.edges)
         labels = tuple(zip(self.edges[:-1], self.edges[1:], strict=True))
-        ends = f"[{self.edges[0]}, {self.edges[-1]}]"
-        limit = Limit(*outside(column, edges[0], edges[-1]), "dropped", ends)
-        return edge_index(column, edges), labels, limit, f"values outside {ends} are dropped"
+        return value, labels, limit, f"values outside {limit.bounds} are dropped"
+
+
+def between_edges(name: str, column: Any, edges: tuple[Any, ...]) -> tuple[Any, Limit, list[float]]:
+    """The bin of each row, which rows are dropped, and the edges as numbers."""
+    found = checked_edges(name, edges, value_kind(name, column, dates=True), MOST_BINS)
+    limit = Limit(*outside(column, found[0], found[-1]), "dropped", f"[{edges[0]}, {edges[-1]}]")
+    return edge_index(column, found), limit, found
 
 
 def _bin(label: Any, *, closed: bool) -> str:

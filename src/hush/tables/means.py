@@ -17,7 +17,16 @@ from hush.tables.bounded_value import Bounded, PerRow, per_row
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import CELLS, ROUNDED, Array, Ends, Released, between, in_blocks, last_accepted, numbers
 from hush.tables.expression import bind
-from hush.tables.measure import Measure, Prepared, Total, bounds_in_words, number_of_values, row_limit, sum_of_values
+from hush.tables.measure import (
+    Measure,
+    Prepared,
+    Total,
+    bounds_in_words,
+    number_of_rows,
+    number_of_values,
+    row_limit,
+    sum_of_values,
+)
 from hush.tables.noise_sum import Term, half_widths
 from hush.tables.quantise import Grid, Limits
 
@@ -91,12 +100,15 @@ class _MeanEnds:
 
 
 def sum_and_count(name: str, row: PerRow, rows: int) -> tuple[Total, Total]:
-    """The two totals of a mean: distances from the middle, and rows. Means and variances of the same rows share
-    them.
+    """The two totals of a mean: distances from the middle, and rows. Aggregates of the same rows share them.
+
+    Where every row has a value, the number of values is the number of rows, at most `rows` of a person: the column of
+    a count.
     """
     reach = rows * row.reach
     distance = Total(f"{name}.sum", -reach, reach, sum_of_values, row.grid.fine, shareable=True)
-    return distance, Total(f"{name}.count", 0, rows, number_of_values, shareable=True)
+    counted = number_of_rows if row.complete else number_of_values
+    return distance, Total(f"{name}.count", 0, rows, counted, shareable=True)
 
 
 def mean_of(name: str, row: PerRow) -> MeanOf:

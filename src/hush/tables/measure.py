@@ -67,7 +67,7 @@ class Total:
     high: int
     sum_over: Callable[[Any, Any], Any]  # (rows, value column) -> an Ibis aggregate
     fine: int = 0
-    #: True: aggregates that add up the same rows in the same way release this column once and share it
+    #: True: `hush.tables.sharing` may find that it equals another column; then both are released once
     shareable: bool = False
 
     @property
@@ -110,6 +110,9 @@ class Prepared:
     counts_rows: bool = False  # the answer is a number of rows: its heading states the row limit
     counts_people: bool = False  # its one total is the number of people: private keys may use it for their threshold
     shown: bool = True  # False: it serves the threshold only and is not in the answer
+    one_source: bool = False  # its several answers are made from the same columns, so they have the same noise
+    #: the same answer from other columns; it is used where other aggregates of the query measure all of these columns
+    instead: Prepared | None = None
 
     def __post_init__(self) -> None:
         if self.counts_people and [(t.low, t.high, t.fine) for t in self.totals] != [(0, 1, 0)]:
@@ -146,10 +149,19 @@ class Prepared:
 
     def same_column(self, total: Total, other: Prepared, theirs: Total) -> bool:
         """Are a total of this aggregate and one of another the same integer column under two names?"""
-        if not (total.shareable and theirs.shareable) or self.value is None or other.value is None:
+        mine, yours = ((t.sum_over, t.low, t.high, t.fine) for t in (total, theirs))
+        if not (total.shareable and theirs.shareable) or mine != yours:
             return False
-        mine = (self.rows, total.sum_over, total.low, total.high, total.fine)
-        if mine != (other.rows, theirs.sum_over, theirs.low, theirs.high, theirs.fine):
+        # the number of all rows depends on no value, and so on no sample of values
+        return total.sum_over is number_of_rows or self._same_sample(other)
+
+    def same_bins(self, other: Prepared) -> bool:
+        """Are the bins of this aggregate and those of another the same integer columns under two names?"""
+        return 0 < self.bins == other.bins and self._same_sample(other)
+
+    def _same_sample(self, other: Prepared) -> bool:
+        """Do both use the same value of the same rows?"""
+        if self.value is None or other.value is None or self.rows != other.rows:
             return False
         return bool(self.value.equals(other.value))
 

@@ -1,137 +1,62 @@
-"""The aggregate `quantile`: counts of rows on a grid of values, and the value at which they reach a share q.
-
-The interval. A quantile is far from linear in the counts, but a test of one value is linear: is the number of rows up
-to the value, less q times all rows, negative? The noise of that difference has a known law. The interval consists of
-all values that the test does not rule out at the level. For any rows, it contains the quantile of the clipped rows at
-least as often as its level states.
+"""The aggregate `quantile`: counts of rows on a grid of values or between edges, and the value at which they reach a
+share q.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from hush.errors import InvalidParameter, called_like, whole, within
-from hush.numerics.rounding import SPECIAL_FUNCTION, up
 from hush.tables.bounded_value import Bounded, in_fine_steps, range_of, value_kind
-from hush.tables.column_law import ColumnLaw
-from hush.tables.estimate import Array, Ends, Released, numbers
+from hush.tables.estimate import Estimate
 from hush.tables.expression import bind
-from hush.tables.histograms import MOST_BINS
+from hush.tables.histograms import MOST_BINS, between_edges
 from hush.tables.measure import Measure, Prepared, bounds_in_words, row_limit
-from hush.tables.noise_sum import Term, half_widths
+from hush.tables.quantile_estimate import QuantileOf, QuantilesOf
 from hush.tables.quantise import Grid, Limits, quantised
 
-__all__ = ["Quantile", "QuantileOf", "quantile"]
+__all__ = ["BinnedQuantile", "Quantile", "level_name", "quantile"]
+
+#: Each level is a column of the answer with an interval of its own. More levels than this are not useful.
+MOST_LEVELS = 100
+#: The default number of values on the grid.
+BINS = 128
+
+Cells = tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True)
-class QuantileOf:
-    """The place of a quantile from noisy counts on a grid. Counts are never clipped one by one: that would turn the
-    noise of empty bins into rows.
-    """
-
-    names: tuple[str, ...]
-    q: float
-    labels: tuple[float, ...]
-    #: the least and the largest value that are rounded to each label
-    cells: tuple[tuple[float, float], ...]
-
-    def __call__(self, released: Released) -> Array:
-        return np.asarray(self.labels)[self.place(self.counts(released))]
-
-    def counts(self, released: Released) -> Array:
-        """Bins along the last axis."""
-        return np.stack([numbers(released[name]) for name in self.names], axis=-1)
-
-    def place(self, counts: Array) -> Any:
-        """The bin of the quantile. With F the running sum of the noisy counts and N their total, it is the first bin
-        where the isotonic regression of F reaches q N; by the switch relation, the first k at which the sum of F(j) -
-        q N over j < k is least.
-        """
-        if self.q == 0.0:
-            return _first_occupied(counts)
-        if self.q == 1.0:
-            return counts.shape[-1] - 1 - _first_occupied(counts[..., ::-1])
-        running = np.cumsum(counts, axis=-1)
-        total = np.maximum(running[..., -1:], 0.0)
-        # less 1e-9, so that rounding does not hide a share of exactly q
-        below = np.cumsum(running - (self.q - 1e-9) * total, axis=-1)[..., :-1]
-        return np.argmin(np.concatenate([np.zeros_like(total), below], axis=-1), axis=-1)
-
-    def planning_point(self, rows: int) -> dict[str, float]:
-        """Rows that are spread evenly over the grid."""
-        return dict.fromkeys(self.names, rows / len(self.names))
-
-    def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:
-        """All values that a test of each bin does not rule out."""
-        return _QuantileEnds(self, self.reach(mechanisms, level))
-
-    def reach(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Array:
-        """How far noise moves the excess of each bin, up or down, with this probability: a public constant.
-
-        The excess of bin k is 1 - q times the counts up to k, less q times the counts above it.
-        """
-        made, bins = mechanisms[self.names[0]], len(self.names)  # the bins of a histogram have one law
-        terms = [[Term.of(made, 1.0 - self.q, k + 1), Term.of(made, self.q, bins - k - 1)] for k in range(bins)]
-        return up(half_widths(terms, level), SPECIAL_FUNCTION) + SPECIAL_FUNCTION.share
-
-    def excess(self, counts: Array) -> Array:
-        """F(k) - q N in each bin k. It is linear in the counts, so its noise is known. Without noise it is negative
-        exactly below the quantile.
-        """
-        running = np.cumsum(counts, axis=-1)
-        return np.asarray(running - self.q * running[..., -1:])
-
-    def ends_where(self, counts: Array, reach: Array) -> tuple[Array, Array]:
-        """The least and the largest value that are not ruled out. `reach` is how far noise may move the excess of
-        each bin to one side.
-
-        The quantile is in bin k if the excess of k is at least 0 and that of k - 1 is not. Bin k is ruled out if the
-        noise would have had to move one of the two further than its reach. Only the two tests at the true bin can
-        cause a miss, so a search over all bins makes no more errors.
-        """
-        excess, place = self.excess(counts), self.place(counts)
-        # counts are whole: where q is 0 (or 1) a bin at (or above) the end holds at least one row
-        reached, before = excess >= float(self.q == 0.0) - reach, excess[..., :-1] <= reach[:-1] - float(self.q == 1.0)
-        likely = reached & np.concatenate([np.ones_like(reached[..., :1]), before], axis=-1)
-        likely |= ~reached.any(axis=-1, keepdims=True)  # the noisy counts sum to less than 0: return the whole range
-        likely |= np.arange(likely.shape[-1]) == np.asarray(place)[..., None]
-        last = likely.shape[-1] - 1 - np.argmax(likely[..., ::-1], axis=-1)
-        low, high = np.asarray(self.cells).T
-        return low[np.argmax(likely, axis=-1)], high[last]
+def level_name(q: float) -> str:
+    """A level as a part of a column's name, in per cent: 0.5 is q50, 0.005 is q0_5."""
+    percent = (Decimal(repr(q)) * 100).normalize()
+    return f"q{percent:f}".replace(".", "_")
 
 
-@dataclass(frozen=True)
-class _QuantileEnds:
-    quantile: QuantileOf
-    reach: Array
-
-    def __call__(self, released: Released) -> tuple[Array, Array]:
-        return self.quantile.ends_where(self.quantile.counts(released), self.reach)
-
-
-def _first_occupied(counts: Array) -> Any:
-    """The first bin up to which there are clearly more rows than noise. The counts below 0 show how large the noise
-    is, because no exact count is negative. For exact counts it is the first bin that is not empty.
-    """
-    under = np.minimum(counts, 0.0)
-    noise = np.sqrt((under**2).sum(axis=-1, keepdims=True) / np.maximum((under < 0.0).sum(axis=-1, keepdims=True), 1))
-    clear = np.maximum(3.0 * noise * np.sqrt(np.arange(1, counts.shape[-1] + 1)), 0.5)  # a number of rows is whole
-    return np.argmax(np.cumsum(counts, axis=-1) > clear, axis=-1)
+def _estimate(
+    name: str, q: float | tuple[float, ...], labels: tuple[float, ...], cells: Cells
+) -> tuple[Estimate, tuple[str, ...]]:
+    """The estimate and the answer's columns: of one level, or of several that share the bins."""
+    columns = tuple(f"{name}.{i}" for i in range(len(labels)))
+    if not isinstance(q, tuple):
+        return QuantileOf(columns, q, labels, cells), (name,)
+    parts = tuple(QuantileOf(columns, level, labels, cells) for level in q)
+    return QuantilesOf(parts), tuple(f"{name}_{level_name(level)}" for level in q)
 
 
 @dataclass(frozen=True)
 class Quantile(Bounded):
-    """A quantile from counts on a grid of at most `bins` values between low and high. Values outside are counted at
-    the ends.
+    """Quantiles from counts on a grid of at most `bins` values between low and high. Values outside are counted at
+    the ends. `q` is one level, or several.
     """
 
     rows_per_unit: int
-    q: float
+    q: float | tuple[float, ...]
     bins: int
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
@@ -151,29 +76,117 @@ class Quantile(Bounded):
 
         values = [grid.value(i) for i in range(low, high + 1)]
         labels, ends = tuple(inside(v) for v in values), tuple((inside(v - half), inside(v + half)) for v in values)
+        answer, names = _estimate(name, self.q, labels, ends)
         return Prepared(
             name,
             "quantile",
-            QuantileOf(tuple(f"{name}.{i}" for i in range(len(labels))), self.q, labels, ends),
+            answer,
             value=quantised(column, grid, low, high) - low,
             rows=rows,
             bins=len(labels),
             labels=labels,
             bounds_text=bounds_in_words(name, rows, self.low, self.high),
             limit=self.limit(column, first, last),
+            answer_names=names,
             fixed_bins=False,
+            one_source=len(names) > 1,
         )
 
 
+@dataclass(frozen=True)
+class BinnedQuantile(Measure):
+    """Quantiles from the bins of a histogram between `edges`. Rows in no bin are dropped."""
+
+    column: Any
+    edges: tuple[Any, ...]
+    rows_per_unit: int
+    q: float | tuple[float, ...]
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        """One count for each bin; a quantile is the middle of its bin."""
+        column = bind(relation, self.column, f"the column of {name!r}")
+        rows = row_limit(name, self.rows_per_unit, limits)
+        value, limit, edges = between_edges(name, column, self.edges)
+        if not np.isfinite(edges).all():
+            raise InvalidParameter(f"edges of {name!r} must be finite, because a quantile is the middle of a bin.")
+        kind = column.type()
+        cells = _cells(edges, on_grid=kind.is_integer() or kind.is_boolean() or kind.is_date())
+        labels = tuple(first / 2.0 + last / 2.0 for first, last in cells)
+        answer, names = _estimate(name, self.q, labels, cells)
+        return Prepared(
+            name,
+            "quantile",
+            answer,
+            value=value,
+            rows=rows,
+            bins=len(labels),
+            labels=labels,
+            bounds_text=f"{bounds_in_words(name, rows)}, values outside {limit.bounds} are dropped",
+            limit=limit,
+            answer_names=names,
+            one_source=len(names) > 1,
+        )
+
+
+def _cells(edges: list[float], *, on_grid: bool) -> Cells:
+    """The least and the largest value of each bin. On a grid of whole numbers a bin ends before its right edge, except
+    the last. (A bin without a whole number is empty: its edges serve.)
+    """
+    cells = list(pairwise(edges))
+    if not on_grid:
+        return tuple(cells)
+    whole_ends = [(float(math.ceil(a)), float(math.ceil(b) - 1)) for a, b in cells[:-1]]
+    whole_ends.append((float(math.ceil(cells[-1][0])), float(math.floor(cells[-1][1]))))
+    return tuple(ends if ends[0] <= ends[1] else cell for ends, cell in zip(whole_ends, cells, strict=True))
+
+
+def _levels(q: Any) -> float | tuple[float, ...]:
+    """One level, or the levels of a list."""
+    hint = "write q=0.5 for the median, or q=[0.25, 0.5, 0.75]"
+    if isinstance(q, str) or not isinstance(q, Iterable):
+        return within("q", q, 0.0, 1.0, hint)
+    levels = tuple(within("q", level, 0.0, 1.0, hint) for level in q)
+    if not 1 <= len(levels) <= MOST_LEVELS:
+        raise InvalidParameter(f"q must be 1 to {MOST_LEVELS} levels, got {len(levels)}; {hint}.")
+    if len(set(levels)) < len(levels):
+        twice = next(level for level in levels if levels.count(level) > 1)
+        raise InvalidParameter(f"q lists {twice!r} twice; leave one of them out.")
+    return levels
+
+
 @called_like("quantile('cost', 0.5, low=0, high=20000)")
-def quantile(column: Any, q: float, *, low: Any, high: Any, bins: int = 128, rows_per_unit: int = 1) -> Measure:
+def quantile(
+    column: Any,
+    q: float | Iterable[float],
+    *,
+    low: Any = None,
+    high: Any = None,
+    bins: int = BINS,
+    edges: Iterable[Any] | None = None,
+    rows_per_unit: int = 1,
+) -> Measure:
     """The smallest value, on a grid of at most `bins` values, with a share of at least q of the rows at or below it.
 
-    q=0 is the smallest value that clearly has rows, q=1 the largest. The quantile of a column of dates is a day number
-    (days since 1970-01-01).
+    Values are clipped to [low, high]. q=0 is the smallest value that clearly has rows, q=1 the largest. The quantile of
+    a column of dates is a day number (days since 1970-01-01).
+
+    A list of levels, such as q=[0.25, 0.5, 0.75], gives one column for each (`name_q25`, ...) from one histogram, which
+    is charged once. They never decrease with q. Each interval holds at its own level; all have the same noise.
+
+    With edges= instead of low, high and bins, the bins are those of `histogram`: rows outside are dropped, and the
+    answer is the middle of the bin that holds the quantile. A histogram with these edges in the same query is the same
+    measurement.
     """
-    level = within("q", q, 0.0, 1.0, "write q=0.5 for the median")
+    levels, rows = _levels(q), whole("rows_per_unit", rows_per_unit)
+    if (edges is None) == (low is None and high is None) or (low is None) != (high is None):
+        raise InvalidParameter(
+            "quantile needs either low= and high=, or edges=; write quantile('cost', 0.5, low=0, high=20000)."
+        )
+    if edges is not None:
+        if bins != BINS:
+            raise InvalidParameter("quantile with edges= has the bins between them; leave bins out.")
+        return BinnedQuantile(column, tuple(edges), rows, levels)
     bins = whole("bins", bins, 4)
     if bins > MOST_BINS:
         raise InvalidParameter(f"bins must be at most {MOST_BINS}, got {bins}.")
-    return Quantile(column, low, high, whole("rows_per_unit", rows_per_unit), level, bins)
+    return Quantile(column, low, high, rows, levels, bins)

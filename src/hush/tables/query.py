@@ -145,7 +145,7 @@ class GroupedTable:
         wanted = magnitude_histograms(relation, aggregates)
         search = self.table.aggregate(**wanted) if wanted else None
         ready = {name: m.with_bounds(*stand_in(relation, name, m)) if m.wants_bounds else m for name, m in declared}
-        measures, threshold = prepared(self.table, self.grouping, ready)
+        measures, threshold = prepared(self.table, self.grouping, ready, frozenset(wanted))
         query = Query(self.table, self.grouping, measures, threshold, search, declared)
         _check_names(self.grouping.names, query.shown)
         return query
@@ -178,16 +178,17 @@ class Query(QueryDescription):
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
         measured = left_out(self) if share > 0.0 else None
-        for_limits = quick_spending(measured.query.sensitivity, *(share * part for part in total)) if measured else None
-        for_bounds = quick_spending(self.search.sensitivity, *(SHARE * part for part in total)) if self.search else None
+        for_limits = _beside(measured.query, share, total) if measured else None
+        for_bounds = _beside(self.search, SHARE, total) if self.search else None
+        shared = self.shared
         spent = spending(
             self.sensitivity,
             *_rest(total, for_limits, for_bounds),
             weights=weights,
             family=family,
-            units=self.threshold,
+            units=None if self.threshold is None else shared.get(self.threshold, self.threshold),
             key_share=key_share,
-            shared=self.shared,
+            shared=shared,
         )
         return QueryPlan(self, spent, options, Shares(*total, family, for_bounds, for_limits))
 
@@ -195,6 +196,11 @@ class Query(QueryDescription):
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
         """Spend the budget and answer: `plan(...)` and its `answer` in one call."""
         return self.plan(epsilon, delta, **options).answer(ledger=ledger, label=label)
+
+
+def _beside(query: QueryDescription, share: float, total: tuple[float, float]) -> Spending:
+    """The noise of a query that is asked beside the answers, for a share of the budget."""
+    return quick_spending(query.sensitivity, share * total[0], share * total[1], shared=query.shared)
 
 
 def _rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.left_out import limits_in_words
 from hush.tables.noise_sum import MOST_LEVEL
+from hush.tables.sharing import shared_in_words
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -178,12 +179,14 @@ class QueryPlan:
         return text_table(["answer", f"95 % error, group of {rows} rows", "bounds"], table, [])
 
     def _cautions(self) -> list[str]:
-        """What the errors do not include, what measures it, and the threshold of private keys."""
+        """What the errors do not include, what is measured once, and the threshold of private keys."""
         spent, shares = self.spent, self.shares
         lines = wrapped("errors are of noise only" + "".join(f"; {words}" for words in limits_in_words(self.query)))
         if shares.limits is not None:
             part = f"{100.0 * shares.limits.epsilon / shares.epsilon:.2g} % of the budget"
             lines += wrapped(f"{part} measures how much the limits leave out (limits_share=0 switches it off)")
+        if measured_once := shared_in_words(self.query.measures, spent.shared):
+            lines += wrapped(f"measured once: {'; '.join(measured_once)}", hang=15)
         if spent.threshold is not None:
             shown = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
             lines += ["", *wrapped(f"{shown} (failure probability {spent.key_delta:.3g}, part of delta)")]

@@ -12,6 +12,7 @@ from hush.releasing.receipt import Receipt
 from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription
 from hush.tables.left_out import limits_in_words
+from hush.tables.sharing import shared_in_words
 
 __all__ = ["plain_bounds", "receipt_of"]
 
@@ -33,6 +34,7 @@ def receipt_of(
         "filters": list(query.table.filters),
         "aggregates": {measure.name: measure.kind for measure in query.shown},
         "bounds": [measure.bounds_text for measure in query.shown],
+        "shared": shared_in_words(query.measures, spent.shared),
         "noise": plain_values(spent.noise),
         "shares_draw": _shares_draw(spent),
         "parts": [_part(what, part) for what, part in parts],

@@ -1,18 +1,65 @@
-"""The aggregate `sum`: of a person's total in a group, or of rows."""
+"""The aggregate `sum`: of a person's total in a group, or of rows.
+
+Beside a mean of the same values, a sum of rows is computed from the columns of the mean: the sum of distances from the
+middle of [low, high], plus the middle times the count. `hush.tables.sharing` states why that is more accurate.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hush.errors import called_like, whole
-from hush.tables.bounded_value import Bounded, in_fine_steps, range_of, value_kind
-from hush.tables.estimate import Scaled
+import numpy as np
+
+from hush.errors import InvalidParameter, called_like, whole
+from hush.tables.bounded_value import Bounded, in_fine_steps, per_row, range_of, value_kind
+from hush.tables.column_law import ColumnLaw
+from hush.tables.estimate import ROUNDED, Array, Ends, Released, Scaled, numbers
 from hush.tables.expression import bind
+from hush.tables.means import MeanOf, mean_of, sum_and_count
 from hush.tables.measure import Measure, Prepared, Total, bounds_in_words, row_limit, sum_of_values
+from hush.tables.noise_sum import Term, half_widths
 from hush.tables.quantise import FURTHEST_ROW, Grid, Limits, quantised, wide_sum
 
-__all__ = ["Sum", "sum"]
+__all__ = ["Sum", "SumOf", "sum"]
+
+
+@dataclass(frozen=True)
+class SumOf:
+    """A sum from the columns of a mean: total + middle * count, in steps. Its noise is X + middle * Y, whose law is
+    known.
+    """
+
+    mean: MeanOf
+
+    def __call__(self, released: Released) -> Array:
+        return np.asarray(self.mean.grid.value(self.steps(released)))
+
+    def steps(self, released: Released) -> Array:
+        """The sum in steps of the grid."""
+        return numbers(released[self.mean.total]) + self.mean.origin * numbers(released[self.mean.count])
+
+    def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:
+        """The answer, less and plus the half width of its noise."""
+        terms = [Term.of(mechanisms[self.mean.total], 1.0)]
+        if self.mean.origin != 0.0:
+            terms.append(Term.of(mechanisms[self.mean.count], abs(self.mean.origin)))
+        return _SumEnds(self, float(half_widths([terms], level)[0]) + ROUNDED)
+
+    def planning_point(self, rows: int) -> dict[str, float]:
+        """The error does not depend on the sum."""
+        return self.mean.planning_point(rows)
+
+
+@dataclass(frozen=True)
+class _SumEnds:
+    sum: SumOf
+    width: float
+
+    def __call__(self, released: Released) -> tuple[Array, Array]:
+        steps, grid = self.sum.steps(released), self.sum.mean.grid
+        return np.asarray(grid.value(steps - self.width)), np.asarray(grid.value(steps + self.width))
 
 
 @dataclass(frozen=True)
@@ -32,14 +79,27 @@ class Sum(Bounded):
         if rows is None:
             # [low, high] bounds the total, so a row may be far larger and of either sign: rows are summed in 128 bits
             value = quantised(column, grid, -FURTHEST_ROW, FURTHEST_ROW)
-            total = Total(name, low, high, sum_in_128_bits, grid.fine)
+            total = Total(name, low, high, sum_in_128_bits, grid.fine, shareable=True)
             limit = replace(limit, outside=None)
         else:
             rows = row_limit(name, rows, limits)
             value = quantised(column, grid, low, high)
-            total = Total(name, min(0, rows * low), max(0, rows * high), sum_of_values, grid.fine)
+            ends = min(0, rows * low), max(0, rows * high)
+            total = Total(name, *ends, sum_of_values, grid.fine, shareable=True)
         text = bounds_in_words(name, rows, self.low, self.high)
-        return Prepared(name, "sum", Scaled(name, grid), value, rows, (total,), bounds_text=text, limit=limit)
+        made = Prepared(name, "sum", Scaled(name, grid), value, rows, (total,), bounds_text=text, limit=limit)
+        return made if rows is None else replace(made, instead=self._beside_a_mean(made, column, rows, limits))
+
+    def _beside_a_mean(self, made: Prepared, column: Any, rows: int, limits: Limits) -> Prepared | None:
+        """The same sum from the columns of a mean. None where the bounds are too close for a mean: then no mean of
+        these values is in the query.
+        """
+        try:
+            row = per_row(made.name, column, self.low, self.high, limits, dates=False)
+        except InvalidParameter:
+            return None
+        answer, totals = SumOf(mean_of(made.name, row)), sum_and_count(made.name, row, rows)
+        return replace(made, answer=answer, value=row.column, totals=totals)
 
 
 def sum_in_128_bits(rows: Any, value: Any) -> Any:
