@@ -109,7 +109,7 @@ def test_releases_compose() -> None:
 def test_a_release_of_twelve_counts_end_to_end(tmp_path: Path) -> None:
     """Charged once as pure, read back, reported, and its intervals hold the truth (false alarms below 1e-6)."""
     bound = few(12, 6, one_sided=True)
-    plan = hush.calibrate(1.0, 1e-6, bound, values="integer")
+    plan = hush.calibrate(1.0, 0.0, bound, values="integer")
     assert plan.family == "hull"
     with hush.Ledger(tmp_path / "twelve.ledger", epsilon=2.0, delta=1e-6) as ledger:
         made = hush.release(np.arange(12) * 100, plan, ledger=ledger, label="twelve counts")

@@ -51,6 +51,7 @@ Whole = NDArray[np.int64]
 _MOST_NUMBERS = 120  # tables of whole numbers for more numbers take more than a second to build
 _MOST_PRODUCT = 3000  # the same for dimension times l0
 _WIDEST = 2.0**28  # steps; sums of l0 numbers must stay below what exact draws allow
+_MOST_SUM = 1 << 31  # the largest whole number that draws are made for
 _ROWS = 1 << 15  # draws at a time
 
 
@@ -157,6 +158,8 @@ class Hull(LevelNoise):
         return self._ball_from(level + 1) / self._ball_from(0)
 
     def points(self, level: Whole, numbers: UniformNumbers) -> Whole:
+        if self.l0 * (2 * self._body.offset + int(level.max(initial=0))) >= _MOST_SUM:
+            raise Unsupported(f"a draw of {self} passes 2^31 steps; use a larger step.")
         parts = [self._body.points(level[start : start + _ROWS], numbers) for start in range(0, level.size, _ROWS)]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), dtype=np.int64)
 

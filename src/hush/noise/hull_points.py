@@ -12,6 +12,8 @@ drawn by Floyd's method (Bentley and Floyd 1987).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
@@ -22,6 +24,8 @@ __all__ = ["ordered", "placed", "positive_points"]
 
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+#: Takes levels R, j and l0, and returns one vector for each level and whether it is in B(j, R).
+Propose = Callable[[UniformNumbers, Whole, int, int], tuple[Whole, Flags]]
 
 _PROPOSALS = 256  # proposals that are made at once, at least
 
@@ -44,9 +48,8 @@ def _box_is_smaller(level: Whole, j: int, l0: int) -> Flags:
     return np.asarray(j * np.log(np.maximum(r, 1.0)) <= gammaln(top + 1.0) - gammaln(top - j + 1.0) - gammaln(j + 1.0))
 
 
-def _accepted(numbers: UniformNumbers, propose: object, level: Whole, j: int, l0: int) -> Whole:
+def _accepted(numbers: UniformNumbers, propose: Propose, level: Whole, j: int, l0: int) -> Whole:
     """The first accepted proposal of every row."""
-    assert callable(propose)
     out = np.empty((level.size, j), dtype=np.int64)
     left = np.arange(level.size)
     while left.size:
