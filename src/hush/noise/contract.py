@@ -95,17 +95,14 @@ class Noise:
     def largest_loss(self, move: float, *, one_sided: bool) -> Fraction | None:
         """Return the largest change of the log density when every number moves by at most `move`; None if unknown.
 
-        At most `most_moving` numbers move. With `one_sided` all of them move in the same direction. The result is a
-        pure epsilon.
+        At most `most_moving` numbers move, with `one_sided` all in the same direction. The result is a pure epsilon.
         """
         return None
 
     def loss_under(self, sensitivity: Any) -> Fraction | None:
         """Return the largest change of the log density under the moves of a box of numbers; None if unknown."""
-        one_sided = sensitivity.one_sided is True
-        losses = [self.largest_loss(move, one_sided=one_sided) for move in set(sensitivity.each_move)]
-        known = [loss for loss in losses if loss is not None]
-        return max(known) if known and len(known) == len(losses) else None
+        losses = {self.largest_loss(move, one_sided=sensitivity.one_sided is True) for move in sensitivity.each_move}
+        return None if None in losses else max((loss for loss in losses if loss is not None), default=None)
 
     def pair(self, sensitivity: Any) -> Any:
         """Return the privacy curve that a theorem of this noise proves for a sensitivity; None if there is none."""

@@ -92,8 +92,7 @@ class Plateau(LevelNoise):
                     f"{'0' if kind == 'people' else f'a whole number of steps of {self.step:g}, 0 or more'}, got {c!r}."
                 )
 
-    def __str__(self) -> str:
-        """Equal numbers are counted: a table may have hundreds."""
+    def __str__(self) -> str:  # equal numbers are counted: a table may have hundreds
         seen = Counter(zip(self.kinds, self.offsets, strict=True))
         each = [f"{n} {kind}" + (f" with offset {c!r}" if c else "") for (kind, c), n in seen.items()]
         return f"Plateau({', '.join(each)}, scale={self.scale!r}, step={self.step!r})"

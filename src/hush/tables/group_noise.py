@@ -39,7 +39,7 @@ __all__ = ["JOINT", "clearly_better", "joint_plan"]
 #: The joint families that a query can name.
 JOINT = ("plateau", "interval", "hull")
 _FINE = 64.0  # steps in the scale of the noise: rounding then widens intervals by about a thousandth
-_CLEAR = 0.7  # joint noise is chosen without a full ranking if its loss is below this share of the quick families'
+_CLEAR = 0.8  # joint noise is chosen without a full ranking if its loss is below this share of the closed forms'
 _MOST_CELLS = 400  # of a table with one draw: more cells would make draws and tables slow
 
 
