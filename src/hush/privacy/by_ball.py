@@ -122,7 +122,7 @@ def _root_up(square: Fraction) -> float:
 
 def correlated_pairs(charge: Charge) -> Pairs:
     inner = _uncorrelated(charge)
-    pairs = [(merged_gaussians([inner]), 1)] if isinstance(inner.noise, Gaussian) else ball_pairs(inner)
+    pairs: Pairs = [(merged_gaussians([inner]), 1)] if isinstance(inner.noise, Gaussian) else ball_pairs(inner)
     bound = charge.sensitivity
     counts = bound.is_box and bound.one_sided and not isinstance(bound.linf, tuple)
     if counts or (bound.reaches_l2_bound and not bound.is_box and not bound.one_sided):
