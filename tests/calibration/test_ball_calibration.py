@@ -50,6 +50,17 @@ def test_pure_noise_has_the_scale_of_the_l2_bound() -> None:
         assert hush.epsilon(plan.noise, 0.0, hush.Sensitivity(l2=bound, dimension=6)) <= epsilon
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "d"), [(100.0, 1e-6, 2), (1.0, 1e-57, 5), (1e-4, 1e-6, 10), (1e-9, 1e-9, 4), (0.01, 0.5, 10)]
+)
+def test_extreme_budgets(epsilon: float, delta: float, d: int) -> None:
+    for family, bound in (("ball", hush.Sensitivity(l2=1.0, dimension=d)), ("correlated", counts(d))):
+        plan = hush.calibrate(epsilon, delta, bound, family=family)
+        assert hush.delta(plan.noise, epsilon, bound) <= delta
+        pure = hush.calibrate(epsilon, 0.0, bound, family=family)
+        assert plan.variance <= pure.variance * (1.0 + 4e-15)
+
+
 @pytest.mark.parametrize(("times", "ratio"), [(2, 0.748), (5, 0.948)])
 def test_several_releases(times: int, ratio: float) -> None:
     bound = hush.Sensitivity(l2=1.0, dimension=10)
