@@ -22,7 +22,7 @@ from hush.noise.family import Family
 from hush.noise.gamma_difference import GammaDifference
 from hush.noise.normal_mixture import NormalMixture
 from hush.noise.request import Request
-from hush.numerics.rounding import TWO_ROUNDINGS
+from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
 from hush.numerics.search import nudged
 
 __all__ = ["FAMILY", "Ball", "least_ball"]
@@ -76,22 +76,21 @@ def least_ball(request: Request, dimension: int, stretch: float, made: Callable[
 
     `stretch` is the length of the longest move in the metric of the noise, divided by its l2 bound.
     """
-    reach = stretch * request.bound.l2_bound * request.times
-    pure = reach / request.epsilon
+    pure = stretch * request.bound.l2_bound * request.times / request.epsilon
+
+    def meets(scale: float) -> bool:
+        return request.meets(made(Ball(dimension, scale)))
+
     if request.delta == 0.0:
-        scale = nudged(
-            lambda scale: request.meets(made(Ball(dimension, scale))),
-            pure,
-            first=TWO_ROUNDINGS.share,
-            growth=2.0,
-            turns=20,
-        )
+        scale = nudged(meets, pure, first=TWO_ROUNDINGS.share, growth=2.0, turns=20)
         if scale is None:
             raise Unsupported("ball noise could not be certified for this budget")
         return made(Ball(dimension, scale))
     gaussian = stretch * request.gaussian_sigma() / math.sqrt(dimension + 1.0)  # the limit of many numbers
     start = math.log(min(_BELOW_PURE, gaussian / pure))
-    return request.least(lambda x: made(Ball(dimension, pure * math.exp(x))), start, tolerance=_WIDTH)
+    found: Any = request.least(lambda x: made(Ball(dimension, pure * math.exp(x))), start, tolerance=_WIDTH)
+    largest = up(pure, FEW_ROUNDINGS)  # for a tiny delta, the search may end slightly above the scale for delta = 0
+    return found if found.width <= largest or not meets(largest) else made(Ball(dimension, largest))
 
 
 def _least(request: Request) -> Ball:

@@ -41,6 +41,7 @@ _NODES = 48
 _FALLEN = 50.0  # the integrand is cut where it is e^-50 of its largest value
 _GOAL = 1e-15  # of the bound on the error of a panel, relative to the integral
 _DEEPEST = 40  # halvings of a panel
+_MOST_PANELS = 1 << 16  # after that, no panel is halved any more; the bracket is then wider
 _FURTHEST = 1e6  # moves of more scales than this: delta is then only known to be at most 1 below the pure epsilon
 _BLOCK = 2048  # integrals at a time
 _RATIOS = (1.6, 2.6, 4.5, 9.0)  # rho of the ellipses that are tried
@@ -165,7 +166,8 @@ class BallLoss:
             value, rounding = self._sums(angle[of], left, right)
             missed = self._missed(angle[of], left, right)
             whole = total + np.bincount(of, value, angle.size)
-            rough = missed > _GOAL * whole[of] + _TINY if turn + 1 < _DEEPEST else np.zeros(of.size, dtype=bool)
+            last = turn + 1 == _DEEPEST or of.size > _MOST_PANELS
+            rough = np.zeros(of.size, dtype=bool) if last else missed > _GOAL * whole[of] + _TINY
             done = ~rough
             total += np.bincount(of[done], value[done], angle.size)
             error += np.bincount(of[done], (rounding + missed)[done], angle.size)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
+from printed import ROOT, assert_shown
 
 import hush
+from hush.calibration.ranking import Plan
 
 #: The variance of ball noise at (1, 1e-6) for an l2 bound of 1.
 BALLS = {2: 2.99891, 3: 3.98696, 5: 5.83819, 10: 9.23828, 20: 12.5412, 50: 15.4243, 100: 16.5803}
@@ -45,6 +48,17 @@ def test_pure_noise_has_the_scale_of_the_l2_bound() -> None:
         plan = hush.calibrate(epsilon, 0.0, hush.Sensitivity(l2=bound, dimension=6), family="ball")
         assert plan.variance == pytest.approx(7.0 * (bound / epsilon) ** 2, rel=1e-14)
         assert hush.epsilon(plan.noise, 0.0, hush.Sensitivity(l2=bound, dimension=6)) <= epsilon
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "d"), [(100.0, 1e-6, 2), (1.0, 1e-57, 5), (1e-4, 1e-6, 10), (1e-9, 1e-9, 4), (0.01, 0.5, 10)]
+)
+def test_extreme_budgets(epsilon: float, delta: float, d: int) -> None:
+    for family, bound in (("ball", hush.Sensitivity(l2=1.0, dimension=d)), ("correlated", counts(d))):
+        plan = hush.calibrate(epsilon, delta, bound, family=family)
+        assert hush.delta(plan.noise, epsilon, bound) <= delta
+        pure = hush.calibrate(epsilon, 0.0, bound, family=family)
+        assert plan.variance <= pure.variance * (1.0 + 4e-15)
 
 
 @pytest.mark.parametrize(("times", "ratio"), [(2, 0.748), (5, 0.948)])
@@ -122,3 +136,21 @@ def test_a_release_of_fifty_counts() -> None:
     assert made.value.shape == (50,) and (2 * made.value % 1 == 0).all()  # a lattice that contains the whole numbers
     assert ledger.spent.epsilon <= 1.0 and ledger.spent.delta <= 1e-6
     assert "Correlated" in str(hush.report.statement(made)) and "lebeda2024" in hush.cite(plan)
+
+
+def test_the_tables_of_the_pages_are_what_hush_gives() -> None:
+    for page, make in (("ball.md", _plan_of_ball), ("correlated.md", _plan_of_counts)):
+        lines = (ROOT / "docs" / "maths" / page).read_text().splitlines()
+        table = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+        header, first = next((a, b) for a, b in itertools.pairwise(table) if a[0] in ("d", "d, l"))
+        for column, shown in zip(header[1:], first[1:], strict=True):
+            assert_shown(make(column).variance, shown)
+
+
+def _plan_of_ball(column: str) -> Plan:
+    return hush.calibrate(1.0, 1e-6, hush.Sensitivity(l2=1.0, dimension=int(column)), family="ball")
+
+
+def _plan_of_counts(column: str) -> Plan:
+    k, moving = map(int, column.split(", "))
+    return hush.calibrate(1.0, 1e-6, counts(k, moving), family="correlated")
