@@ -6,8 +6,8 @@ group that the person moves (`Part.one_sided`, `Part.people`).
 
 One draw for each group. The groups have independent draws, so their pure epsilons add up.
 
-One draw for the whole table. The keys must be public, because the number of cells is then known. One person may move
-the cells of all groups, or (with one column) those of some of them.
+One draw for the whole table. The keys must be public, because the number of cells is then known. The noise hides a move
+of all cells or, with one column, of the cells of some groups.
 
 Joint noise uses no delta: all of it is left for keys that are found privately.
 
@@ -119,13 +119,11 @@ def _for_groups(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> I
 
 
 def _for_table(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> Iterator[tuple[Noise, Sensitivity]]:
-    """One draw for all cells of a table with public keys."""
+    """One draw for all cells of a table with public keys, as if one person could move all of them."""
     parts, groups = reach.parts, reach.listed
-    if groups is None or groups == 1 or groups * len(parts) > _MOST_CELLS:
+    if groups is None or groups == 1 or reach.groups == 1 or groups * len(parts) > _MOST_CELLS:
         return
-    if reach.groups < groups:
-        yield from _for_some_groups(reach, epsilon)
-        return
+    yield from _for_some_groups(reach, epsilon)
     one_sided = tuple(part.one_sided for part in parts) * groups
     bound = Sensitivity(linf=1.0, dimension=len(one_sided), one_sided=one_sided)
     if bound.one_sided is True and _move_by_one(parts):
@@ -139,7 +137,7 @@ def _for_table(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> It
 def _for_some_groups(reach: Reach, epsilon: float) -> Iterator[tuple[Noise, Sensitivity]]:
     """One column in at most some of the listed groups: hull noise, if it is small enough for its tables."""
     (first, *others), most = reach.parts, reach.groups
-    if others or most == 1:
+    if others or most == reach.listed:
         return
     bound = Sensitivity(linf=1.0, l0=most, dimension=reach.listed, one_sided=first.one_sided)
     with suppress(Unsupported):

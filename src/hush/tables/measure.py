@@ -71,6 +71,11 @@ class Total:
     shareable: bool = False
 
     @property
+    def counts_people(self) -> bool:
+        """Is it 1 for each person with a row in the group? The number of values is not: values may be missing."""
+        return self.sum_over is number_of_rows and (self.low, self.high, self.fine) == (0, 1, 0)
+
+    @property
     def linf(self) -> int:
         """The most one person moves the column, in steps."""
         return max(-(-abs(end) >> self.fine) for end in (self.low, self.high))
@@ -133,9 +138,9 @@ class Prepared:
     @property
     def parts(self) -> tuple[Part, ...]:
         """The integer columns, and how far one person moves them in one group."""
-        people = self.counts_people
         totals = tuple(
-            Part(self.name, (total.name,), total.linf, one_sided=total.low >= 0, people=people) for total in self.totals
+            Part(self.name, (total.name,), total.linf, one_sided=total.low >= 0, people=total.counts_people)
+            for total in self.totals
         )
         if not self.bins:
             return totals

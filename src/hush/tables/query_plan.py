@@ -71,7 +71,8 @@ class QueryPlan:
         """
         reach, now = self.spent.reach, self.spent.plan.variance
         rows = []
-        for groups in sorted({max(1, reach.groups // 2), reach.groups, reach.groups * 2, reach.groups * 4}):
+        sizes = {max(1, reach.groups // 2), reach.groups, reach.groups * 2, reach.groups * 4}
+        for groups in sorted({min(size, reach.listed or size) for size in sizes}):
             other = self._spending(replace(reach, groups=groups))
             if other is not None:
                 rows.append(
