@@ -19,14 +19,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, positive, probabilities, reals, whole
-from hush.noise.contract import Noise
+from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.family import Family
 from hush.noise.lattice import MOST_POINTS, Lattice, steps_in
-from hush.noise.level_reach import LevelTable, reach_of_all, reach_of_sum
+from hush.noise.level_bands import LevelBands
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail
-from hush.numerics.rounding import SPECIAL_FUNCTION, next_up, up
+from hush.numerics.rounding import next_up
 from hush.numerics.search import first_true_from
 
 __all__ = ["FAMILY", "LevelMarginal", "LevelNoise", "calibrated"]
@@ -40,7 +39,7 @@ _FINE = 8.0  # steps in the scale of the noise, where the values are not whole n
 _CHUNK = 1 << 20  # numbers held at once when logarithms of many points are computed
 
 
-class LevelNoise(Noise):
+class LevelNoise(LevelBands):
     """A joint noise of `dimension` numbers on the multiples of `step`, uniform in an interval given its level."""
 
     discrete: ClassVar[bool] = True
@@ -63,13 +62,6 @@ class LevelNoise(Noise):
     def steps_in(self, move: float) -> int:
         """Return a move in whole steps; raises if answers on the lattice of this noise cannot move by it."""
         return steps_in(move, self.step)
-
-    def in_steps(self, vectors: Any) -> Array:
-        """Return rows of `dimension` numbers in whole steps; raises for points that are not on the lattice."""
-        rows = reals("vectors", vectors) / self.step
-        if rows.ndim == 0 or rows.shape[-1] != self.dimension or (np.abs(rows - np.rint(rows)) > 1e-9).any():
-            raise InvalidParameter(f"vectors must be rows of {self.dimension} multiples of the step {self.step:g}.")
-        return np.rint(rows)
 
     @property
     def rate(self) -> Fraction:
@@ -94,12 +86,6 @@ class LevelNoise(Noise):
         """The interval {-b, ..., a} of each level, as (b, a). `below(n)` gives uniform whole numbers below n."""
         raise Unsupported(f"{type(self).__name__} has no intervals.")
 
-    def spans(self, level: Array) -> tuple[Array, Array]:
-        """(own, shared): given the level, X_j is s + u_j in steps, with independent s, u_1, ..., u_d. s is uniform on
-        `shared` points around 0, u_j on `own` points: the length of the interval, and how many places it can have.
-        """
-        raise Unsupported(f"{type(self).__name__} has no spans.")
-
     def moments_given(self, level: Array) -> tuple[Array, Array]:
         """E X_1^2 and E X_1 X_2 given the level, in squared steps."""
         own, shared = self.spans(level)
@@ -121,7 +107,7 @@ class LevelNoise(Noise):
         return LevelMarginal(self)
 
     @cached_property
-    def _level_masses(self) -> tuple[Array, Array]:
+    def level_masses(self) -> tuple[Array, Array]:
         """Levels 0, 1, 2, ... and their probabilities.
 
         Beyond the table the weights fall by the factor e^(-rate/2) and more at every step, from e^-60 of the largest.
@@ -139,34 +125,9 @@ class LevelNoise(Noise):
     @cached_property
     def _moments(self) -> tuple[float, float]:
         """Variance and covariance in squared steps."""
-        level, mass = self._level_masses
+        level, mass = self.level_masses
         own, shared = self.moments_given(level)
         return float((mass * own).sum()), float((mass * shared).sum())
-
-    @cached_property
-    def _levels(self) -> LevelTable:
-        """The levels with more than e^-60 of the largest probability."""
-        level, mass = self._level_masses
-        kept = mass > mass.max() * math.exp(-60.0)
-        beyond = math.exp(float(self.log_level_tail(level[-1:])[0]))
-        missing = up(float(mass[~kept].sum()) + beyond, SPECIAL_FUNCTION)
-        return LevelTable(self.dimension, mass[kept], *self.spans(level[kept]), missing)
-
-    def reach_of_all(self, probability: float) -> float | None:
-        """Return a w with P(some |X_j| > w) <= probability, the least on the lattice but for rounding."""
-        return _reach(self, None, float(probabilities("probability", probability)))
-
-    def reach_of_sum(self, weights: Any, probability: float) -> float | None:
-        """Return a w with P(|weights . X| > w) <= probability, by the exact law of the sum where that is little work.
-
-        Otherwise by a bound on the tail of the sum given the level (noise/level_reach.py).
-        """
-        given = reals("weights", weights)
-        if given.shape != (self.dimension,) or not np.isfinite(given).all():
-            raise InvalidParameter(f"weights must be {self.dimension} finite numbers.")
-        if not given.any():
-            return 0.0
-        return _reach(self, tuple(given.tolist()), float(probabilities("probability", probability)))
 
     @property
     def variance(self) -> float:
@@ -259,16 +220,6 @@ def _points(noise: LevelNoise) -> int:
 def _masses(noise: LevelNoise) -> Array:
     with np.errstate(under="ignore"):
         return np.exp(_in_chunks(noise.log_mass, np.arange(float(_points(noise))), noise.dimension))
-
-
-@lru_cache(maxsize=256)
-def _reach(noise: LevelNoise, weights: tuple[float, ...] | None, probability: float) -> float | None:
-    try:
-        table = noise._levels
-    except Unsupported:  # a class need not define its spans
-        return None
-    steps = reach_of_all(table, probability) if weights is None else reach_of_sum(table, np.array(weights), probability)
-    return None if steps is None else steps * noise.step
 
 
 def _tail(law: LevelMarginal) -> Tail:
