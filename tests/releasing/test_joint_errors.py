@@ -110,7 +110,7 @@ def test_a_coarser_lattice_is_a_bound(name: str, factor: int, monkeypatch: pytes
     for weights in (np.ones(noise.dimension), np.array([2.0, -1.0, 0.5])[: noise.dimension]):
         sums = np.abs(points @ weights)
         for probability in (0.3, 0.05, 1e-3):
-            found = reach_of_sum(noise._levels, weights, probability)
+            found = reach_of_sum(noise.level_table, weights, probability)
             assert found is not None and mass[sums > found + 1e-9].sum() <= probability
 
 
@@ -120,7 +120,7 @@ def test_too_much_work_falls_back_to_the_bound(name: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(level_reach, "MOST_WORK", 1)
     for weights in (np.ones(noise.dimension), np.array([1.0, -1.0, 0.0])[: noise.dimension]):
         sums = np.abs(points @ weights)
-        found = reach_of_sum(noise._levels, weights, 0.05)
+        found = reach_of_sum(noise.level_table, weights, 0.05)
         assert found is not None and mass[sums > found].sum() <= 0.05 < mass[sums > 0.5 * found].sum()
 
 

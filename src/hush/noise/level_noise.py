@@ -18,14 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, positive, probabilities, reals, whole
-from hush.noise.contract import Noise
+from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.family import Family
 from hush.noise.lattice import MOST_POINTS, Lattice, steps_in
-from hush.noise.level_reach import LevelTable, reach_of_all, reach_of_sum
+from hush.noise.level_bands import LevelBands
 from hush.noise.uniform_numbers import UniformNumbers
 from hush.numerics.ball import Ball, Tail
-from hush.numerics.rounding import SPECIAL_FUNCTION, up
 from hush.numerics.search import first_true_from
 
 __all__ = ["FAMILY", "LevelMarginal", "LevelNoise"]
@@ -38,7 +36,7 @@ _FURTHEST = 2.0**28  # steps; beyond, levels would pass what exact draws allow
 _CHUNK = 1 << 20  # numbers held at once when logarithms of many points are computed
 
 
-class LevelNoise(Noise):
+class LevelNoise(LevelBands):
     """A joint noise of `dimension` numbers on the multiples of `step`, uniform on a set of points given its level."""
 
     discrete: ClassVar[bool] = True
@@ -61,13 +59,6 @@ class LevelNoise(Noise):
     def steps_in(self, move: float) -> int:
         """Return a move in whole steps; raises if answers on the lattice of this noise cannot move by it."""
         return steps_in(move, self.step)
-
-    def in_steps(self, vectors: Any) -> Array:
-        """Return rows of `dimension` numbers in whole steps; raises for points that are not on the lattice."""
-        rows = reals("vectors", vectors) / self.step
-        if rows.ndim == 0 or rows.shape[-1] != self.dimension or (np.abs(rows - np.rint(rows)) > 1e-9).any():
-            raise InvalidParameter(f"vectors must be rows of {self.dimension} multiples of the step {self.step:g}.")
-        return np.rint(rows)
 
     @property
     def rate(self) -> Fraction:
@@ -154,7 +145,7 @@ class LevelNoise(Noise):
         return LevelMarginal(self)
 
     @cached_property
-    def _level_masses(self) -> tuple[Array, Array]:
+    def level_masses(self) -> tuple[Array, Array]:
         """Levels 0, 1, 2, ... and their probabilities.
 
         Beyond the table the weights fall by the factor e^(-rate/2) and more at every step, from e^-60 of the largest.
@@ -172,34 +163,9 @@ class LevelNoise(Noise):
     @cached_property
     def _moments(self) -> tuple[float, float]:
         """Variance and covariance in squared steps."""
-        level, mass = self._level_masses
+        level, mass = self.level_masses
         own, shared = self.moments_given(level)
         return float((mass * own).sum()), float((mass * shared).sum())
-
-    @cached_property
-    def _levels(self) -> LevelTable:
-        """The levels with more than e^-60 of the largest probability."""
-        level, mass = self._level_masses
-        kept = mass > mass.max() * math.exp(-60.0)
-        beyond = math.exp(float(self.log_level_tail(level[-1:])[0]))
-        missing = up(float(mass[~kept].sum()) + beyond, SPECIAL_FUNCTION)
-        return LevelTable(self.dimension, mass[kept], *self.spans(level[kept]), missing)
-
-    def reach_of_all(self, probability: float) -> float | None:
-        """Return a w with P(some |X_j| > w) <= probability, the least on the lattice but for rounding."""
-        return _reach(self, None, float(probabilities("probability", probability)))
-
-    def reach_of_sum(self, weights: Any, probability: float) -> float | None:
-        """Return a w with P(|weights . X| > w) <= probability, by the exact law of the sum where that is little work.
-
-        Otherwise by a bound on the tail of the sum given the level (noise/level_reach.py).
-        """
-        given = reals("weights", weights)
-        if given.shape != (self.dimension,) or not np.isfinite(given).all():
-            raise InvalidParameter(f"weights must be {self.dimension} finite numbers.")
-        if not given.any():
-            return 0.0
-        return _reach(self, tuple(given.tolist()), float(probabilities("probability", probability)))
 
     @property
     def variance(self) -> float:
@@ -274,16 +240,6 @@ def _points(noise: LevelNoise, column: int) -> int:
 def _masses(noise: LevelNoise, column: int) -> Array:
     with np.errstate(under="ignore"):
         return np.exp(_log_masses(noise, column, np.arange(float(_points(noise, column)))))
-
-
-@lru_cache(maxsize=256)
-def _reach(noise: LevelNoise, weights: tuple[float, ...] | None, probability: float) -> float | None:
-    try:
-        table = noise._levels
-    except Unsupported:  # a class need not define its spans
-        return None
-    steps = reach_of_all(table, probability) if weights is None else reach_of_sum(table, np.array(weights), probability)
-    return None if steps is None else steps * noise.step
 
 
 def _tail(law: LevelMarginal) -> Tail:
