@@ -206,3 +206,13 @@ def test_a_release_of_a_gradient_end_to_end(tmp_path: Any) -> None:
     assert "Ball" in str(hush.report.statement(made)) and "hardt2010" in hush.cite(plan)
     law = hush.Ball(10, plan.noise.scale).marginal  # type: ignore[attr-defined]
     assert made.error.half_width95 == pytest.approx(law.isf(0.025), rel=0.05)
+
+
+def test_the_joint_density_integrates_to_one_and_falls_with_the_length() -> None:
+    """By polar quadrature in two and three dimensions."""
+    radius = np.linspace(0.0, 80.0, 400_001)
+    for dimension, area in ((2, 2.0 * math.pi * radius), (3, 4.0 * math.pi * radius**2)):
+        rows = np.zeros((radius.size, dimension))
+        rows[:, 0] = radius
+        density = np.exp(hush.Ball(dimension, 2.0).log_density_of(rows))
+        assert float(np.trapezoid(density * area, radius)) == pytest.approx(1.0, abs=1e-8)

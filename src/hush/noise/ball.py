@@ -16,7 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hush.errors import Unsupported, positive, whole
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter, Unsupported, positive, reals, whole
 from hush.noise.contract import Law
 from hush.noise.family import Family
 from hush.noise.gamma_difference import GammaDifference
@@ -26,6 +29,8 @@ from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
 from hush.numerics.search import nudged
 
 __all__ = ["FAMILY", "Ball", "least_ball"]
+
+Array = NDArray[np.float64]
 
 _MOST = 100_000  # numbers; beyond, the Bessel functions of the curve take seconds
 _WIDTH = 1e-9  # of a search for the least scale, relative
@@ -66,6 +71,15 @@ class Ball(NormalMixture):
     @property
     def marginal(self) -> Law:
         return GammaDifference(0.5 * (self.dimension + 1), self.scale).plain()
+
+    def log_density_of(self, vectors: Any) -> Array:
+        rows = reals("vectors", vectors)
+        if rows.ndim == 0 or rows.shape[-1] != self.dimension:
+            raise InvalidParameter(f"vectors must be rows of {self.dimension} numbers.")
+        half = 0.5 * self.dimension
+        log_sphere = math.log(2.0) + half * math.log(math.pi) - math.lgamma(half)  # the area of the unit sphere
+        constant = log_sphere + math.lgamma(self.dimension) + self.dimension * math.log(self.scale)
+        return np.asarray(-np.sqrt((rows**2).sum(axis=-1)) / self.scale - constant)
 
     def scaled(self, k: float) -> Ball:
         return Ball(self.dimension, self.scale * positive("k", k))
