@@ -97,6 +97,10 @@ def page(benchmarks: Sequence[Benchmark], results: Results, facts: Mapping[str, 
     return _HEAD + warning + "\n" + "\n".join(sections) + where
 
 
+#: Names of columns of the README's table of variances.
+_SHORT = {"Gaussian, least sigma": "least Gaussian", "hush, private keys": "hush, groups not listed"}
+
+
 def utility(lines: Sequence[Line | Note], budget: str) -> str:
     """The README's table of variances at one budget (the start of the row's name).
 
@@ -108,7 +112,7 @@ def utility(lines: Sequence[Line | Note], budget: str) -> str:
             name = line.against.removesuffix(" / hush").removesuffix(": variance")
             row, short = (
                 found.setdefault(line.what, {}),
-                "least Gaussian" if name.startswith("Gaussian") else name.split(",")[0],
+                _SHORT.get(name, name.split(",")[0]),
             )
             row[short] = min(line.value, row.get(short, line.value))
     if not found:
@@ -119,11 +123,12 @@ def utility(lines: Sequence[Line | Note], budget: str) -> str:
         for what, row in found.items()
     ]
     text = wrapped(
-        f"Variance of the noise on one count of a group, at {budget}. The first column of numbers is the variance with"
-        " hush. The others are multiples of it for the same guarantee; a smaller number means less noise:"
+        f"Variance of the noise on one count of a group, at {budget}, if one person may be in all listed groups. "
+        "The first column of numbers is the variance with hush. The others are multiples of it for the same guarantee; "
+        "a smaller number means less noise:"
     )
     named = {"hush": "hush: variance", "limit": "proved minimum"}
-    return text + "\n\n" + table(["groups per person", *(named.get(head, head) for head in heads)], rows)
+    return text + "\n\n" + table(["groups", *(named.get(head, head) for head in heads)], rows)
 
 
 def _speed(ratio: float, direction: str) -> str:
