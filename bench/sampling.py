@@ -46,8 +46,8 @@ def draws(quick: bool) -> Iterator[Line]:
     for noise in (*SMALL[: 4 if quick else None], *LARGE[: 1 if quick else None]):
         made = race(lambda noise=noise: hush.draw(noise, size, 1.0), lambda: generator.normal(size=size), rounds)  # type: ignore[misc]
         yield Line(str(noise), column, made.faster, "times", "higher", extra=made.extra)
+    vectors = size // 10 if quick else size
     for joint in (hush.Interval(10, 1.0, 3.0), hush.Cube(10, 1.0), hush.Ball(10, 2.0))[: 1 if quick else None]:
-        vectors = size // 10 if quick else size
         made = race(
             lambda joint=joint: hush.draw(joint, vectors, 1.0),  # type: ignore[misc]
             lambda: generator.normal(size=(vectors, 10)),
