@@ -167,7 +167,8 @@ class Charge:
         person who moves l0 groups moves l0 releases.
         """
         bound = self.sensitivity
-        if bound.columns is None or not isinstance(self.noise, Noise) or self.noise.dimension is None:
+        joint = isinstance(self.noise, Noise) and self.noise.dimension is not None
+        if bound.columns is None or not joint or self.rate is not None:
             return self
         return Charge(self.noise, bound.of_one_group, times=self.times * (bound.l0 or 1))
 

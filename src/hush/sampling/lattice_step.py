@@ -31,7 +31,7 @@ def rounded_sensitivity(sensitivity: Sensitivity, step: float, *, integers: bool
     def to_whole_steps(bound: float) -> float:
         return round_up(Fraction(step) * math.ceil(Fraction(bound) / Fraction(step)))
 
-    linf, l1, l2 = sensitivity.linf, sensitivity.l1, sensitivity.l2
+    linf, l1, l2, columns = sensitivity.linf, sensitivity.l1, sensitivity.l2, sensitivity.columns
     if isinstance(linf, tuple):
         linf = tuple(to_whole_steps(s) for s in linf)
     elif linf is not None:
@@ -39,6 +39,7 @@ def rounded_sensitivity(sensitivity: Sensitivity, step: float, *, integers: bool
     return dataclasses.replace(
         sensitivity,
         linf=linf,
+        columns=None if columns is None else tuple(to_whole_steps(s) for s in columns),
         l1=None if l1 is None else next_up(l1 + coordinates * step),
         l2=None if l2 is None else next_up(l2 + up(math.sqrt(coordinates) * step, FEW_ROUNDINGS)),
     )

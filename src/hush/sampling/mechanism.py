@@ -172,7 +172,7 @@ class Mechanism:
         """The largest factor by which rounding raises a bound of the sensitivity."""
         before, after = self.sensitivity, self.sensitivity_on_lattice
         pairs = []
-        for name in ("linf", "l1", "l2"):
+        for name in ("linf", "l1", "l2", "columns"):
             old, new = getattr(before, name), getattr(after, name)
             if old is not None:
                 pairs += list(zip(old, new, strict=True)) if isinstance(old, tuple) else [(old, new)]
