@@ -35,7 +35,7 @@ NOISES = {
     "correlated": hush.Correlated(hush.Gaussian(20.0 / 3.0), 1, 1.0 / 3.0),
     "cube": hush.Cube(1, 100.0 / 7.0),
     "interval": hush.Interval(1, 100.0 / 7.0, 2.0),
-    "plateau": hush.Plateau(("one_sided",), 100.0 / 7.0, (2.0,)),
+    "plateau": hush.Plateau(("two_sided",), 100.0 / 7.0, (2.0,)),
     "hull": hush.Hull(1, 1, 100.0 / 7.0, 2.0, one_sided=True),
     "level_marginal": hush.Cube(2, 100.0 / 7.0).marginal,
     "gaussian": hush.Gaussian(20.0 / 3.0),

@@ -233,14 +233,14 @@ def test_private_keys_keep_their_claim(groups):
 def halved(made: Noisy) -> Noisy:
     """The same with half the noise."""
     spent = dataclasses.replace(made.spent)
-    for name, mechanism in made.spent.mechanisms.items():
+    for name, mechanism in made.spent.sources.items():
         noise = mechanism.noise
         half = (
             hush.Discrete(noise.noise.scaled(0.5), noise.step)
             if isinstance(noise, hush.Discrete)
-            else noise.scaled(0.5)
+            else noise.widened(0.5)
         )
-        spent.mechanisms[name] = dataclasses.replace(mechanism, noise=half)
+        spent.sources[name] = dataclasses.replace(mechanism, noise=half, part_of=made.spent.charge)
     return dataclasses.replace(made, spent=spent, attacked=spent)
 
 

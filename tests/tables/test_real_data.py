@@ -287,9 +287,9 @@ class Exact:
         many = {name: np.tile(column, repeats) for name, column in self.columns.items()}
         spent = self.plan.spent
         drawn = dataclasses.replace(spent)
-        drawn.__dict__["mechanisms"] = {
-            name: made if stretch == 1.0 else dataclasses.replace(made, noise=made.noise.scaled(stretch))
-            for name, made in spent.mechanisms.items()
+        drawn.__dict__["sources"] = {
+            name: made if stretch == 1.0 else dataclasses.replace(made, noise=made.noise.widened(stretch))
+            for name, made in spent.sources.items()
         }
         released = noisy_columns(many, drawn)
         found = {}

@@ -21,7 +21,7 @@ and the pure epsilon is m step/scale. If the number of people is not among the n
 which is post-processing; then numbers may also move while no number of people does.
 
 The law is that of a box with offsets for (t, 2 y_j), where y_j is a number minus half the number of people. The
-plateau is the region around 0, of the size of the offsets, where the density is constant.
+plateau is the region around 0 where the density is constant.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Plateau(LevelNoise):
     dimension: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.kinds, str) or not isinstance(self.kinds, Sequence) or not self.kinds:
+        if not isinstance(self.kinds, list | tuple) or not self.kinds:
             raise reject("kinds", self.kinds, "a list of kinds", 'write Plateau(("people", "one_sided"), 1.0)')
         object.__setattr__(self, "kinds", tuple(one_of("kinds", kind, KINDS) for kind in self.kinds))
         if self.kinds.count("people") > 1:
@@ -104,8 +104,11 @@ class Plateau(LevelNoise):
         offsets = tuple(round(c * k / self.step) * self.step for c in self.offsets)
         return Plateau(self.kinds, self.scale * k, offsets, self.step)
 
+    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction | None:
+        known = "people" not in self.kinds and (one_sided or "one_sided" not in self.kinds)
+        return self.steps_in(move) * self.rate if known else None
+
     def loss_under(self, sensitivity: Any) -> Fraction | None:
-        """The pure epsilon, if the numbers of the sensitivity move as the kinds of this noise state."""
         moves, one_sided = sensitivity.each_move, sensitivity.each_one_sided
         if len(moves) != self.dimension:
             return None
@@ -159,14 +162,10 @@ class Plateau(LevelNoise):
     def level_tail_ball(self, level: int) -> Ball:
         return self._ball_from(self._every, level + 1) / self._ball_from(self._every, 0)
 
-    @property
-    def _offset_steps(self) -> Whole:
-        return np.array([c for _, c in self._each], dtype=np.int64)
-
     def intervals(self, level: Whole, below: Any) -> tuple[Whole, Whole]:
         u = level[:, None]
         i = below(level + 1)[:, None] if self._has_middle else np.zeros_like(u)
-        kind, c = np.array(self.kinds), self._offset_steps
+        kind, c = np.array(self.kinds), np.array([c for _, c in self._each])
         least = np.where(kind == "people", 2 * i - u, np.where(kind == "one_sided", i - u - c, -u - c))
         points = np.where(kind == "people", 1, np.where(kind == "one_sided", 2 * c + u + 1, 2 * (c + u) + 1))
         return least, points
@@ -228,7 +227,7 @@ class Plateau(LevelNoise):
 
     def log_mass_of(self, column: int, k: Array) -> Array:
         k = np.asarray(k, dtype=np.float64)
-        others, past = self._factors(but=column), np.maximum(k - self._offset_steps[column], 0.0)
+        others, past = self._factors(but=column), np.maximum(k - self._each[column][1], 0.0)
         if self.kinds[column] == "people":
             return self._log_from(others, k, every=2) - self._log_total
         if self.kinds[column] == "two_sided":
@@ -239,7 +238,7 @@ class Plateau(LevelNoise):
         return found - float(self.rate) * past - self._log_total
 
     def at_least_ball_of(self, column: int, k: int) -> Ball:
-        others, c = self._factors(but=column), int(self._offset_steps[column])
+        others, c = self._factors(but=column), self._each[column][1]
         past, spare, arb = max(k - c, 0), max(c - k, 0), flint_module().arb
         power = (-arb(self.rate.numerator) / arb(self.rate.denominator)).exp()
         total = self._ball_from(self._every, 0)

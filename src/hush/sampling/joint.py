@@ -130,7 +130,7 @@ def _turn(lane: int, turn: int) -> int:
 class Numbers:
     """Exact random whole numbers from the bits of one draw call: the `UniformNumbers` of joint noises."""
 
-    def __init__(self, bits: Bits, draws: int) -> None:
+    def __init__(self, bits: Bits, draws: int = 0) -> None:
         self._bits, self._draws, self._lane = bits, np.arange(draws), 0
 
     def rows(self, most: NDArray[Any]) -> Whole:
