@@ -86,9 +86,9 @@ async function update() {
       const table = wanted ? ask("/draw", asked) : null; // requested while the rest is painted
       if (found) show(found);
       remember(asked);
-      const last = table && (await table);
-      if (wanted && several()) showDistance(asked, await ask("/limit", asked));
-      if (table) showTable(asked, last);
+      const painted = table && showTable(asked, await table);
+      if (painted && several()) showDistance(asked, await ask("/limit", asked));
+      if (painted && asked === query()) settled(asked);
     }
   } finally {
     asking = false;
@@ -116,11 +116,12 @@ async function ask(path, text) {
   return null;
 }
 
+// Returns whether the table belongs to the present state.
 function showTable(wanted, found) {
-  if (!found || wanted !== query()) return;
+  if (!found || wanted !== query()) return false;
   drawing = found;
   showWards();
-  settled(wanted);
+  return true;
 }
 
 // The limit of all noises, which takes longer than the ranking.
@@ -252,7 +253,7 @@ function showRanking() {
     const beside = element("div", undefined, "bar");
     beside.append(bar(row.standard_error / most, best), element("span", row.texts.standard_error));
     size.append(beside);
-    const cells = [["95\u00a0% within ±", "error95"], [several() ? "variance per number" : "variance", "variance"], ["above the least:", "ratio"], ["above the limit:", "to_limit"]];
+    const cells = [["95\u00a0% within ±", "error95"], [several() ? "variance per number" : "variance", "variance"], ["above the least:", "ratio"], [several() ? "above the bound:" : "above the limit:", "to_limit"]];
     const numbers = cells.slice(0, limited ? 4 : 3).map(([label, key]) => {
       const cell = element("td", row.texts[key], "number");
       cell.dataset.label = label;
@@ -264,12 +265,13 @@ function showRanking() {
     return line;
   });
   at("ranking").replaceChildren(...rows);
+  at("limit-head").textContent = several() ? "Above the bound" : "Above the limit";
   at("variance-head").textContent = several() ? "Variance per number" : "Variance";
   at("limit").textContent = answer.limit;
   at("why").textContent = answer.why;
   at("why").hidden = !answer.why;
   at("about").replaceChildren(...present.map((row) => element("li", `${row.family}: ${facts.about[row.family]}`)));
-  const skipped = absent.some((row) => row.reason.startsWith("not compared")) ? " or not compared" : "";
+  const skipped = absent.some((row) => row.reason.startsWith("not compared")) ? ", or not compared" : "";
   at("absent-title").textContent = `${absent.length} ${absent.length === 1 ? "noise is" : "noises are"} not possible under this guarantee${skipped}`;
   at("absent").replaceChildren(...absent.map((row) => element("li", `${row.family}: ${row.reason}.`)));
 }
@@ -360,7 +362,7 @@ function begin() {
   at("again").addEventListener("click", async () => {
     const wanted = query();
     since = performance.now();
-    showTable(wanted, await ask("/draw", wanted));
+    if (showTable(wanted, await ask("/draw", wanted))) settled(wanted);
     say("New noise was drawn.");
   });
   at("link").addEventListener("click", () => copy(at("link"), `${location.origin}/?${query()}`, "The link is"));

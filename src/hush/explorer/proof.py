@@ -55,7 +55,7 @@ class AnalysedNoise:
 
     @cached_property
     def variance(self) -> float:
-        return float(self.law.variance)
+        return float(self.noise.variance)
 
     @property
     def standard_error(self) -> float:

@@ -21,7 +21,7 @@ _SENTENCES = {
     "ball": "Noise for all numbers together: an error is a direction, all equally likely, and a random length.",
     "correlated": "Noise with a part that all numbers share, for counts, which a person moves in one direction.",
     "cube": "Noise for all numbers together: one common size is drawn, and each error is uniform within this size.",
-    "interval": "Noise for all numbers together, for counts: only the largest errors up and down decide how likely it is.",
+    "interval": "Noise for all numbers together, for counts: only the largest errors up and down matter.",
     "plateau": "Noise for all numbers together, where some are counts and others move in both directions.",
     "hull": "Noise for all numbers together, where one person moves only some of them.",
 }
