@@ -233,10 +233,12 @@ def test_the_keyboard_reaches_everything_in_order_and_focus_is_seen(page):
         reached.append(name)
     free = [name for name in names() if name not in ("stable", "staircase")]
     questions = {f"What is {word}?" for word in ("epsilon", "delta", "sensitivity", "a group", "a release")}
+    questions |= {"What are numbers per person?", "What are these noises?"}
     order = [
         "#findings",
         "theme",
         *STOPS,
+        "numbers",
         "link",
         "reset",
         *free,
@@ -327,5 +329,5 @@ def test_pictures_are_told_in_words_and_tables_have_heads(page):
     assert page.locator("text=/failure chance|may fail/i").count() == 0
     assert page.locator("table").count() == page.locator("table caption").count() == 2
     assert page.locator("th:not([scope=col])").count() == 0
-    assert page.locator("input[type=range]").count() == len(STOPS)
-    assert all(page.locator(f"label[for={name}]").count() == 1 for name in STOPS)
+    assert page.locator("input[type=range]").count() == len(STOPS) + 1
+    assert all(page.locator(f"label[for={name}]").count() == 1 for name in (*STOPS, "numbers"))

@@ -40,6 +40,14 @@ def test_the_marginal_is_the_law_of_one_number(d: int) -> None:
     assert area == pytest.approx(law.sf(2.0 * points[1]) - law.sf(2.0 * grid[-1]), rel=1e-5)
 
 
+@pytest.mark.parametrize("d", [10, 51, 400])
+def test_the_density_of_one_number_is_continuous_at_zero(d: int) -> None:
+    """Its square underflows for arguments below 1e-162; neither a warning nor a NaN follows from it."""
+    law = hush.Ball(d, 1.0).marginal
+    near = law.pdf(np.array([0.0, 1e-300, 1e-290, 1e-200, 1e-160, 1e-100, 1e-9]))
+    assert near == pytest.approx(np.full(near.size, float(np.asarray(law.pdf(0.0)))), rel=1e-12)
+
+
 @pytest.mark.parametrize("d", [2, 10, 200])
 def test_far_quantiles_invert_the_tail(d: int) -> None:
     law = hush.Ball(d, 1.0).marginal

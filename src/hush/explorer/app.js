@@ -8,6 +8,7 @@ const at = (id) => document.getElementById(id);
 const start = new URLSearchParams(facts.start);
 const places = {};
 let shown = [];
+let direction = "any";
 let answer = null;
 let drawing = null;
 
@@ -23,16 +24,19 @@ function restore(query) {
   const given = new URLSearchParams(query);
   const told = [];
   for (const name of sliders) {
-    const text = given.get(name) ?? start.get(name);
+    const text = given.get(name) ?? start.get(name) ?? "1";
     const value = Number(text);
     let place = facts.stops[name].indexOf(value);
     if (place < 0) {
       const usable = text.trim() !== "" && Number.isFinite(value) && value >= 0;
-      place = usable ? nearest(facts.stops[name], value) : facts.stops[name].indexOf(Number(start.get(name)));
+      place = usable ? nearest(facts.stops[name], value) : facts.stops[name].indexOf(Number(start.get(name) ?? 1));
       told.push(`${name} = ${text.slice(0, 20)} is not one of the slider's stops; ${facts.labels[name][place]} is shown instead.`);
     }
     places[name] = place;
   }
+  direction = given.get("direction") === "one" ? "one" : "any";
+  if (several() && places.groups + places.releases > 0) told.push("Several numbers are shown for one group and one release.");
+  alone();
   const names = (given.get("show") ?? start.get("show")).split(",").filter((name) => name);
   shown = facts.families.filter((name) => names.includes(name));
   const strange = names.filter((name) => !facts.families.includes(name));
@@ -40,8 +44,18 @@ function restore(query) {
   notice(told.join(" "));
 }
 
+// May one person change several numbers at once?
+const several = () => places.numbers > 0;
+
+// Several numbers are shown for one group and one release only.
+function alone() {
+  if (several()) places.groups = places.releases = 0;
+}
+
 function query() {
-  const fields = sliders.map((name) => `${name}=${plain(facts.stops[name][places[name]])}`);
+  const spelled = (name) => `${name}=${plain(facts.stops[name][places[name]])}`;
+  const fields = sliders.filter((name) => name !== "numbers").map(spelled);
+  if (several()) fields.push(spelled("numbers"), `direction=${direction}`);
   return [...fields, `show=${shown.join(",")}`].join("&");
 }
 
@@ -68,10 +82,13 @@ async function update() {
     while (asked !== query()) {
       asked = query();
       const found = await ask("/answer", asked);
-      const table = found && asked === query() ? ask("/draw", asked) : null; // requested while the rest is painted
+      const wanted = found && asked === query();
+      const table = wanted ? ask("/draw", asked) : null; // requested while the rest is painted
       if (found) show(found);
       remember(asked);
-      if (table) showTable(asked, await table);
+      const painted = table && showTable(asked, await table);
+      if (painted && several()) showDistance(asked, await ask("/limit", asked));
+      if (painted && asked === query()) settled(asked);
     }
   } finally {
     asking = false;
@@ -99,11 +116,20 @@ async function ask(path, text) {
   return null;
 }
 
+// Returns whether the table belongs to the present state.
 function showTable(wanted, found) {
-  if (!found || wanted !== query()) return;
+  if (!found || wanted !== query()) return false;
   drawing = found;
   showWards();
-  settled(wanted);
+  return true;
+}
+
+// The limit of all noises, which takes longer than the ranking.
+function showDistance(wanted, found) {
+  if (!found || wanted !== query()) return;
+  answer.limit = found.limit;
+  for (const row of answer.ranking) if (row.texts) row.texts.to_limit = found.to_limit[row.family];
+  showRanking();
 }
 
 // After the next frame is painted, record what is shown and how long it took.
@@ -140,6 +166,13 @@ function showSliders() {
     at(name).setAttribute("aria-valuetext", facts.spoken[name]?.[places[name]] ?? label);
     at(`${name}-shown`).textContent = label;
   }
+  at("groups").disabled = at("releases").disabled = several();
+  at("directions").hidden = at("alone").hidden = !several();
+  for (const box of directions()) box.checked = box.value === direction;
+}
+
+function directions() {
+  return document.querySelectorAll("#directions input");
 }
 
 function show(found) {
@@ -159,7 +192,7 @@ function showSentence() {
   parts.push(` half of the time, and 95\u00a0% of the time at most ${headline.mostly}. The probability of a correct guess whether you are in the data goes from 50\u00a0% to `);
   parts.push([`at most ${odds.noise_text}`], ".");
   at("sentence").replaceChildren(...parts.map((part) => (Array.isArray(part) ? element("strong", part[0]) : part)));
-  at("odds-note").textContent = [odds.note, headline.tie].filter((text) => text).join(" ");
+  at("odds-note").textContent = [odds.note, headline.tie, headline.skipped].filter((text) => text).join(" ");
   at("brief").textContent = `error ± ${headline.mostly} · correct guesses at most ${odds.noise_text}`;
 }
 
@@ -170,8 +203,10 @@ function showFamilies() {
     const box = made.querySelector("input");
     const best = box.name === answer.best.family;
     const absent = !answer.ranking.some((row) => row.family === box.name && !row.reason);
+    made.hidden = !answer.ranking.some((row) => row.family === box.name) || (several() && absent);
     made.className = `chip${best ? " best" : absent ? " off" : ""}`;
-    made.title = best ? "the least noise, always drawn" : absent ? "not possible under this guarantee" : "";
+    const state = best ? "The least noise, always drawn. " : absent ? "Not possible under this guarantee. " : "";
+    made.title = `${state}${facts.about[box.name]}`;
     box.checked = best || (shown.includes(box.name) && !absent);
     box.disabled = best || absent;
     made.replaceChild(swatch(box.name, best), made.querySelector("svg"));
@@ -212,12 +247,13 @@ function showRanking() {
     const best = row.family === answer.best.family;
     const line = element("tr", undefined, best ? "best" : "");
     const name = element("td", row.family);
+    name.title = facts.about[row.family];
     name.append(element("span", row.noise, "sub"));
     const size = element("td", undefined, "bars");
     const beside = element("div", undefined, "bar");
     beside.append(bar(row.standard_error / most, best), element("span", row.texts.standard_error));
     size.append(beside);
-    const cells = [["95\u00a0% within ±", "error95"], ["variance", "variance"], ["above the least:", "ratio"], ["above the limit:", "to_limit"]];
+    const cells = [["95\u00a0% within ±", "error95"], [several() ? "variance per number" : "variance", "variance"], ["above the least:", "ratio"], [several() ? "above the bound:" : "above the limit:", "to_limit"]];
     const numbers = cells.slice(0, limited ? 4 : 3).map(([label, key]) => {
       const cell = element("td", row.texts[key], "number");
       cell.dataset.label = label;
@@ -229,8 +265,14 @@ function showRanking() {
     return line;
   });
   at("ranking").replaceChildren(...rows);
+  at("limit-head").textContent = several() ? "Above the bound" : "Above the limit";
+  at("variance-head").textContent = several() ? "Variance per number" : "Variance";
   at("limit").textContent = answer.limit;
-  at("absent-title").textContent = `${absent.length} ${absent.length === 1 ? "noise is" : "noises are"} not possible under this guarantee`;
+  at("why").textContent = answer.why;
+  at("why").hidden = !answer.why;
+  at("about").replaceChildren(...present.map((row) => element("li", `${row.family}: ${facts.about[row.family]}`)));
+  const skipped = absent.some((row) => row.reason.startsWith("not compared")) ? ", or not compared" : "";
+  at("absent-title").textContent = `${absent.length} ${absent.length === 1 ? "noise is" : "noises are"} not possible under this guarantee${skipped}`;
   at("absent").replaceChildren(...absent.map((row) => element("li", `${row.family}: ${row.reason}.`)));
 }
 
@@ -298,8 +340,16 @@ function begin() {
   for (const name of sliders) {
     at(name).addEventListener("input", () => {
       places[name] = Number(at(name).value);
+      alone();
       notice("");
       showSliders();
+      update();
+    });
+  }
+  for (const box of directions()) {
+    box.addEventListener("change", () => {
+      direction = box.value;
+      notice("");
       update();
     });
   }
@@ -312,7 +362,7 @@ function begin() {
   at("again").addEventListener("click", async () => {
     const wanted = query();
     since = performance.now();
-    showTable(wanted, await ask("/draw", wanted));
+    if (showTable(wanted, await ask("/draw", wanted))) settled(wanted);
     say("New noise was drawn.");
   });
   at("link").addEventListener("click", () => copy(at("link"), `${location.origin}/?${query()}`, "The link is"));

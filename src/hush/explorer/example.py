@@ -9,6 +9,7 @@ import numpy as np
 
 import hush
 from hush.explorer.analysis import best
+from hush.explorer.proof import AnalysedNoise
 from hush.explorer.state import State
 from hush.explorer.wording import power, up
 from hush.ledger import unaccounted
@@ -38,20 +39,33 @@ def drawn(state: State) -> dict[str, Any]:
     the largest effect of each rounding: of the truth to the lattice, of the noise to the lattice, and of the result to
     a whole number.
     """
-    chosen = best(state)
-    halvings = max(0, math.ceil(math.log2(_STEPS * state.sensitivity / chosen.standard_error)))
-    step = math.ldexp(state.sensitivity, -halvings)
-    mechanism = hush.Mechanism(chosen.noise, state.bound, step, coordinates=len(WARDS))
-    placed = mechanism.on_lattice(list(WARDS.values()))
+    chosen, true_values = best(state), _true_values(state)
+    step = _step(state, chosen)
+    mechanism = hush.Mechanism(chosen.noise, state.bound, step, coordinates=len(true_values))
+    placed = mechanism.on_lattice(true_values)
     noisy = unaccounted([mechanism.charge]).noise(mechanism, placed)  # the wards are made up, and public
     made = np.asarray(mechanism.value_of(noisy))
-    moved = float(np.abs(np.asarray(mechanism.value_of(placed)) - list(WARDS.values())).max())
+    moved = float(np.abs(np.asarray(mechanism.value_of(placed)) - true_values).max())
     bar = chosen.error95 + moved + 0.5 * step + (0.0 if step.is_integer() else 0.5)
     rows = [
         {"ward": ward, "true": true, "noisy": round(float(noisy))}
-        for (ward, true), noisy in zip(WARDS.items(), made, strict=True)
+        for (ward, true), noisy in zip(WARDS.items(), made, strict=False)
     ]
     return {"query": state.query, "bar": bar, "rows": rows, "note": _note(state, chosen.error95)}
+
+
+def _true_values(state: State) -> list[int]:
+    """The wards; for several numbers of one person, exactly so many numbers: more wards than eight are empty."""
+    wards = list(WARDS.values())
+    return wards if state.numbers == 1 else (wards + [0] * state.numbers)[: state.numbers]
+
+
+def _step(state: State, chosen: AnalysedNoise) -> float:
+    """The step of the lattice: that of the noise if it has one, else a fine one that divides the sensitivity."""
+    if chosen.noise.discrete:
+        return chosen.noise.step
+    halvings = max(0, math.ceil(math.log2(_STEPS * state.sensitivity / chosen.standard_error)))
+    return math.ldexp(state.sensitivity, -halvings)
 
 
 def _note(state: State, error: float) -> str:
@@ -60,10 +74,17 @@ def _note(state: State, error: float) -> str:
     )
     times = "" if state.releases == 1 else f", one of {state.releases} releases"
     return (
-        f"Eight rows of a larger table{change}{times}, with noise drawn just now. Each row gets noise of the same "
+        f"{_which(state)}{change}{times}, with noise drawn just now. Each row gets noise of the same "
         f"size, within ± {up(error)} with probability 95 %: {_felt(error)}. The bars include rounding. All bars share "
         "one square-root scale."
     )
+
+
+def _which(state: State) -> str:
+    if state.numbers == 1:
+        return "Eight rows of a larger table"
+    shown = "Eight" if state.numbers > len(WARDS) else "All"
+    return f"{shown} of the {state.numbers} numbers that one person may change at once"
 
 
 def _felt(error: float) -> str:

@@ -21,7 +21,7 @@ from hush.noise.family import Family
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import TIED
 
-__all__ = ["catalogue", "limit", "rebuilt", "row"]
+__all__ = ["catalogue", "has", "limit", "rebuilt", "row"]
 
 
 def catalogue() -> list[list[Any]]:
@@ -48,14 +48,20 @@ def _entry(epsilon: float, delta: float, count: int) -> Any:
     return document["stops"][(first * len(axes[1]) + second) * len(axes[2]) + third]
 
 
-def row(epsilon: float, delta: float, count: int) -> list[tuple[str, Law | str]]:
-    """Every family in the order of its rank, with its noise for sensitivity 1; then the absent families, each with the
-    reason.
+def has(name: str, epsilon: float, delta: float, count: int) -> bool:
+    """Does the file contain this family for this stop?"""
+    return name in dict(_stored(epsilon, delta, count))
+
+
+def row(epsilon: float, delta: float, count: int, wanted: Sequence[str] | None = None) -> list[tuple[str, Law | str]]:
+    """Every family (or those of `wanted`) in the order of its rank, with its noise for sensitivity 1; then the absent
+    families, each with the reason.
     """
-    stored = _stored(epsilon, delta, count)
+    chosen = names() if wanted is None else wanted
+    stored = [(name, noise) for name, noise in _stored(epsilon, delta, count) if name in chosen]
     ranked = [(name, noise) for name, noise in stored if isinstance(noise, Law)]
     absent = [(name, reason) for name, reason in stored if isinstance(reason, str)]
-    for name in names():
+    for name in chosen:
         if name in dict(stored):
             continue
         noise = _calibrated(family(name), epsilon, delta, count)

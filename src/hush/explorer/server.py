@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 
 from hush.errors import HushError, InvalidParameter, whole
 from hush.explorer.example import drawn
-from hush.explorer.state import START, STOPS, State, names
-from hush.explorer.view import answer
+from hush.explorer.sentences import about
+from hush.explorer.state import NUMBERS, START, STOPS, State, joint_names, names
+from hush.explorer.view import answer, distance
 from hush.explorer.wording import chance, power
 
 __all__ = ["Server", "page"]
@@ -44,7 +45,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
-_QUESTIONS = {"/answer": answer, "/draw": drawn}
+_QUESTIONS = {"/answer": answer, "/draw": drawn, "/limit": distance}
 
 
 def _file(name: str) -> str:
@@ -53,12 +54,14 @@ def _file(name: str) -> str:
 
 def page() -> str:
     """The page, which contains the stops of the sliders."""
+    sliders = STOPS | {"numbers": NUMBERS}
     facts = {
-        "stops": {name: list(stops) for name, stops in STOPS.items()},
-        "labels": {name: [power(stop) for stop in stops] for name, stops in STOPS.items()},
+        "stops": {name: list(stops) for name, stops in sliders.items()},
+        "labels": {name: [power(stop) for stop in stops] for name, stops in sliders.items()},
         "spoken": {"delta": [chance(stop) for stop in STOPS["delta"]]},
         "start": START.query,
-        "families": list(names()),
+        "families": [*names(), *joint_names()],
+        "about": about(),
     }
     return _file("page.html").replace("{{facts}}", html.escape(json.dumps(facts)))
 

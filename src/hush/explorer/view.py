@@ -7,16 +7,21 @@ from typing import Any
 import numpy as np
 
 import hush
-from hush.explorer import precomputed
-from hush.explorer.analysis import Absence, AnalysedNoise, best, epsilon_grid, findings
+from hush.explorer import precomputed, several
+from hush.explorer.analysis import Absence, AnalysedNoise, best, findings
+from hush.explorer.proof import epsilon_grid
 from hush.explorer.state import State
 from hush.explorer.wording import bound, down, figure, more, per_cent, power, privacy, up
 
-__all__ = ["answer", "command_line", "python_lines"]
+__all__ = ["answer", "command_line", "distance", "python_lines"]
 
 _POINTS = 160  # points of a density, on one side
 _CROWDS = (10, 100, 1000)  # people
 _TIE = "Another noise is better by less than 0.01 %; the simpler one is shown."
+
+_SKIPPED = "Some slow families are not compared here; hush.calibrate compares them, and may find a little less noise."
+#: Shown until the answer of `distance`.
+_LATER = "The least variance that a noise can have is being computed."
 
 
 def answer(state: State) -> dict[str, Any]:
@@ -24,14 +29,15 @@ def answer(state: State) -> dict[str, Any]:
     chosen, found = best(state), findings(state)
     present = [one for one in found if isinstance(one, AnalysedNoise)]
     shown = [one for one in present if one is chosen or one.family in state.show]
-    known = _limit(state)
+    known = None if state.numbers > 1 else _limit(state)
     return {
         "query": state.query,
         "best": {"family": chosen.family, "noise": chosen.words, "delta": chosen.delta},
-        "headline": _headline(state, chosen, present),
+        "headline": _headline(state, chosen, found),
         "odds": _odds(state, chosen),
         "ranking": [_ranked(one, chosen, known) for one in found],
-        "limit": _limit_sentence(chosen, known),
+        "limit": _LATER if state.numbers > 1 else _limit_sentence(state, chosen, known),
+        "why": several.plan(state, found).why if state.numbers > 1 else "",
         "densities": _densities(chosen, shown),
         "curves": _curves(state, shown),
         "crowd_note": _crowd_note(state, chosen),
@@ -41,10 +47,18 @@ def answer(state: State) -> dict[str, Any]:
     }
 
 
-def _headline(state: State, chosen: AnalysedNoise, present: list[AnalysedNoise]) -> dict[str, str]:
-    where = "every number" if state.count > 1 else "the number"
+def _headline(state: State, chosen: AnalysedNoise, found: list[AnalysedNoise | Absence]) -> dict[str, str]:
+    present = [one for one in found if isinstance(one, AnalysedNoise)]
+    skipped = any(isinstance(one, Absence) and one.reason == several.TOO_SLOW for one in found)
+    where = "every number" if max(state.count, state.numbers) > 1 else "the number"
     least = chosen.variance <= min(one.variance for one in present)
-    return {"half": up(chosen.median_error), "mostly": up(chosen.error95), "where": where, "tie": "" if least else _TIE}
+    return {
+        "half": up(chosen.median_error),
+        "mostly": up(chosen.error95),
+        "where": where,
+        "tie": "" if least else _TIE,
+        "skipped": _SKIPPED if skipped else "",
+    }
 
 
 def _odds(state: State, chosen: AnalysedNoise) -> dict[str, Any]:
@@ -78,19 +92,35 @@ def _ranked(found: AnalysedNoise | Absence, chosen: AnalysedNoise, known: hush.B
     return {**named, **numbers, "ratio": ratio, "to_limit": to_limit, "texts": texts}
 
 
+def distance(state: State) -> dict[str, Any]:
+    """The limit of all noises, and the distance of each family to it. For several numbers it takes up to a second, so
+    the page asks for it after the rest.
+    """
+    chosen, found, known = best(state), findings(state), _limit(state)
+    rows = [_ranked(one, chosen, known) for one in found if isinstance(one, AnalysedNoise)]
+    texts = {row["family"]: row["texts"]["to_limit"] for row in rows}
+    return {"query": state.query, "limit": _limit_sentence(state, chosen, known), "to_limit": texts}
+
+
 def _limit(state: State) -> hush.Bracket | None:
     """The limit for this sensitivity; a variance scales with its square."""
+    if state.numbers > 1:
+        return several.plan(state, findings(state)).limit
     unit = precomputed.limit(state.epsilon, state.delta, state.count)
     square = state.sensitivity**2
     return None if unit is None else hush.Bracket(unit.lower * square, unit.upper * square)
 
 
-def _limit_sentence(chosen: AnalysedNoise, known: hush.Bracket | None) -> str:
+def _limit_sentence(state: State, chosen: AnalysedNoise, known: hush.Bracket | None) -> str:
     if known is None:
         return "For more than one number or release, the least variance that any noise can have is not known."
     low = float(known.lower)
-    distance = more(chosen.variance / low)
-    reached = "within 0.05 % of this limit" if distance == "same" else f"{distance.lstrip('+')} above this limit"
+    above = more(chosen.variance / low)
+    if state.numbers > 1:
+        proof = f"No noise for these {state.numbers} numbers can have a variance per number below {down(low)}"
+        place = "reaches it" if above == "same" else f"has {figure(chosen.variance / low)} times as much"
+        return f"{proof}: this is a proved lower bound, and the true limit may be larger. {chosen.family} {place}."
+    reached = "within 0.05 % of this limit" if above == "same" else f"{above.lstrip('+')} above this limit"
     least = f"Under this guarantee, no noise that is added to one number can have a variance below {down(low)}"
     return f"{least}; {chosen.family} is {reached}."
 
@@ -98,7 +128,7 @@ def _limit_sentence(chosen: AnalysedNoise, known: hush.Bracket | None) -> str:
 def _densities(chosen: AnalysedNoise, shown: list[AnalysedNoise]) -> dict[str, Any]:
     """Densities for x >= 0 only, because they are symmetric; x ends where larger values of the best noise are rare."""
     x = np.linspace(0.0, 1.1 * chosen.reach, _POINTS)
-    return {"x": _short(x), "series": {one.family: _short(one.noise.pdf(x)) for one in shown}}
+    return {"x": _short(x), "series": {one.family: _short(one.density(x)) for one in shown}}
 
 
 def _curves(state: State, shown: list[AnalysedNoise]) -> dict[str, Any]:
@@ -131,13 +161,14 @@ def _crowd(state: State, chosen: AnalysedNoise, people: int) -> dict[str, Any]:
 def python_lines(state: State) -> str:
     """Python lines that calibrate, explain and release the same noise."""
     times = f", times={state.releases}" if state.releases > 1 else ""
-    sensitivity = f"hush.Sensitivity(linf={state.sensitivity!r}, l0={state.groups})"
+    sensitivity = f"hush.{state.bound!r}"
+    values = "[3, 12, 27, 58]" if state.numbers == 1 else f"[12] * {state.numbers}"
     return (
         "import hush\n\n"
         f"plan = hush.calibrate({state.epsilon!r}, {power(state.delta)}, {sensitivity}{times})\n"
         "print(plan.why)\n"
         f"ledger = hush.Ledger(None, epsilon={state.epsilon!r}, delta={power(state.delta)})\n"
-        "print(hush.release([3, 12, 27, 58], plan, ledger=ledger))"
+        f"print(hush.release({values}, plan, ledger=ledger))"
     )
 
 
@@ -146,4 +177,6 @@ def command_line(state: State) -> str:
     share = "--pure" if state.delta == 0.0 else f"--delta {power(state.delta)}"
     groups = f" --l0 {state.groups}" if state.groups > 1 else ""
     times = f" --times {state.releases}" if state.releases > 1 else ""
-    return f"hush calibrate --epsilon {power(state.epsilon)} {share} --linf {power(state.sensitivity)}{groups}{times}"
+    several = f" --dimension {state.numbers}{' --one-sided' * (state.direction == 'one')}" if state.numbers > 1 else ""
+    facts = f"--linf {power(state.sensitivity)}{groups}{several}{times}"
+    return f"hush calibrate --epsilon {power(state.epsilon)} {share} {facts}"

@@ -86,7 +86,9 @@ class UnitLaw:
             # only shapes above 1/2 overflow, and only close to the centre
             value = np.where(np.isfinite(log_k), value, self.log_centre)
         else:
-            value = self._trapezoid(flat, lambda x, w: -x * x * np.exp(-w) / 4.0 - 0.5 * (w + math.log(4.0 * math.pi)))
+            value = self._trapezoid(
+                flat, lambda x, w: -((x * np.exp(-0.5 * w)) ** 2) / 4.0 - 0.5 * (w + math.log(4.0 * math.pi))
+            )
         value = np.where(y.ravel() > _END, -np.inf, value)
         return np.where(y.ravel() < LEAST, self.log_centre, value).reshape(y.shape)
 
