@@ -8,13 +8,24 @@ from functools import lru_cache
 import hush
 from hush_papers.flipped_huber.optimum import best
 
-__all__ = ["any_direction", "as_counts", "at_variance", "factor", "independent", "joint", "limit", "refused_epsilon"]
+__all__ = [
+    "JOINT",
+    "any_direction",
+    "as_counts",
+    "at_variance",
+    "factor",
+    "independent",
+    "joint",
+    "limit",
+    "moves",
+    "refused_epsilon",
+]
 
 #: the independent families that are compared, by number of coordinates; a test compares them with all families
 _INDEPENDENT = {
     3: ("staircase", "flipped_huber"),
     5: ("staircase", "flipped_huber"),
-    8: ("staircase", "flipped_huber"),
+    8: ("staircase",),
     20: ("staircase", "asinh"),
 }
 #: joint noises, and whether they use that all numbers move in one direction
@@ -48,10 +59,24 @@ def independent(epsilon: float, delta: float, k: int) -> float:
     return min(best(family, epsilon, delta, k).variance for family in _INDEPENDENT[k])
 
 
-@lru_cache(maxsize=512)
 def limit(epsilon: float, delta: float, moved: hush.Sensitivity) -> float:
-    """The proved lower bound on the average variance of any noise for (epsilon, delta)."""
-    return float(hush.limit(epsilon, delta, moved).lower)
+    """The proved lower bound on the average variance of any noise for (epsilon, delta), delta > 0."""
+    return factor(moved) * _one_number(epsilon, delta)
+
+
+@lru_cache(maxsize=256)
+def _one_number(epsilon: float, delta: float) -> float:
+    return float(hush.limit(epsilon, delta).lower)
+
+
+@lru_cache(maxsize=16)
+def factor(moved: hush.Sensitivity) -> float:
+    """The limit for several numbers over the limit for one number: for delta > 0 it depends on the moves only.
+
+    `hush.limit` for several numbers also calibrates joint noise, for its upper end. So it is called once for each kind
+    of moves.
+    """
+    return float(hush.limit(1.0, 1e-8, moved).lower) / _one_number(1.0, 1e-8)
 
 
 def at_variance(family: str, variance: float, k: int) -> hush.Noise:
@@ -63,22 +88,15 @@ def at_variance(family: str, variance: float, k: int) -> hush.Noise:
     return plan.noise
 
 
-@lru_cache(maxsize=16)
-def factor(moved: hush.Sensitivity) -> float:
-    """The limit for several numbers over the limit for one number. For delta > 0 it depends on the moves only."""
-    return limit(1.0, 1e-8, moved) / limit(1.0, 1e-8, hush.Sensitivity(linf=1.0, l0=1))
-
-
 @lru_cache(maxsize=64)
 def refused_epsilon(delta: float, variance: float, moved: hush.Sensitivity) -> float:
     """An epsilon at which no noise of this variance has this delta, by the limit; the largest one, nearly.
 
     The limit of the variance at this epsilon and delta is above `variance`, by at most 0.1 per cent.
     """
-    times = factor(moved)
-    here, slope, before = math.sqrt(2.0 * times / variance), -2.0, None
+    here, slope, before = math.sqrt(2.0 * factor(moved) / variance), -2.0, None
     for _ in range(20):
-        excess = math.log(times * float(hush.limit(here, delta).lower) / variance)
+        excess = math.log(limit(here, delta, moved) / variance)
         if 0.0 < excess < _NEAR:
             return here
         if before is not None:
