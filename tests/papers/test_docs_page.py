@@ -115,7 +115,7 @@ JOINT = ("best independent", "cube", "limit of any noise", "counts: interval", "
 
 def several(items: Items) -> str:
     """One budget of each result for several numbers, as a table: variances as printed, and those of joint noise."""
-    rows = [f"| result | budget | printed | {' | '.join(JOINT)} |", "|---|---|---|---|---|---|---|---|"]
+    rows = [f"| result | budget | the paper's | {' | '.join(JOINT)} |", "|---|---|---|---|---|---|---|---|"]
     six, four, two = (
         [dict(zip(grid.head, row, strict=True)) for grid in item.grids for row in grid.rows]
         for item in items["joint"].values()
