@@ -134,7 +134,7 @@ def figure_4(context: Context) -> Item:
     table = tuple((k, e, *printed[k, e], *row) for k in (3, 5) for e, row in rows[k].items())
     head = ("K", "epsilon", "flipped Huber, printed", "by Theorem 8, printed", *_HEAD)
     order = (
-        "Exact flipped Huber noise and the best independent noise lie on each other. Below lie ball noise, cube "
+        "Exact flipped Huber noise and the best independent noise lie close together. Below lie ball noise, cube "
         "noise, and interval noise for counts. Each limit lies below the noises for the same moves, closest where "
         "epsilon is small."
     )
