@@ -1,4 +1,4 @@
-"""docs/papers.md agrees with the report: this file writes its two tables, and checks them against the report."""
+"""docs/papers.md agrees with the report: this file writes its three tables, and checks them against the report."""
 
 from __future__ import annotations
 
@@ -109,8 +109,33 @@ def found(items: Items) -> str:
     return "\n".join(rows)
 
 
+#: heads of the table about joint noise, after the printed value
+JOINT = ("best independent", "cube", "limit of any noise", "counts: interval", "counts: limit")
+
+
+def several(items: Items) -> str:
+    """One budget of each result for several numbers, as a table: variances as printed, and those of joint noise."""
+    rows = [f"| result | budget | the paper's | {' | '.join(JOINT)} |", "|---|---|---|---|---|---|---|---|"]
+    six, four, two = (
+        [dict(zip(grid.head, row, strict=True)) for grid in item.grids for row in grid.rows]
+        for item in items["joint"].values()
+    )
+    last = {(row["noise"], row["the numbers move"]): row["variance for the budget"] for row in six}
+    both, one = "up or down", "in one direction"
+    names = (("best independent", both), ("cube, joint", both), ("limit of any noise", both))
+    names += (("interval, joint", one), ("limit of any noise", one))
+    variances = [last["OSGT, paper's bound (21)", both], *(last[name] for name in names)]
+    lines = [("OSGT, Fig. 6, K = 8 | (0.9, 1.44e-14)", variances)]
+    (five,) = [row for row in four if (row["K"], row["epsilon"]) == (5, 0.3)]
+    (twenty,) = [row for row in two if row["epsilon"] == 1.0]
+    for start, row in (("Fig. 4, K = 5 | (0.3, 1e-8)", five), ("Table II, K = 20 | (1, 1e-8)", twenty)):
+        lines.append((f"flipped Huber, {start}", [row["flipped Huber, printed"], *(row[name] for name in JOINT)]))
+    rows += [f"| {start} | {' | '.join(f'{value:.4g}' for value in values)} |" for start, values in lines]
+    return "\n".join(rows)
+
+
 def written(page: str, items: Items) -> str:
-    for name, table in (("counts", counted(items)), ("findings", found(items))):
+    for name, table in (("counts", counted(items)), ("findings", found(items)), ("joint", several(items))):
         head, rest = page.split(f"<!-- {name} -->")
         page = f"{head}<!-- {name} -->\n\n{table}\n\n<!-- /{name} -->{rest.split(f'<!-- /{name} -->')[1]}"
     return page
