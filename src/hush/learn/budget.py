@@ -106,12 +106,12 @@ def must_be_allowed(family: object) -> str | None:
     row = next((row for row in catalogue.families() if row.name == family), None)
     if row is None or row.name in allowed:
         return one_of("family", family, allowed)
-    if row.type.discrete:
+    if row.joint and row.ranked:
+        reason = "is joint noise, which family=None uses where it has the least variance"
+    elif row.type.discrete:
         reason = "is defined on a lattice, and a fit calibrates noise on the real line"
     elif not row.ranked:
         reason = "is not one of the families that hush.calibrate can calibrate"
-    elif row.joint:
-        reason = "is joint noise, which family=None uses where it has the least variance"
     else:
         reason = "has no calibrated member of finite variance for many updates"
     raise Unsupported(
