@@ -80,6 +80,17 @@ def test_regressions_show_what_they_release_and_no_more(kind, settings):
         assert "coef_" in assert_alike(made, (X, one), (X, other))
 
 
+@pytest.mark.parametrize("settings", [{"solver": "statistics"}, {"solver": "gd", "passes": 1}])
+def test_fits_with_joint_noise_show_what_they_release_and_no_more(settings):
+    def made():
+        paid = Ledger(None, epsilon=50.0, delta=1e-3)
+        return Ridge(**(COMMON | {"family": None}), **settings, target_bounds=(-2, 2), ledger=paid)
+
+    assert made().fit(X, TARGET).noise_.dimension is not None
+    for one, other in EXTREMES.values():
+        assert "coef_" in assert_alike(made, (one, TARGET), (other, TARGET))
+
+
 WORDS = np.array(["no", "yes"])[SIDE]
 LONG = "huntington's chorea"
 

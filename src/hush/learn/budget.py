@@ -3,8 +3,8 @@
 If delta > 0, the shares divide mu^2 = (sensitivity/sigma)^2, which adds up exactly over Gaussian releases. If delta =
 0, they divide epsilon.
 Each update of a descent releases single numbers that move by at most 2B, so every noise family can be used. Sums of
-vectors (moments, products) have an l2 bound. For this bound the curve of Gaussian noise is exact, and no other family
-has a proof.
+vectors (moments, products) have an l2 bound. For this bound the curves of Gaussian noise and of ball noise are exact,
+and no other family has a proof.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy as np
 from hush.calibration.ranking import calibrate
 from hush.errors import NotCertified, Unsupported, one_of
 from hush.learn import zcdp
+from hush.learn.vector_noise import BALL, noise_of_vectors
 from hush.noise import catalogue
 from hush.noise import gaussian as gaussian_noise
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
 from hush.noise.gaussian import Gaussian
 from hush.numerics.rounding import COARSE_SEARCH, PURE_EPSILON, SPARE, up
 from hush.numerics.search import safe_end
@@ -38,7 +39,7 @@ __all__ = [
     "allowed_families",
     "must_be_allowed",
     "saved_over_zcdp",
-    "vector_family",
+    "vector_families",
 ]
 
 ACCOUNTING = ("exact", "zcdp")
@@ -53,8 +54,8 @@ _LARGEST_FACTOR = 1e6  # give up enlarging a noise beyond this multiple of its s
 class Wish:
     """One part of a fit that needs noise: its share of the budget, its size and its sensitivity.
 
-    `bound` is a box (each number moves separately, so every family can be used) or an l2 ball. `pure` is the bound
-    that is used if delta = 0.
+    `bound` is a box (each number moves separately, so every family can be used) or an l2 ball of known dimension.
+    `pure` is the bound that is used if delta = 0.
     """
 
     name: str
@@ -91,9 +92,10 @@ class Part:
 def allowed_families() -> tuple[str, ...]:
     """Names of the families that can be used in a fit, registered ones included.
 
-    A family must be calibrated one number at a time and have a finite variance after any number of updates.
+    A family must be calibrated one number at a time and have a finite variance after any number of updates. Ball noise
+    is for fits that release vectors.
     """
-    return tuple(row.name for row in catalogue.ranked(lattice=False) if row.vectors)
+    return (*(row.name for row in catalogue.ranked(lattice=False) if row.vectors), BALL)
 
 
 def must_be_allowed(family: object) -> str | None:
@@ -104,7 +106,9 @@ def must_be_allowed(family: object) -> str | None:
     row = next((row for row in catalogue.families() if row.name == family), None)
     if row is None or row.name in allowed:
         return one_of("family", family, allowed)
-    if row.type.discrete:
+    if row.joint and row.ranked:
+        reason = "is joint noise, which family=None uses where it has the least variance"
+    elif row.type.discrete:
         reason = "is defined on a lattice, and a fit calibrates noise on the real line"
     elif not row.ranked:
         reason = "is not one of the families that hush.calibrate can calibrate"
@@ -146,9 +150,9 @@ def _allotted(
     return parts
 
 
-def vector_family(delta: float) -> str:
-    """The only family with an exact theorem for sums of vectors: Laplace for an l1 bound, Gaussian for an l2 bound."""
-    return "laplace" if delta == 0.0 else "gaussian"
+def vector_families(delta: float) -> tuple[str, ...]:
+    """The families with an exact theorem for sums of vectors: ball noise; Laplace noise (l1) or Gaussian noise (l2)."""
+    return ("laplace" if delta == 0.0 else gaussian_noise.FAMILY.name, BALL)
 
 
 def _check_family(wishes: tuple[Wish, ...], family: str | None, delta: float, accounting: str) -> None:
@@ -160,27 +164,37 @@ def _check_family(wishes: tuple[Wish, ...], family: str | None, delta: float, ac
             f"{family} noise has no pure epsilon, which delta = 0 requires; "
             "write family='laplace', or a delta such as 1e-6."
         )
-    vectors = vector_family(delta)
-    if family != vectors and not any((wish.pure if delta == 0.0 else wish.bound).is_box for wish in wishes):
+    boxes = [wish for wish in wishes if (wish.pure if delta == 0.0 else wish.bound).is_box]
+    if family == BALL and boxes and all(wish.numbers == 1 for wish in boxes):
         raise Unsupported(
-            f"sums of products need {vectors} noise at this delta, not {family}; write family=None, or solver='cd'."
+            "ball noise is drawn for several numbers at once, and this fit releases its updates one number at a time; "
+            "write family=None, or solver='statistics' or 'gd'."
+        )
+    vectors = vector_families(delta)
+    if family not in vectors and not boxes:
+        raise Unsupported(
+            f"sums of products need {' or '.join(vectors)} noise at this delta, not {family}; "
+            "write family=None, or solver='cd'."
         )
 
 
 def _noises(
     epsilon: float, delta: float, wishes: tuple[Wish, ...], family: str | None, accounting: str
-) -> tuple[Law, ...]:
+) -> tuple[Noise, ...]:
     if accounting == "zcdp":
         return tuple(_by_zcdp(epsilon, delta, wishes, wish, family) for wish in wishes)
     if delta == 0.0:
         # slightly less epsilon for each part, so that rounding cannot push the sum above the budget
         return tuple(_pure(epsilon * wish.share / PURE_EPSILON.above, wish, family) for wish in wishes)
     amount = up(float(np.asarray(gaussian.sigma(epsilon, delta))), SPARE)
-    chosen: list[Law] = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
+    plain = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
+    if not any(wish.bound.is_box for wish in wishes):
+        return noise_of_vectors(Budget(epsilon, delta), amount, wishes, family, plain)
+    chosen: list[Noise] = [*plain]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, family):
             others = [
-                Charge(law, w.bound, times=w.times) for law, w in zip(chosen, wishes, strict=True) if w is not wish
+                Charge(noise, w.bound, times=w.times) for noise, w in zip(chosen, wishes, strict=True) if w is not wish
             ]
             found = _shaped(epsilon, delta, wish, family, others)
             if found is None and family is not None:
@@ -194,24 +208,29 @@ def _noises(
 
 
 def _is_gaussian(epsilon: float, amount: float, wish: Wish, family: str | None) -> bool:
-    """Is the noise Gaussian without a search: by name, or because no other family saves anything?"""
-    return family == gaussian_noise.FAMILY.name or (
-        family is None and 2.0 * wish.count / (epsilon * amount) ** 2 > _GAUSSIAN_BEYOND
-    )
+    """Is the noise Gaussian without a search: by name, or because no other family saves anything?
+
+    For several numbers at once, `joint` is the variance of cube noise of pure epsilon, divided by the Gaussian's.
+    """
+    if family is not None:
+        return family == gaussian_noise.FAMILY.name
+    many = (epsilon * amount) ** 2
+    joint = wish.times * (wish.numbers + 1) * (wish.numbers + 2) / (3.0 * wish.numbers * many)
+    return 2.0 * wish.count / many > _GAUSSIAN_BEYOND and (wish.numbers == 1 or joint > 1.0)
 
 
-def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[Charge]) -> Law | None:
+def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[Charge]) -> Noise | None:
     """The best member of the family for the whole budget, enlarged until all parts together meet the budget.
 
     The result is None if even an enlargement by `_LARGEST_FACTOR` is not enough.
     """
-    law = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).law
+    noise = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).noise
     if not others:
-        return law
+        return noise
 
     def fits(factor: float) -> bool:
         return Budget(epsilon, delta).covers(
-            compose([*others, Charge(law.scaled(factor), wish.bound, times=wish.times)])
+            compose([*others, Charge(noise.widened(factor), wish.bound, times=wish.times)])
         )
 
     low, high = 1.0, 1.0 / math.sqrt(wish.share) * 1.02
@@ -219,12 +238,13 @@ def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others
         low, high = high, 1.3 * high
         if high > _LARGEST_FACTOR:
             return None
-    return law.scaled(safe_end(fits, low, high, relative=COARSE_SEARCH.share, geometric=True))
+    return noise.widened(safe_end(fits, low, high, relative=COARSE_SEARCH.share, geometric=True))
 
 
-def _pure(epsilon: float, wish: Wish, family: str | None) -> Law:
+def _pure(epsilon: float, wish: Wish, family: str | None) -> Noise:
     """The noise of one part if delta = 0: each part has its share of epsilon, and the shares add up."""
-    return calibrate(epsilon, 0.0, wish.pure, family=family if wish.pure.is_box else None, times=wish.times).law
+    usable = wish.pure.is_box or family in vector_families(0.0)
+    return calibrate(epsilon, 0.0, wish.pure, family=family if usable else None, times=wish.times).noise
 
 
 def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish, family: str | None) -> Law:
@@ -256,7 +276,7 @@ def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
     return 1.0 - float(last.noise.variance) / _by_zcdp(pair.epsilon, pair.delta, wishes, wishes[-1], route).variance
 
 
-def _mechanism(wish: Wish, noise: Law, epsilon: float, delta: float) -> Mechanism:
+def _mechanism(wish: Wish, noise: Noise, epsilon: float, delta: float) -> Mechanism:
     """The noise on a lattice: a divisor of the bound for single numbers, the integers for vectors of integers."""
     bound = wish.pure if delta == 0.0 else wish.bound
     promise = Guarantee(epsilon, delta, times=wish.times, neighbours=bound.neighbours)

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from hush.errors import Unsupported, one_of, positive, reject, whole, within
+from hush.learn.budget import vector_families
 from hush.learn.objective import SQUARED, Objective
+from hush.learn.vector_noise import BALL
 from hush.privacy import gaussian
 
-__all__ = ["MOST_DRAWS", "SOLVERS", "Setting", "relative_noise", "setting"]
+__all__ = ["MOST_DRAWS", "SOLVERS", "Setting", "fitting_solver", "relative_noise", "setting"]
 
 SOLVERS = ("auto", "cd", "gd", "statistics")
 MOST_DRAWS = 5_000_000  # noisy numbers of one fit; all of them are drawn at once and kept in memory
@@ -58,6 +60,25 @@ def relative_noise(epsilon: float, delta: float, share: float, rows: int, column
     else:
         amount = float(np.asarray(gaussian.sigma(epsilon, delta))) / math.sqrt(share)
     return 2.0 * amount * math.sqrt(columns) / rows
+
+
+def fitting_solver(solver: str, objective: Objective, family: str | None, delta: float, *, descent: bool) -> str:
+    """The solver that fits the other options: "auto" becomes "cd" if an option needs a descent.
+
+    Sums of products need a family with a theorem for vectors, and ball noise needs a solver that releases vectors.
+    """
+    vectors = vector_families(delta)
+    other_family = family not in (None, *vectors)
+    if solver == "statistics" and other_family:
+        raise Unsupported(
+            f"solver='statistics' releases a vector, for which only {' and '.join(vectors)} noise have a proof here; "
+            "write family=None, or solver='cd'."
+        )
+    if solver != "auto":
+        return solver
+    if family == BALL:
+        return "gd" if descent or objective is not SQUARED else "statistics"
+    return "cd" if other_family or descent else "auto"
 
 
 def setting(

@@ -32,7 +32,8 @@ _STILL = 1e-12  # without privacy: stop when no weight moves by more than this, 
 def updates_wish(grain: float, columns: int, setting: Setting, share: float) -> Wish:
     """All updates of a descent: one number at a time (cd) or all coordinates at once (gd); each moves by at most 2B."""
     together = columns if setting.solver == "gd" else 1
-    bound = Sensitivity(linf=2.0 * grain, l0=together, neighbours="replace")
+    known = together if together > 1 else None  # joint noise is for several numbers
+    bound = Sensitivity(linf=2.0 * grain, l0=together, dimension=known, neighbours="replace")
     times = whole("passes", setting.passes) * columns // together
     return Wish("updates", share, bound, bound, together, times)
 

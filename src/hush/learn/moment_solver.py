@@ -38,12 +38,14 @@ def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
     """The release of all sums of products of rows with `width` entries and length at most `radius`."""
     square = up((_grain(rows, radius) * radius) ** 2, FEW_ROUNDINGS)
     numbers = width * (width + 1) // 2
+    l2 = up(_DIAGONAL * math.sqrt(2.0) * square, FEW_ROUNDINGS)
     # l1: at most 7 (|r|_1^2) / 2 + 5 |r|_2^2 for each of the two rows, and |r|_1^2 <= width |r|_2^2
+    l1 = (_ABOVE * width + 2.0 * _DIAGONAL) * square
     return Wish(
         "sums of products",
         share,
-        Sensitivity(l2=up(_DIAGONAL * math.sqrt(2.0) * square, FEW_ROUNDINGS), neighbours="replace"),
-        Sensitivity(l1=(_ABOVE * width + 2.0 * _DIAGONAL) * square, neighbours="replace"),
+        Sensitivity(l2=l2, dimension=numbers, neighbours="replace"),
+        Sensitivity(l1=l1, l2=l2, dimension=numbers, neighbours="replace"),
         numbers,
     )
 

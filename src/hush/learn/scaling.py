@@ -155,8 +155,8 @@ def moments_wish(columns: int, share: float) -> Wish:
     return Wish(
         "means and spreads",
         share,
-        Sensitivity(l2=l2, neighbours="replace"),
-        Sensitivity(l1=columns * (2.25 * _GRAIN + 1.0), neighbours="replace"),
+        Sensitivity(l2=l2, dimension=2 * columns, neighbours="replace"),
+        Sensitivity(l1=columns * (2.25 * _GRAIN + 1.0), l2=l2, dimension=2 * columns, neighbours="replace"),
         2 * columns,
     )
 

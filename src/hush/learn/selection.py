@@ -132,6 +132,10 @@ def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
 
 
 def _divergence(charge: Charge, order: float) -> float:
+    if charge.noise.dimension is not None:
+        raise Unsupported(
+            "a search needs many Renyi divergences, and those of joint noise take too long; write family=None."
+        )
     found = renyi_divergence(charge, order)
     if not math.isfinite(found):
         raise Unsupported(

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas, one_of, within
-from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed, vector_family
-from hush.learn.defaults import Setting, relative_noise, setting
+from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
+from hush.learn.defaults import Setting, fitting_solver, relative_noise, setting
 from hush.learn.descent import LARGEST, Trace, descend, updates_wish
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.moment_solver import products, products_wish, quadratic_minimum
@@ -106,7 +106,7 @@ def plan(request: Request, rows: int) -> Plan:
         request.objective,
         rho,
         columns,
-        solver=_solver(request),
+        solver=fitting_solver(request.solver, request.objective, request.family, delta, descent=_descent(request)),
         passes=request.passes,
         step=request.step,
         clip=request.clip,
@@ -139,26 +139,15 @@ def _scaling_share(request: Request) -> float:
     return within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25")
 
 
+def _descent(request: Request) -> bool:
+    """Is an option given that only a descent has?"""
+    return any(value is not None for value in (request.passes, request.step, request.clip))
+
+
 def _budget(request: Request) -> tuple[float, float]:
     epsilon = as_float("epsilon", request.epsilon, "a number greater than 0", "write epsilon=1.0")
     delta = float(deltas("delta", as_float("delta", request.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
     return (epsilon if epsilon == math.inf else float(budgets("epsilon", epsilon))), delta
-
-
-def _solver(request: Request) -> str:
-    """The solver that fits the other options: "auto" becomes "cd" if an option needs a descent.
-
-    Sums of products need the one family with a theorem for vectors.
-    """
-    vectors = vector_family(request.delta)
-    other_family = request.family not in (None, vectors)
-    if request.solver == "statistics" and other_family:
-        raise Unsupported(
-            f"solver='statistics' releases a vector, for which only {vectors} noise has a proof here; "
-            "write family=None, or solver='cd'."
-        )
-    descent = other_family or any(value is not None for value in (request.passes, request.step, request.clip))
-    return "cd" if request.solver == "auto" and descent else request.solver
 
 
 def _radius(chosen: Setting, columns: int) -> float:
@@ -180,11 +169,11 @@ def train(
 
     Guarantees: a plan with noise raises `NotPaid` without a payment, or if the payment's noise was already drawn.
     """
-    width, regression, paid = rows.shape[1], made.request.target_span is not None, Paid(payment, entropy)
+    width, paid = rows.shape[1], Paid(payment, entropy)
     # one block for features, constant and target: the only copy of the data, scaled in place
     block = np.empty((width + made.request.fit_intercept + 1, rows.shape[0]))
     block[:width], block[width:-1], block[-1] = rows.T, 1.0, target
-    scaled = [*range(width), -1] if regression else list(range(width))
+    scaled = [*range(width), *([-1] if made.request.target_span is not None else [])]
     scaling = _scaling(made, block, scaled, paid)
     own, of_target = scaling[:width], scaling[width:]
     own.apply(block[:width])
@@ -281,8 +270,7 @@ def _by_descent(made: Plan, block: Array, penalty: Penalty, start: Array, after_
 def _from_products(
     made: Plan, block: Array, penalty: Penalty, start: Array, after_pass: _Progress, paid: Paid
 ) -> Trace:
-    logistic = made.request.objective is LOGISTIC
-    width = len(block) - 1
+    logistic, width = made.request.objective is LOGISTIC, len(block) - 1
     if logistic:
         block[-1] = 2.0 * block[-1] - 1.0  # the label as -1 or 1
     found = products(block, _radius(made.setting, width), made.part("sums of products"), paid)

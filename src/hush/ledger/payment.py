@@ -86,7 +86,9 @@ class Draws:
         """Draw `count` numbers now, in one call; later calls of `add` use them in order, each once."""
         self._take(count)
         made = self.mechanism
-        return _Ahead(made, entropy=self.entropy, left=[0], drawn=draw(made.noise, count, made.step, self.entropy))
+        vectors = count // (made.noise.dimension or 1)  # one joint draw for each vector
+        drawn = draw(made.noise, vectors, made.step, self.entropy).reshape(-1)
+        return _Ahead(made, entropy=self.entropy, left=[0], drawn=drawn)
 
     def add_from(self, bits: Bits, steps: Steps) -> Steps:
         """The same with given random bits, for engines that must be able to repeat a draw."""
