@@ -134,7 +134,8 @@ def test_half_widths_of_weighted_sums_are_those_of_the_draws(level: float) -> No
     for row, width in zip(factors, widths, strict=True):
         inside = int((np.abs(draws @ row) <= width).sum())
         assert inside >= binom.isf(1.0 - 1e-6, 400_000, level)
-        assert (np.abs(draws @ row) <= 0.97 * width - 1.0).mean() < level
+        narrower = (0.97 if level <= 0.95 else 0.9) * width - 1.0  # forty misses are expected at the last level
+        assert (np.abs(draws @ row) <= narrower).mean() < level
 
 
 def test_factors_of_both_signs_are_covered() -> None:
@@ -185,3 +186,24 @@ def test_receipt_ledger_and_statement_speak_of_the_joint_draw(tmp_path) -> None:
     assert 0.99 < again.spent.epsilon <= 1.0
     text = str(hush.report.statement(answer))
     assert "Plateau" in text or "plateau" in text
+
+
+def test_intervals_of_a_row_hold_together() -> None:
+    """20,000 rows of two answers, at 1e-6. Intervals for each answer alone hold together less often than 95 %."""
+    made = planned(query(people=tables.count_units(), both=tables.sum("change", low=-10, high=10)))
+    rows, held = 20_000, {}
+    exact = {name: np.full(rows, 300, dtype=np.int64) for name in made.spent.mechanisms}
+    released = noisy_columns(exact, made.spent)
+    for together in (False, True):
+        request = made._request(None, "", 0.95, together, print)
+        inside = np.ones(rows, dtype=bool)
+        for aggregate in Recipe.of(made.query, made.spent, request.level_of_each).shown:
+            truth = float(aggregate.answer(exact)[0])
+            low, high = aggregate.ends(released)
+            inside &= (low <= truth) & (truth <= high)
+        held[together] = int(inside.sum())
+    assert held[True] >= binom.isf(1.0 - 1e-6, rows, 0.95) > held[False]
+    answer = made.answer(ledger=None, together=True)
+    assert answer.receipt["together"] and "for all numbers of a row at once" in str(answer)
+    with pytest.raises(hush.InvalidParameter, match="together"):
+        made.answer(ledger=None, together=1)

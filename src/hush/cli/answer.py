@@ -81,7 +81,8 @@ def _answer(options: argparse.Namespace) -> None:
 def _asked(options: argparse.Namespace, plan: Any, ledger: Ledger | None, streamed: bool) -> Any:
     """The answer; its receipt alone where the engine writes the file."""
     with working() as show:
-        given = {"ledger": ledger, "label": options.label, "level": options.level, "progress": show}
+        intervals = {"level": options.level, "together": options.together}
+        given = {"ledger": ledger, "label": options.label, **intervals, "progress": show}
         return plan.write(options.out, **given) if streamed else plan.answer(**given)
 
 
@@ -192,6 +193,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         default=0.95,
         metavar="L",
         help="probability that an interval contains the answer without noise (default 0.95)",
+    )
+    output.add_argument(
+        "--together", action="store_true", help="the level holds for all intervals of a row at once; they are wider"
     )
 
 

@@ -113,7 +113,8 @@ def _shared(error: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _answer(receipt: Receipt) -> Case:
     given, data = receipt["guarantee"], data_name(receipt["source"])
-    level = f"contain the answer without noise with probability {receipt['level']:g}"
+    at_once = ", all numbers of a row at once" if receipt.get("together") else ""
+    level = f"contain the answer without noise with probability {receipt['level']:g}{at_once}"
     filters = [("rows", "only where " + ", and ".join(receipt["filters"]))] if receipt.get("filters") else []
     rows = [
         ("data", data),

@@ -181,7 +181,8 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     if receipt["threshold"] is not None:
         shown = f"shown if the noisy number of people is at least {receipt['threshold']:.6g}"
         facts.append(("keys", f"found privately: {shown}"))
-    facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{_covered(receipt)}"))
+    at_once = ", for all numbers of a row at once" if receipt.get("together") else ""
+    facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{at_once}{_covered(receipt)}"))
     if receipt.get("shared"):
         facts.append(("shared", f"{'; '.join(receipt['shared'])}; their errors are not independent"))
     facts += [("left out", line) for line in left_out_lines(receipt)]

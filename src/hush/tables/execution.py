@@ -60,6 +60,8 @@ class Request:
     ledger: Ledger | None = None
     label: str = ""
     level: float = 0.95
+    #: True: the level holds for all numbers of a row at once
+    together: bool = False
     progress: Callable[[str], None] = _silent
 
     def answer(self) -> Answer:
@@ -78,7 +80,7 @@ class Request:
             exact, beside = settled._exact(settled.query), settled._exact_limits()
         self.progress("drawing noise")
         keys, released = settled._noisy(exact, settled.spent.open(payment, "answers"))
-        recipe = Recipe.of(settled.query, settled.spent, self.level)
+        recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
         noisy = arrow().table({name: arrow().array(column) for name, column in released.items()})
         receipt = settled._receipt(payment, found, beside) | {"groups": keys.num_rows}
         return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names)
@@ -98,7 +100,7 @@ class Request:
             self.progress("aggregating, adding noise and writing")
             receipt = settled._receipt(payment, found, settled._exact_limits())
             draws = settled.spent.open(payment, "answers")
-            recipe = Recipe.of(settled.query, settled.spent, self.level)
+            recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
             aggregates = settled.query.aggregates(**self.options)
             if part is None:
                 write_on_executors(aggregates, settled.spent, draws, recipe, str(path))
@@ -107,6 +109,14 @@ class Request:
                 settled._stream(aggregates, recipe, draws, part, receipt)
                 os.replace(part, path)
         return receipt
+
+    @property
+    def level_of_each(self) -> float:
+        """The level of a single interval. If all intervals of a row must hold at once, the probability of a miss is
+        divided among them; that is valid however their errors depend on each other.
+        """
+        numbers = sum(len(measure.output_names) for measure in self.query.shown)
+        return 1.0 - (1.0 - self.level) / numbers if self.together else self.level
 
     # -- steps -----------------------------------------------------------------------------------------------
 
@@ -117,7 +127,7 @@ class Request:
         for spent in (self.spent, self.shares.bounds, self.shares.limits):
             for made in spent.sources.values() if spent else ():
                 made.prepare()
-        recipe = Recipe.of(self.query, self.spent, self.level)  # with placeholders for bounds to be found
+        recipe = Recipe.of(self.query, self.spent, self.level_of_each)  # with placeholders for bounds to be found
         nothing = {name: np.zeros(1) for name in self.spent.mechanisms}
         for aggregate in recipe.shown:
             aggregate.answer(nothing), aggregate.ends(nothing)
@@ -204,6 +214,7 @@ class Request:
         self, payment: Payment, found: Mapping[str, Any] | None, beside: tuple[LeftOut, Any] | None
     ) -> Receipt:
         receipt = receipt_of(self.query, self.spent, self.shares, self.level, payment.receipt)
+        receipt = receipt | {"together": True} if self.together else receipt
         if found is not None:
             receipt = receipt | {"bounds_found": plain_bounds(found)}
         if beside is not None and self.shares.limits is not None:

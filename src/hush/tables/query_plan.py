@@ -108,7 +108,9 @@ class QueryPlan:
                 continue
         return min(found, key=lambda other: other.plan.variance, default=None)
 
-    def _request(self, ledger: Ledger | None, label: str, level: float, progress: Callable[[str], None]) -> Request:
+    def _request(
+        self, ledger: Ledger | None, label: str, level: float, together: bool, progress: Callable[[str], None]
+    ) -> Request:
         must_be_ledger(ledger)
         level = must_be_level(level, MOST_LEVEL)
         text_of("label", label)
@@ -116,7 +118,9 @@ class QueryPlan:
             raise InvalidParameter(
                 f"progress must be a function of one text, got {progress!r}; leave it out, or write progress=print."
             )
-        return Request(self.query, self.spent, self.options, self.shares, ledger, label, level, progress)
+        if not isinstance(together, bool):
+            raise InvalidParameter(f"together must be True or False, got {together!r}; write together=True.")
+        return Request(self.query, self.spent, self.options, self.shares, ledger, label, level, together, progress)
 
     @called_like("answer(ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(
@@ -125,10 +129,13 @@ class QueryPlan:
         ledger: Ledger | None,
         label: str = "",
         level: float = 0.95,
+        together: bool = False,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Answer:
-        """Run the query, spend the budget and give the noisy answer."""
-        return self._request(ledger, label, level, progress).answer()
+        """Run the query, spend the budget and give the noisy answer. With `together` the level holds for all intervals
+        of a row at once, otherwise for each of them.
+        """
+        return self._request(ledger, label, level, together, progress).answer()
 
     @called_like("write('answer.parquet', ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def write(
@@ -138,6 +145,7 @@ class QueryPlan:
         ledger: Ledger | None,
         label: str = "",
         level: float = 0.95,
+        together: bool = False,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Receipt:
         """Write the answer to a Parquet file without holding all of it in memory, and return the receipt.
@@ -145,7 +153,7 @@ class QueryPlan:
         On Spark, private groups get their noise on the executors, and the file is a folder. The charge comes first: a
         failure after it wastes it.
         """
-        return self._request(ledger, label, level, progress).write(path)
+        return self._request(ledger, label, level, together, progress).write(path)
 
     def __repr__(self) -> str:
         return self.described()
