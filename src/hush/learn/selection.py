@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, within
+from hush.noise.contract import Noise
 from hush.numerics.rounding import CLOSED_FORM, down, up
 from hush.numerics.search import safe_end
 from hush.privacy.charge import Charge
@@ -132,7 +133,7 @@ def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
 
 
 def _divergence(charge: Charge, order: float) -> float:
-    if charge.noise.dimension is not None:
+    if isinstance(charge.noise, Noise) and charge.noise.dimension is not None:
         raise Unsupported(
             "a search needs many Renyi divergences, and those of joint noise take too long; write family=None."
         )
