@@ -28,6 +28,7 @@ FRAME = {
     "facts",
     "run",
     "environment",
+    "learn_ball",
     "learn_page",
     "learn_peers",
     "coverage",
