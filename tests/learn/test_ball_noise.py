@@ -163,8 +163,8 @@ def test_the_ledger_is_charged_for_what_is_drawn(changed, mode):
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_the_drawn_vectors_have_the_length_that_was_paid_for(place):
-    """|x|/scale has the gamma law of shape d. The sum of 40 draws fits it, and neither 2/3 nor 3/2 of the scale."""
-    part, count = parts_of(VECTORS)[place], 40
+    """|x|/scale has the gamma law of shape d. The sum of 120 draws fits it, and neither 2/3 nor 3/2 of the scale."""
+    part, count = parts_of(VECTORS)[place], 120
     mechanism, noise = part.mechanism, part.mechanism.noise
     zero = np.zeros(mechanism.coordinates, dtype=np.int64)
     vectors = [mechanism.value_of(unaccounted(part.charge).noise(mechanism, zero)) for _ in range(count)]

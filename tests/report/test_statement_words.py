@@ -105,11 +105,11 @@ def test_where_the_number_of_numbers_comes_from() -> None:
         1.0, 1e-6, family="laplace"
     )
     answer = asked.answer(ledger=ledger)
-    # a count, the mean's sum and count, and the units of the private keys: four in each of three groups
+    # a count, which is the number of people too, and the mean's sum and count: three in each of three groups
     text = hush.report.statement(answer).markdown
-    assert "changes at most 12 numbers, 4 in each group: a mean needs two" in text and "a count of people" in text
+    assert "changes at most 9 numbers, 3 in each group: a mean needs two" in text and "a count of people" in text
     whole = statement(ledger).markdown
-    assert "at most 12 numbers" in whole and "times the numbers behind the answers of one group" in whole
+    assert "at most 9 numbers" in whole and "times the numbers behind the answers of one group" in whole
 
 
 def test_the_cap_is_promised_rounded_up_and_what_is_left_rounded_down() -> None:

@@ -266,7 +266,7 @@ def test_a_sum_beside_a_mean_is_right(complete):
 def test_a_shared_column_has_the_largest_weight(complete):
     """A weight of an aggregate counts for all of its columns, also for those that another one names first."""
     query = complete.aggregate(n=count(), v=variance("stay_days", **STAY), m=mean("stay_days", **STAY))
-    made = query.plan(1.0, 0.0, family="laplace", weights={"m": 4.0}).spent.mechanisms
+    made = query.plan(1.0, 0.0, family="laplace", weights={"m": 4.0}).spent.sources
     sizes = {name: each.noise.variance / each.sensitivity.linf**2 for name, each in made.items()}
     assert made["n"] is made["m.count"] is made["v.count"] and made["v.sum"] is made["m.sum"]
     assert sizes["v.sum"] == pytest.approx(sizes["n"], rel=1e-6)

@@ -60,8 +60,7 @@ class Plateau(LevelNoise):
     `kinds` lists "people" (at most once), "one_sided" and "two_sided". `offsets` has a whole number of steps for each
     number (0 for people).
 
-    Guarantees: pure epsilon m/scale if one person moves every number by at most m, in the way that its kind states.
-    The proof is at the top of this module. New here.
+    Guarantees: pure epsilon m/scale if one person moves every number by at most m, as its kind states. New here.
 
     >>> Plateau(("people", "two_sided", "one_sided"), 3.0).variance.round(1)
     array([59.3, 59.3, 29.5])
@@ -110,6 +109,8 @@ class Plateau(LevelNoise):
 
     def loss_under(self, sensitivity: Any) -> Fraction | None:
         moves, one_sided = sensitivity.each_move, sensitivity.each_one_sided
+        if len(moves) == 1 and sensitivity.dimension is None:  # one bound for all numbers
+            return self.largest_loss(moves[0], one_sided=sensitivity.one_sided is True)
         if len(moves) != self.dimension:
             return None
         for place, kind in enumerate(self.kinds):
