@@ -63,7 +63,7 @@ class Plateau(LevelNoise):
     Guarantees: pure epsilon m/scale if one person moves every number by at most m, as its kind states. New here.
 
     >>> Plateau(("people", "two_sided", "one_sided"), 3.0).variance.round(1)
-    array([59.3, 59.3, 29.5])
+    array([61.1, 57.4, 30.5])
     """
 
     kinds: tuple[str, ...] = field()
