@@ -138,6 +138,20 @@ def test_half_widths_of_weighted_sums_are_those_of_the_draws(level: float) -> No
         assert (np.abs(draws @ row) <= narrower).mean() < level
 
 
+def test_half_widths_grow_with_the_level_up_to_the_highest() -> None:
+    """The formula cancels; at the highest levels its rounding errors are bounded, and widths stay near those of one
+    column with a wide and a narrow part.
+    """
+    noise = hush.Plateau(("two_sided", "one_sided"), 20.0, (5.0, 12.0))
+    levels = [0.5, 0.9, 0.99, 0.9999, 0.999999, 0.99999999, 0.999999999]
+    for factors in ([1.0, 0.002], [1.0, 0.03], [1.0, 1.0]):
+        widths = [float(joint_half_widths(noise, np.array([factors]), level)[0]) for level in levels]
+        assert widths == sorted(widths)
+        for width, level in zip(widths, levels, strict=True):
+            alone = float(noise.marginal_of(0).isf(0.5 * (1.0 - level)))
+            assert alone <= width <= 1.1 * alone + 3.0 if factors[1] < 0.1 else alone <= width
+
+
 def test_factors_of_both_signs_are_covered() -> None:
     """A difference of two counts has less noise than a sum; the half width is that of the sum."""
     noise = hush.Plateau(("one_sided", "one_sided"), 20.0, (4.0, 4.0))

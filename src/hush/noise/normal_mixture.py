@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import Unsupported
 from hush.noise.contract import Noise
 
 __all__ = ["NormalMixture"]
@@ -26,12 +27,12 @@ class NormalMixture(Noise):
     @property
     def width(self) -> float:
         """The factor of all numbers."""
-        raise NotImplementedError
+        raise Unsupported(f"{type(self).__name__} does not define its width.")
 
     @property
     def freedom(self) -> int:
         """The degrees of freedom of the chi-squared variable C; 0 means that C is 1."""
-        raise NotImplementedError
+        raise Unsupported(f"{type(self).__name__} does not define its degrees of freedom.")
 
     @property
     def variance(self) -> float:

@@ -192,13 +192,7 @@ def spending(
             'keys="private" needs a delta greater than 0, because finding groups can fail; write delta=1e-6, '
             "or list the keys."
         )
-    given = {name: positive(f"the weight of {name!r}", w) for name, w in (weights or {}).items()}
-    known = {part.aggregate for part in reach.parts}
-    if foreign := sorted(set(given) - known):
-        raise InvalidParameter(
-            f"weights has a weight for {foreign[0]!r}, which is no aggregate; they are {', '.join(sorted(known))}."
-        )
-    twice = shared or {}
+    given, twice = _checked_weights(reach, weights or {}), shared or {}
     drawn = _distinct(reach, twice)
     each = _weights(reach, given, twice)
     key_delta = share * key_share if units is not None else 0.0
@@ -214,6 +208,17 @@ def spending(
             return Spending(budget, share, reach, given, plan, key_delta, units, twice, key_share)
     # joint noise uses no delta, so keys get all of it
     return Spending(budget, share, reach, given, joint, share if units is not None else 0.0, units, twice, key_share)
+
+
+def _checked_weights(reach: Reach, weights: Mapping[str, float]) -> dict[str, float]:
+    """The weights by aggregate; raises for a weight of something else."""
+    given = {name: positive(f"the weight of {name!r}", w) for name, w in weights.items()}
+    known = {part.aggregate for part in reach.parts}
+    if foreign := sorted(set(given) - known):
+        raise InvalidParameter(
+            f"weights has a weight for {foreign[0]!r}, which is no aggregate; they are {', '.join(sorted(known))}."
+        )
+    return given
 
 
 def _distinct(reach: Reach, shared: Mapping[str, str]) -> Reach:

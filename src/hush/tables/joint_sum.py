@@ -12,8 +12,8 @@ Guarantees: P(|sum| <= w) >= level. Three steps make the probability of a miss l
 variable is replaced by a continuous one: it differs by at most half a step, which is added to w. (2) The level is
 rounded up to one of a few hundred nodes. All half widths grow with the level, and a sum of independent symmetric
 unimodal variables becomes less peaked if one of them does (Birnbaum 1948), so P(|S| > w) grows with the level. (3) A
-uniform that is a thousand times narrower than the widest one is replaced by its largest absolute value, which is added
-to w. Levels beyond the last node are treated as a miss.
+uniform that is far narrower than the widest one is replaced by its largest absolute value, which is added to w. Levels
+beyond the last node, and the rounding errors of the formula, are treated as a miss.
 """
 
 from __future__ import annotations
@@ -51,16 +51,30 @@ def joint_half_widths(noise: LevelNoise, factors: Array, level: float) -> Array:
     size = np.abs(factors)
     through_middle = size @ noise.middle_factors
     widths = np.concatenate([size[:, None, :] * around, (through_middle[:, None] * middle)[:, :, None]], axis=2)
-    allowed = missed * (1.0 - _OUTSIDE) - SUM_OF_POSITIVE_TERMS.share
+    allowed = missed * (1.0 - _OUTSIDE - _NEGLIGIBLE) - SUM_OF_POSITIVE_TERMS.share
     found = np.zeros(len(factors))
-    kept = widths[:, -1, :] > _NARROW * widths[:, -1, :].max(axis=1, keepdims=True)
+    narrow_share = _narrow_share(int((widths[:, -1, :] > 0.0).sum(axis=1).max()), missed)
+    kept = widths[:, -1, :] > narrow_share * widths[:, -1, :].max(axis=1, keepdims=True)
     for pattern in {tuple(row) for row in kept.tolist()}:
         rows = np.flatnonzero((kept == pattern).all(axis=1))
         wide, narrow = widths[rows][:, :, list(pattern)], widths[rows][:, :, [not k for k in pattern]].sum(axis=2)
         if wide.shape[2]:
+            wide = np.maximum(wide, narrow_share * wide.max(axis=2, keepdims=True))  # wider is on the safe side
             found[rows] = _least(wide, narrow, share, allowed)
     lattice = size @ (around[-1] > 0.0).astype(np.float64) + through_middle
     return found + 0.5 * lattice
+
+
+def _narrow_share(count: int, missed: float) -> float:
+    """The share of the widest uniform below which a uniform counts as narrow.
+
+    The terms of P(S > w) cancel. Their rounding errors add up to at most (n + 2) n^n/n! units in the last place,
+    divided by r^(n-1) if every half width is at least r times the widest. r keeps this below a small part of 1 - level.
+    """
+    if count < 2:
+        return _NARROW
+    units = (count + 2) * count**count / math.factorial(count) * float(np.finfo(np.longdouble).eps)
+    return max(_NARROW, (units / (_NEGLIGIBLE * missed)) ** (1.0 / (count - 1)))
 
 
 def _level_nodes(noise: LevelNoise, outside: float) -> tuple[Array, Array]:
@@ -81,9 +95,9 @@ def _level_nodes(noise: LevelNoise, outside: float) -> tuple[Array, Array]:
 def _least(wide: Array, narrow: Array, share: Array, allowed: float) -> Array:
     """The least w with an average of P(|S| > w - narrow) of at most `allowed`, from above, by halving."""
     low, high = np.zeros(len(wide)), wide[:, -1, :].sum(axis=1) + narrow[:, -1]
-    ratio = float((wide.min(axis=2) / wide.max(axis=2)).min())
-    cancels = np.finfo(np.float64).eps / ratio ** (wide.shape[2] - 1)  # the terms add up to probabilities
-    terms = _Terms(wide.astype(np.float64 if cancels < _NEGLIGIBLE * allowed else np.longdouble))
+    ratio, count = float((wide.min(axis=2) / wide.max(axis=2)).min()), wide.shape[2]
+    units = (count + 2) * count**count / math.factorial(count) * np.finfo(np.float64).eps
+    terms = _Terms(wide.astype(np.float64 if units <= _NEGLIGIBLE * allowed * ratio ** (count - 1) else np.longdouble))
     for _ in range(_HALVINGS):
         w = 0.5 * (low + high)
         misses = np.minimum(2.0 * terms.beyond(np.maximum(w[:, None] - narrow, 0.0)), 1.0) @ share
