@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import re
 import shlex
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser import Visit, visit
+from browser import Visit
 
 import hush
 from hush.cli import main
@@ -23,18 +22,6 @@ from hush.explorer.wording import bound, up
 
 MANY = State(2.0, 1e-5, 10.0, 8, 4, ("gaussian", "laplace", "osgt"))
 PURE = State(0.2, 0.0, 500.0, 1, 1, ())
-
-
-@pytest.fixture(scope="module")
-def opened() -> Iterator[tuple[Visit, Server]]:
-    """One browser for all: a server in a thread, a page at the start."""
-    with Server("127.0.0.1", 0) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        with visit(server.address) as made:
-            yield made, server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from browser import Visit, visit
+from browser import Visit
 
 from hush.explorer import Server
 from hush.explorer.analysis import AnalysedNoise, best, findings
@@ -17,17 +16,6 @@ from hush.explorer.state import NUMBERS, START, State
 from hush.explorer.view import answer, distance
 
 TEN = replace(START, numbers=10, direction="one")
-
-
-@pytest.fixture(scope="module")
-def opened() -> Iterator[tuple[Visit, Server]]:
-    with Server("127.0.0.1", 0) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        with visit(server.address) as made:
-            yield made, server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
