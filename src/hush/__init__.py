@@ -41,9 +41,11 @@ from hush.noise.interval import Interval
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.plateau import Plateau
+from hush.noise.scaled import Scaled
 from hush.noise.skellam import Skellam
 from hush.noise.stable import Stable
 from hush.noise.staircase import Staircase
+from hush.noise.stairs import Stairs
 from hush.noise.stepped import Stepped
 from hush.noise.truncated_laplace import TruncatedLaplace
 from hush.numerics.bracket import Bracket
@@ -98,11 +100,13 @@ __all__ = [
     "RankedNoise",
     "Receipt",
     "Release",
+    "Scaled",
     "Sensitivity",
     "Shape",
     "Skellam",
     "Stable",
     "Staircase",
+    "Stairs",
     "Stepped",
     "TruncatedLaplace",
     "UnknownFamily",

@@ -36,6 +36,8 @@ NOISES = {
     "cube": hush.Cube(1, 100.0 / 7.0),
     "interval": hush.Interval(1, 100.0 / 7.0, 2.0),
     "plateau": hush.Plateau(("two_sided",), 100.0 / 7.0, (2.0,)),
+    "stairs": hush.Stairs(1, 0.1 / 3.0, 1.0, 0.5, 0.25),
+    "scaled": hush.Scaled(hush.Laplace(100.0 / 7.0), (10.0 / 9.0,)),
     "hull": hush.Hull(1, 1, 100.0 / 7.0, 2.0, one_sided=True),
     "level_marginal": hush.Cube(2, 100.0 / 7.0).marginal,
     "gaussian": hush.Gaussian(20.0 / 3.0),

@@ -124,6 +124,9 @@ EVERY_FAMILY = {
     "interval": hush.Interval(3, 4.0, 1.0),
     "plateau": hush.Plateau(("two_sided", "two_sided", "two_sided"), 4.0, (1.0, 0.0, 1.0)),
     "hull": hush.Hull(3, 3, 4.0, 1.0, one_sided=True),
+    "stairs": hush.Stairs(3, 0.7, 2.0, 1.0, 1.0, one_sided=True),
+    "scaled": hush.Scaled(hush.Cube(3, 4.0), (1.0, 0.5, 0.5)),
+    "scaled_law": hush.Scaled(hush.Gaussian(4.0), (1.0, 2.0, 0.75)),
     "level_marginal": hush.Cube(3, 4.0).marginal,
 }
 

@@ -382,6 +382,8 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
         hush.Interval(2, 3.0, 1.0),
         hush.Plateau(("two_sided", "two_sided"), 3.0, (1.0, 1.0)),
         hush.Hull(2, 2, 3.0, 1.0, one_sided=True),
+        hush.Stairs(2, 0.5, 2.0, 1.0),
+        hush.Scaled(hush.Cube(2, 3.0), (1.0, 2.0)),
         hush.Cube(2, 3.0).marginal,
     ]
     assert {type(noise) for noise in noises} == {row.type for row in families()}

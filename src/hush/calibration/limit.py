@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from hush.calibration.lower_limit import lower_limit
 from hush.calibration.one_number import checked, least, reached, spread_cost
@@ -11,8 +15,9 @@ from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.ranking import calibrate
 from hush.calibration.request import VALUES
 from hush.errors import Unsupported, one_of
+from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
-from hush.numerics.rounding import SPECIAL_FUNCTION, up
+from hush.numerics.rounding import FEW_ROUNDINGS, SPECIAL_FUNCTION, down, up
 from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["limit", "limit_of_plan"]
@@ -75,6 +80,8 @@ def limit(
 def limit_of_plan(plan: Plan) -> Bracket | None:
     """The limit for the noises of a plan's ranking, continuous or on their lattices; None where no limit is known."""
     present = [c for c in plan.ranking if c.noise is not None]
+    if plan.weights or any(c.noise.factors is not None for c in present if c.noise is not None):
+        return _limit_of_uneven_plan(plan, present)
     steps = {c.noise.step if c.noise.discrete else None for c in present if c.noise is not None}
     steps |= {1.0} if plan.values == "integer" else set()
     try:
@@ -85,6 +92,35 @@ def limit_of_plan(plan: Plan) -> Bracket | None:
     except Unsupported:
         return None
     return Bracket(lower, up(min(c.loss for c in present), SPECIAL_FUNCTION))
+
+
+def _limit_of_uneven_plan(plan: Plan, present: list[RankedNoise]) -> Bracket | None:
+    """The limit if the bounds or the weights of the numbers differ.
+
+    The weighted average of the losses is the average of the losses of the numbers times w_j^(1/p), divided by the
+    average weight (p = 2 for the variance, else 1). Those are numbers whose bounds are multiplied by w_j^(1/p). A noise
+    on a lattice becomes a real one if its points are spread over their cells.
+    """
+    epsilon, delta, loss = checked(plan.epsilon, plan.delta, plan.loss)
+    bound, power = plan.sensitivity, 0.5 if loss == "variance" else 1.0
+    count = len(bound.each_move)
+    weights = plan.weights or (1.0,) * count
+    moves = tuple(down(move * w**power, FEW_ROUNDINGS) for move, w in zip(bound.each_move, weights, strict=True))
+    wider = replace(bound, linf=moves[0] if len(set(moves)) == 1 else moves, dimension=count)
+    real = down(lower_limit(epsilon, delta, wider, loss, None) * count / math.fsum(weights), FEW_ROUNDINGS)
+    spread = max(spread_of(c.noise, loss, weights) for c in present if c.noise is not None)
+    lower = max(real - up(spread, FEW_ROUNDINGS), 0.0)
+    return Bracket(lower, up(min(c.loss for c in present), SPECIAL_FUNCTION))
+
+
+def spread_of(noise: Noise, loss: str, weights: tuple[float, ...] = ()) -> float:
+    """The weighted average cost of spreading the points of a lattice noise over their cells; 0 for other noises."""
+    if not noise.discrete:
+        return 0.0
+    steps = [noise.step * factor for factor in noise.factors or (1.0,) * (noise.dimension or 1)]
+    shares = weights or (1.0,) * len(steps)
+    costs = (share * spread_cost(step, loss) for share, step in zip(shares, np.resize(steps, len(shares)), strict=True))
+    return math.fsum(costs) / math.fsum(shares)
 
 
 def _is_one_number(bound: Sensitivity) -> bool:
@@ -101,8 +137,8 @@ def _reached(ranking: Iterable[RankedNoise], loss: str, step: float | None) -> f
     found = []
     for noise, value in ((c.noise, c.loss) for c in ranking if c.noise is not None):
         cost = 0.0
-        if noise.discrete and step is None:
-            cost = spread_cost(noise.step, loss)
+        if noise.discrete and (step is None or noise.factors is not None):
+            cost = spread_of(noise, loss) + (0.25 * (step or 0.0) ** 2 if loss == "variance" else 0.0)
         elif not noise.discrete and step is not None and loss == "variance":
             cost = 0.25 * step * step
         found.append(value + cost)

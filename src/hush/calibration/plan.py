@@ -66,6 +66,8 @@ class Plan:
     _: KW_ONLY
     remark: str = field(default="", repr=False)
     values: str = field(default="real", repr=False)
+    #: The weight of each number in the loss; empty if all count the same.
+    weights: tuple[float, ...] = ()
 
     @property
     def guarantee(self) -> Guarantee:
@@ -94,8 +96,8 @@ class Plan:
 
     @property
     def value(self) -> float:
-        """The loss that was minimised."""
-        return LOSSES[self.loss](self.noise)
+        """The loss that was minimised, with the weights of the numbers."""
+        return LOSSES[self.loss](self.noise, self.weights)
 
     @cached_property
     def limit(self) -> Bracket | None:
@@ -117,8 +119,8 @@ class Plan:
         """One sentence: the noise to use, and what the alternatives would cost."""
         present = [choice for choice in self.ranking if choice.noise is not None]
         text = f"Use {in_words(self.noise)}{', the optimum over all noises' if self.family == 'optimal' else ''}"
-        text += f": its {self.loss} is {self.value:.6g}"
-        if self.noise.dimension is not None:
+        text += f": its {'weighted ' if self.weights else ''}{self.loss} is {self.value:.6g}"
+        if self.noise.base.dimension is not None:
             return f"{text}{self._joint_words(present)}{f'; {self.remark}' if self.remark else ''}."
         equal = [c.family for c in present if c.loss < self.value]
         if equal:  # see _ranked
@@ -137,7 +139,7 @@ class Plan:
         """Why noise for all numbers at once is used, what independent noise needs, and what a later number costs."""
         numbers = f"all {self.noise.dimension} numbers"
         text = f"; it is drawn for {numbers} at once, because one person can move several of them"
-        independent = next((c for c in present if isinstance(c.noise, Law)), None)
+        independent = next((c for c in present if c.noise is not None and c.noise.base.dimension is None), None)
         if independent is not None:
             ratio = f"{independent.loss / self.value:.4g} times that"
             text += f"; independent noise for each number needs {ratio} ({independent.family})"

@@ -7,11 +7,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from hush.calibration.arguments import demand_of, no_effect
 from hush.calibration.lower_limit import lower_limit
 from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.request import LOSSES, VALUES, CalibrationRequest
 from hush.calibration.scale import typical
-from hush.errors import HushError, InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positive, whole
+from hush.calibration.units import as_scaled, best_of_each, in_box, in_unit_body, is_uneven, scaled_choices
+from hush.errors import HushError, Unsupported, called_like, one_of
 from hush.noise.catalogue import ranked, ranked_joint
 from hush.noise.contract import Law
 from hush.noise.family import Family
@@ -61,6 +63,7 @@ def calibrate(
     notion: str = "dp",
     step: float | None = None,
     values: str = "real",
+    weights: Sequence[float] | None = None,
 ) -> Plan:
     """The least noise that gives (epsilon, delta) for a sensitivity, released `times` times.
 
@@ -69,7 +72,8 @@ def calibrate(
     mechanisms only. notion="pdp" is probabilistic privacy (Gaussian only). step= calibrates noise on the lattice of
     that step. values="integer" states that answers are whole numbers that move by whole numbers, such as counts: then
     noise on the whole numbers is compared as well. That has an effect only if every sensitivity is a whole number
-    (linf, with l0 or dimension) and step is not given; otherwise `plan.why` states that it had none.
+    (linf, with l0 or dimension) and step is not given; otherwise `plan.why` states that it had none. weights=(1, 2, 1)
+    minimises the weighted average of the losses of the numbers; it is never worse than equal weights by this measure.
 
     Guarantees: hush.delta(plan.noise, epsilon, sensitivity, times=times) <= delta. The noise is never worse than the
     better of Laplace and Gaussian.
@@ -80,12 +84,12 @@ def calibrate(
     >>> round(calibrate(1.0, 1e-6, values="integer").variance, 4)
     1.8413
     """
-    demand = _demand(epsilon, delta, sensitivity, loss, times, notion, step)
+    demand = demand_of(epsilon, delta, sensitivity, loss, times, notion, step, weights)
     one_of("values", values, VALUES)
     if family == "optimal":
         noise = _optimal(demand)
         return _plan(demand, (RankedNoise("optimal", noise=noise, loss=demand.value(noise)),))
-    remark = _no_effect(demand) if values == "integer" else ""
+    remark = no_effect(demand) if values == "integer" else ""
     choices = _choices(demand, family, whole_numbers=values == "integer" and not remark)
     present = _ranked([c for c in choices if c.noise is not None])
     if not present:
@@ -103,23 +107,50 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
         one_of("family", family, known)
         rows = tuple(row for row in rows if row.name == family)
     together = _joint_choices(demand, joint, whole_numbers=whole_numbers)
+    if demand.weights:  # what is best for equal weights is compared too
+        equal = _choices(dataclasses.replace(demand, weights=()), family, whole_numbers=whole_numbers)
+        again = [c if c.noise is None else dataclasses.replace(c, loss=demand.value(c.noise)) for c in equal]
+        return best_of_each([*again, *together, *_with_factors(in_box(demand), rows, joint)])
+    box = in_box(demand)
+    uneven = family is None and is_uneven(box)
+    if uneven:
+        boxed = [] if box is demand else _joint_choices(box, joint, whole_numbers=whole_numbers)
+        together = best_of_each([*together, *boxed, *_with_factors(box, rows, joint)])
     left_out: list[RankedNoise] = []
     if family is None and together:
         rows, left_out = _worth_comparing(demand, rows, min(c.loss for c in together))
-    choices = _with_fewer_facts(demand, rows, [_for_these_facts(demand, row) for row in rows])
+    choices = [_for_these_facts(demand, row) for row in rows]
+    if not uneven:
+        choices = _with_fewer_facts(demand, rows, choices)
+    elif (fewer := _fewer_facts(demand.bound)) is not None:
+        choices = [_or_for(fewer, demand, row, found) for row, found in zip(rows, choices, strict=True)]
     if family is None and demand.delta >= _LARGE_DELTA:
         choices += _optimal_if_better(demand, choices)
     if whole_numbers:
         choices = _on_whole_numbers(demand, choices)
-    return choices + together + left_out
+    return best_of_each([*choices, *together, *left_out])
+
+
+def _with_factors(demand: CalibrationRequest, rows: tuple[Family, ...], joint: tuple[Family, ...]) -> list[RankedNoise]:
+    """Noise with a factor for each number, where closed forms give the factors: independent numbers, and ball noise."""
+    if demand.step is not None or not is_uneven(demand) or demand.bound.columns is not None:
+        return []
+    used = [row for row in rows if row.closed_form] + [row for row in joint if not row.type.discrete]
+    return [c for c in scaled_choices(demand, used, _for_these_facts) if c.noise is not None]
 
 
 def _joint_choices(demand: CalibrationRequest, rows: tuple[Family, ...], *, whole_numbers: bool) -> list[RankedNoise]:
     """The least noise of every joint family. Noise on a lattice is tried on the whole numbers too."""
-    real = demand.of_one_group
-    whole = [dataclasses.replace(real, step=1.0), real] if whole_numbers else [real]
+    real, factors = in_unit_body(demand.of_one_group)
+    whole = [dataclasses.replace(real, step=1.0), real] if whole_numbers and factors is None else [real]
     tried = {row.name: whole if row.type.discrete else [real] for row in rows}
-    return [min((_choice(one, row) for one in tried[row.name]), key=lambda c: c.loss) for row in rows]
+    best = [min((_choice(one, row) for one in tried[row.name]), key=lambda c: c.loss) for row in rows]
+    best = [as_scaled(demand, choice, factors) for choice in best]
+    fewer = _fewer_facts(demand.bound) if whole_numbers and factors is not None else None
+    if fewer is None:
+        return best
+    largest = dataclasses.replace(demand, bound=fewer)  # noise on the whole numbers needs one bound for all of them
+    return best_of_each([*best, *_joint_choices(largest, rows, whole_numbers=True)])
 
 
 def _worth_comparing(
@@ -141,19 +172,8 @@ def _worth_comparing(
 
 def _joint_rows(demand: CalibrationRequest, family: str | None) -> tuple[Family, ...]:
     """The joint noises to compare: those that are named, or all of them if several numbers are known to move."""
-    several = (demand.bound.of_one_group.dimension or 1) > 1
+    several = len(demand.bound.of_one_group.each_move) > 1
     return tuple(row for row in ranked_joint() if row.name == family or (family is None and several))
-
-
-def _no_effect(demand: CalibrationRequest) -> str:
-    """Why values="integer" changes nothing for this request; empty if it may."""
-    if demand.step is not None:
-        return "values='integer' had no effect beside step="
-    if (demand.bound.linf is None and demand.bound.columns is None) or demand.bound.box is None:
-        return "values='integer' had no effect, because the sensitivity is not given by linf"
-    if not all(float(shift).is_integer() for shift, _ in demand.bound.shifts):
-        return "values='integer' had no effect, because the sensitivity is not a whole number"
-    return ""
 
 
 def _on_whole_numbers(demand: CalibrationRequest, choices: list[RankedNoise]) -> list[RankedNoise]:
@@ -194,20 +214,6 @@ def _ranked(choices: list[RankedNoise]) -> list[RankedNoise]:
     ranked = sorted(choices, key=lambda c: c.loss)
     tied = [c for c in choices if c.loss <= up(ranked[0].loss, TIED)] if ranked else []
     return tied[:1] + [c for c in ranked if c is not tied[0]] if tied else ranked
-
-
-def _demand(
-    epsilon: Any, delta: Any, sensitivity: Any, loss: str, times: int, notion: str, step: float | None
-) -> CalibrationRequest:
-    budget, share = budgets("epsilon", epsilon), deltas("delta", delta, zero=True)
-    if budget.ndim or share.ndim:
-        raise InvalidParameter("calibrate takes one epsilon and one delta; call it once for each pair.")
-    one_of("loss", loss, LOSSES)
-    one_of("notion", notion, ("dp", "pdp"))
-    lattice = None if step is None else positive("step", step)
-    return CalibrationRequest(
-        float(budget), float(share), Sensitivity.of(sensitivity), whole("times", times), loss, lattice, notion
-    )
 
 
 def _choice(demand: CalibrationRequest, row: Family) -> RankedNoise:
@@ -285,4 +291,5 @@ def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: 
         ranking,
         remark=remark,
         values=values,
+        weights=demand.weights,
     )

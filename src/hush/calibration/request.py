@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,23 +32,37 @@ __all__ = ["FINE", "LOSSES", "VALUES", "CalibrationRequest", "average", "half_wi
 VALUES = ("real", "integer")
 
 
-def half_width(noise: Noise, outside: float) -> float:
+Weights = tuple[float, ...]
+
+
+def half_width(noise: Noise, outside: float, weights: Weights = ()) -> float:
     """Half the width of the interval that contains the noise of one number with probability 1 - outside."""
-    return average(noise, lambda law: float(np.asarray(law.isf(0.5 * outside))))
+    return average(noise, lambda law: float(np.asarray(law.isf(0.5 * outside))), weights)
 
 
-def average(noise: Noise, number: Callable[[Law], float]) -> float:
-    """The average over the numbers of a noise of something that their laws have."""
-    laws = Counter(noise.marginal_of(place) for place in range(noise.dimension or 1))
-    return math.fsum(count * number(law) for law, count in laws.items()) / laws.total()
+def average(noise: Noise, number: Callable[[Law], float], weights: Weights = ()) -> float:
+    """The average over the numbers of a noise of something that their laws have, with these weights."""
+    if noise.dimension is None:
+        return number(noise.marginal)
+    shares: dict[Law, float] = {}
+    for place, share in enumerate(weights or (1.0,) * noise.dimension):
+        law = noise.marginal_of(place)
+        shares[law] = shares.get(law, 0.0) + share
+    return math.fsum(share * number(law) for law, share in shares.items()) / math.fsum(shares.values())
 
 
-#: The losses that a calibration can minimise, averages over the numbers. The percentiles are half widths of intervals.
-LOSSES: dict[str, Callable[[Noise], float]] = {
-    "variance": lambda noise: float(np.mean(noise.variance)),
-    "mae": lambda noise: average(noise, lambda law: law.mean_abs),
-    "p95": lambda noise: half_width(noise, 0.05),
-    "p999": lambda noise: half_width(noise, 0.001),
+def _mean_variance(noise: Noise, weights: Weights = ()) -> float:
+    each = np.asarray(noise.variance, dtype=np.float64)
+    return float(np.average(each, weights=weights or None)) if each.size > 1 else float(each.mean())
+
+
+#: The losses that a calibration can minimise, averages over the numbers with given weights. The percentiles are half
+#: widths of intervals.
+LOSSES: dict[str, Callable[..., float]] = {
+    "variance": _mean_variance,
+    "mae": lambda noise, weights=(): average(noise, lambda law: law.mean_abs, weights),
+    "p95": lambda noise, weights=(): half_width(noise, 0.05, weights),
+    "p999": lambda noise, weights=(): half_width(noise, 0.001, weights),
 }
 
 
@@ -66,6 +79,13 @@ class CalibrationRequest:
     loss: str
     step: float | None
     notion: str = "dp"
+    #: The weight of each number in the loss; empty if all count the same.
+    weights: Weights = ()
+
+    @property
+    def power(self) -> int:
+        """The loss of k X is k to this power times that of X."""
+        return 2 if self.loss == "variance" else 1
 
     @property
     def count(self) -> int:
@@ -91,7 +111,7 @@ class CalibrationRequest:
         return self.bound.each_move[0]
 
     def value(self, noise: Noise) -> float:
-        return LOSSES[self.loss](noise)
+        return LOSSES[self.loss](noise, self.weights)
 
     def on_lattice(self, noise: Law) -> Law:
         return noise if self.step is None else Discrete(noise, self.step)

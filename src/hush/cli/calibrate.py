@@ -39,6 +39,7 @@ _EXAMPLES = """examples:
   hush calibrate --epsilon 1 --delta 1e-6
   hush calibrate --epsilon 1 --delta 1e-8 --linf 1 --l0 20         a person is in at most 20 of the groups
   hush calibrate --epsilon 1 --delta 1e-6 --dimension 10 --one-sided --values integer      ten counts
+  hush calibrate --epsilon 1 --delta 1e-6 --linf 1,30,5 --weights 1,2,1     three numbers with bounds of their own
   hush calibrate --epsilon 1 --delta 1e-6 --l2 1
   hush calibrate --epsilon 1 --delta 1e-6 --plot ranking.png
   hush calibrate --epsilon 1 --pure --loss mae
@@ -57,15 +58,28 @@ def _calibrate(options: argparse.Namespace) -> None:
         times=options.times,
         step=options.step,
         values=options.values,
+        weights=options.weights,
     )
     rows = [_ranked(choice, plan) for choice in plan.ranking]
     draw_plot(options, lambda report: report.ranking_chart(plan))
     emit(options, _document(plan, sensitivity, rows), _text(plan, sensitivity, rows))
 
 
+def _listed(text: str) -> tuple[float, ...]:
+    """Numbers that are separated by commas."""
+    return tuple(number(part) for part in text.split(","))
+
+
+def _numbers(text: str) -> float | tuple[float, ...]:
+    """One number, or several that are separated by commas."""
+    listed = _listed(text)
+    return listed[0] if len(listed) == 1 else listed
+
+
 def _sensitivity(options: argparse.Namespace) -> hush.Sensitivity:
     linf = options.linf if options.linf is not None or options.l1 or options.l2 else 1.0
-    alone = options.l0 is None and options.dimension is None and linf is not None  # --linf alone is about one number
+    one = options.l0 is None and options.dimension is None
+    alone = one and isinstance(linf, float)  # one number for --linf, alone, is about one number
     facts = {"dimension": options.dimension, "one_sided": options.one_sided}
     return hush.Sensitivity(linf=linf, l0=1 if alone else options.l0, l1=options.l1, l2=options.l2, **facts)
 
@@ -78,6 +92,7 @@ def _document(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[st
         "sensitivity": {name: getattr(sensitivity, name) for name in (*_NORMS, *_FACTS)},
         "times": plan.times,
         "loss": plan.loss,
+        "weights": list(plan.weights) or None,
         "noise": repr(plan.noise),
         "limit": None if limit is None else {"lower": limit.lower, "upper": limit.upper},
         "ranking": [{key: finite(value) for key, value in row.items()} for row in rows],
@@ -89,6 +104,7 @@ def _text(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[str, A
     moves = [f"{name} {getattr(sensitivity, name)}" for name in _NORMS if getattr(sensitivity, name) is not None]
     moves += [] if sensitivity.dimension is None else [f"dimension {sensitivity.dimension}"]
     moves += ["one-sided"] if sensitivity.one_sided else []
+    moves += [f"weights {plan.weights}"] if plan.weights else []
     releases = f"{plan.times} release{'s' * (plan.times > 1)}"
     lines = [", ".join([f"epsilon = {plan.epsilon:g}", f"delta = {plan.delta:g}", *moves, releases])]
     lines.append(table([row for row in rows if not row["absent"]], _COLUMNS, left=2))
@@ -100,12 +116,13 @@ def _text(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[str, A
 
 def _legend(plan: hush.Plan, sensitivity: hush.Sensitivity) -> list[str]:
     """What the columns and the names of the sensitivity mean."""
-    words = [f"x best: {plan.loss} divided by that of the first row"]
+    loss = f"{'weighted ' if plan.weights else ''}{plan.loss}"
+    words = [f"x best: {loss} divided by that of the first row"]
     if plan.limit is not None and not _narrow(plan.limit):
         lower = rounded_down(plan.limit.lower)
-        words.append(f"x limit: {plan.loss} divided by {lower}; no noise can have less, but perhaps none reaches it")
+        words.append(f"x limit: {loss} divided by {lower}; no noise can have less, but perhaps none reaches it")
     elif plan.limit is not None:
-        words.append(f"x limit: {plan.loss} divided by the least that any noise can have")
+        words.append(f"x limit: {loss} divided by the least that any noise can have")
     facts = {name: meaning for name, meaning in (_NORMS | _FACTS).items() if getattr(sensitivity, name)}
     words += [f"{name.replace('_', '-')}: {meaning}" for name, meaning in facts.items()]
     if any(choice.loss < plan.value for choice in plan.ranking):
@@ -117,7 +134,7 @@ def _ranked(choice: hush.RankedNoise, plan: hush.Plan) -> dict[str, Any]:
     """One row of the ranking; a family without a noise for this budget has its reason under "absent"."""
     if choice.noise is None:
         return {"family": choice.family, "absent": choice.reason}
-    parameters = str(choice.noise).split("(", 1)[1].rstrip(")")
+    parameters = str(choice.noise).split("(", 1)[1][:-1]
     return {
         "family": choice.family,
         "parameters": ", ".join(_shortened(part) for part in parameters.split(", ")),
@@ -153,7 +170,8 @@ def register(command: Command) -> None:
     calibrate = command("calibrate", _calibrate, "find the noise with the least error for a budget", _EXAMPLES)
     add_budget(calibrate.add_argument_group("privacy budget"))
     bound = calibrate.add_argument_group("sensitivity: how far one person can change the answer")
-    bound.add_argument("--linf", type=number, metavar="X", help=f"{_NORMS['linf']} (default 1)")
+    several = "; several numbers, separated by commas, are bounds of single numbers"
+    bound.add_argument("--linf", type=_numbers, metavar="X[,X...]", help=f"{_NORMS['linf']} (default 1){several}")
     bound.add_argument("--l0", type=int, metavar="K", help=f"{_NORMS['l0']} (default 1)")
     bound.add_argument("--l1", type=number, metavar="X", help=_NORMS["l1"])
     bound.add_argument("--l2", type=number, metavar="X", help=_NORMS["l2"])
@@ -165,6 +183,9 @@ def register(command: Command) -> None:
         "--loss", default="variance", metavar="NAME", help="the error to minimise: variance (default), mae, p95 or p999"
     )
     noise.add_argument("--family", metavar="NAME", help="one family only, or optimal")
+    noise.add_argument(
+        "--weights", type=_listed, metavar="W,W,...", help="how much the error of each number counts (default: equal)"
+    )
     noise.add_argument("--values", default="real", metavar="KIND", help="real (default), or integer for counts")
     noise.add_argument("--step", type=number, metavar="H", help="noise on a lattice of this step (1 for integers)")
     add_plot(calibrate.add_argument_group("output"), "the ranking")

@@ -20,6 +20,7 @@ _SENTENCES = {
     "stepped": "Many small flat steps, whose heights are chosen for the guarantee.",
     "ball": "Noise for all numbers together: an error is a direction, all equally likely, and a random length.",
     "correlated": "Noise with a part that all numbers share, for counts, which a person moves in one direction.",
+    "stairs": "Noise for all numbers together whose density falls in stairs as wide as one person's move.",
     "cube": "Noise for all numbers together: one common size is drawn, and each error is uniform within this size.",
     "interval": "Noise for all numbers together, for counts: only the largest errors up and down matter.",
     "plateau": "Noise for all numbers together, where some are counts and others move in both directions.",

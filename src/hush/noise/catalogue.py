@@ -30,9 +30,11 @@ from hush.noise import (
     osgt,
     plateau,
     polya_difference,
+    scaled,
     skellam,
     stable,
     staircase,
+    stairs,
     stepped,
     truncated_laplace,
 )
@@ -79,6 +81,8 @@ _BUILT_IN: tuple[Family, ...] = (
     interval.FAMILY,
     plateau.FAMILY,
     hull.FAMILY,
+    stairs.FAMILY,
+    scaled.FAMILY,
     level_noise.FAMILY,
 )
 

@@ -19,10 +19,9 @@ Start from the closest base class when you write a new law:
     surplus(R, e, s)   the sum over the intervals I of R of P(I) - e^e P(I - s), computed without cancellation
     worst_shifts(s)    shifts in (0, s], one of which has the largest divergence; (s,) for every unimodal law
 
-`surplus` on the region `exceeds` is the hockey-stick divergence delta(epsilon) of the law from its shifted copy. All
-privacy numbers are computed from it. Besides these, a law defines its moments (`variance`, `mean_abs`,
-`fisher_information`), `scaled`, and `max_loss` if it has a pure epsilon. The defaults below are correct for a law that
-lacks a property. The functions pdf, cdf, ppf, ... follow (distribution.py).
+`surplus` on the region `exceeds` is the hockey-stick divergence delta(epsilon) of the law from its shifted copy; all
+privacy numbers are computed from it. A law also defines its moments (`variance`, `mean_abs`, `fisher_information`),
+`scaled`, and `max_loss` if it has a pure epsilon. pdf, cdf, ppf, ... follow (distribution.py).
 """
 
 from __future__ import annotations
@@ -60,6 +59,8 @@ class Noise:
     most_moving: int | None = None
     #: The step of the lattice, for a discrete noise only.
     step: float
+    #: The factor of each number, for a noise that multiplies the numbers of another one, `base`; else None.
+    factors: tuple[float, ...] | None = None
 
     @property
     def marginal(self) -> Law:
@@ -67,7 +68,7 @@ class Noise:
         raise Unsupported(f"{type(self).__name__} has no marginal law here.")
 
     def marginal_of(self, column: int) -> Law:
-        """The law of the noise of the number at a place; the same for all places unless a joint noise states more."""
+        """The law of the number at a place; the same for all places unless a joint noise states more."""
         return self.marginal
 
     @property
@@ -92,10 +93,14 @@ class Noise:
         """Return the same distribution as a member of the simplest family, such as Gaussian or Laplace."""
         return self
 
-    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction | None:
-        """Return the largest change of the log density when every number moves by at most `move`; None if unknown.
+    @property
+    def base(self) -> Noise:
+        """The noise before its numbers are multiplied by `factors`."""
+        return self
 
-        At most `most_moving` numbers move, with `one_sided` all in the same direction. The result is a pure epsilon.
+    def largest_loss(self, move: float, *, one_sided: bool) -> Fraction | None:
+        """Return the largest change of the log density (a pure epsilon) when at most `most_moving` numbers move by at
+        most `move`, with `one_sided` all in the same direction; None if unknown.
         """
         return None
 
@@ -121,10 +126,7 @@ class Noise:
         return None
 
     def lattice_draws(self, bits: Any, count: int, step: float) -> NDArray[np.int64]:
-        """Return `count` exact draws of a joint noise in whole steps, an array of shape (count, dimension).
-
-        The draws must be a function of `bits` alone.
-        """
+        """Return `count` exact draws of a joint noise in whole steps, of shape (count, dimension), by `bits` alone."""
         raise Unsupported(f"{type(self).__name__} has no exact draw here.")
 
 
@@ -136,7 +138,7 @@ class Law(Distribution, Noise):
     #: The joint density of independent copies depends on the length of the vector only (true for the Gaussian). The l2
     #: norm of a move then determines the divergence.
     isotropic: ClassVar[bool] = False
-    #: Relative error of `surplus`: ten times the largest error found in a dense comparison with 40-digit arithmetic.
+    #: Relative error of `surplus`: ten times the largest error found against 40-digit arithmetic.
     relative_error: ClassVar[float] = 1e-12
 
     @property
@@ -184,7 +186,7 @@ class Law(Distribution, Noise):
 
     def breaks(self, reach: float, most: int) -> Array | None:
         """Return every x in (0, reach) where the density is not analytic; None if there are more than about `most`."""
-        known = np.array([*self.kinks, self.support], dtype=np.float64)
+        known = np.array([*self.kinks, self.support])
         return known[np.isfinite(known) & (known > 0.0)]
 
     def cuts(self, shift: float) -> Array:
@@ -228,8 +230,8 @@ class Law(Distribution, Noise):
     def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
         """Return the law whose characteristic function is that of this law to the power `ratio`.
 
-        n independent copies of the law for ratio = 1/n add up to this law. The parameters are rounded so that the noise
-        becomes larger if `upwards` is true, and smaller otherwise.
+        n independent copies of the law for ratio = 1/n add up to this law. Parameters are rounded so that the noise
+        becomes larger if `upwards`, and smaller otherwise.
         """
         raise Unsupported(
             f"{type(self).__name__} noise is not known to be a sum of smaller independent noises; "
@@ -243,9 +245,8 @@ class Law(Distribution, Noise):
     # -- privacy ---------------------------------------------------------------------------------------------
 
     def worst_shifts(self, shift: float) -> tuple[float, ...]:
-        """Return shifts in (0, shift], one of which has the largest divergence at every epsilon.
-
-        For a unimodal law this is the full shift alone.
+        """Return shifts in (0, shift], one of which has the largest divergence at every epsilon; (shift,) for unimodal
+        laws.
         """
         return (shift,)
 
@@ -258,9 +259,8 @@ class Law(Distribution, Noise):
         return None
 
     def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
-        """Return all privacy losses as a list; None where they form a continuum or are too many.
-
-        A law with a table lists the points up to `reach` times the length of its table.
+        """Return all privacy losses as a list; None where they form a continuum or are too many. A law with a table
+        lists the points up to `reach` times the length of its table.
         """
         return None
 

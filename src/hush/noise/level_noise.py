@@ -65,6 +65,10 @@ class LevelNoise(LevelBands):
         """How much the exponent of the density changes for one step: step/scale, exactly."""
         return Fraction(self.step) / Fraction(self.scale)
 
+    def loss_of_one(self, steps: int) -> Fraction:
+        """The largest change of the log density if one number moves by whole steps."""
+        return steps * self.rate
+
     # -- hooks -----------------------------------------------------------------------------------------------
 
     def log_level_weights(self, level: Array) -> Array:
@@ -211,7 +215,7 @@ class LevelMarginal(Lattice):
         return here - self.log_mass(np.abs(k - n)), np.exp(here)
 
     def max_loss(self, shift: float) -> float:
-        return float(self.steps_in(shift) * self.noise.rate)
+        return float(self.noise.loss_of_one(self.steps_in(shift)))
 
 
 def _first_below(log_value: Any, bound: float) -> int:

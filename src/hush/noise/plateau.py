@@ -41,6 +41,7 @@ from hush.errors import InvalidParameter, Unsupported, one_of, reals, reject
 from hush.noise.family import Family
 from hush.noise.level_calibration import calibrated
 from hush.noise.level_noise import LevelMarginal, LevelNoise
+from hush.noise.offsets import least_offsets, weight_classes
 from hush.noise.power_sums import ProductSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -259,42 +260,36 @@ class Plateau(LevelNoise):
 
 
 def least_plateau(kinds: tuple[str, ...], scale: float, step: float, weights: Sequence[float] = ()) -> Plateau:
-    """Return the offsets of least total variance (times `weights`), one offset for each kind of number.
+    """Return the offsets of least total variance (times `weights`), one for each class of numbers (offsets.py)."""
+    share = tuple(weights) or (1.0,) * len(kinds)
+    classes = weight_classes(kinds, share, "people")
 
-    The search moves one offset at a time, by steps that are halved; every offset is public.
-    """
-    share = np.array(tuple(weights) or (1.0,) * len(kinds))
+    def made(offsets: tuple[int, ...]) -> Plateau:
+        return Plateau(kinds, scale, tuple(0.0 if c is None else offsets[c] * step for c in classes), step)
 
-    def made(offsets: tuple[int, int]) -> Plateau:
-        each = {"people": 0, "one_sided": offsets[0], "two_sided": offsets[1]}
-        return Plateau(kinds, scale, tuple(each[kind] * step for kind in kinds), step)
-
-    def loss(offsets: tuple[int, int]) -> float:
-        if offsets not in known:
-            known[offsets] = float(share @ made(offsets).variance)
-        return known[offsets]
-
-    known: dict[tuple[int, int], float] = {}
-    free = [kind in kinds for kind in KINDS[1:]]
-    best, stride = (0, 0), 1 << max(0, round(math.log2(max(len(kinds) * scale / step, 1.0))) - 1)
-    fine = max(1.0, scale / step / 32.0)  # the variance is flat near its least value
-    while stride >= fine:
-        moves = [(stride, 0), (-stride, 0), (0, stride), (0, -stride), (stride, stride), (-stride, -stride)]
-        near = [(best[0] + a, best[1] + b) for a, b in moves if (free[0] or not a) and (free[1] or not b)]
-        found = min([best, *(o for o in near if min(o) >= 0)], key=loss)
-        stride, best = (stride // 2, best) if found == best else (stride, found)
+    count = len({c for c in classes if c is not None})
+    wide = min(math.sqrt(max(share) / min(share)), 64.0) * len(kinds) * scale / step
+    best = least_offsets(
+        count,
+        lambda offsets: float(np.array(share) @ made(offsets).variance),
+        1 << max(0, round(math.log2(max(wide, 1.0))) - 1),
+        max(1.0, scale / step / 32.0),  # the variance is flat near its least value
+        math.ceil(4.0 * max(wide, 1.0)),
+    )
     return made(best)
 
 
 def _least(request: Request) -> Plateau:
     bound = request.bound
-    if bound.people is None and len(set(bound.each_one_sided)) == 1:
-        raise Unsupported("plateau noise is for numbers of several kinds, or with a number of people among them")
+    if bound.people is None and len(set(bound.each_one_sided)) == 1 and not request.weights:
+        raise Unsupported(
+            "plateau noise is for numbers of several kinds or weights, or with a number of people among them"
+        )
     kinds = tuple(
         "people" if place == bound.people else "one_sided" if one_sided else "two_sided"
         for place, one_sided in enumerate(bound.each_one_sided)
     )
-    return calibrated(request, lambda scale, step: least_plateau(kinds, scale, step), False)  # type: ignore[return-value]
+    return calibrated(request, lambda scale, step: least_plateau(kinds, scale, step, request.weights), False)  # type: ignore[return-value]
 
 
 FAMILY = Family("plateau", Plateau, paper="this project", cites=("hush",), calibrate=_least)

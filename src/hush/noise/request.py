@@ -42,6 +42,10 @@ class Request(Protocol):
         """The quantity to minimise: "variance", "mae", "p95" or "p999"."""
 
     @property
+    def weights(self) -> tuple[float, ...]:
+        """The weight of each number in the loss; empty if all count the same."""
+
+    @property
     def notion(self) -> str:
         """ "dp" for differential privacy, "pdp" for probabilistic differential privacy."""
 

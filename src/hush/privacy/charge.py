@@ -26,6 +26,7 @@ from hush.privacy.curve import Curve
 from hush.privacy.exchange import Imported
 from hush.privacy.sensitivity import NEIGHBOURS, Sensitivity
 from hush.privacy.subsampling import Subsampled, sampling_rate
+from hush.privacy.units import in_units
 
 __all__ = ["NEIGHBOURS_IN_WORDS", "Budget", "Charge", "Guarantee", "charges"]
 
@@ -163,14 +164,17 @@ class Charge:
 
     @property
     def by_group(self) -> Charge:
-        """The same cost as releases of single groups: a joint noise has one draw for each group of a table, so a
-        person who moves l0 groups moves l0 releases.
+        """The same cost in the terms of theorems. A joint noise has one draw for each group of a table, so a person who
+        moves l0 groups moves l0 releases. Scaled noise costs what its base costs for moves divided by the factors.
         """
-        bound = self.sensitivity
-        joint = isinstance(self.noise, Noise) and self.noise.dimension is not None
-        if bound.columns is None or not joint or self.rate is not None:
+        noise, bound, times = self.noise, self.sensitivity, self.times
+        if not isinstance(noise, Noise) or noise.dimension is None or self.rate is not None:
             return self
-        return Charge(self.noise, bound.of_one_group, times=self.times * (bound.l0 or 1))
+        if bound.columns is not None:
+            bound, times = bound.of_one_group, times * (bound.l0 or 1)
+        elif noise.factors is None:
+            return self
+        return Charge(noise.base, bound if noise.factors is None else in_units(bound, noise.factors), times=times)
 
     @cached_property
     def _hash(self) -> int:

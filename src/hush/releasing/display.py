@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.noise.catalogue import from_plain_values, in_words
-from hush.numerics.rounding import rounded_up
 from hush.releasing.text import html_table
+from hush.releasing.values import in_digits, lattice_words
 
 if TYPE_CHECKING:
     from hush.releasing.error_bars import ErrorBars
@@ -47,21 +47,26 @@ def _facts(release: Release) -> list[tuple[str, str]]:
     relation, bound = _RELATIONS[guarantee["neighbours"]], _described(guarantee["sensitivity"])
     noise = from_plain_values(made["noise"])
     return [
-        ("95 % error", f"+-{rounded_up(error.half_width95)}, standard deviation {error.standard_deviation:.6g}"),
+        ("95 % error", f"+-{in_digits(error.half_width95)}, standard deviation {_deviation(error)}"),
         *_together(error),
         ("guarantee", f"(epsilon, delta) = {pair}{times}, {relation}, {bound}"),
-        ("noise", f"{in_words(noise)} on the lattice of step {made['step']:.6g}"),
+        ("noise", f"{in_words(noise)} on the lattice of step {lattice_words(made)}"),
         ("afterwards", ", ".join(receipt["post_processing"]) or "nothing"),
         ("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"),
         ("made", f"{receipt['time']} by hush {receipt['hush']}"),
     ]
 
 
+def _deviation(error: ErrorBars) -> str:
+    each = np.atleast_1d(error.standard_deviation)
+    return f"{each[0]:.6g}" if each.size == 1 else f"{each.min():.6g} to {each.max():.6g}"
+
+
 def _together(error: ErrorBars) -> list[tuple[str, str]]:
     """What is known about all numbers at once, if they share their noise."""
     if not error.dependence:
         return []
-    return [("together", f"+-{rounded_up(error.band_half_width(0.95))} for all at once; {error.dependence}")]
+    return [("together", f"+-{in_digits(error.band_half_width(0.95))} for all at once; {error.dependence}")]
 
 
 def _described(sensitivity: Mapping[str, Any]) -> str:

@@ -34,7 +34,7 @@ class ErrorBars:
     intervals. For several numbers also half widths that hold for all of them at once, and for weighted sums of them.
 
     Intervals include the rounding to the lattice. The standard deviation is infinite for noise without a variance (a
-    stable law).
+    stable law). If the noise of the numbers differs, deviations and widths are arrays with one entry for each number.
     """
 
     noise: Law = field(repr=False)
@@ -44,34 +44,53 @@ class ErrorBars:
     size: int = field(default=1, repr=False)
     #: The noise of all numbers together, if it is a joint noise; None if the numbers are independent.
     joint: Noise | None = field(default=None, repr=False)
+    #: What widths and deviations are multiplied by, if the numbers have different factors; else None.
+    factors: tuple[float, ...] | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, noise: Noise, step: float, rounded: bool, size: int) -> ErrorBars:
         """The error bars of a release of `size` numbers."""
-        return cls(noise.marginal, step, rounded, size, None if noise.dimension is None else noise)
+        base = noise.base
+        return cls(base.marginal, step, rounded, size, None if base.dimension is None else base, noise.factors)
 
     @property
-    def standard_deviation(self) -> float:
-        return math.sqrt(self.noise.variance)
+    def _laws(self) -> list[Law]:
+        """The law of each number before it is multiplied by its factor; one law if all have the same."""
+        each = [] if self.joint is None else [self.joint.marginal_of(place) for place in range(self.size)]
+        return each if len(set(each)) > 1 else [self.noise]
+
+    def _each(self, numbers: Any) -> Any:
+        """A number for all, or an array of one for each number, times the factors."""
+        array = np.asarray(numbers, dtype=np.float64) * (1.0 if self.factors is None else np.array(self.factors))
+        return float(array[0]) if array.size == 1 else array
 
     @property
-    def half_width95(self) -> float:
+    def standard_deviation(self) -> Any:
+        return self._each([math.sqrt(law.variance) for law in self._laws])
+
+    @property
+    def half_width95(self) -> Any:
         return self.half_width(0.95)
 
-    def half_width(self, level: float) -> float:
-        """The w with P(|released - true| <= w) >= level, for one number."""
-        level = must_be_level(level)
-        law = law_of(self.noise, self.step)
-        return (law.steps_beyond(down(1.0 - level, CLOSED_FORM)) + (0.5 if self.rounded else 0.0)) * self.step
+    @property
+    def different(self) -> bool:
+        """Does the noise differ between the numbers?"""
+        return self.factors is not None or len(self._laws) > 1
 
-    def band_half_width(self, level: float) -> float:
-        """The w with P(|released - true| <= w for all numbers) >= level.
+    def half_width(self, level: float) -> Any:
+        """The w with P(|released - true| <= w) >= level, for one number; an array if the numbers differ."""
+        outside = down(1.0 - must_be_level(level), CLOSED_FORM)
+        reach = [law_of(law, self.step).steps_beyond(outside) for law in self._laws]
+        return self._each([(steps + (0.5 if self.rounded else 0.0)) * self.step for steps in reach])
+
+    def band_half_width(self, level: float) -> Any:
+        """The w with P(|released - true| <= w for all numbers) >= level; an array if the numbers differ.
 
         Exact for independent numbers and for `Cube` and `Interval` noise; otherwise a bound (Bonferroni).
         """
         allowed = down(1.0 - must_be_level(level), CLOSED_FORM)
         reach = reach_of_all(self.joint or self.noise, self.step, self.size, allowed)
-        return reach + (0.5 * self.step if self.rounded else 0.0)
+        return self._each([one + (0.5 * self.step if self.rounded else 0.0) for one in reach])
 
     def sum_half_width(self, weights: Any, level: float) -> float:
         """The w with P(|weighted sum of the released numbers - that of the true ones| <= w) >= level.
@@ -83,6 +102,8 @@ class ErrorBars:
         given = np.asarray(weights, dtype=np.float64).ravel()
         if given.size != self.size or not np.isfinite(given).all():
             raise InvalidParameter(f"weights must be {self.size} finite numbers, one for each released number.")
+        if self.factors is not None:
+            given = given * np.array(self.factors)
         reach = reach_of_sum(self.joint or self.noise, self.step, tuple(given.tolist()), allowed)
         return reach + (0.5 * self.step * float(np.abs(given).sum()) if self.rounded else 0.0)
 
@@ -90,13 +111,14 @@ class ErrorBars:
     def covariance(self) -> NDArray[np.float64]:
         """E (error)(error)^T of the noise, a matrix with a row for each released number."""
         if self.joint is not None:
-            return np.asarray(self.joint.covariance, dtype=np.float64)
+            matrix = np.asarray(self.joint.covariance, dtype=np.float64)
+            return matrix if self.factors is None else matrix * np.outer(self.factors, self.factors)
         if self.size > _MOST:
             raise Unsupported(
                 f"the errors of these {self.size} numbers are independent; write error.standard_deviation**2 instead "
                 "of their covariance matrix."
             )
-        return np.eye(self.size) * self.noise.variance
+        return np.diag(np.resize(np.asarray(self.standard_deviation) ** 2, self.size))
 
     @property
     def variance_around_mean(self) -> float:
@@ -104,6 +126,8 @@ class ErrorBars:
 
         It is the variance for independent numbers.
         """
+        if self.different:
+            raise Unsupported("the noise of these numbers differs, and this method is for equal noise; leave it out.")
         if self.joint is None or self.size == 1:
             return float(self.noise.variance)
         matrix = self.covariance
@@ -128,4 +152,7 @@ class ErrorBars:
         return f"{start}, but not correlated" if not beside.any() else f"{start}, with correlation {shown}"
 
     def __repr__(self) -> str:
-        return f"ErrorBars(standard_deviation={self.standard_deviation:.6g}, half_width95={self.half_width95:.6g})"
+        deviation, width = (np.atleast_1d(v) for v in (self.standard_deviation, self.half_width95))
+        shown = [", ".join(f"{v:.6g}" for v in each.ravel()) for each in (deviation, width)]
+        marks = "{}" if deviation.size == 1 else "[{}]"
+        return f"ErrorBars(standard_deviation={marks.format(shown[0])}, half_width95={marks.format(shown[1])})"

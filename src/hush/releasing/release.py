@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibration.ranking import Plan
-from hush.errors import InvalidParameter, called_like, one_of, reals
+from hush.errors import InvalidParameter, Unsupported, called_like, one_of, reals
 from hush.ledger.payment import must_be_secure, pay
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import from_plain_values, plain_values
@@ -22,7 +22,7 @@ from hush.releasing.display import as_html, as_text
 from hush.releasing.error_bars import ErrorBars, Total
 from hush.releasing.postprocess import james_stein, soft_threshold
 from hush.releasing.receipt import Receipt
-from hush.releasing.values import are_integers, array_of, as_given, must_cover
+from hush.releasing.values import are_integers, array_of, as_given, must_cover, plain_numbers
 from hush.sampling.entropy import Entropy
 from hush.sampling.mechanism import Mechanism
 
@@ -80,18 +80,25 @@ class Release:
                 f"weights must have the shape of the released value, {np.shape(self.noisy)}, got {given.shape}."
             )
         value, width = float((given * self.noisy).sum()), self.error.sum_half_width(given.ravel(), level)
-        used = np.abs(np.asarray(self.noisy, dtype=np.float64))[given != 0.0]
-        beyond = (used >= self.receipt["mechanism"]["limit"] - self.error.band_half_width(level)).any()
+        band = self._shaped(self.error.band_half_width(level))
+        near = np.abs(np.asarray(self.noisy)) >= self._shaped(self.receipt["mechanism"]["limit"]) - band
+        beyond = bool((near & (given != 0.0)).any())
         return Total(value, -math.inf if beyond else value - width, math.inf if beyond else value + width)
 
-    def _around(self, width: float) -> tuple[Any, Any]:
+    def _around(self, width: Any) -> tuple[Any, Any]:
         """The noisy numbers minus and plus a width."""
-        limit, noisy = self.receipt["mechanism"]["limit"], np.asarray(self.noisy)
+        noisy = np.asarray(self.noisy)
+        limit, width = self._shaped(self.receipt["mechanism"]["limit"]), self._shaped(width)
         low = np.where(noisy - width <= -limit, -np.inf, noisy - width)
         high = np.where(noisy + width >= limit, np.inf, noisy + width)
         if "non-negative" in self.receipt["post_processing"]:
             low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
         return as_given(low), as_given(high)
+
+    def _shaped(self, numbers: Any) -> Any:
+        """One number for all, or one for each released number, in the shape of the value."""
+        array = np.asarray(numbers, dtype=np.float64)
+        return array.reshape(np.shape(self.noisy)) if array.size > 1 else array
 
     # -- post-processing -------------------------------------------------------------------------------------
 
@@ -129,6 +136,8 @@ class Release:
         value = np.asarray(self.noisy, dtype=np.float64)
         if method == "james-stein":
             return self._processed(james_stein(value, self.error.variance_around_mean), "james-stein")
+        if self.error.different:
+            raise Unsupported("the noise of these numbers differs, and a threshold is for equal noise; leave it out.")
         cut = float(np.asarray(self.error.noise.isf(0.5 / max(value.size, 2)))) if threshold is None else threshold
         return self._processed(soft_threshold(value, cut), f"soft-threshold {cut:.6g}")
 
@@ -248,18 +257,19 @@ def _guarantee(mechanism: Mechanism) -> Guarantee:
 def _receipt(mechanism: Mechanism, guarantee: Guarantee, shape: tuple[int, ...]) -> Receipt:
     error = ErrorBars.of(mechanism.noise, mechanism.step, mechanism.rounds, math.prod(shape))
     deviation = error.standard_deviation
-    together = {"band95": error.band_half_width(0.95), "dependence": error.dependence} if error.dependence else {}
+    band = plain_numbers(error.band_half_width(0.95)) if error.dependence else None
+    together = {"band95": band, "dependence": error.dependence} if error.dependence else {}
     about = {
         "shape": list(shape),
         "error": {
-            "standard_deviation": deviation if math.isfinite(deviation) else None,
-            "half_width95": error.half_width95,
+            "standard_deviation": plain_numbers(deviation) if np.isfinite(deviation).all() else None,
+            "half_width95": plain_numbers(error.half_width95),
             **together,
         },
         "mechanism": {
             "noise": plain_values(mechanism.noise),
             "step": mechanism.step,
-            "limit": mechanism.limit,
+            "limit": plain_numbers(mechanism.limit),
             "rounded": mechanism.rounds,
         },
         "post_processing": [],

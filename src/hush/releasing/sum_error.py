@@ -35,15 +35,23 @@ _MOST_STEPS = 1 << 14  # steps in the table of one law
 _RARE = 1e-7  # below this probability the error of Fourier transforms counts
 
 
-def reach_of_all(noise: Noise, step: float, size: int, probability: float) -> float:
-    """A w with P(some of the `size` drawn numbers is beyond w) <= probability."""
-    law, joint = noise.marginal, noise.dimension is not None
+def reach_of_all(noise: Noise, step: float, size: int, probability: float) -> list[float]:
+    """A w with P(some of the `size` drawn numbers is beyond its w) <= probability: one for all numbers, or one for each
+    number of a joint noise whose numbers have different laws.
+    """
+    joint, laws = noise.dimension is not None, _laws(noise)
     each = down(probability / size, SPECIAL_FUNCTION)
     if not joint:
         each = max(each, down(-math.expm1(math.log1p(-probability) / size), SPECIAL_FUNCTION))
-    found = law_of(law, step).steps_beyond(each) * step
-    own = noise.reach_of_all(probability) if joint else None
-    return found if own is None else min(found, own + _rounded_draw(noise, step))
+    found = [law_of(law, step).steps_beyond(each) * step for law in laws]
+    own = noise.reach_of_all(probability) if joint and len(laws) == 1 else None
+    return found if own is None else [min(found[0], own + _rounded_draw(noise, step))]
+
+
+def _laws(noise: Noise) -> list[Law]:
+    """The law of each number; one law if all have the same."""
+    each = [noise.marginal_of(place) for place in range(noise.dimension or 1)]
+    return each if len(set(each)) > 1 else each[:1]
 
 
 @lru_cache(maxsize=256)
@@ -57,7 +65,9 @@ def reach_of_sum(noise: Noise, step: float, weights: tuple[float, ...], probabil
         near = tuple(math.ldexp(w, -exponent) for w in weights)
         return math.ldexp(reach_of_sum(noise, step, near, probability), min(exponent, 1000))
     law, size = noise.marginal, float(np.abs(used).sum())
-    found = [size * law_of(law, step).steps_beyond(down(probability / used.size, SPECIAL_FUNCTION)) * step]
+    share = down(probability / used.size, SPECIAL_FUNCTION)
+    steps = [law_of(one, step).steps_beyond(share) for one in _laws(noise)]
+    found = [size * steps[0] * step if len(steps) == 1 else up(float(np.abs(weights) @ steps), SPECIAL_FUNCTION) * step]
     extra = size * _rounded_draw(noise, step)
     deviation = _deviation(noise, np.array(weights))
     if math.isfinite(deviation):

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter
+from hush.noise.catalogue import from_plain_values
+from hush.numerics.rounding import rounded_up
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["are_integers", "array_of", "as_given", "must_cover"]
+__all__ = ["are_integers", "array_of", "as_given", "in_digits", "lattice_words", "must_cover", "plain_numbers"]
 
 
 def as_given(value: Any) -> Any:
     """A Python number for a scalar, otherwise the array."""
     array = np.asarray(value)
     return array.item() if array.ndim == 0 else array
+
+
+def plain_numbers(numbers: Any) -> Any:
+    """One number, or a list of them, for JSON."""
+    return numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
+
+
+def in_digits(numbers: Any) -> str:
+    """A number to six digits, rounded up; the least and the largest, where the numbers differ.
+
+    >>> in_digits(2.5), in_digits([1.5, 30.0])
+    ('2.5', '1.5 to 30')
+    """
+    each = np.atleast_1d(numbers)
+    low, high = rounded_up(float(each.min())), rounded_up(float(each.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def lattice_words(made: Mapping[str, Any]) -> str:
+    """The multiples that a mechanism, as a receipt states it, rounds to."""
+    factors = " times the factor of each number" if from_plain_values(made["noise"]).factors is not None else ""
+    return f"{made['step']:.6g}{factors}"
 
 
 def are_integers(values: Any, array: NDArray[Any], stated: bool | None) -> bool:

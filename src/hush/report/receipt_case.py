@@ -13,6 +13,7 @@ from hush.noise.catalogue import from_plain_values
 from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Guarantee
 from hush.releasing.receipt import Receipt
+from hush.releasing.values import in_digits, lattice_words
 from hush.report import caution
 from hush.report.ledger_statement import data_name
 from hush.tables.left_out import left_out_lines
@@ -72,16 +73,16 @@ def _made(receipt: Receipt) -> str:
 
 def _release(receipt: Receipt) -> Case:
     made, count, size = receipt["mechanism"], receipt.guarantee.times, math.prod(receipt["shape"])
-    deviation, width = receipt["error"]["standard_deviation"], rounded_up(receipt["error"]["half_width95"])
+    deviation, width = receipt["error"]["standard_deviation"], in_digits(receipt["error"]["half_width95"])
     rounded = ", to which values were rounded" if made["rounded"] else ""
     rows = [
         ("answer", "one number" if not receipt["shape"] else f"{size} numbers"),
         ("made", _made(receipt)),
         ("ledger", charged(receipt)),
         ("error", f"noise and rounding change each number by at most {width} with 95 % probability"),
-        ("standard deviation", "infinite" if deviation is None else f"{deviation:.6g}"),
+        ("standard deviation", "infinite" if deviation is None else in_digits(deviation)),
         *_shared(receipt["error"]),
-        ("lattice", f"multiples of {made['step']:.6g}{rounded}"),
+        ("lattice", f"multiples of {lattice_words(made)}{rounded}"),
         ("processing afterwards", ", ".join(receipt["post_processing"]) or "none"),
     ]
     notes = [
@@ -101,7 +102,7 @@ def _shared(error: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a reader has to know about numbers that share one draw of noise."""
     if not error.get("dependence"):
         return []
-    width = rounded_up(error["band95"])
+    width = in_digits(error["band95"])
     return [
         ("all numbers together", f"noise and rounding change all of them by at most {width} with 95 % probability"),
         ("dependence", f"{error['dependence']}; a sum or a difference of them needs the law of this noise"),

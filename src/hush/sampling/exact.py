@@ -96,7 +96,10 @@ def draw_from(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.in
 
 def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64]:
     """Return draws of a joint noise by its method `lattice_draws`, after checking their type, shape and range."""
-    if isinstance(noise, LevelNoise):
+    if noise.factors is not None:  # in steps, the numbers are those of the base
+        drawn = draw_from(bits, noise.base, size * (noise.dimension or 1) // (noise.base.dimension or 1), step)
+        drawn = drawn.reshape(size, -1)
+    elif isinstance(noise, LevelNoise):
         drawn = level_draws(bits, noise, size)
     elif isinstance(noise, NormalMixture):
         drawn = normal_draws(bits, noise, size, step)

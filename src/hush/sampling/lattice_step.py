@@ -13,7 +13,7 @@ from hush.numerics.rounding import FEW_ROUNDINGS, next_up, round_up, up
 from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.whole_steps import divides_one
 
-__all__ = ["chosen_step", "rounded_sensitivity"]
+__all__ = ["chosen_step", "rounded_sensitivity", "rounded_to_steps"]
 
 _FINE = 16.0  # steps in the median of |noise|; rounding then adds less than 0.1 % to the variance
 _FINER = 4096.0  # steps in a sensitivity that cannot be a whole number of steps
@@ -42,6 +42,24 @@ def rounded_sensitivity(sensitivity: Sensitivity, step: float, *, integers: bool
         columns=None if columns is None else tuple(to_whole_steps(s) for s in columns),
         l1=None if l1 is None else next_up(l1 + coordinates * step),
         l2=None if l2 is None else next_up(l2 + up(math.sqrt(coordinates) * step, FEW_ROUNDINGS)),
+    )
+
+
+def rounded_to_steps(sensitivity: Sensitivity, steps: tuple[float, ...]) -> Sensitivity:
+    """Return the sensitivity after number j is rounded to the multiples of steps[j]."""
+    listed = sensitivity.linf if isinstance(sensitivity.linf, tuple) else (sensitivity.linf or 1.0,) * len(steps)
+    moves = tuple(
+        round_up(Fraction(step) * math.ceil(Fraction(move) / Fraction(step)))
+        for move, step in zip(listed, steps, strict=True)
+    )
+    largest = math.sqrt(math.fsum(step * step for step in steps))
+    l1, l2 = sensitivity.l1, sensitivity.l2
+    return dataclasses.replace(
+        sensitivity,
+        linf=None if sensitivity.linf is None else moves[0] if len(set(moves)) == 1 else moves,
+        dimension=len(steps),
+        l1=None if l1 is None else up(l1 + math.fsum(steps), FEW_ROUNDINGS),
+        l2=None if l2 is None else up(l2 + largest, FEW_ROUNDINGS),
     )
 
 

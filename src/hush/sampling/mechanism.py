@@ -4,13 +4,14 @@ First, values are rounded to the lattice of step h, k = floor(v/h + 1/2), in exa
 shifts by whole steps and is monotone, so a coordinate that moves by at most s moves by at most ceil(s/h) steps. The
 sensitivity is raised accordingly. Then a whole number of steps is added: either a continuous noise rounded to the
 lattice (which is post-processing of the continuous mechanism, because the value is already on the lattice), or a noise
-on that lattice.
+on that lattice. Under `Scaled` noise each number has its own lattice: its factor times the step.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,16 @@ from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.noise.level_noise import LevelNoise
 from hush.noise.normal_mixture import NormalMixture
+from hush.noise.scaled import Scaled
 from hush.numerics.rounding import SPARE, up
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
 from hush.privacy.sensitivity import Sensitivity
+from hush.privacy.units import in_units
 from hush.sampling.exact import sampler_for
 from hush.sampling.joint import levels
-from hush.sampling.lattice_step import chosen_step, rounded_sensitivity
+from hush.sampling.lattice_step import chosen_step, rounded_sensitivity, rounded_to_steps
 from hush.sampling.normal_draws import NormalDraws
 from hush.sampling.whole_steps import FURTHEST, divides_one, whole_steps
 
@@ -38,7 +41,8 @@ __all__ = ["FURTHEST", "Mechanism"]
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Noise added on a lattice of the given `step`; `sensitivity` is that of the values before rounding.
+    """Noise added on a lattice of the given `step` (times its factor, for each number of `Scaled` noise);
+    `sensitivity` is that of the values before rounding.
 
     integers=True states that all values are whole numbers, as a public fact: for example, because they are counts.
     `coordinates` is the number of values that are released together; it matters for l1 and l2 sensitivities only.
@@ -73,6 +77,11 @@ class Mechanism:
             raise InvalidParameter(
                 f"{self.noise} is for {self.noise.dimension} numbers, but {self.coordinates} values are released."
             )
+        if self.steps is not None and any(
+            Fraction(self.step) * Fraction(factor) != Fraction(one)
+            for factor, one in zip(self.noise.factors or (), self.steps.tolist(), strict=True)
+        ):
+            raise Unsupported("a step times a factor is not a float; use noise whose step is a power of two.")
         known = self.sensitivity.dimension
         if self.part_of is None and known not in (None, self.coordinates):
             raise InvalidParameter(
@@ -107,6 +116,10 @@ class Mechanism:
         coordinates: int = 1,
     ) -> Mechanism:
         """Return the mechanism for a noise that meets the guarantee under the sensitivity, as `of` does for a plan."""
+        if noise.factors is not None:  # the same for the numbers divided by their factors
+            unit = in_units(sensitivity, noise.factors)
+            inner = cls.fitted(noise.base, unit, guarantee, coordinates=coordinates)
+            return cls(Scaled(inner.noise, noise.factors), sensitivity, inner.step, integers, coordinates, guarantee)
         if noise.discrete:
             made = cls(noise, sensitivity, noise.step, integers, coordinates, guarantee)
             if made.sensitivity_on_lattice != sensitivity and not (guarantee.notion == "dp" and made.keeps_guarantee):
@@ -150,21 +163,31 @@ class Mechanism:
         return self.guarantee is not None and self.guarantee.budget.covers(self.curve(self.guarantee.times))
 
     @property
-    def limit(self) -> float:
-        """The largest absolute value of a value or an answer, 2^61 steps; larger ones are clipped."""
-        return FURTHEST * self.step
+    def steps(self) -> NDArray[np.float64] | None:
+        """The step of each number, exactly, if they differ; None if all have the step `step`."""
+        return None if self.noise.factors is None else self.step * np.array(self.noise.factors)
+
+    @property
+    def limit(self) -> Any:
+        """The largest absolute value of a value or an answer, 2^61 steps; larger ones are clipped. One for each number
+        if their steps differ.
+        """
+        return FURTHEST * (self.step if self.steps is None else self.steps)
 
     def check_room(self) -> None:
         """Raise if the noise alone may exceed the limit of the lattice. The check depends on public facts only."""
-        if not float(np.asarray(self.noise.marginal.isf(1e-6))) < 0.25 * self.limit:
+        limit = FURTHEST * self.step
+        if not float(np.asarray(self.noise.base.marginal.isf(1e-6))) < 0.25 * limit:
             raise Unsupported(
-                f"noise of this size exceeds the limit {self.limit:.3g} of a lattice of step {self.step:g}; "
+                f"noise of this size exceeds the limit {limit:.3g} of a lattice of step {self.step:g}; "
                 "rescale the values, or divide each coordinate by its sensitivity."
             )
 
     @property
     def sensitivity_on_lattice(self) -> Sensitivity:
         """The sensitivity after rounding."""
+        if self.steps is not None:
+            return rounded_to_steps(self.sensitivity, tuple(self.steps.tolist()))
         return rounded_sensitivity(self.sensitivity, self.step, integers=self.integers, coordinates=self.coordinates)
 
     @property
@@ -181,12 +204,13 @@ class Mechanism:
     @property
     def rounds(self) -> bool:
         """True if rounding to the lattice can change a value: not for whole numbers if 1 is a multiple of the step."""
-        return not (self.integers and divides_one(self.step))
+        each = [self.step] if self.steps is None else self.steps.tolist()
+        return not (self.integers and all(divides_one(step) for step in each))
 
     @property
     def rounding_loss(self) -> float:
         """The largest variance that rounding of values and draws can add, at most step^2/3, divided by the variance."""
-        variance = self.noise.marginal.variance
+        variance = self.noise.base.marginal.variance
         if self.noise.discrete:
             return 0.25 * self.step**2 / variance if self.rounds else 0.0
         return (1.0 / 3.0 if self.rounds else 1.0 / 12.0) * self.step**2 / variance
@@ -202,16 +226,21 @@ class Mechanism:
 
     def on_lattice(self, values: Any) -> NDArray[np.int64]:
         """Return the values as whole numbers of steps, floor(v/step + 1/2) exactly, limited to 2^61 steps."""
-        return whole_steps(values, self.step)
+        if self.steps is None:
+            return whole_steps(values, self.step)
+        array, each = np.asarray(values), self.steps.tolist()
+        found = [whole_steps(value, each[place % len(each)]) for place, value in enumerate(array.ravel())]
+        return np.array(found, dtype=np.int64).reshape(array.shape)
 
     def prepare(self) -> None:
         """Build and validate the tables of the draws. Call it before anything is spent."""
-        if self.noise.dimension is None:
-            sampler_for(self.noise, self.step)
-        elif isinstance(self.noise, LevelNoise):
-            levels(self.noise)
-        elif isinstance(self.noise, NormalMixture):
-            NormalDraws(self.noise, self.step)
+        noise = self.noise.base
+        if noise.dimension is None:
+            sampler_for(noise, self.step)
+        elif isinstance(noise, LevelNoise):
+            levels(noise)
+        elif isinstance(noise, NormalMixture):
+            NormalDraws(noise, self.step)
 
     def draw_shape(self, steps: NDArray[np.int64]) -> Any:
         """Return the shape of the draws for these values: one draw for each, or one joint draw for each vector."""
@@ -219,6 +248,8 @@ class Mechanism:
 
     def value_of(self, steps: NDArray[np.int64]) -> NDArray[Any]:
         """Convert steps to values: integers if the step is a whole number and they fit, floats otherwise."""
+        if self.steps is not None:
+            return steps * np.resize(self.steps, steps.size).reshape(steps.shape)
         if self.step.is_integer() and self.step < 2.0**53 / max(1.0, float(np.abs(steps).max(initial=0))):
             return steps * int(self.step)
         return steps * self.step

@@ -43,8 +43,11 @@ __all__ = ["Shares", "Spending", "quick_spending", "spending"]
 
 @lru_cache(maxsize=256)
 def _least_noise(epsilon: float, delta: float, bound: Sensitivity, family: str | None, whole_steps: bool) -> Plan:
-    """The calibration for the box. Columns that all move by 1 may have noise on the whole numbers."""
-    return calibrate(epsilon, delta, bound, family=family, values="integer" if whole_steps else "real")
+    """The calibration for the box: one law for all columns, whose noise is then scaled by bounds and weights. Columns
+    that all move by 1 may have noise on the whole numbers.
+    """
+    values = "integer" if whole_steps else "real"
+    return calibrate(epsilon, delta, bound, family=family or "independent", values=values)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,38 @@
+"""The arguments of `calibrate`, checked, as a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hush.calibration.request import LOSSES, CalibrationRequest
+from hush.calibration.units import checked_weights
+from hush.errors import InvalidParameter, budgets, deltas, one_of, positive, whole
+from hush.privacy.sensitivity import Sensitivity
+
+__all__ = ["demand_of", "no_effect"]
+
+
+def demand_of(
+    epsilon: Any, delta: Any, sensitivity: Any, loss: str, times: int, notion: str, step: float | None, weights: Any
+) -> CalibrationRequest:
+    """The request that the arguments state."""
+    budget, share = budgets("epsilon", epsilon), deltas("delta", delta, zero=True)
+    if budget.ndim or share.ndim:
+        raise InvalidParameter("calibrate takes one epsilon and one delta; call it once for each pair.")
+    one_of("loss", loss, LOSSES)
+    one_of("notion", notion, ("dp", "pdp"))
+    lattice = None if step is None else positive("step", step)
+    bound = Sensitivity.of(sensitivity)
+    each = checked_weights(weights, bound)
+    return CalibrationRequest(float(budget), float(share), bound, whole("times", times), loss, lattice, notion, each)
+
+
+def no_effect(demand: CalibrationRequest) -> str:
+    """Why values="integer" changes nothing for this request; empty if it may."""
+    if demand.step is not None:
+        return "values='integer' had no effect beside step="
+    if (demand.bound.linf is None and demand.bound.columns is None) or demand.bound.box is None:
+        return "values='integer' had no effect, because the sensitivity is not given by linf"
+    if not all(float(shift).is_integer() for shift, _ in demand.bound.shifts):
+        return "values='integer' had no effect, because the sensitivity is not a whole number"
+    return ""
