@@ -57,9 +57,10 @@ def limit(
     first step.
 
     Several numbers. The lower end is the largest of these bounds, proved in docs/maths/limit.md: weighted sums of the
-    numbers are noise for one number (every delta); the volume of the moves, and a vector field (delta = 0). The upper
-    end is the noise that `calibrate` chooses, so this takes as long as `calibrate`. The bracket is wide: the true limit
-    is not known. An l0 without a dimension assumes that there are at least l0 numbers.
+    numbers are noise for one number (every delta); a linear programme for few whole numbers that move by 1; the volume
+    of the moves, and a vector field (delta = 0). The upper end is the noise that `calibrate` chooses, so this takes as
+    long as `calibrate`. Except for few whole numbers the bracket is wide: the true limit is not known. An l0 without a
+    dimension assumes that there are at least l0 numbers.
 
     >>> bracket = limit(0.3, 1e-6)
     >>> bracket.contains(22.1283), bracket.width < 0.02
@@ -89,6 +90,9 @@ def limit_of_plan(plan: Plan) -> Bracket | None:
             return limit(plan.epsilon, plan.delta, plan.sensitivity, loss=plan.loss)
         epsilon, delta, loss = checked(plan.epsilon, plan.delta, plan.loss)
         lower = min(lower_limit(epsilon, delta, plan.sensitivity, loss, step) for step in steps)
+        if plan.values == "integer":  # every noise becomes one on the whole numbers by rounding without bias
+            cost = 0.25 if loss == "variance" and steps != {1.0} else 0.0
+            lower = max(lower, lower_limit(epsilon, delta, plan.sensitivity, loss, 1.0) - cost)
     except Unsupported:
         return None
     return Bracket(lower, up(min(c.loss for c in present), SPECIAL_FUNCTION))
@@ -108,8 +112,13 @@ def _limit_of_uneven_plan(plan: Plan, present: list[RankedNoise]) -> Bracket | N
     moves = tuple(down(move * w**power, FEW_ROUNDINGS) for move, w in zip(bound.each_move, weights, strict=True))
     wider = replace(bound, linf=moves[0] if len(set(moves)) == 1 else moves, dimension=count)
     real = down(lower_limit(epsilon, delta, wider, loss, None) * count / math.fsum(weights), FEW_ROUNDINGS)
-    spread = max(spread_of(c.noise, loss, weights) for c in present if c.noise is not None)
-    lower = max(real - up(spread, FEW_ROUNDINGS), 0.0)
+    noises = [c.noise for c in present if c.noise is not None]
+    each = {noise: max(real - up(spread_of(noise, loss, weights), FEW_ROUNDINGS), 0.0) for noise in noises}
+    if not plan.weights:  # noise on one lattice for all numbers has a bound of its own
+        plain = {noise.step for noise in noises if noise.discrete and noise.factors is None}
+        own = {step: lower_limit(epsilon, delta, bound, loss, step) for step in plain}
+        each |= {n: max(each[n], own[n.step]) for n in noises if n.discrete and n.factors is None}
+    lower = min(each.values())
     return Bracket(lower, up(min(c.loss for c in present), SPECIAL_FUNCTION))
 
 

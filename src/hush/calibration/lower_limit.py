@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from hush.calibration.integer_program import by_integer_program
 from hush.calibration.one_number import spread_cost
 from hush.calibration.projection_bound import by_projection, by_projection_on_lattice, reach
 from hush.calibration.pure_bound import by_pure_privacy
 from hush.errors import Unsupported
-from hush.numerics.rounding import FEW_ROUNDINGS, up
+from hush.numerics.rounding import FEW_ROUNDINGS, down, up
 from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["lower_limit"]
@@ -30,7 +31,12 @@ def lower_limit(epsilon: float, delta: float, bound: Sensitivity, loss: str, ste
     if step is None:
         return real
     spread = max(real - up(spread_cost(step, loss), FEW_ROUNDINGS), 0.0)
-    return max(spread, by_projection_on_lattice(epsilon, delta, bound, loss, step))
+    found = max(spread, by_projection_on_lattice(epsilon, delta, bound, loss, step))
+    if bound.linf == step and bound.dimension is not None and bound.moving is not None:
+        sided = bound.one_sided is True
+        unit = by_integer_program(epsilon, delta, bound.dimension, bound.moving, sided, loss)
+        found = max(found, down(unit * step ** (2 if loss == "variance" else 1), FEW_ROUNDINGS))
+    return found
 
 
 def _is_whole_box(bound: Sensitivity, step: float) -> bool:
