@@ -245,3 +245,11 @@ def test_an_audit_of_a_scaled_plan_finds_nothing() -> None:
 def test_why_says_what_independent_noise_needs() -> None:
     why = hush.calibrate(1.0, 1e-6, THREE, weights=(1, 2, 1)).why
     assert "weighted variance" in why and "independent noise for each number needs" in why
+
+
+@pytest.mark.parametrize(
+    "noise", [hush.Scaled(hush.Interval(3, 2.0, 1.0), BOUNDS), hush.Scaled(hush.Laplace(2.0), BOUNDS)]
+)
+def test_check_compares_scaled_noise_with_its_draws(noise: hush.Noise) -> None:
+    made = hush.check(noise)
+    assert made.passed, made

@@ -67,6 +67,11 @@ def test_calibrate_as_json_agrees_with_the_library(capsys: pytest.CaptureFixture
         ("--delta 1e-6 --l1 2", hush.Sensitivity(l1=2.0), {}),
         ("--delta 1e-6 --times 10 --family laplace", 1.0, {"times": 10, "family": "laplace"}),
         ("--delta 1e-6 --loss p999 --family truncated_laplace", 1.0, {"loss": "p999", "family": "truncated_laplace"}),
+        (
+            "--delta 1e-6 --linf 1,30,5 --weights 1,2,1 --family laplace",
+            hush.Sensitivity(linf=(1.0, 30.0, 5.0)),
+            {"weights": (1.0, 2.0, 1.0), "family": "laplace"},
+        ),
         ("--delta 1e-6 --step 1 --family laplace", 1.0, {"step": 1.0, "family": "laplace"}),
     ],
 )

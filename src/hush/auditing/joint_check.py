@@ -34,15 +34,16 @@ def joint_rows(noise: Noise) -> Iterator[Row]:
     try:
         dimension = noise.dimension
         assert dimension is not None and dimension >= 1
-        spread = float(np.sqrt(np.min(np.diag(np.asarray(noise.covariance)))))
+        units = np.array(noise.factors or (1.0,) * dimension)
+        spread = float(np.sqrt(np.min(np.diag(np.asarray(noise.covariance)) / units**2)))
         step: float = noise.step if noise.discrete else math.ldexp(1.0, math.floor(math.log2(spread)) - 6)
-        sample = draw(noise, _DRAWS, step).astype(np.float64) * step
+        sample = draw(noise, _DRAWS, step).astype(np.float64) * step * units
     except Exception as failure:  # the class under test may fail in any way
         yield "draws", "wrong", _message(failure)
         return
     yield _tried("covariance", lambda: _covariance(noise, sample))
-    yield _tried("marginal", lambda: _marginal(noise, sample, step))
-    yield _tried("joint density", lambda: _density(noise, sample, step))
+    yield _tried("marginal", lambda: _marginal(noise, sample, step * units))
+    yield _tried("joint density", lambda: _density(noise, sample, step * units))
     yield _tried("reach", lambda: _reach(noise, sample, step))
     yield _tried("scaled", lambda: _scaled(noise))
     yield _tried("pair", lambda: _pair(noise))
@@ -91,12 +92,13 @@ def _normal_quantile(tail: float) -> float:
     return -float(ndtri(tail))
 
 
-def _marginal(noise: Noise, sample: Array, step: float) -> str:
+def _marginal(noise: Noise, sample: Array, steps: Array) -> str:
     """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, for every number, with a tolerance of one step."""
     count, dimension = sample.shape
     allowed = math.sqrt(math.log(5.0 * dimension / FALSE_ALARM) / (2.0 * count))
-    law: Any = noise.marginal
     for i in range(dimension):
+        law: Any = noise.marginal_of(i)
+        step = float(steps[i])
         values, times = np.unique(sample[:, i], return_counts=True)
         reached = np.cumsum(times) / count
         before = np.asarray(law.cdf(values - 0.5 * step)), np.asarray(law.cdf(values + 1.5 * step))
@@ -106,10 +108,10 @@ def _marginal(noise: Noise, sample: Array, step: float) -> str:
     return f"{count} draws agree (false alarm rate {FALSE_ALARM:g})"
 
 
-def _density(noise: Noise, sample: Array, step: float) -> str:
+def _density(noise: Noise, sample: Array, steps: Array) -> str:
     """E p(X + v)/p(X) = 1 for every density p without zeros and every move v: all numbers, and the first alone."""
-    spread = float(np.sqrt(np.min(np.diag(np.asarray(noise.covariance)))))
-    far = step * max(1, round(0.25 * spread / step))
+    spread = np.sqrt(np.diag(np.asarray(noise.covariance)))
+    far = steps * max(1, round(0.25 * float((spread / steps).min())))
     here = noise.log_density_of(sample)
     quantile = _normal_quantile(0.025 * FALSE_ALARM)
     for name, move in (("all numbers", np.ones(sample.shape[1])), ("the first number", np.eye(sample.shape[1])[0])):
@@ -118,8 +120,8 @@ def _density(noise: Noise, sample: Array, step: float) -> str:
         # the last term allows for the rounding to the lattice
         if not abs(float(ratio.mean()) - 1.0) <= quantile * error + 2e-3:
             raise _Wrong(
-                f"log_density_of is not the density of the draws: after a move of {name} by {far:.3g} the mean ratio "
-                f"of densities is {ratio.mean():.6g}, not 1, with a standard error of {error:.2g}"
+                f"log_density_of is not the density of the draws: after a move of {name} by {far[0]:.3g} the mean "
+                f"ratio of densities is {ratio.mean():.6g}, not 1, with a standard error of {error:.2g}"
             )
     return f"{len(sample)} draws agree (false alarm rate {FALSE_ALARM:g})"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import TypeVar
 
+from hush.noise.lattice import steps_in
 from hush.noise.level_noise import LevelNoise
 from hush.noise.request import Request
 from hush.numerics.rounding import next_down
@@ -18,6 +20,8 @@ T = TypeVar("T", bound=LevelNoise)
 _FINE = 16.0  # steps in the standard deviation, at least: rounding to the lattice then costs under 0.1 % of variance
 _MOST_STAIRS = 1 << 12  # steps in the width of a stair, at most
 _PLACES = 24  # offsets of the first comparison
+#: Offsets that are compared if the loss is not the variance, relative to the offset of least variance.
+_SHARES = (0.5, 0.7, 0.85, 1.15, 1.3, 1.6)
 
 
 def least_stairs(request: Request, make: Callable[..., T]) -> T:
@@ -30,31 +34,37 @@ def least_stairs(request: Request, make: Callable[..., T]) -> T:
     def made(c: int, step: float) -> T:
         return make(bound.dimension, epsilon, move, c * step, step)
 
+    steps, step = 16, move / 16.0
     if request.step is not None:
-        return _best_offset(request, lambda c: made(c, request.step or 1.0), round(move / request.step), epsilon)
-    steps = 16
-    while True:
-        step = move / steps
-        best = _best_offset(request, lambda c, step=step: made(c, step), steps, epsilon)  # type: ignore[misc]
-        if step * _FINE <= math.sqrt(best.variance) or steps >= _MOST_STAIRS:
-            return best
-        steps *= 4
+        steps, step = steps_in(move, request.step), request.step
+    best = _best_offset(partial(_at, made, step), bound.dimension, steps, epsilon)
+    while request.step is None and step * _FINE > math.sqrt(made(best, step).variance) and steps < _MOST_STAIRS:
+        steps, step = 4 * steps, step / 4.0
+        best = _best_offset(partial(_at, made, step), bound.dimension, steps, epsilon)
+    if request.loss == "variance":
+        return made(best, step)
+    around = {0, best, *(round(best * share) for share in _SHARES)}
+    return min((made(c, step) for c in sorted(around)), key=request.value)
 
 
-def _best_offset(request: Request, made: Callable[[int], T], width: int, epsilon: float) -> T:
-    """The offset of least loss: a comparison of offsets within two stairs and beyond, then ever finer ones."""
+def _at(made: Callable[[int, float], T], step: float, c: int) -> T:
+    return made(c, step)
+
+
+def _best_offset(made: Callable[[int], LevelNoise], dimension: int, width: int, epsilon: float) -> int:
+    """The offset of least variance: a comparison of offsets within one stair and beyond, then ever finer ones."""
     known: dict[int, float] = {}
 
     def value(c: int) -> float:
         if c not in known:
-            known[c] = request.value(made(c)) if request.loss != "variance" else float(made(c).variance)
+            known[c] = float(made(c).variance)
         return known[c]
 
-    most = math.ceil(1.3 * request.bound.dimension * width / epsilon) + 2 * width
+    most = math.ceil(1.3 * dimension * width / epsilon) + 2 * width
     places = {round(i * reach / _PLACES) for i in range(_PLACES + 1) for reach in (width, most)}
     best = min(sorted(places), key=value)
     stride = max(1, most // _PLACES)
     while stride >= 1:
         best = min([best, *(c for c in (best - stride, best + stride) if c >= 0)], key=value)
         stride //= 2
-    return made(best)
+    return best

@@ -21,4 +21,5 @@ def paper(charge: Charge) -> str:
     """The papers that describe the noise."""
     inner = getattr(charge.noise, "noise", None)
     rows = [family_of(one) for one in (charge.noise, inner) if isinstance(one, Noise)]
-    return "; ".join("not in the catalogue" if row is None else row.paper or row.name for row in rows)
+    names = ("not in the catalogue" if row is None else row.paper or row.name for row in rows)
+    return "; ".join(dict.fromkeys(names))
