@@ -67,7 +67,7 @@ class Plan:
     remark: str = field(default="", repr=False)
     values: str = field(default="real", repr=False)
     #: The weight of each number in the loss; empty if all count the same.
-    weights: tuple[float, ...] = ()
+    weights: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def guarantee(self) -> Guarantee:
