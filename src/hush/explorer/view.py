@@ -15,7 +15,7 @@ from hush.explorer.wording import bound, down, figure, more, per_cent, power, pr
 
 __all__ = ["answer", "command_line", "distance", "python_lines"]
 
-_POINTS = 160  # points of a density, on one side
+_POINTS = 240  # points of a density, on one side: enough for densities that fall in stairs
 _CROWDS = (10, 100, 1000)  # people
 _TIE = "Another noise is better by less than 0.01 %; the simpler one is shown."
 
