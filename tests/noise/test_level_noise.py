@@ -230,3 +230,17 @@ def test_a_move_off_the_lattice_is_refused() -> None:
 def test_levels_that_draws_cannot_reach_are_refused_before_anything_is_spent() -> None:
     with pytest.raises(hush.Unsupported, match="does not suit 1000 numbers"):
         Cube(1000, 5e5)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.3, 0.7])
+def test_offsets_are_whole_numbers_of_decimal_steps(step: float) -> None:
+    """0.3 is three steps of 0.1, though the quotient of the floats is not 3; and so are multiples of them."""
+    for c in range(120):
+        for offset in (c * step, float(f"{c * step:.12g}")):
+            made = Interval(3, 2.0, offset, step)
+            assert round(made.offset / step) == c and made == Interval(3, 2.0, c * step, step)
+            assert round(made.scaled(1.7).offset / (1.7 * step)) == c
+    assert hush.Hull(3, 2, 2.0, 3 * step, True, step).widened(2.0).offset == pytest.approx(6 * step)
+    assert hush.Plateau(("one_sided", "two_sided"), 2.0, (3 * step, 6 * step), step).widened(2.0).offsets[1] > 11 * step
+    with pytest.raises(hush.InvalidParameter, match="whole number of steps"):
+        Interval(3, 2.0, 3.001 * step, step)

@@ -211,3 +211,38 @@ def test_calibrate_gives_it_for_mixed_columns() -> None:
     assert hush.delta(plan.noise, 1.0, bound) <= 1e-6
     replaced = hush.Sensitivity(columns=(1.0, 1.0, 1.0), l0=3, neighbours="replace")
     assert hush.calibrate(1.0, 0.0, replaced).family == "cube"
+
+
+@pytest.mark.parametrize(("counts", "scale"), [(3, 1.0), (4, 0.5), (7, 0.3)])
+def test_a_number_of_people_alone_has_no_curve(counts: int, scale: float) -> None:
+    """Its law has a dip at 0: a curve that adds up the losses on one side of 0 would be too small.
+
+    The other numbers have curves, and the pure epsilon of the joint noise covers all of them.
+    """
+    noise = Plateau(("people",) + ("one_sided",) * counts, scale)
+    people, other = noise.marginal_of(0), noise.marginal_of(1)
+    assert people.pdf(1.0) > people.pdf(0.0) and other.pdf(1.0) < other.pdf(0.0)
+    for ask in (lambda: hush.delta(people, 0.1), lambda: hush.compose([(people, 2.0, 2)]).delta(0.1)):
+        with pytest.raises(hush.Unsupported, match="use the curve of the joint noise"):
+            ask()
+    k = np.arange(-80.0, 81.0)
+    mass = other.pdf(k)
+    exact = np.maximum(mass[1:] - math.exp(0.1) * mass[:-1], 0.0).sum()
+    assert exact <= hush.delta(other, 0.1) <= exact + 1e-9
+    assert 0.0 < people.isf(0.01) < 80.0  # intervals need no shape
+
+
+def test_numbers_of_a_kind_share_one_law() -> None:
+    noise = Plateau(("two_sided", "one_sided", "two_sided", "one_sided"), 1.0, (1.0, 2.0, 1.0, 0.0))
+    laws = [noise.marginal_of(place) for place in range(4)]
+    assert laws[0] == laws[2] and len(set(laws)) == 3
+    assert [law.variance for law in laws] == pytest.approx(noise.variance, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_the_log_density_is_that_of_the_description(name: str) -> None:
+    noise = NOISES[name]
+    law = enumerated(noise, 24)
+    near = [x for x in law if max(map(abs, x)) < 8]
+    found = noise.log_density_of(np.array(near) * noise.step)
+    assert found == pytest.approx([math.log(law[x]) for x in near], rel=1e-6, abs=1e-6)

@@ -95,8 +95,8 @@ def _marginal(noise: Noise, sample: Array, step: float) -> str:
     """Dvoretzky, Kiefer and Wolfowitz with Massart's constant, for every number, with a tolerance of one step."""
     count, dimension = sample.shape
     allowed = math.sqrt(math.log(5.0 * dimension / FALSE_ALARM) / (2.0 * count))
-    law: Any = noise.marginal
     for i in range(dimension):
+        law: Any = noise.marginal_of(i)
         values, times = np.unique(sample[:, i], return_counts=True)
         reached = np.cumsum(times) / count
         before = np.asarray(law.cdf(values - 0.5 * step)), np.asarray(law.cdf(values + 1.5 * step))

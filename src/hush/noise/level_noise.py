@@ -18,10 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, positive, whole
+from hush.errors import InvalidParameter, Unsupported, positive, reals, reject, whole
 from hush.noise.family import Family
 from hush.noise.lattice import MOST_POINTS, Lattice, steps_in
 from hush.noise.level_bands import LevelBands
+from hush.noise.region import LossTerms
 from hush.noise.uniform_numbers import UniformNumbers
 from hush.numerics.ball import Ball, Tail
 from hush.numerics.search import first_true_from
@@ -33,6 +34,7 @@ Whole = NDArray[np.int64]
 
 _DEPTH = 1700.0  # logarithms of probabilities in tables go down to minus this
 _FURTHEST = 2.0**28  # steps; beyond, levels would pass what exact draws allow
+_SAME = 1e-12  # relative: two floats that represent the same decimal differ by far less
 _CHUNK = 1 << 20  # numbers held at once when logarithms of many points are computed
 
 
@@ -59,6 +61,22 @@ class LevelNoise(LevelBands):
     def steps_in(self, move: float) -> int:
         """Return a move in whole steps; raises if answers on the lattice of this noise cannot move by it."""
         return steps_in(move, self.step)
+
+    def whole_offset(self, offset: Any) -> float:
+        """Return an offset as whole steps times the step; raises if it is negative or between two lattice points.
+
+        Decimals are read as decimals: 0.3 is three steps of 0.1, though the quotient of the floats is not 3.
+        """
+        given = float(reals("offset", offset))
+        if not (given >= 0.0 and math.isfinite(given)):
+            raise reject("offset", offset, "0 or greater", "write offset=3.0")
+        steps = round(given / self.step)
+        if abs(given - steps * self.step) > _SAME * given:
+            raise InvalidParameter(
+                f"offset must be a whole number of steps of {self.step:g}, got {offset!r}; "
+                f"write offset={math.floor(given / self.step) * self.step:g}."
+            )
+        return steps * self.step
 
     @property
     def rate(self) -> Fraction:
@@ -129,6 +147,10 @@ class LevelNoise(LevelBands):
     def at_least_ball(self, k: int) -> Ball:
         """P(X_1 >= k) for k >= 1, in ball arithmetic."""
         raise Unsupported(f"{type(self).__name__} has no marginal law.")
+
+    def falls_away(self, column: int) -> bool:
+        """Does the probability of a number never grow with its distance from 0? True if all intervals contain 0."""
+        return True
 
     def log_mass_of(self, column: int, k: Array) -> Array:
         """The same for the number at a place; for noises whose numbers have different laws."""
@@ -206,9 +228,22 @@ class LevelMarginal(Lattice):
         return _masses(self.noise, self.column)
 
     def losses(self, n: int) -> tuple[Array, Array]:
+        self._check_shape()
         k = np.arange(math.floor(n / 2), -self.points, -1, dtype=np.float64)
         here = self.log_mass(np.abs(k))
         return here - self.log_mass(np.abs(k - n)), np.exp(here)
+
+    def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
+        self._check_shape()
+        return super().loss_terms(shift, reach)
+
+    def _check_shape(self) -> None:
+        """Raise if the law is not unimodal: a shorter move may then be worse than a longer one."""
+        if not self.noise.falls_away(self.column):
+            raise Unsupported(
+                "the curve of this number by itself is not known, because its probability does not fall everywhere "
+                "with the distance from 0; use the curve of the joint noise, which includes this number."
+            )
 
     def max_loss(self, shift: float) -> float:
         return float(self.steps_in(shift) * self.noise.rate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ class Total(NamedTuple):
 class ErrorBars:
     """How far a released number can be from the true number: the standard deviation of the noise, and half widths of
     intervals. For several numbers also half widths that hold for all of them at once, and for weighted sums of them.
+    Where the numbers of a joint noise have different laws, a single figure is the largest of theirs.
 
     Intervals include the rounding to the lattice. The standard deviation is infinite for noise without a variance (a
     stable law).
@@ -50,19 +52,29 @@ class ErrorBars:
         """The error bars of a release of `size` numbers."""
         return cls(noise.marginal, step, rounded, size, None if noise.dimension is None else noise)
 
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The law of each number; a single one if all numbers have the same."""
+        every = tuple(self.joint.marginal_of(place) for place in range(self.size)) if self.joint is not None else ()
+        return every if len(set(every)) > 1 else (self.noise,)
+
     @property
     def standard_deviation(self) -> float:
-        return math.sqrt(self.noise.variance)
+        return math.sqrt(max(law.variance for law in set(self.laws)))
 
     @property
     def half_width95(self) -> float:
         return self.half_width(0.95)
 
     def half_width(self, level: float) -> float:
-        """The w with P(|released - true| <= w) >= level, for one number."""
-        level = must_be_level(level)
-        law = law_of(self.noise, self.step)
-        return (law.steps_beyond(down(1.0 - level, CLOSED_FORM)) + (0.5 if self.rounded else 0.0)) * self.step
+        """The w with P(|released - true| <= w) >= level, for each number by itself."""
+        return float(self.half_widths(level).max())
+
+    def half_widths(self, level: float) -> NDArray[np.float64]:
+        """The least such w of each number, or one w if all numbers have the same law."""
+        outside = down(1.0 - must_be_level(level), CLOSED_FORM)
+        steps = {law: law_of(law, self.step).steps_beyond(outside) for law in set(self.laws)}
+        return (np.array([steps[law] for law in self.laws]) + (0.5 if self.rounded else 0.0)) * self.step
 
     def band_half_width(self, level: float) -> float:
         """The w with P(|released - true| <= w for all numbers) >= level.

@@ -58,7 +58,8 @@ class Release:
         A true value beyond the limit of the lattice (see the receipt) is released as the limit: an interval that
         reaches the limit is infinite on that side.
         """
-        return self._around(self.error.half_width(level))
+        widths = self.error.half_widths(level)
+        return self._around(widths.reshape(np.shape(self.noisy)) if widths.size > 1 else float(widths[0]))
 
     def band(self, *, level: float = 0.95) -> tuple[Any, Any]:
         """Lower and upper ends that contain all true values at once with at least this probability.
@@ -84,8 +85,8 @@ class Release:
         beyond = (used >= self.receipt["mechanism"]["limit"] - self.error.band_half_width(level)).any()
         return Total(value, -math.inf if beyond else value - width, math.inf if beyond else value + width)
 
-    def _around(self, width: float) -> tuple[Any, Any]:
-        """The noisy numbers minus and plus a width."""
+    def _around(self, width: Any) -> tuple[Any, Any]:
+        """The noisy numbers minus and plus a width, or one width for each."""
         limit, noisy = self.receipt["mechanism"]["limit"], np.asarray(self.noisy)
         low = np.where(noisy - width <= -limit, -np.inf, noisy - width)
         high = np.where(noisy + width >= limit, np.inf, noisy + width)
@@ -129,8 +130,9 @@ class Release:
         value = np.asarray(self.noisy, dtype=np.float64)
         if method == "james-stein":
             return self._processed(james_stein(value, self.error.variance_around_mean), "james-stein")
-        cut = float(np.asarray(self.error.noise.isf(0.5 / max(value.size, 2)))) if threshold is None else threshold
-        return self._processed(soft_threshold(value, cut), f"soft-threshold {cut:.6g}")
+        if threshold is None:
+            threshold = max(float(np.asarray(law.isf(0.5 / max(value.size, 2)))) for law in set(self.error.laws))
+        return self._processed(soft_threshold(value, threshold), f"soft-threshold {threshold:.6g}")
 
     # -- JSON ------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ the noise itself.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported
 from hush.noise.contract import Law, Noise
 from hush.noise.level_reach import MOST_WORK, fourier_reach, whole_weights
-from hush.numerics.rounding import SPECIAL_FUNCTION, down, up
+from hush.numerics.rounding import SPECIAL_FUNCTION, down, round_up, up
 from hush.sampling.exact import law_of
 
 __all__ = ["reach_of_all", "reach_of_sum"]
@@ -37,11 +38,11 @@ _RARE = 1e-7  # below this probability the error of Fourier transforms counts
 
 def reach_of_all(noise: Noise, step: float, size: int, probability: float) -> float:
     """A w with P(some of the `size` drawn numbers is beyond w) <= probability."""
-    law, joint = noise.marginal, noise.dimension is not None
+    joint = noise.dimension is not None
     each = down(probability / size, SPECIAL_FUNCTION)
     if not joint:
         each = max(each, down(-math.expm1(math.log1p(-probability) / size), SPECIAL_FUNCTION))
-    found = law_of(law, step).steps_beyond(each) * step
+    found = max(law_of(law, step).steps_beyond(each) for law in set(_laws(noise, size))) * step
     own = noise.reach_of_all(probability) if joint else None
     return found if own is None else min(found, own + _rounded_draw(noise, step))
 
@@ -57,7 +58,7 @@ def reach_of_sum(noise: Noise, step: float, weights: tuple[float, ...], probabil
         near = tuple(math.ldexp(w, -exponent) for w in weights)
         return math.ldexp(reach_of_sum(noise, step, near, probability), min(exponent, 1000))
     law, size = noise.marginal, float(np.abs(used).sum())
-    found = [size * law_of(law, step).steps_beyond(down(probability / used.size, SPECIAL_FUNCTION)) * step]
+    found = [_singly(noise, step, np.array(weights), down(probability / used.size, SPECIAL_FUNCTION))]
     extra = size * _rounded_draw(noise, step)
     deviation = _deviation(noise, np.array(weights))
     if math.isfinite(deviation):
@@ -68,6 +69,22 @@ def reach_of_sum(noise: Noise, step: float, weights: tuple[float, ...], probabil
         own = noise.reach_of_sum(np.array(weights), probability)
         found += [] if own is None else [own + extra]
     return min(found)
+
+
+def _laws(noise: Noise, size: int) -> tuple[Law, ...]:
+    """The law of each of the `size` numbers."""
+    return (
+        tuple(noise.marginal_of(place) for place in range(size)) if noise.dimension is not None else (noise.marginal,)
+    )
+
+
+def _singly(noise: Noise, step: float, weights: Array, probability: float) -> float:
+    """The sum of the reaches of single numbers, each at this probability."""
+    laws = _laws(noise, weights.size)
+    reach = {law: Fraction(law_of(law, step).steps_beyond(probability)) * Fraction(step) for law in set(laws)}
+    each = laws if len(laws) > 1 else laws * weights.size
+    parts = (abs(Fraction(w)) * reach[law] for w, law in zip(weights.tolist(), each, strict=True))
+    return round_up(sum(parts, Fraction(0)))
 
 
 def _rounded_draw(noise: Noise, step: float) -> float:
