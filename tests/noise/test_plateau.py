@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -246,3 +249,32 @@ def test_the_log_density_is_that_of_the_description(name: str) -> None:
     near = [x for x in law if max(map(abs, x)) < 8]
     found = noise.log_density_of(np.array(near) * noise.step)
     assert found == pytest.approx([math.log(law[x]) for x in near], rel=1e-6, abs=1e-6)
+
+
+def counts_with(row: dict[str, Any], scale: float, step: float = 1.0) -> Plateau:
+    return Plateau(("one_sided",) * row["K"], scale, (float(row["c"]),) * row["K"], step)
+
+
+def test_the_reference_values(data_dir: Path) -> None:
+    """On the whole numbers, and in the limit of fine lattices (two steps, the error of the squared step removed)."""
+    checked = 0
+    for row in json.loads((data_dir / "interval.json").read_text())["values"]:
+        case, wanted = row["case"], float(row["value"])
+        if case == "lattice_plateau_variance":
+            assert counts_with(row, 1.0 / row["t"]).variance == pytest.approx([wanted] * row["K"], rel=1e-12)
+        elif case == "lattice_plateau_normaliser":
+            centre = float(counts_with(row, 1.0 / row["t"]).log_density_of(np.zeros(row["K"])))
+            assert math.exp(-centre) == pytest.approx(wanted, rel=1e-12)
+        elif case in ("plateau_variance", "plateau_covariance"):
+            coarse, fine = (counts_with(row, 1.0, step).covariance for step in (1.0 / 40.0, 1.0 / 80.0))
+            place = (0, 0) if case == "plateau_variance" else (0, 1)
+            assert (4.0 * fine[place] - coarse[place]) / 3.0 == pytest.approx(wanted, rel=1e-9), row
+        else:
+            continue
+        checked += 1
+    for row in json.loads((data_dir / "interval_pmf.json").read_text()):
+        if row["kind"] == "P":
+            mass = math.exp(float(counts_with(row, 1.0 / row["t"]).log_density_of(row["x"])))
+            assert mass == pytest.approx(float(row["pmf"]), rel=1e-9)
+            checked += 1
+    assert checked == 23
