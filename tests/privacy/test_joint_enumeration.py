@@ -202,3 +202,20 @@ def test_points_off_the_lattice_are_refused() -> None:
         with pytest.raises(hush.InvalidParameter, match="rows of 2 multiples of the step 1"):
             hush.Cube(2, 1.0).log_density_of(vectors)
     assert hush.Laplace(1.0).log_density_of([[0.0, 1.0]]) == pytest.approx(-1.0 - 2.0 * math.log(2.0))
+
+
+def test_groups_of_a_table_cost_as_much_as_releases() -> None:
+    """A person who moves four groups moves four draws: the same curve and the same Renyi divergence as four releases,
+    and no more than the enumerated law of three allows.
+    """
+    noise, one = hush.Interval(2, 1.5, 1.0), counts(2)
+    groups = hush.Sensitivity(columns=(1.0, 1.0), l0=3, one_sided=True)
+    for order in (1.5, 3.0, 20.0):
+        assert hush.renyi(noise, order, groups) == pytest.approx(hush.renyi(noise, order, one, times=3), rel=1e-12)
+    found = losses(noise, one, 40)
+    curve = hush.curve(noise, groups)
+    assert curve.pure_epsilon == hush.curve(noise, one, times=3).pure_epsilon == pytest.approx(2.0)
+    for law in found[:: max(1, len(found) // 3)]:
+        third = twice(twice(law, law), law)
+        for epsilon in (0.0, 0.5, 1.5, 1.9):
+            assert divergence(epsilon, *third) <= curve.delta(epsilon) + 1e-12

@@ -59,7 +59,7 @@ class Correlated(NormalMixture):
         object.__setattr__(self, "dimension", whole("dimension", self.dimension, 1, hint))
         if not isinstance(self.noise, NormalMixture) and not getattr(self.noise, "isotropic", False):
             raise InvalidParameter(f"noise must be Gaussian or Ball noise, got {self.noise!r:.80}; {hint}.")
-        correlated = isinstance(self.noise, NormalMixture) and self.noise.correlation > 0.0
+        correlated = isinstance(self.noise, Correlated)
         if self.noise.dimension not in (None, self.dimension) or correlated:
             raise InvalidParameter(
                 f"noise must be Gaussian noise or Ball noise for {self.dimension} numbers, got {self.noise!r:.80}; "
