@@ -380,7 +380,16 @@ def test_every_number_is_covered_by_its_own_law(name: str, level: float) -> None
     assert mass[np.abs(points).max(axis=1) > band].sum() <= 1.0 - level + 1e-9
     for weights in (np.ones(noise.dimension), np.eye(noise.dimension)[-1], np.arange(noise.dimension) - 1.0):
         sums = np.abs(points @ weights)
-        assert mass[sums > error.sum_half_width(weights, level)].sum() <= 1.0 - level + 1e-9
+        found = error.sum_half_width(weights, level)
+        assert mass[sums > found].sum() <= 1.0 - level + 1e-9
+        least = min(w for w in np.unique(sums) if mass[sums > w].sum() <= 1.0 - level)
+        assert found <= 1.1 * least + 2.0 * np.abs(weights).sum()  # rounding to the lattice is added for each number
+
+
+def test_a_common_error_drops_out_of_a_difference() -> None:
+    """Counts and people share the middle of their intervals: the difference of two counts is known better."""
+    error = ErrorBars.of(hush.Plateau(("people", "one_sided", "one_sided"), 4.0), 1.0, False, 3)
+    assert error.sum_half_width([0.0, 1.0, -1.0], 0.95) < 0.85 * error.sum_half_width([0.0, 1.0, 1.0], 0.95)
 
 
 def test_a_release_of_numbers_with_different_laws() -> None:

@@ -112,21 +112,6 @@ class LevelNoise(LevelBands):
         least, count = self.intervals(level, lambda most: numbers.rows(most[:, None])[:, 0])
         return numbers.rows(np.broadcast_to(count, (level.size, self.dimension))) + least
 
-    def half_widths_given(self, level: Array) -> tuple[Array, Array]:
-        """Half widths in steps, given the level: of each number around the middle of its interval, of shape (levels,
-        dimension), and of the middle, of shape (levels,).
-
-        Given the level, number j is `middle_factors[j]` times the middle plus its distance from there. Middle and
-        distances are independent, each uniform on a symmetric lattice interval; a lattice interval of n points that
-        are s steps apart has the half width n s/2.
-        """
-        raise Unsupported(f"{type(self).__name__} has no half widths.")
-
-    @property
-    def middle_factors(self) -> Array:
-        """How each number moves with the middle of the interval: 0, 1 or 2."""
-        return np.zeros(self.dimension)
-
     def spans(self, level: Array) -> tuple[Array, Array]:
         """(own, shared): given the level, X_j is s + u_j in steps, with independent s, u_1, ..., u_d. s is uniform on
         `shared` points around 0, u_j on `own` points. It is for noises whose numbers are all alike.
