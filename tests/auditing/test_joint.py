@@ -111,12 +111,21 @@ def test_noise_without_a_theorem_needs_a_claim() -> None:
 
 # -- hush's own noises ---------------------------------------------------------------------------------------
 
+KINDS = box(3, one_sided=(True, True, False), people=0)
 OWN: dict[str, tuple[hush.Noise, hush.Sensitivity]] = {
     "cube": (hush.Cube(4, 1.0), box(4)),
     "interval": (hush.Interval(4, 1.0, 1.0), counts(4)),
     "interval, both signs": (hush.Interval(3, 1.0, 1.0), box(3)),
     "half steps": (hush.Interval(3, 1.0, 1.0, step=0.5), counts(3)),
     "independent": (hush.Discrete(hush.Laplace(3.0)), box(3)),
+    "hull": (hush.Hull(3, 2, 1.0), box(3, l0=2)),
+    "hull, one sign": (hush.Hull(3, 2, 1.0, 1.0, one_sided=True), box(3, l0=2, one_sided=True)),
+    "plateau": (hush.Plateau(("people", "one_sided", "two_sided"), 1.0, (0.0, 1.0, 0.0)), KINDS),
+    "plateau without people": (hush.Plateau(("one_sided", "two_sided"), 1.0), box(2, one_sided=(True, False))),
+    "two groups of three columns": (
+        hush.Interval(3, 1.0, 1.0),
+        hush.Sensitivity(columns=(1.0,) * 3, l0=2, one_sided=True),
+    ),
 }
 
 
@@ -137,11 +146,13 @@ def test_the_attack_on_ours_uses_their_densities(name: str) -> None:
     noise, bound = OWN[name]
     found = of_lattice(noise, None, bound, 0.0)
     assert found is not None
-    points = np.arange(12).reshape(-1, bound.dimension or 1) * noise.step
+    groups, size = (bound.l0 if bound.columns else 1), noise.dimension or bound.dimension
+    points = np.arange(12).reshape(-1, groups * size) * noise.step  # type: ignore[operator]
     for target in found[0]:
         assert target.loss is not None and target.centres is not None
         first, second = target.centres
-        loss = noise.log_density_of(points - first) - noise.log_density_of(points - second)
+        here, there = (noise.log_density_of((points - c).reshape(-1, size)) for c in (first, second))
+        loss = (here - there).reshape(len(points), -1).sum(axis=1)
         assert target.loss(points) == pytest.approx(loss)
         assert np.abs(loss).max() <= found[1][0] + 1e-9  # type: ignore[operator]
 
@@ -196,6 +207,32 @@ def test_moves_obey_every_fact() -> None:
             assert bound.l2 is None or np.sqrt((move**2).sum()) <= bound.l2 + 1e-12
             limits = np.broadcast_to(np.inf if bound.linf is None else np.array(bound.linf), move.shape)
             assert (np.abs(move) <= limits).all()
+
+
+def test_moves_obey_the_kinds_of_numbers() -> None:
+    """Numbers of both signs also move down, one-sided ones only up, and a number of people always fully."""
+    found = [move for _, move in vector_moves(box(4, one_sided=(True, False, True, False)), 4)]
+    assert all((move[[0, 2]] >= 0.0).all() for move in found) and any((move[[1, 3]] < 0.0).any() for move in found)
+    for bound in (box(5, one_sided=True, people=3), box(5, l0=2, one_sided=True, people=4), KINDS):
+        moves = [move for _, move in vector_moves(bound, bound.dimension or 0)]
+        assert len(moves) > 2 and all(move[bound.people or 0] == 1.0 for move in moves)
+        assert all(np.count_nonzero(move) <= (bound.moving or 0) for move in moves)
+
+
+def test_people_who_do_not_move_are_what_plateau_noise_does_not_hide() -> None:
+    """The facts about kinds are needed: without the number of people, or with a count that may fall, it is refuted."""
+    noise = hush.Plateau(("people", "one_sided", "two_sided"), 1.0, (0.0, 1.0, 0.0))
+    for facts in ({"one_sided": (True, True, False)}, {"one_sided": (True, False, False), "people": 0}):
+        found = hush.audit(noise, sensitivity=box(3, **facts), epsilon=1.0, samples=SAMPLES)
+        assert found.violated, str(found)
+
+
+def test_inputs_obey_the_kinds_of_numbers() -> None:
+    plan = hush.calibrate(1.0, 0.0, KINDS, values="integer")
+    assert hush.audit(plan, inputs=([0, 0, 0], [1, 1, -1]), samples=2000).pairs == 1
+    for second in ([0, 1, 1], [1, -1, 0], [0.5, 0, 0]):
+        with pytest.raises(hush.InvalidParameter, match="more than the sensitivity"):
+            hush.audit(plan, inputs=([0, 0, 0], second), samples=2000)
 
 
 def test_moves_start_where_the_caller_says() -> None:

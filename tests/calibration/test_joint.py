@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,3 +126,16 @@ def test_the_covariance_is_the_one_of_sums_and_differences() -> None:
         w = np.array(weights)
         seen, known = float(np.var(draws @ w)), float(w @ noise.covariance @ w)
         assert abs(seen - known) < 6.0 * 2.5 * known / math.sqrt(len(draws))
+
+
+@pytest.mark.parametrize(("linf", "step"), [(0.3, 0.1), (0.7, 0.1), (0.9, 0.3), (2.1, 0.7), (1.0, 1.0)])
+@pytest.mark.parametrize("one_sided", [False, True, (True, False, True)], ids=str)
+@pytest.mark.parametrize("times", [1, 3])
+def test_decimal_steps_keep_the_promise_to_the_last_bit(linf: float, step: float, one_sided: Any, times: int) -> None:
+    """The float of 0.3 is below three steps of 0.1, and three steps are what moves. No joint family is left out."""
+    bound = hush.Sensitivity(linf=linf, dimension=3, one_sided=one_sided)
+    plan = hush.calibrate(1.0, 0.0, bound, step=step, times=times)
+    assert hush.epsilon(plan.noise, 0.0, bound, times=times) <= 1.0
+    assert hush.delta(plan.noise, 1.0, bound, times=times) == 0.0
+    best = {False: "cube", True: "interval", (True, False, True): "plateau"}[one_sided]
+    assert best in [row.family for row in plan.ranking if row.noise is not None]

@@ -224,3 +224,23 @@ def test_the_joint_density_integrates_to_one_and_falls_with_the_length() -> None
         rows[:, 0] = radius
         density = np.exp(hush.Ball(dimension, 2.0).log_density_of(rows))
         assert float(np.trapezoid(density * area, radius)) == pytest.approx(1.0, abs=1e-8)
+
+
+def test_correlated_noise_is_not_correlated_twice() -> None:
+    for r in (0.0, 0.5):
+        with pytest.raises(hush.InvalidParameter, match="noise must be Gaussian noise or Ball noise"):
+            hush.Correlated(hush.Correlated(hush.Ball(2, 1.0), 2, r), 2, 0.3)
+
+
+@pytest.mark.parametrize("noise", [hush.Ball(2, 1.2), hush.Gaussian(1.7)], ids=repr)
+@pytest.mark.parametrize("r", [0.0, 0.3, 0.7])
+def test_the_density_of_correlated_noise_has_its_covariance(noise: hush.Noise, r: float) -> None:
+    """By sums over a fine grid: it is a density, and its second moments are those that are stated."""
+    made = hush.Correlated(noise, 2, r)
+    axis = (np.arange(900) + 0.5) / 900 * 80.0 - 40.0
+    points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    mass = np.exp(made.log_density_of(points)) * (80.0 / 900.0) ** 2
+    assert mass.sum() == pytest.approx(1.0, abs=1e-5)
+    assert (points * mass[:, None]).T @ points == pytest.approx(made.covariance, rel=1e-4, abs=1e-6)
+    with pytest.raises(hush.InvalidParameter, match="rows of 2 numbers"):
+        made.log_density_of([1.0, 2.0, 3.0])

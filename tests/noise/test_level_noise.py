@@ -230,3 +230,72 @@ def test_a_move_off_the_lattice_is_refused() -> None:
 def test_levels_that_draws_cannot_reach_are_refused_before_anything_is_spent() -> None:
     with pytest.raises(hush.Unsupported, match="does not suit 1000 numbers"):
         Cube(1000, 5e5)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.3, 0.7])
+def test_offsets_are_whole_numbers_of_decimal_steps(step: float) -> None:
+    """0.3 is three steps of 0.1, though the quotient of the floats is not 3; and so are multiples of them."""
+    for c in range(120):
+        for offset in (c * step, float(f"{c * step:.12g}")):
+            made = Interval(3, 2.0, offset, step)
+            assert round(made.offset / step) == c and made == Interval(3, 2.0, c * step, step)
+            assert round(made.scaled(1.7).offset / (1.7 * step)) == c
+    assert hush.Hull(3, 2, 2.0, 3 * step, True, step).widened(2.0).offset == pytest.approx(6 * step)
+    assert hush.Plateau(("one_sided", "two_sided"), 2.0, (3 * step, 6 * step), step).widened(2.0).offsets[1] > 11 * step
+    with pytest.raises(hush.InvalidParameter, match="whole number of steps"):
+        Interval(3, 2.0, 3.001 * step, step)
+
+
+def fine_limit(made: Any, step: float = 1.0 / 20.0) -> float:
+    """The limit of fine lattices: what two steps show, with the error of the order of the squared step removed."""
+    coarse, fine = made(step), made(0.5 * step)
+    return float((4.0 * fine - coarse) / 3.0)
+
+
+def test_normalisers_of_the_reference_values(data_dir: Path) -> None:
+    checked = 0
+    for row in json.loads((data_dir / "interval.json").read_text())["values"]:
+        if row["case"] not in ("lattice_count_normaliser", "lattice_F_normaliser", "lattice_F_pmf_at_0"):
+            continue
+        noise = Interval(row["K"], 1.0 / row["t"], float(row.get("c", 0.0)))
+        found = math.exp(float(noise.log_density_of(np.zeros(row["K"]))))
+        wanted = float(row["value"]) if row["case"].endswith("at_0") else 1.0 / float(row["value"])
+        assert found == pytest.approx(wanted, rel=1e-12), row
+        checked += 1
+    assert checked == 10
+
+
+def test_limits_of_fine_lattices_are_the_reference_values(data_dir: Path) -> None:
+    """Variances and covariances of the densities on the real line."""
+    cases: dict[str, Any] = {
+        "count_variance": lambda e: lambda h: Interval(e["K"], 1.0, 0.0, h).variance,
+        "count_covariance": lambda e: lambda h: Interval(e["K"], 1.0, 0.0, h).covariance[0, 1],
+        "F_variance": lambda e: lambda h: Interval(e["K"], 1.0, e["c"], h).variance,
+        "onesided_variance": lambda e: lambda h: Interval(e["d"], float(e["s"]), 0.0, h).variance,
+        "cube_variance": lambda e: lambda h: Cube(e["d"], float(e["s"]), h).variance,
+    }
+    checked = 0
+    for name in ("interval.json", "joint.json"):
+        for row in json.loads((data_dir / name).read_text())["values"]:
+            make = cases.get(row.get("case", row.get("kind")))
+            if make is not None:
+                found = fine_limit(make(row.get("params", row)))
+                assert found == pytest.approx(float(row["value"]), rel=1e-8), row
+                checked += 1
+    assert checked == 21
+
+
+def test_half_widths_of_the_reference_values(data_dir: Path) -> None:
+    """Within a step and a half of a fine lattice."""
+    step, checked = 1.0 / 256.0, 0
+    for row in json.loads((data_dir / "joint.json").read_text())["values"]:
+        if row["kind"] == "cube_halfwidth":
+            law = Cube(row["params"]["d"], float(row["params"]["s"]), step).marginal
+            assert abs(law.isf(float(row["params"]["tail"]) / 2.0) - float(row["value"])) < 1.5 * step
+            checked += 1
+    for row in json.loads((data_dir / "interval.json").read_text())["values"]:
+        if row["case"] == "count_quantile_two_sided":
+            law = Interval(row["K"], 1.0, 0.0, step).marginal
+            assert abs(law.isf((1.0 - float(row["prob"])) / 2.0) - float(row["value"])) < 1.5 * step
+            checked += 1
+    assert checked == 10

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,3 +214,67 @@ def test_calibrate_gives_it_for_mixed_columns() -> None:
     assert hush.delta(plan.noise, 1.0, bound) <= 1e-6
     replaced = hush.Sensitivity(columns=(1.0, 1.0, 1.0), l0=3, neighbours="replace")
     assert hush.calibrate(1.0, 0.0, replaced).family == "cube"
+
+
+@pytest.mark.parametrize(("counts", "scale"), [(3, 1.0), (4, 0.5), (7, 0.3)])
+def test_a_number_of_people_alone_has_no_curve(counts: int, scale: float) -> None:
+    """Its law has a dip at 0: a curve that adds up the losses on one side of 0 would be too small.
+
+    The other numbers have curves, and the pure epsilon of the joint noise covers all of them.
+    """
+    noise = Plateau(("people",) + ("one_sided",) * counts, scale)
+    people, other = noise.marginal_of(0), noise.marginal_of(1)
+    assert people.pdf(1.0) > people.pdf(0.0) and other.pdf(1.0) < other.pdf(0.0)
+    for ask in (lambda: hush.delta(people, 0.1), lambda: hush.compose([(people, 2.0, 2)]).delta(0.1)):
+        with pytest.raises(hush.Unsupported, match="use the curve of the joint noise"):
+            ask()
+    k = np.arange(-80.0, 81.0)
+    mass = other.pdf(k)
+    exact = np.maximum(mass[1:] - math.exp(0.1) * mass[:-1], 0.0).sum()
+    assert exact <= hush.delta(other, 0.1) <= exact + 1e-9
+    assert 0.0 < people.isf(0.01) < 80.0  # intervals need no shape
+
+
+def test_numbers_of_a_kind_share_one_law() -> None:
+    noise = Plateau(("two_sided", "one_sided", "two_sided", "one_sided"), 1.0, (1.0, 2.0, 1.0, 0.0))
+    laws = [noise.marginal_of(place) for place in range(4)]
+    assert laws[0] == laws[2] and len(set(laws)) == 3
+    assert [law.variance for law in laws] == pytest.approx(noise.variance, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_the_log_density_is_that_of_the_description(name: str) -> None:
+    noise = NOISES[name]
+    law = enumerated(noise, 24)
+    near = [x for x in law if max(map(abs, x)) < 5]  # further out the levels beyond 24 count
+    found = noise.log_density_of(np.array(near) * noise.step)
+    assert found == pytest.approx([math.log(law[x]) for x in near], rel=1e-6, abs=1e-6)
+
+
+def counts_with(row: dict[str, Any], scale: float, step: float = 1.0) -> Plateau:
+    return Plateau(("one_sided",) * row["K"], scale, (float(row["c"]),) * row["K"], step)
+
+
+def test_the_reference_values(data_dir: Path) -> None:
+    """On the whole numbers, and in the limit of fine lattices (two steps, the error of the squared step removed)."""
+    checked = 0
+    for row in json.loads((data_dir / "interval.json").read_text())["values"]:
+        case, wanted = row["case"], float(row["value"])
+        if case == "lattice_plateau_variance":
+            assert counts_with(row, 1.0 / row["t"]).variance == pytest.approx([wanted] * row["K"], rel=1e-12)
+        elif case == "lattice_plateau_normaliser":
+            centre = float(counts_with(row, 1.0 / row["t"]).log_density_of(np.zeros(row["K"])))
+            assert math.exp(-centre) == pytest.approx(wanted, rel=1e-12)
+        elif case in ("plateau_variance", "plateau_covariance"):
+            coarse, fine = (counts_with(row, 1.0, step).covariance for step in (1.0 / 40.0, 1.0 / 80.0))
+            place = (0, 0) if case == "plateau_variance" else (0, 1)
+            assert (4.0 * fine[place] - coarse[place]) / 3.0 == pytest.approx(wanted, rel=1e-9), row
+        else:
+            continue
+        checked += 1
+    for row in json.loads((data_dir / "interval_pmf.json").read_text()):
+        if row["kind"] == "P":
+            mass = math.exp(float(counts_with(row, 1.0 / row["t"]).log_density_of(row["x"])))
+            assert mass == pytest.approx(float(row["pmf"]), rel=1e-9)
+            checked += 1
+    assert checked == 23

@@ -347,3 +347,60 @@ def test_bands_of_many_levels_are_ordered() -> None:
     assert all(a < b for a, b in itertools.pairwise(widths))
     sums = [error.sum_half_width(np.ones(10), level) for level in (0.5, 0.9, 0.99, 0.999, 1.0 - 1e-9)]
     assert all(a < b for a, b in itertools.pairwise(sums))
+
+
+# -- numbers with different laws -----------------------------------------------------------------------------
+
+MIXED = {
+    "counts and people": hush.Plateau(("one_sided", "one_sided", "people"), 0.6, (1.0, 1.0, 0.0)),
+    "a count and two sums": hush.Plateau(("one_sided", "two_sided", "two_sided"), 0.5, (1.0, 0.0, 1.0)),
+    "people first": hush.Plateau(("people", "two_sided"), 0.7, (0.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.999, 0.999999])
+def test_every_number_is_covered_by_its_own_law(name: str, level: float) -> None:
+    """The enumerated law: each number in its interval, all in the band, sums in theirs. The width of the number with
+    the least noise would miss the others.
+    """
+    noise = MIXED[name]
+    axis = np.arange(-24, 25) if noise.dimension == 3 else np.arange(-60, 61)
+    points = np.stack(np.meshgrid(*[axis] * noise.dimension, indexing="ij"), axis=-1).reshape(-1, noise.dimension)
+    mass = np.exp(noise.log_density_of(points))
+    assert mass.sum() > 1.0 - 1e-9
+    error = ErrorBars.of(noise, 1.0, False, noise.dimension)
+    widths = error.half_width(level)
+    assert widths.shape == (noise.dimension,)
+    for place, width in enumerate(widths.tolist()):
+        beyond = np.abs(points[:, place])
+        assert mass[beyond > width].sum() <= 1.0 - level + 1e-9
+        assert mass[beyond > width - 1.0].sum() > 1.0 - level - 1e-9
+    band = error.band_half_width(level)
+    assert mass[(np.abs(points) > band).any(axis=1)].sum() <= 1.0 - level + 1e-9
+    for weights in (np.ones(noise.dimension), np.eye(noise.dimension)[-1], np.arange(noise.dimension) - 1.0):
+        sums = np.abs(points @ weights)
+        found = error.sum_half_width(weights, level)
+        assert mass[sums > found].sum() <= 1.0 - level + 1e-9
+        least = min(w for w in np.unique(sums) if mass[sums > w].sum() <= 1.0 - level)
+        assert found <= 1.1 * least + 2.0 * np.abs(weights).sum()  # rounding to the lattice is added for each number
+
+
+def test_a_common_error_drops_out_of_a_difference() -> None:
+    """Counts and people share the middle of their intervals: the difference of two counts is known better."""
+    error = ErrorBars.of(hush.Plateau(("people", "one_sided", "one_sided"), 4.0), 1.0, False, 3)
+    assert error.sum_half_width([0.0, 1.0, -1.0], 0.95) < 0.85 * error.sum_half_width([0.0, 1.0, 1.0], 0.95)
+
+
+def test_a_release_of_numbers_with_different_laws() -> None:
+    bound = hush.Sensitivity(linf=1.0, dimension=5, one_sided=True, people=4)
+    plan = hush.calibrate(1.0, 0.0, bound, values="integer")
+    assert isinstance(plan.noise, hush.Plateau)
+    made = hush.release(np.arange(5) * 100, plan, ledger=None)
+    low, high = made.interval()
+    assert len(set((high - low).tolist())) == 2 and (high - low)[4] > (high - low)[0]
+    assert made.receipt["error"]["half_width95"] == ((high - low) / 2.0).tolist()
+    assert made.error.standard_deviation == pytest.approx(np.sqrt(plan.noise.variance))
+    again = hush.Release.from_json(made.to_json())
+    assert (again.interval()[0] == low).all()
+    assert "soft-threshold" in str(made.denoised(method="soft-threshold").receipt["post_processing"])

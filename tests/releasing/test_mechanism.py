@@ -191,3 +191,32 @@ def test_integers_on_a_very_fine_lattice():
     steps = Mechanism(hush.Laplace(1.0), 1.0, 2.0**-70, integers=True).on_lattice(np.array([0, 1, -3]))
     assert steps.tolist() == [0, 2**61, -(2**61)]
     assert Mechanism(hush.Laplace(1.0), 1.0, 2.0**-50, integers=True).on_lattice(np.array([3])).tolist() == [3 * 2**50]
+
+
+@pytest.mark.parametrize(("step", "kept"), [(0.25, True), (1.0, True), (0.3, False), (2.0, False), (0.1, False)])
+def test_a_number_of_people_between_lattice_points_no_longer_moves_by_exactly_its_bound(step, kept):
+    """1.0 is three or four steps of 0.3 after rounding: noise that needs the exact move has no curve there."""
+    noise = hush.Plateau(("people", "one_sided"), 4.0, step=step)
+    bound = hush.Sensitivity(linf=1.0, dimension=2, one_sided=True, people=0)
+    made = hush.Mechanism(noise, bound, step, coordinates=2)
+    values = np.linspace(-3.0, 3.0, 6001)
+    moves = set((made.on_lattice(values + 1.0) - made.on_lattice(values)).tolist())
+    assert (made.sensitivity_on_lattice.people == 0) == kept == (moves == {round(1.0 / step)})
+    if kept:
+        assert made.curve().pure_epsilon == 0.25
+        return
+    with pytest.raises(hush.Unsupported, match="no theorem covers Plateau"):
+        made.curve()
+
+
+def test_the_fact_about_people_matters_there():
+    """The control: after rounding to steps of 0.3 a person moves 3 steps of people and 4 of the other number. By the
+    density that is a larger loss than the one for 4 steps of both.
+    """
+    noise = hush.Plateau(("people", "one_sided"), 1.0, step=0.3)
+    points = 0.3 * np.array([[t, x] for t in range(-9, 10) for x in range(-9, 10)])
+    loss = [
+        np.abs(noise.log_density_of(points + 0.3 * np.array(move)) - noise.log_density_of(points)).max()
+        for move in ((4, 4), (3, 4))
+    ]
+    assert loss == pytest.approx([1.2, 1.5])

@@ -13,8 +13,8 @@ from scipy.stats import binom
 import hush
 from hush import tables
 from hush.noise.level_noise import LevelNoise
+from hush.noise.level_sums import joint_half_widths
 from hush.tables.column_draws import named_noise
-from hush.tables.joint_sum import joint_half_widths
 from hush.tables.output import Recipe
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

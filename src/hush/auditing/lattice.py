@@ -14,7 +14,7 @@ from hush.auditing.target import Target, named, pair_of
 from hush.calibration.ranking import Plan
 from hush.errors import HushError, InvalidParameter, Unsupported, reals, reject
 from hush.noise.contract import Noise
-from hush.numerics.rounding import CLOSED_FORM, up
+from hush.numerics.rounding import CLOSED_FORM, down, up
 from hush.privacy.compose import curve
 from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.exact import draw as draw_noise
@@ -46,7 +46,8 @@ def of_lattice(
         return None
     if sensitivity is not None:
         raise InvalidParameter("a plan or a mechanism has its own sensitivity; leave sensitivity out.")
-    bound, joint = target.sensitivity, target.noise.dimension
+    joint = target.noise.dimension
+    bound, groups = (target.sensitivity, 1) if joint is None else _of_one_group(target.sensitivity)
     pair = None if inputs is None else _given(inputs, bound)
     if pair is not None and joint not in (None, pair[0].size):
         raise reject("inputs", inputs, f"two vectors of {joint} numbers", "leave inputs out to try many pairs")
@@ -54,7 +55,7 @@ def of_lattice(
     size = joint if joint is not None else moved.size
     mechanism = Mechanism.of(target, coordinates=size) if isinstance(target, Plan) else target
     stated = mechanism.guarantee
-    times = 1 if stated is None else stated.times
+    times = groups * (1 if stated is None else stated.times)
     claim = (None, None) if stated is None else (stated.epsilon, stated.delta)
     if pair is None and joint is not None:
         pairs = [(_worst(mechanism, move), name) for name, move in vector_moves(bound, size)]
@@ -73,8 +74,9 @@ def _of_noise(noise: Noise, inputs: Any, sensitivity: Sensitivity | None, delta:
             )
         first, second = _given((0.0, 1.0) if inputs is None else inputs, None)
         return [_subject(_around(noise, [second - first]), first, second, 1)], (None, None)
-    size = numbers_of(sensitivity, noise.dimension)
-    start, moves = start_of(inputs, size), vector_moves(sensitivity, size)
+    bound, groups = _of_one_group(sensitivity)
+    size = numbers_of(bound, noise.dimension)
+    start, moves = start_of(inputs, size), vector_moves(bound, size)
     mechanism = _around(noise, [move for _, move in moves])
     if not noise.discrete:  # moves are cut to the lattice, so that none is longer than allowed
         moves = [(name, np.trunc(move / mechanism.step) * mechanism.step) for name, move in moves]
@@ -83,8 +85,13 @@ def _of_noise(noise: Noise, inputs: Any, sensitivity: Sensitivity | None, delta:
     except HushError:
         proved = math.inf  # no theorem: the caller has to state the claim
     claim: Claim = (proved, delta) if math.isfinite(proved) else (None, None)
-    found = [_subject(mechanism, start, start + move, 1, name) for name, move in moves]
+    found = [_subject(mechanism, start, start + move, groups, name) for name, move in moves]
     return found, claim
+
+
+def _of_one_group(bound: Sensitivity) -> tuple[Sensitivity, int]:
+    """The facts about one group of a table, and how many groups a person moves: they are attacked side by side."""
+    return bound.of_one_group, 1 if bound.columns is None else bound.l0 or 1
 
 
 def start_of(inputs: Any, size: int) -> Vector:
@@ -196,7 +203,9 @@ def _given(inputs: Any, bound: Sensitivity | None) -> tuple[Vector, Vector]:
 def _neighbours(move: Vector, bound: Sensitivity) -> bool:
     moved = np.abs(move)
     limits = bound.linf if isinstance(bound.linf, tuple) else (bound.linf,) * moved.size
-    checks = [len(limits) == moved.size, not bound.one_sided or bool((move >= 0.0).all() or (move <= 0.0).all())]
+    common = move[np.broadcast_to(bound.one_sided, move.shape)]
+    checks = [len(limits) == moved.size, bool((common >= 0.0).all() or (common <= 0.0).all())]
+    checks.append(bound.people is None or moved[bound.people] >= down(bound.each_move[bound.people], CLOSED_FORM))
     checks += [b is None or m <= up(b, CLOSED_FORM) for m, b in zip(moved, limits, strict=False)]
     checks.append(bound.moving is None or int(np.count_nonzero(moved)) <= bound.moving)
     checks.append(bound.l1 is None or math.fsum(moved) <= up(bound.l1, CLOSED_FORM))

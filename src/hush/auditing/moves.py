@@ -2,7 +2,8 @@
 
 All numbers move, one number, the first half; and, for each binary digit, the numbers whose place has this digit set.
 For any two numbers one of these moves the one and not the other: an attack on noise that they share needs that. If
-moves may have both signs, the numbers of one half also move upwards while the others move downwards.
+moves may have both signs, the numbers of one half also move upwards while the others move downwards. One-sided numbers
+move upwards in all of these, and a number of people makes its full move in each of them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def numbers_of(bound: Sensitivity, dimension: int | None = None) -> int:
 def vector_moves(bound: Sensitivity, size: int) -> list[tuple[str, Vector]]:
     """(description, move): every move is as long as the sensitivity allows in its direction."""
     found: dict[bytes, tuple[str, Vector]] = {}
-    for name, pattern in _patterns(size, signed=not bound.one_sided):
+    for name, pattern in _patterns(size, signed=bound.one_sided is not True):
         move = _longest(pattern, bound)
         found.setdefault((move + 0.0).tobytes(), (name, move))
     return list(found.values())
@@ -66,9 +67,12 @@ def _patterns(size: int, *, signed: bool) -> list[tuple[str, Vector]]:
 
 def _longest(pattern: Vector, bound: Sensitivity) -> Vector:
     """The longest allowed multiple of a direction, on the first l0 numbers that it moves."""
-    move = pattern.copy()
+    move = np.where(bound.one_sided, np.abs(pattern), pattern)
+    if bound.people is not None:
+        move[bound.people] = 1.0
     if bound.moving is not None:
-        move[np.flatnonzero(move)[bound.moving :]] = 0.0
+        moving = sorted(np.flatnonzero(move).tolist(), key=lambda place: place != bound.people)
+        move[moving[bound.moving :]] = 0.0
     norms = [norm for norm in (bound.l1, bound.l2) if norm is not None]
     move = move * (np.array(bound.linf) if isinstance(bound.linf, tuple) else bound.linf or min(norms))
     over = 1.0
@@ -76,4 +80,6 @@ def _longest(pattern: Vector, bound: Sensitivity) -> Vector:
         over = max(over, math.fsum(np.abs(move)) / bound.l1)
     if bound.l2 is not None:
         over = max(over, math.hypot(*move) / bound.l2)
+    if over > 1.0 and bound.people is not None:  # the number of people cannot move by less
+        return np.where(np.arange(move.size) == bound.people, move, 0.0)
     return move / over

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, reals, reject, whole
 from hush.noise.ball import least_ball
@@ -30,6 +31,7 @@ from hush.numerics.search import narrowed_minimum, nudged
 
 __all__ = ["FAMILY", "Correlated"]
 
+Array = NDArray[np.float64]
 _GRIDS = (65,) + (17,) * 12  # points of the search for the correlation
 
 
@@ -57,7 +59,7 @@ class Correlated(NormalMixture):
         object.__setattr__(self, "dimension", whole("dimension", self.dimension, 1, hint))
         if not isinstance(self.noise, NormalMixture) and not getattr(self.noise, "isotropic", False):
             raise InvalidParameter(f"noise must be Gaussian or Ball noise, got {self.noise!r:.80}; {hint}.")
-        correlated = isinstance(self.noise, NormalMixture) and self.noise.correlation > 0.0
+        correlated = isinstance(self.noise, Correlated)
         if self.noise.dimension not in (None, self.dimension) or correlated:
             raise InvalidParameter(
                 f"noise must be Gaussian noise or Ball noise for {self.dimension} numbers, got {self.noise!r:.80}; "
@@ -82,6 +84,16 @@ class Correlated(NormalMixture):
 
     def scaled(self, k: float) -> Correlated:
         return Correlated(self.noise.scaled(k), self.dimension, self.correlation)
+
+    def log_density_of(self, vectors: Any) -> Array:
+        """The density of `noise` at the vector times the inverse root of the correlation matrix R, over root(det R)."""
+        rows, d, r = reals("vectors", vectors), self.dimension, self.correlation
+        if rows.ndim == 0 or rows.shape[-1] != d:
+            raise InvalidParameter(f"vectors must be rows of {d} numbers.")
+        along, across = 1.0 + (d - 1) * r, 1.0 - r if d > 1 else 1.0  # variances of the common part and of the rest
+        middle = rows.mean(axis=-1, keepdims=True)
+        straight = (rows - middle) / math.sqrt(across) + middle / math.sqrt(along)
+        return self.noise.log_density_of(straight) - 0.5 * (math.log(along) + (d - 1) * math.log(across))
 
     def one_sided_length(self, moving: int) -> Fraction:
         """The largest squared length of a move by at most 1 of at most `moving` numbers, all in the same direction.

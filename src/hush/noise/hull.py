@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, reals, reject, whole
+from hush.errors import InvalidParameter, Unsupported, whole
 from hush.noise.binomial_sums import ball_sums, log_sums
 from hush.noise.family import Family
 from hush.noise.hull_body import OneSided, TwoSided
@@ -98,16 +98,11 @@ class Hull(LevelNoise):
         self._check_offset()
 
     def _check_offset(self) -> None:
-        offset = float(reals("offset", self.offset))
-        if not (offset >= 0.0 and math.isfinite(offset)):
-            raise reject("offset", self.offset, "0 or greater", "write offset=3.0")
+        offset = self.whole_offset(self.offset)
         if offset > 0.0 and not self.one_sided:
             raise InvalidParameter(f"offset={self.offset!r} needs one_sided=True; leave the offset out.")
-        if not (offset / self.step).is_integer() or offset / self.step * self.l0 > _WIDEST:
-            raise InvalidParameter(
-                f"offset must be a whole number of steps of {self.step:g}, and not too large, got {self.offset!r}; "
-                f"write offset={min(math.floor(offset / self.step), self.dimension) * self.step:g}."
-            )
+        if offset / self.step * self.l0 > _WIDEST:
+            raise InvalidParameter(f"offset={self.offset!r} is too many steps of {self.step:g}; write offset=3.0.")
         object.__setattr__(self, "offset", offset)
 
     def scaled(self, k: float) -> Hull:
@@ -162,6 +157,18 @@ class Hull(LevelNoise):
             raise Unsupported(f"a draw of {self} passes 2^31 steps; use a larger step.")
         parts = [self._body.points(level[start : start + _ROWS], numbers) for start in range(0, level.size, _ROWS)]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), dtype=np.int64)
+
+    def log_density_of(self, vectors: Any) -> Array:
+        steps, t, c = self.in_steps(vectors), float(self.rate), self._body.offset
+        log_rest = math.log(-math.expm1(-t))  # log(1 - q)
+        if not self.one_sided:
+            return -t * self._gauge(np.abs(steps)) - log_rest - self._log_all
+        above = sum(np.maximum(self._gauge(np.maximum(side, 0.0)) - c, 0.0) for side in (steps, -steps))
+        return np.asarray(-t * (above + self._body.ahead) - 2.0 * log_rest - self._log_all)
+
+    def _gauge(self, z: Array) -> Array:
+        """max(|z|_inf, ceil(|z|_1/l0)) of vectors in whole steps that are 0 or greater."""
+        return np.asarray(np.maximum(z.max(axis=-1), np.ceil(z.sum(axis=-1) / self.l0)))
 
     @cached_property
     def _moments(self) -> tuple[float, float]:

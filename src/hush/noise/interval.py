@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, reals, reject
 from hush.noise.family import Family
 from hush.noise.level_calibration import calibrated
 from hush.noise.level_noise import LevelNoise
@@ -68,15 +67,7 @@ class Interval(LevelNoise):
 
     def __post_init__(self) -> None:
         self.check_sizes()
-        offset = float(reals("offset", self.offset))
-        if not (offset >= 0.0 and math.isfinite(offset)):
-            raise reject("offset", self.offset, "0 or greater", "write offset=3.0")
-        if not (offset / self.step).is_integer():
-            raise InvalidParameter(
-                f"offset must be a whole number of steps of {self.step:g}, got {self.offset!r}; "
-                f"write offset={math.floor(offset / self.step) * self.step:g}."
-            )
-        object.__setattr__(self, "offset", offset)
+        object.__setattr__(self, "offset", self.whole_offset(self.offset))
 
     def scaled(self, k: float) -> Interval:
         return Interval(self.dimension, self.scale * k, self.offset * k, self.step * k)

@@ -12,17 +12,21 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, probabilities, reals
 from hush.noise.contract import Noise
 from hush.noise.level_reach import LevelTable, reach_of_all, reach_of_sum
-from hush.numerics.rounding import SPECIAL_FUNCTION, up
+from hush.noise.level_sums import joint_half_widths
+from hush.numerics.rounding import SPECIAL_FUNCTION, down, up
 
 __all__ = ["LevelBands"]
 
 Array = NDArray[np.float64]
+_MOST_TERMS = 8  # of a sum of numbers with different intervals: its formula has 2^terms parts
+_LEAST = 1e-9  # the least probability for which that formula is used
 
 
 class LevelBands(Noise):
     """A joint noise whose numbers are uniform in a random interval, on the multiples of `step`.
 
-    A class that defines `spans` gets `reach_of_all` and `reach_of_sum`.
+    A class that defines `spans` gets `reach_of_all` and `reach_of_sum`; one that defines `half_widths_given` gets
+    `reach_of_sum` for sums of few numbers (noise/level_sums.py).
     """
 
     dimension: int
@@ -41,6 +45,21 @@ class LevelBands(Noise):
         `shared` points around 0, u_j on `own` points: the length of the interval, and how many places it can have.
         """
         raise Unsupported(f"{type(self).__name__} has no spans.")
+
+    def half_widths_given(self, level: Array) -> tuple[Array, Array]:
+        """Half widths in steps, given the level: of each number around the middle of its interval, of shape (levels,
+        dimension), and of the middle, of shape (levels,).
+
+        Given the level, number j is `middle_factors[j]` times the middle plus its distance from there. Middle and
+        distances are independent, each uniform on a symmetric lattice interval; a lattice interval of n points that
+        are s steps apart has the half width n s/2.
+        """
+        raise Unsupported(f"{type(self).__name__} has no half widths.")
+
+    @property
+    def middle_factors(self) -> Array:
+        """How each number moves with the middle of the interval: 0, 1 or 2."""
+        return np.zeros(self.dimension)
 
     def in_steps(self, vectors: Any) -> Array:
         """Return rows of `dimension` numbers in whole steps; raises for points that are not on the lattice."""
@@ -80,6 +99,17 @@ def _reach(noise: LevelBands, weights: tuple[float, ...] | None, probability: fl
     try:
         table = noise.level_table
     except Unsupported:  # a class need not define its spans
-        return None
+        return None if weights is None else _unlike(noise, np.array(weights), probability)
     steps = reach_of_all(table, probability) if weights is None else reach_of_sum(table, np.array(weights), probability)
     return None if steps is None else steps * noise.step
+
+
+def _unlike(noise: LevelBands, weights: Array, probability: float) -> float | None:
+    """The reach of a sum of few numbers with different intervals; None where there is none."""
+    if np.count_nonzero(weights) > _MOST_TERMS or not _LEAST <= probability < 1.0:
+        return None
+    try:
+        found = joint_half_widths(noise, weights[None, :], 1.0 - down(probability, SPECIAL_FUNCTION))
+    except Unsupported:
+        return None
+    return float(found[0]) * noise.step

@@ -35,9 +35,9 @@ def calibrated(request: Request, make: Callable[[float, float], LevelNoise], one
         raise Unsupported("joint noise needs Sensitivity(linf=..., dimension=D), with one bound for all D > 1 numbers")
     if one_sided_only and bound.one_sided is not True:
         raise Unsupported("this noise needs one_sided=True: counts, or sums of values of one sign, under add-remove")
-    scale = least_scale(Fraction(request.shift) * request.times, request.epsilon)
-    step = request.step
+    step, scale = request.step, float(Fraction(request.shift) * request.times / Fraction(request.epsilon))
     if step is None:  # the shift divided by a power of two, at most an eighth of the scale: rounding costs under 0.1 %
         step = math.ldexp(request.shift, -max(0, math.ceil(math.log2(_FINE * request.shift / scale))))
-    steps_in(request.shift, step)  # raises if the noise does not fit the moves of the answers
-    return make(scale, step)
+    steps = steps_in(request.shift, step)  # raises if the noise does not fit the moves of the answers
+    # the float of a decimal shift such as 0.3 may be below three steps of 0.1: the steps are what moves
+    return make(least_scale(steps * Fraction(step) * request.times, request.epsilon), step)

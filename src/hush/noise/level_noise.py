@@ -18,10 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, positive, whole
+from hush.errors import InvalidParameter, Unsupported, positive, reals, reject, whole
 from hush.noise.family import Family
 from hush.noise.lattice import MOST_POINTS, Lattice, steps_in
 from hush.noise.level_bands import LevelBands
+from hush.noise.region import LossTerms
 from hush.noise.uniform_numbers import UniformNumbers
 from hush.numerics.ball import Ball, Tail
 from hush.numerics.search import first_true_from
@@ -33,6 +34,7 @@ Whole = NDArray[np.int64]
 
 _DEPTH = 1700.0  # logarithms of probabilities in tables go down to minus this
 _FURTHEST = 2.0**28  # steps; beyond, levels would pass what exact draws allow
+_SAME = 1e-12  # relative: two floats that represent the same decimal differ by far less
 _CHUNK = 1 << 20  # numbers held at once when logarithms of many points are computed
 
 
@@ -59,6 +61,22 @@ class LevelNoise(LevelBands):
     def steps_in(self, move: float) -> int:
         """Return a move in whole steps; raises if answers on the lattice of this noise cannot move by it."""
         return steps_in(move, self.step)
+
+    def whole_offset(self, offset: Any) -> float:
+        """Return an offset as whole steps times the step; raises if it is negative or between two lattice points.
+
+        Decimals are read as decimals: 0.3 is three steps of 0.1, though the quotient of the floats is not 3.
+        """
+        given = float(reals("offset", offset))
+        if not (given >= 0.0 and math.isfinite(given)):
+            raise reject("offset", offset, "0 or greater", "write offset=3.0")
+        steps = round(given / self.step)
+        if abs(given - steps * self.step) > _SAME * given:
+            raise InvalidParameter(
+                f"offset must be a whole number of steps of {self.step:g}, got {offset!r}; "
+                f"write offset={math.floor(given / self.step) * self.step:g}."
+            )
+        return steps * self.step
 
     @property
     def rate(self) -> Fraction:
@@ -98,21 +116,6 @@ class LevelNoise(LevelBands):
         least, count = self.intervals(level, lambda most: numbers.rows(most[:, None])[:, 0])
         return numbers.rows(np.broadcast_to(count, (level.size, self.dimension))) + least
 
-    def half_widths_given(self, level: Array) -> tuple[Array, Array]:
-        """Half widths in steps, given the level: of each number around the middle of its interval, of shape (levels,
-        dimension), and of the middle, of shape (levels,).
-
-        Given the level, number j is `middle_factors[j]` times the middle plus its distance from there. Middle and
-        distances are independent, each uniform on a symmetric lattice interval; a lattice interval of n points that
-        are s steps apart has the half width n s/2.
-        """
-        raise Unsupported(f"{type(self).__name__} has no half widths.")
-
-    @property
-    def middle_factors(self) -> Array:
-        """How each number moves with the middle of the interval: 0, 1 or 2."""
-        return np.zeros(self.dimension)
-
     def spans(self, level: Array) -> tuple[Array, Array]:
         """(own, shared): given the level, X_j is s + u_j in steps, with independent s, u_1, ..., u_d. s is uniform on
         `shared` points around 0, u_j on `own` points. It is for noises whose numbers are all alike.
@@ -133,6 +136,10 @@ class LevelNoise(LevelBands):
     def at_least_ball(self, k: int) -> Ball:
         """P(X_1 >= k) for k >= 1, in ball arithmetic."""
         raise Unsupported(f"{type(self).__name__} has no marginal law.")
+
+    def falls_away(self, column: int) -> bool:
+        """Does the probability of a number never grow with its distance from 0? True if all intervals contain 0."""
+        return True
 
     def log_mass_of(self, column: int, k: Array) -> Array:
         """The same for the number at a place; for noises whose numbers have different laws."""
@@ -210,9 +217,22 @@ class LevelMarginal(Lattice):
         return _masses(self.noise, self.column)
 
     def losses(self, n: int) -> tuple[Array, Array]:
+        self._check_shape()
         k = np.arange(math.floor(n / 2), -self.points, -1, dtype=np.float64)
         here = self.log_mass(np.abs(k))
         return here - self.log_mass(np.abs(k - n)), np.exp(here)
+
+    def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
+        self._check_shape()
+        return super().loss_terms(shift, reach)
+
+    def _check_shape(self) -> None:
+        """Raise if the law is not unimodal: a shorter move may then be worse than a longer one."""
+        if not self.noise.falls_away(self.column):
+            raise Unsupported(
+                "the curve of this number by itself is not known, because its probability does not fall everywhere "
+                "with the distance from 0; use the curve of the joint noise, which includes this number."
+            )
 
     def max_loss(self, shift: float) -> float:
         return float(self.noise.loss_of_one(self.steps_in(shift)))

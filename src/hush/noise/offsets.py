@@ -33,12 +33,15 @@ def weight_classes(kinds: Sequence[str], weights: Sequence[float], fixed: str) -
 
 
 def least_offsets(
-    count: int, loss: Callable[[tuple[int, ...]], float], stride: int, fine: float, most: int
+    count: int, loss: Callable[[tuple[int, ...]], float], scale: float, weights: Sequence[float]
 ) -> tuple[int, ...]:
-    """Return the offsets of `count` classes, in steps from 0 to `most`, with the least loss that a search finds.
+    """Return the offsets of `count` classes, in steps from 0 upwards, with the least loss that a search finds.
 
-    The search moves one offset at a time, or all of them together, by steps that are halved down to `fine`.
+    `scale` is that of the noise, in steps. The search moves one offset at a time, or all of them together, by steps
+    that are halved. The loss is flat near its least value, so the last step is a small part of the scale.
     """
+    wide = max(1.0, min(math.sqrt(max(weights) / min(weights)), 64.0) * len(weights) * scale)
+    stride, fine, most = 1 << max(0, round(math.log2(wide)) - 1), max(1.0, scale / 32.0), math.ceil(4.0 * wide)
     known: dict[tuple[int, ...], float] = {}
 
     def value(offsets: tuple[int, ...]) -> float:

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, one_of, reals, reject
+from hush.errors import InvalidParameter, Unsupported, one_of, reject
 from hush.noise.family import Family
 from hush.noise.level_calibration import calibrated
 from hush.noise.level_noise import LevelMarginal, LevelNoise
@@ -81,16 +81,12 @@ class Plateau(LevelNoise):
             raise InvalidParameter("kinds can list 'people' once; other counts of people are 'one_sided'.")
         object.__setattr__(self, "dimension", len(self.kinds))
         self.check_sizes()
-        given = tuple(float(reals("offsets", c)) for c in self.offsets) or (0.0,) * self.dimension
+        given = tuple(self.whole_offset(c) for c in self.offsets) or (0.0,) * self.dimension
         object.__setattr__(self, "offsets", given)
         if len(given) != self.dimension:
             raise InvalidParameter(f"offsets must have one number for each of the {self.dimension} kinds.")
-        for kind, c in zip(self.kinds, given, strict=True):
-            if not (c >= 0.0 and math.isfinite(c) and (c / self.step).is_integer()) or (kind == "people" and c):
-                raise InvalidParameter(
-                    f"the offset of a number of the kind {kind!r} must be "
-                    f"{'0' if kind == 'people' else f'a whole number of steps of {self.step:g}, 0 or more'}, got {c!r}."
-                )
+        if any(kind == "people" and c for kind, c in zip(self.kinds, given, strict=True)):
+            raise InvalidParameter(f"the offset of a number of the kind 'people' must be 0, got {self.offsets!r}.")
 
     def __str__(self) -> str:  # equal numbers are counted: a table may have hundreds
         seen = Counter(zip(self.kinds, self.offsets, strict=True))
@@ -193,20 +189,29 @@ class Plateau(LevelNoise):
     def middle_factors(self) -> Array:
         return np.array([{"people": 2.0, "one_sided": 1.0, "two_sided": 0.0}[kind] for kind in self.kinds])
 
+    def log_density_of(self, vectors: Any) -> Array:
+        """The sum of q^u over the levels u, and the i, that allow the point."""
+        steps, kind, t = self.in_steps(vectors), np.array(self.kinds), float(self.rate)
+        beyond = [side - np.array([c for _, c in self._each]) for side in (steps, -steps)]
+        up, down = (np.max(side, axis=-1, initial=0.0, where=kind == "one_sided") for side in beyond)
+        least = np.maximum(*(np.max(side, axis=-1, initial=0.0, where=kind == "two_sided") for side in beyond))
+        if "people" in self.kinds:  # u has the parity of the number of people n, i = (u + n)/2 >= up, u - i >= down
+            n = steps[..., self.kinds.index("people")]
+            least = np.maximum.reduce([least, np.abs(n), 2.0 * up - n, 2.0 * down + n])
+            least = least + np.mod(least + n, 2.0)
+            return np.asarray(-t * least - math.log(-math.expm1(-2.0 * t)) - self._log_total)
+        ways = np.zeros_like(least)
+        if self._has_middle:  # up <= i <= u - down: at the level least + v, spare + v + 1 values of i
+            spare = np.maximum(least - up - down, 0.0)
+            least, ways = np.maximum(least, up + down), np.log(spare + 1.0 / -math.expm1(-t))
+        return np.asarray(-t * least + ways - math.log(-math.expm1(-t)) - self._log_total)
+
     # -- moments ---------------------------------------------------------------------------------------------
 
     @cached_property
     def _squares(self) -> tuple[Array, float]:
         """E of the squared distance of each number from its middle, and of the squared middle, in steps."""
-        last = 2.0 * (self.dimension + 2.0) / float(self.rate)
-        while True:
-            level = np.arange(math.ceil(last), dtype=np.float64)
-            weights = self.log_level_weights(level)
-            if weights[-1] < weights.max() - 60.0:  # beyond, weights fall by e^(-rate/2) and more at every step
-                break
-            last *= 1.5
-        mass = np.exp(weights - weights.max())
-        mass /= mass.sum()
+        level, mass = self.level_masses
         points = {pair: np.maximum(2.0 * self._around(*pair, level), 1.0) for pair in set(self._each)}
         squares = {pair: float(mass @ ((n**2 - 1.0) / 12.0)) for pair, n in points.items()}
         middle = float(mass @ (level * (level + 2.0) / 12.0)) * self._has_middle
@@ -225,7 +230,10 @@ class Plateau(LevelNoise):
     # -- one number ------------------------------------------------------------------------------------------
 
     def marginal_of(self, column: int) -> LevelMarginal:
-        return LevelMarginal(self, column)
+        return LevelMarginal(self, self._each.index(self._each[column]))  # numbers of a kind and offset have one law
+
+    def falls_away(self, column: int) -> bool:
+        return self.kinds[column] != "people"  # the number of people has the parity of the level
 
     def log_mass_of(self, column: int, k: Array) -> Array:
         k = np.asarray(k, dtype=np.float64)
@@ -268,14 +276,7 @@ def least_plateau(kinds: tuple[str, ...], scale: float, step: float, weights: Se
         return Plateau(kinds, scale, tuple(0.0 if c is None else offsets[c] * step for c in classes), step)
 
     count = len({c for c in classes if c is not None})
-    wide = min(math.sqrt(max(share) / min(share)), 64.0) * len(kinds) * scale / step
-    best = least_offsets(
-        count,
-        lambda offsets: float(np.array(share) @ made(offsets).variance),
-        1 << max(0, round(math.log2(max(wide, 1.0))) - 1),
-        max(1.0, scale / step / 32.0),  # the variance is flat near its least value
-        math.ceil(4.0 * max(wide, 1.0)),
-    )
+    best = least_offsets(count, lambda offsets: float(np.array(share) @ made(offsets).variance), scale / step, share)
     return made(best)
 
 

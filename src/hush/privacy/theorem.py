@@ -194,6 +194,7 @@ JOINT = Theorem(
     (),
     covers=lambda charge: joint_loss(charge) is not None,
     pairs=joint_pairs,
+    renyi=lambda charge, order: _renyi_of_pure(joint_loss(charge), order),
     pure=joint_loss,
 )
 OWN = Theorem(
@@ -259,6 +260,16 @@ def words(charge: Charge) -> str:
     return "; or, where that is better, ".join(texts)
 
 
+def _renyi_of_pure(pure: Fraction | None, order: float) -> float:
+    """A pure epsilon has a divergence of at most epsilon, and of at most order epsilon^2/2 (Bun and Steinke 2016,
+    Proposition 3.3); infinite if there is no pure epsilon.
+    """
+    if pure is None:
+        return math.inf
+    epsilon = next_up(float(pure))
+    return min(epsilon, up(0.5 * order * epsilon * epsilon, FEW_ROUNDINGS))
+
+
 # -- one release ---------------------------------------------------------------------------------------------
 
 
@@ -273,11 +284,7 @@ def pure_epsilon(charge: Charge) -> Fraction | None:
 
 @lru_cache(maxsize=1024)
 def renyi_divergence(charge: Charge, order: float) -> float:
-    """The Renyi divergence of one release: the least upper bound that a theorem gives; infinite where none does.
-
-    A pure epsilon has a divergence of at most epsilon, and of at most order epsilon^2/2 (Bun and Steinke 2016,
-    Proposition 3.3).
-    """
+    """The Renyi divergence of one release: the least upper bound that a theorem gives; infinite where none does."""
     values, refused, one = [], None, charge.once.by_group
     for theorem in theorems_for(one):
         try:
@@ -285,11 +292,7 @@ def renyi_divergence(charge: Charge, order: float) -> float:
             values.append(value if one.times == 1 else up(value * one.times, FEW_ROUNDINGS))
         except Unsupported as failure:
             refused = failure
-    pure = pure_epsilon(charge)
-    if pure is not None:
-        epsilon = next_up(float(pure))
-        values += [epsilon, up(0.5 * order * epsilon * epsilon, FEW_ROUNDINGS)]
-    best = min(values, default=math.inf)
+    best = min([*values, _renyi_of_pure(pure_epsilon(charge), order)])
     if math.isinf(best) and refused is not None:
         raise refused
     return best

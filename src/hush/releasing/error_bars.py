@@ -72,10 +72,9 @@ class ErrorBars:
     def half_width95(self) -> Any:
         return self.half_width(0.95)
 
-    @property
-    def different(self) -> bool:
-        """Does the noise differ between the numbers?"""
-        return self.factors is not None or len(self._laws) > 1
+    def beyond(self, probability: float) -> Any:
+        """The value that the noise of a number exceeds with this probability; an array if the numbers differ."""
+        return self._each([float(np.asarray(law.isf(probability))) for law in self._laws])
 
     def half_width(self, level: float) -> Any:
         """The w with P(|released - true| <= w) >= level, for one number; an array if the numbers differ."""
@@ -126,7 +125,7 @@ class ErrorBars:
 
         It is the variance for independent numbers.
         """
-        if self.different:
+        if self.factors is not None or len(self._laws) > 1:
             raise Unsupported("the noise of these numbers differs, and this method is for equal noise; leave it out.")
         if self.joint is None or self.size == 1:
             return float(self.noise.variance)

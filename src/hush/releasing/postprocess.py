@@ -36,11 +36,12 @@ def james_stein(noisy: Array, variance: float) -> Array:
     return centre + kept * (noisy - centre)
 
 
-def soft_threshold(noisy: Array, threshold: float) -> Array:
+def soft_threshold(noisy: Array, threshold: float | Array) -> Array:
     """Move each number towards 0 by the threshold; smaller ones become 0 (Donoho and Johnstone 1994).
 
     >>> soft_threshold(np.array([-5.0, 1.0, 4.0]), 2.0).tolist()
     [-3.0, 0.0, 2.0]
     """
-    threshold = non_negative("threshold", threshold)
+    if np.ndim(threshold) == 0:
+        threshold = non_negative("threshold", threshold)
     return np.sign(noisy) * np.maximum(np.abs(noisy) - threshold, 0.0)

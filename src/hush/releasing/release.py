@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibration.ranking import Plan
-from hush.errors import InvalidParameter, Unsupported, called_like, one_of, reals
+from hush.errors import InvalidParameter, called_like, one_of, reals
 from hush.ledger.payment import must_be_secure, pay
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import from_plain_values, plain_values
@@ -136,10 +136,8 @@ class Release:
         value = np.asarray(self.noisy, dtype=np.float64)
         if method == "james-stein":
             return self._processed(james_stein(value, self.error.variance_around_mean), "james-stein")
-        if self.error.different:
-            raise Unsupported("the noise of these numbers differs, and a threshold is for equal noise; leave it out.")
-        cut = float(np.asarray(self.error.noise.isf(0.5 / max(value.size, 2)))) if threshold is None else threshold
-        return self._processed(soft_threshold(value, cut), f"soft-threshold {cut:.6g}")
+        cut = self._shaped(self.error.beyond(0.5 / max(value.size, 2)) if threshold is None else threshold)
+        return self._processed(soft_threshold(value, cut), f"soft-threshold {float(np.max(cut)):.6g}")
 
     # -- JSON ------------------------------------------------------------------------------------------------
 

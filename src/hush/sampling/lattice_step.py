@@ -23,7 +23,9 @@ _LEAST = 2.0**-30  # the smallest step, as a fraction of the sensitivity; a smal
 def rounded_sensitivity(sensitivity: Sensitivity, step: float, *, integers: bool, coordinates: int) -> Sensitivity:
     """Return the sensitivity after every coordinate is rounded to the lattice.
 
-    `integers` states that all values are whole numbers. `coordinates` is the number of values.
+    `integers` states that all values are whole numbers. `coordinates` is the number of values. A number of people that
+    moves by a bound between two lattice points moves by fewer or by more steps after rounding, and no longer by exactly
+    its bound: this fact is dropped.
     """
     if integers and divides_one(step):
         return sensitivity  # whole numbers are multiples of the step
@@ -31,6 +33,9 @@ def rounded_sensitivity(sensitivity: Sensitivity, step: float, *, integers: bool
     def to_whole_steps(bound: float) -> float:
         return round_up(Fraction(step) * math.ceil(Fraction(bound) / Fraction(step)))
 
+    people, moves = sensitivity.people, sensitivity.each_move
+    if people is not None and Fraction(moves[people]) % Fraction(step):
+        people = None
     linf, l1, l2, columns = sensitivity.linf, sensitivity.l1, sensitivity.l2, sensitivity.columns
     if isinstance(linf, tuple):
         linf = tuple(to_whole_steps(s) for s in linf)
@@ -42,6 +47,7 @@ def rounded_sensitivity(sensitivity: Sensitivity, step: float, *, integers: bool
         columns=None if columns is None else tuple(to_whole_steps(s) for s in columns),
         l1=None if l1 is None else next_up(l1 + coordinates * step),
         l2=None if l2 is None else next_up(l2 + up(math.sqrt(coordinates) * step, FEW_ROUNDINGS)),
+        people=people,
     )
 
 

@@ -210,7 +210,7 @@ class Mechanism:
     @property
     def rounding_loss(self) -> float:
         """The largest variance that rounding of values and draws can add, at most step^2/3, divided by the variance."""
-        variance = self.noise.base.marginal.variance
+        variance = float(np.min(self.noise.base.variance))  # of the number with the least noise
         if self.noise.discrete:
             return 0.25 * self.step**2 / variance if self.rounds else 0.0
         return (1.0 / 3.0 if self.rounds else 1.0 / 12.0) * self.step**2 / variance

@@ -25,10 +25,10 @@ from scipy.fft import irfft, rfft
 from hush.errors import NotCertified
 from hush.noise.contract import Law
 from hush.noise.level_noise import LevelNoise
+from hush.noise.level_sums import joint_half_widths
 from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.sampling.exact import law_of
 from hush.tables.column_law import ColumnLaw
-from hush.tables.joint_sum import joint_half_widths
 
 __all__ = ["MOST_LEVEL", "Term", "half_widths"]
 

@@ -1,8 +1,8 @@
-"""Half widths of weighted sums of columns that share one joint draw.
+"""Half widths of weighted sums of the numbers of one joint draw, where these numbers have different intervals.
 
 Given its level u, a joint noise is a sum of independent uniform variables: the middle of the interval, times a factor
-for each column, and each column's distance from it (`LevelNoise.half_widths_given`). So a weighted sum of columns is,
-given u, a sum of at most a few independent uniforms, and P(|sum| > w) has a closed form,
+for each number, and each number's distance from it (`half_widths_given`). So a weighted sum is, given u, a sum of at
+most a few independent uniforms, and P(|sum| > w) has a closed form,
 
     P(S > w) = 1/(n! 2^n a_1 ... a_n) times the sum over signs s of s_1 ... s_n max(s_1 a_1 + ... + s_n a_n - w, 0)^n,
 
@@ -20,12 +20,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.noise.level_noise import LevelNoise
 from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.numerics.search import first_true_from
 
@@ -40,16 +39,24 @@ _NEGLIGIBLE = 1e-4  # relative to the probability of a miss: rounding errors tha
 _MOST = 1 << 40  # levels
 
 
-def joint_half_widths(noise: LevelNoise, factors: Array, level: float) -> Array:
-    """For each row of `factors` the w with P(|sum of factor times column| <= w) >= level.
+class Levels(Protocol):
+    """What is needed of a noise: the law of its level, and the half widths of its numbers given the level."""
 
-    A factor is for the column in steps: the weight in the sum times the step of the column.
-    """
+    @property
+    def middle_factors(self) -> Array: ...
+
+    def half_widths_given(self, level: Array) -> tuple[Array, Array]: ...
+
+    def log_level_tail(self, level: Array) -> Array: ...
+
+
+def joint_half_widths(noise: Levels, factors: Array, level: float) -> Array:
+    """For each row of `factors` the w with P(|sum of factor times number| <= w) >= level, for numbers in steps."""
     missed = 1.0 - level
     nodes, share = _level_nodes(noise, _OUTSIDE * missed)
     around, middle = noise.half_widths_given(nodes)
     size = np.abs(factors)
-    through_middle = size @ noise.middle_factors
+    through_middle = np.abs(factors @ noise.middle_factors)  # the middle of all intervals drops out of differences
     widths = np.concatenate([size[:, None, :] * around, (through_middle[:, None] * middle)[:, :, None]], axis=2)
     allowed = missed * (1.0 - _OUTSIDE - _NEGLIGIBLE) - SUM_OF_POSITIVE_TERMS.share
     found = np.zeros(len(factors))
@@ -77,7 +84,7 @@ def _narrow_share(count: int, missed: float) -> float:
     return max(_NARROW, (units / (_NEGLIGIBLE * missed)) ** (1.0 / (count - 1)))
 
 
-def _level_nodes(noise: LevelNoise, outside: float) -> tuple[Array, Array]:
+def _level_nodes(noise: Levels, outside: float) -> tuple[Array, Array]:
     """Levels, the last of which is exceeded with probability at most `outside`, and the probability of each cell up to
     its node.
     """
