@@ -25,7 +25,7 @@ def mistakes_in_schema(place: str, rule: TableRule, relation: Any) -> Iterator[M
     if rule.unit == ROW and ROW in known:
         yield Mistake(
             f"{place}.unit",
-            'the source has a column "row"; write unit = ["row"] for that column, or rename it if each row is a person.',
+            'the source has a column "row"; write unit = ["row"] for it, or rename it if each row is a person.',
         )
     elif rule.unit is not None and rule.unit != ROW:
         yield from _in_unit(place, rule.unit, relation)
