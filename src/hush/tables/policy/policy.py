@@ -77,7 +77,7 @@ class Policy:
             relation = relation.mutate(**{key: 0})  # a relation needs at least one column
         shown = [*visible, *({key} & set(relation.columns) - set(visible))]
         relation = relation if shown == list(relation.columns) else relation.select(*shown)
-        kept = replace(rule, ledger=None if rule.ledger is None else self._place(rule.ledger))
+        kept = replace(rule, ledger=self.ledger_path(name))
         source = replace(opened, relation=relation)
         return Table(source, relation, key, Limits(2**40), declared_unit=declared, rule=kept)
 
@@ -96,13 +96,17 @@ class Policy:
         """The ledger of a table, opened; None if the policy names none."""
         from hush.ledger import Ledger
 
-        declared = self.rule(name).ledger
-        if declared is None:
+        path = self.ledger_path(name)
+        if path is None:
             return None
-        path = self._place(declared)
         if not Path(path).exists():
             raise InvalidParameter(_no_ledger(path))
         return Ledger(path)
+
+    def ledger_path(self, name: str) -> str | None:
+        """The file of the table's ledger; None if the policy names none."""
+        declared = self.rule(name).ledger
+        return None if declared is None else self._place(declared)
 
     def check_budget(self, name: str, epsilon: float, delta: float) -> None:
         """Refuse a question that asks for more than the policy allows for one question."""
