@@ -114,7 +114,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: T.aggregate(h=histogram("age")), r"histogram is missing edges or categories"),
     (
         lambda: T.aggregate(h=histogram("age", edges=[0], categories=[1])),
-        r"histogram is missing edges or categories",
+        r"histogram needs either edges= or categories=",
     ),
     (lambda: T.aggregate(h=histogram("age", edges=[0])), r"edges of 'h' must be 2 to 1001 numbers, got 1"),
     (lambda: T.aggregate(h=histogram("age", edges=[0, 2, 1])), r"edges of 'h' must increase"),
