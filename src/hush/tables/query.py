@@ -181,6 +181,7 @@ class GroupedTable:
         search = self.table.aggregate(**wanted) if wanted else None
         ready = {name: m.with_bounds(*stand_in(relation, name, m)) if m.wants_bounds else m for name, m in declared}
         measures, threshold = prepared(self.table, self.grouping, ready, frozenset(wanted))
+        facts.must_fit(measures)
         used = [measure.value.op() for measure in measures if measure.value is not None]
         must_not_use(self.table.hidden, used, "an aggregate")
         query = Query(self.table, self.grouping, measures, threshold, search, declared)

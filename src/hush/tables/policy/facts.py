@@ -7,7 +7,7 @@ stated by hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from hush.tables.quantise import as_bound
 
 if TYPE_CHECKING:
     from hush.tables.description import TableDescription
+    from hush.tables.measure import Prepared
 
 __all__ = ["Facts"]
 
@@ -60,6 +61,11 @@ class Facts:
                 f"rows_per_unit of {name!r} is {given}, but the policy allows at most {most}; leave it out."
             )
         return given
+
+    def must_fit(self, measures: Iterable[Prepared]) -> None:
+        """Refuse aggregates that use more rows of a person than is allowed, also those that know no policy."""
+        for measure in measures:
+            self.rows(measure.name, measure.rows)
 
     def groups(self, given: Any) -> Any:
         """In how many groups one person counts: as given, else as declared; 1 where each row is a person."""
