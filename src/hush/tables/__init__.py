@@ -18,6 +18,7 @@ from hush.tables.contribution import Part, Reach
 from hush.tables.counts import count, count_units
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.histograms import histogram
+from hush.tables.joining import SideTable, linked, public
 from hush.tables.means import mean
 from hush.tables.quantiles import quantile
 from hush.tables.query import GroupedTable, Query, Table, table
@@ -34,11 +35,14 @@ __all__ = [
     "Query",
     "QueryPlan",
     "Reach",
+    "SideTable",
     "Table",
     "count",
     "count_units",
     "histogram",
+    "linked",
     "mean",
+    "public",
     "quantile",
     "sample",
     "sum",

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hush.errors import InvalidParameter
@@ -184,6 +184,13 @@ class Measure(ABC):
     def with_bounds(self, low: Any, high: Any) -> Measure:
         """The same aggregate with declared bounds."""
         return self
+
+    def of_one_row(self) -> Measure:
+        """The same aggregate of a table in which a person has at most one row: a larger limit would only add noise."""
+        if getattr(self, "rows_per_unit", None) is None:
+            return self
+        changed: Measure = replace(self, rows_per_unit=1)  # type: ignore[type-var]  # a dataclass with this field
+        return changed
 
     @abstractmethod
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
