@@ -226,7 +226,9 @@ def must_be_rowwise(nodes: Iterable[Any], role: str, *, but: str = "") -> None:
 def trouble(node: Any, ops: Any) -> str:
     """Why this node is rejected; empty if it is accepted."""
     name, module = type(node).__name__, type(node).__module__.rpartition(".")[2]
-    if isinstance(node, ops.Reduction | ops.Analytic | ops.WindowFunction):
+    if isinstance(node, ops.WindowFunction):
+        return "uses several rows (a window over the rows of one person is a column: add it with mutate first)"
+    if isinstance(node, ops.Reduction | ops.Analytic):
         return "uses several rows"
     if isinstance(node, ops.Subquery):
         return "uses other rows or other tables"

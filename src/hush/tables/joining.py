@@ -18,7 +18,7 @@ from hush.tables.engine import Source, engine_of
 from hush.tables.expression import compared, ibis, must_have, operations
 from hush.tables.ownership import Root, must_be_owned
 from hush.tables.quantise import Limits
-from hush.tables.source import NAMELESS, open_source
+from hush.tables.source import open_source
 from hush.tables.spark import same_session
 
 __all__ = ["SideTable", "joined", "linked", "public"]
@@ -90,7 +90,7 @@ def joined(left: TableDescription, other: Any, on: Any, how: str, suffix: str) -
         "source": replace(left.source, frames=frames, reopen=None),
         "roots": every,
         "steps": (*left.steps, _words(other, pairs, how)),
-        "one_row": must_be_owned(made, every, "join").one_row,
+        "one_row": must_be_owned(made, every, left.unit, "join").one_row,
     }
     if isinstance(other, TableDescription):
         changes |= {
@@ -147,20 +147,28 @@ def _pairs(left: Any, right: Any, on: Any) -> list[tuple[str, str]]:
 
 
 def _agreeing(roots: Sequence[Root]) -> tuple[Root, ...]:
-    """The distinct sources. One that is declared in two ways is rejected. Frames have no names by which they could be
-    recognised.
-    """
+    """The distinct sources. A table or a file that is declared in two ways is rejected."""
     kept: dict[Any, Root] = {}
     for root in roots:
         for other in kept.values():
-            same = other.node == root.node or (other.label == root.label and not other.label.startswith(NAMELESS))
-            if same and (other.unit, other.linked) != (root.unit, root.linked):
+            differ = (other.unit, other.linked) != (root.unit, root.linked)
+            if differ and (_tables(other) & _tables(root) or (other.label == root.label and _is_path(root.label))):
                 raise InvalidParameter(
                     f"join uses one source in two ways, {other.words!r} and {root.words!r}; its rows must belong to "
                     "the same people in both."
                 )
         kept[root.node] = root
     return tuple(kept.values())
+
+
+def _tables(root: Root) -> set[Any]:
+    """The tables of an engine that a source reads."""
+    return set(root.node.find(operations().PhysicalTable))
+
+
+def _is_path(label: str) -> bool:
+    """Does a label name its rows? Frames have no name, and tables of two databases may share one."""
+    return label.startswith("file ") or "://" in label
 
 
 def _moved(root: Root, home: Source) -> Root:

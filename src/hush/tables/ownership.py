@@ -98,12 +98,24 @@ class Owner:
     one_row: bool = False
 
 
-def must_be_owned(relation: Any, roots: Iterable[Root], role: str) -> Owner:
-    """The owner of a relation's rows. A relation for which the proof fails is rejected."""
+def must_be_owned(relation: Any, roots: Iterable[Root], unit: str, role: str) -> Owner:
+    """The owner of a relation's rows, of which `unit` holds the unit. A relation for which the proof fails is
+    rejected.
+    """
     found = _Proof({root.node: root for root in roots}, role).of(relation.op())
     if isinstance(found, Root):
         raise Unsupported(f"{role} has rows of no person; start from a table with a unit.")
+    if unit not in found.columns:
+        raise lost(role, unit)
     return found
+
+
+def lost(role: str, unit: str) -> Unsupported:
+    """The error for rows that no longer say whose they are."""
+    return Unsupported(
+        f"{role} loses the unit column {unit!r}: each row must say which person it belongs to, because hush bounds the "
+        "contribution of each person separately."
+    )
 
 
 def unit_behind(node: Any) -> Any:
@@ -159,10 +171,7 @@ class _Proof:
             if isinstance(value, ops.Field) and value.rel == parent and value.name in owner.columns
         }
         if not kept:
-            raise Unsupported(
-                f"{self.role} loses the unit column {min(owner.columns)!r}: each row must say which person it belongs "
-                "to, because hush bounds the contribution of each person separately."
-            )
+            raise lost(self.role, min(owner.columns))
         return frozenset(kept)
 
     def _project(self, node: Any) -> Owner:
@@ -255,7 +264,7 @@ class _Proof:
         for value in node.values.values():
             must_be_rowwise(inside(value), self.role)
         if not kept:
-            raise Unsupported(f"{self.role} loses the unit column {min(owners[node.first].columns)!r}.")
+            raise lost(self.role, min(owners[node.first].columns))
         return Owner(frozenset(kept), one_row)
 
     def _check_link(self, other: Root, link: Any) -> None:

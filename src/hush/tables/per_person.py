@@ -142,10 +142,14 @@ def _reduced(node: Any, stage: _Stage, over: Callable[[Any], Any]) -> Callable[[
         return lambda first: first[name]
     column = node.arg.to_expr() if kind in ("Count", "CountDistinct", "Min", "Max", "Sum", "Mean") else ibis().null()
     known = column.type()
-    if kind in ("Count", "CountDistinct") or (kind in ("Min", "Max") and not known.is_boolean()):
+    if (
+        kind == "Count"
+        or (kind == "CountDistinct" and _comparable(known))
+        or (kind in ("Min", "Max") and _comparable(known) and not known.is_boolean())
+    ):
         name = plain(node.copy(arg=_ready(column).op()))
         return lambda first: first[name]
-    if kind not in ("Sum", "Mean") or not known.is_numeric() or known.is_uint64():
+    if kind not in ("Sum", "Mean") or not (known.is_numeric() or known.is_boolean()) or known.is_uint64():
         of = "" if known.is_null() else f" of a column of type {known}"
         raise Unsupported(
             f"{stage.role} uses {kind}{of}, for which hush has no rule that is the same on every engine and in every "
@@ -158,6 +162,11 @@ def _reduced(node: Any, stage: _Stage, over: Callable[[Any], Any]) -> Callable[[
         return lambda first: _sum(first[total], whole)
     number = plain(ops.Count(steps, where=node.where))
     return lambda first: _sum(first[total], whole).cast("float64") / _positive(first[number])
+
+
+def _comparable(kind: Any) -> bool:
+    """Do the engines agree which values of this type are equal, and on their order?"""
+    return bool(kind.is_numeric() or kind.is_boolean() or kind.is_string() or kind.is_date() or kind.is_timestamp())
 
 
 def _positive(number: Any) -> Any:

@@ -24,7 +24,7 @@ from hush.tables.ownership import Root, must_be_owned
 from hush.tables.per_person import settled_aggregates, settled_windows
 from hush.tables.private_bounds import SHARE, magnitude_histograms, stand_in
 from hush.tables.quantise import Limits
-from hush.tables.query_checks import as_expression, check_aggregate, check_columns, check_names
+from hush.tables.query_checks import as_expression, check_aggregate, check_columns, check_names, one_aggregate
 from hush.tables.query_plan import QueryPlan
 from hush.tables.source import open_source
 
@@ -121,12 +121,10 @@ class Table(TableDescription):
         hint = "write per_unit(visits=lambda t: t.count(), total=lambda t: t['cost'].sum())"
         if not columns:
             raise InvalidParameter(f"per_unit needs at least one column; {hint}.")
-        for name, value in columns.items():
-            if isinstance(value, Measure):
-                raise InvalidParameter(f"per_unit takes Ibis aggregates, but {name!r} is one of hush's; {hint}.")
         check_columns("per_unit", columns, self.unit, [])
+        bound = {name: one_aggregate(self.relation, name, value, hint) for name, value in columns.items()}
         made = self.derived(
-            lambda: self.relation.group_by(self.unit).aggregate(**columns), "per_unit", settled_aggregates
+            lambda: self.relation.group_by(self.unit).aggregate(**bound), "per_unit", settled_aggregates
         )
         return replace(made, steps=(*self.steps, f"one row for each {self.unit}: {', '.join(columns)}"))
 
@@ -146,10 +144,10 @@ class Table(TableDescription):
             relation = make()
         except Exception as failure:
             raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
-        owner = must_be_owned(relation, self.roots, role)
+        owner = must_be_owned(relation, self.roots, self.unit, role)
         if settle is not None:
             relation = settle(relation, role)
-            owner = must_be_owned(relation, self.roots, role)
+            owner = must_be_owned(relation, self.roots, self.unit, role)
         return replace(self, relation=relation, one_row=owner.one_row)
 
     @called_like("group_by('ward', keys='private', groups_per_unit=3)")

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from hush.errors import InvalidParameter
+from hush.tables.expression import first_line
 from hush.tables.measure import Measure, Prepared
 from hush.tables.output import plain_names, with_ends
 
-__all__ = ["as_expression", "check_aggregate", "check_columns", "check_names"]
+__all__ = ["as_expression", "check_aggregate", "check_columns", "check_names", "one_aggregate"]
 
 
 def as_expression(text: str) -> str:
@@ -62,3 +63,17 @@ def check_names(keys: tuple[str, ...], measures: tuple[Prepared, ...]) -> None:
                 "rename an aggregate."
             )
         seen[plain] = name
+
+
+def one_aggregate(relation: Any, name: str, value: Any, hint: str) -> Any:
+    """One Ibis aggregate of a table's rows, for a table of one row per person."""
+    if isinstance(value, Measure):
+        raise InvalidParameter(f"per_unit takes Ibis aggregates, but {name!r} is one of hush's; {hint}.")
+    found: list[Any] = []
+    try:
+        found = list(relation.bind(value)) if not isinstance(value, bool | int | float | str | None) else []
+    except Exception as failure:
+        raise InvalidParameter(f"{name!r} is not an expression over this table: {first_line(failure)}.") from failure
+    if len(found) != 1 or not found[0].op().shape.is_scalar():
+        raise InvalidParameter(f"per_unit needs one number for each person, but {name!r} is no aggregate; {hint}.")
+    return found[0]

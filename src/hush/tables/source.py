@@ -18,13 +18,11 @@ from hush.tables.engine import WITHHELD, Source, duckdb_stopped, engine_of
 from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
 from hush.tables.interrupt import in_thread
 
-__all__ = ["NAMELESS", "open_source", "short"]
+__all__ = ["open_source", "short"]
 
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
 DATABASE = (".duckdb", ".ddb", ".db")
 FRAMES = ("pandas", "polars", "pyarrow")
-#: The start of the label of a frame, which has no name.
-NAMELESS = "a frame of"
 #: Characters of a source's name. A ledger accepts 1000, and the name of the unit column is added.
 LONGEST_LABEL = 900
 #: Characters that are kept of a longer name.
@@ -86,7 +84,7 @@ def rows_of(relation: Any) -> Any:
 def described(columns: Iterable[str]) -> str:
     """The label of a frame in memory, which has no name: its columns."""
     names = list(map(str, columns))
-    return short(f"{NAMELESS} {', '.join(names)}", f"{len(names)} columns")
+    return short(f"a frame of {', '.join(names)}", f"{len(names)} columns")
 
 
 def file_label(path: str) -> str:
