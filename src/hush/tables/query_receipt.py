@@ -34,6 +34,7 @@ def receipt_of(
         **_unit(query.table.whose),
         "engine": query.table.engine,
         "filters": list(query.table.filters),
+        "belongs": query.table.belongs,
         "aggregates": {measure.name: measure.kind for measure in query.shown},
         "bounds": [measure.bounds_text for measure in query.shown],
         "shared": shared_in_words(query.measures, spent.shared),

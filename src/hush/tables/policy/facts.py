@@ -69,7 +69,7 @@ class Facts:
 
     def groups(self, given: Any) -> Any:
         """In how many groups one person counts: as given, else as declared; 1 where each row is a person."""
-        most = 1 if self.table.person is None else self.rule.groups_per_unit
+        most = 1 if self.table.one_row else self.rule.groups_per_unit
         if given is None:
             if most is None:
                 raise IncompleteCall(_missing("groups_per_unit", "group_by('ward', keys='private', groups_per_unit=3)"))
@@ -171,6 +171,10 @@ def _origin(node: Any, source: Any) -> str | None:
         if isinstance(relation, ops.Project):
             node = relation.values[node.name]
         elif isinstance(relation, ops.Filter | ops.Sort | ops.DropColumns):
+            node = ops.Field(relation.parent, node.name)
+        elif isinstance(relation, ops.JoinChain):
+            node = relation.values[node.name]
+        elif isinstance(relation, ops.JoinReference):
             node = ops.Field(relation.parent, node.name)
         else:
             return None
