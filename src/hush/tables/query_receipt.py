@@ -24,11 +24,7 @@ def receipt_of(
     """The receipt of a query. It depends on public facts and released numbers only."""
     named = (("answers", spent), ("bounds", shares.bounds), ("limits", shares.limits))
     parts = [(what, part) for what, part in named if part]
-    promised = {
-        "unit": query.table.whose.words,
-        "groups_per_unit": spent.reach.groups,
-        **_moves(spent),
-    }
+    promised = {"unit": query.table.whose.words, "groups_per_unit": spent.reach.groups, **_moves(spent)}
     about = {
         "source": query.table.fingerprint,
         **_unit(query.table.whose),
