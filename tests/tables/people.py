@@ -109,7 +109,7 @@ class People:
     def rows(self, table: hush.tables.Table, data: Database) -> dict[Any, Counter[str]]:
         """The rows of a derived table, as a multiset for each person."""
         self.fill(data)
-        names = table.columns
+        names = tuple(table.relation.columns)  # with the key of a unit that is hidden
         found: dict[Any, Counter[str]] = {}
         for row in self.backend.con.execute(self.compiled(table.relation)).fetchall():
             unit = row[names.index(table.unit)]
