@@ -1,0 +1,58 @@
+"""The limits of a policy on one question: epsilon, delta and the ledger that is charged."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import InvalidParameter
+from hush.tables.policy.rules import TableRule
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+
+__all__ = ["combined", "must_be_allowed", "must_charge"]
+
+
+def must_be_allowed(rule: TableRule | None, epsilon: float, delta: float) -> None:
+    """Refuse a question that asks for more than the policy allows for one question."""
+    if rule is None:
+        return
+    for name, asked, most in (("epsilon", epsilon, rule.max_epsilon), ("delta", delta, rule.max_delta)):
+        if most is not None and not asked <= most:
+            raise InvalidParameter(
+                f"{name} is {asked:g}, but the policy allows at most {most:g} for one question; ask for less."
+            )
+
+
+def combined(rule: TableRule | None, other: TableRule | None) -> TableRule | None:
+    """The rule of a join of two tables: that of the first, with the smaller limits of both and their one ledger."""
+    if other is None:
+        return rule
+    own = rule or TableRule(source=None)
+    ledgers = {os.path.realpath(path) for path in (own.ledger, other.ledger) if path is not None}
+    if len(ledgers) > 1:
+        raise InvalidParameter(
+            f"the policy charges one table to {own.ledger} and the other to {other.ledger}; a join is charged to one "
+            "ledger, so name the same in both."
+        )
+
+    def least(name: str) -> Any:
+        return min((limit for side in (own, other) if (limit := getattr(side, name)) is not None), default=None)
+
+    limits = {name: least(name) for name in ("groups_per_unit", "rows_per_unit", "max_epsilon", "max_delta")}
+    return replace(own, ledger=own.ledger or other.ledger, **limits)
+
+
+def must_charge(rule: TableRule | None, ledger: Ledger | None) -> None:
+    """Refuse a question that is not charged to the ledger of the policy."""
+    if rule is None or rule.ledger is None:
+        return
+    path = None if ledger is None else ledger.path
+    if path is None or os.path.realpath(path) != os.path.realpath(rule.ledger):
+        given = "none" if ledger is None else "one in memory" if path is None else str(path)
+        raise InvalidParameter(
+            f"the ledger is {given}, but the policy charges every question to {rule.ledger}; write "
+            "ledger=policy.ledger(...), or leave --ledger out on the command line."
+        )
