@@ -1,8 +1,8 @@
 """A policy: a curator declares the facts about tables once, in `hush.toml`; analysts ask within them.
 
-    policy = hush.tables.Policy.read("hush.toml")
-    visits = policy.open("visits")
-    query = visits.group_by("ward").aggregate(stay=hush.tables.mean("stay_days"))     bounds and keys from the policy
+policy = hush.tables.Policy.read("hush.toml")
+visits = policy.open("visits")
+query = visits.group_by("ward").aggregate(stay=hush.tables.mean("stay_days"))     bounds and keys from the policy
 """
 
 from __future__ import annotations

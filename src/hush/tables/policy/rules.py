@@ -1,4 +1,4 @@
-"""The facts that a curator declares about tables: `ColumnRule` and `TableRule`. `hush.tables.policy.policy` uses them."""
+"""The facts that a curator declares about tables: `ColumnRule` and `TableRule`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
-__all__ = ["PRIVATE", "ROW", "Bound", "ColumnRule", "TableRule"]
+__all__ = ["PRIVATE", "ROW", "Bound", "ColumnRule", "TableRule", "is_private"]
 
 #: Bounds or keys that are found with a part of the budget.
 PRIVATE: Literal["private"] = "private"
@@ -17,6 +17,11 @@ ROW: Literal["row"] = "row"
 #: One end of the values of a column: a number, a date, "private" (found with a part of the budget) or None (not
 #: declared).
 Bound = float | int | date | str | None
+
+
+def is_private(value: Any) -> bool:
+    """Is it the word "private"? (A comparison of a column or an array with a word is no truth value.)"""
+    return isinstance(value, str) and value == PRIVATE
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class ColumnRule:
     @property
     def private_bounds(self) -> bool:
         """Are the bounds found with a part of the budget?"""
-        return self.low == PRIVATE
+        return is_private(self.low)
 
     @property
     def has_bounds(self) -> bool:
