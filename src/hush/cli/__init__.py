@@ -24,6 +24,7 @@ from hush.cli import (
     ledger,
     report,
     sample,
+    sql,
 )
 from hush.errors import HushError, nearest
 
@@ -39,6 +40,7 @@ _COMMANDS = {
     "report": report,
     "audit": audit,
     "answer": answer,
+    "sql": sql,
     "sample": sample,
     "learn": learn,
     "cite": cite,

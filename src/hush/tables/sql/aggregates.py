@@ -11,7 +11,6 @@ import numpy as np
 from hush.tables import counts, means, quantiles, sums, variances
 from hush.tables.expression import ibis
 from hush.tables.measure import Measure
-from hush.tables.policy import ROW
 from hush.tables.sql.cell import Cell, as_number
 from hush.tables.sql.counted import CountValues
 from hush.tables.sql.interval import sample_factor, times
@@ -113,7 +112,10 @@ class Measures:
             cell = replace(cell, column=kept, constant=False)
         if asked.row is not None:
             low, high = asked.row
-            ends = (low if cell.low is None else max(low, cell.low)), (high if cell.high is None else min(high, cell.high))
+            ends = (
+                (low if cell.low is None else max(low, cell.low)),
+                (high if cell.high is None else min(high, cell.high)),
+            )
             cell = replace(cell, low=ends[0], high=ends[1], private=False)
         return cell
 
@@ -137,7 +139,7 @@ class Measures:
 
     def rows(self, node: Any) -> int:
         """How many rows of a person count in a group."""
-        if self.scope.rule.unit == ROW:
+        if self.scope.table.whose.each_row:
             return 1
         if self.rows_per_unit is None:
             raise Refused(

@@ -40,6 +40,8 @@ class Cell:
     value: Any = None
     #: its bounds are to be found with a part of the budget
     private: bool = False
+    #: by the policy, the groups of this column are to be found privately, whatever the statement lists
+    found: bool = False
 
     @property
     def family(self) -> str:

@@ -54,7 +54,9 @@ def _dated(node: Any, rows: Rows) -> Cell:
     if cell.family == "text" and isinstance(cell.value, str):
         cell = rows.of(_as_cast(node))
     if cell.family not in ("date", "time"):
-        raise Refused(f"a date is needed, but {node.sql()} is of type {cell.column.type()}; write TRY_CAST(... AS DATE)", node)
+        raise Refused(
+            f"a date is needed, but {node.sql()} is of type {cell.column.type()}; write TRY_CAST(... AS DATE)", node
+        )
     return cell
 
 

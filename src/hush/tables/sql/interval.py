@@ -42,7 +42,9 @@ def constant(value: float) -> Triple:
 
 
 def _outwards(value: Any, low: Any, high: Any) -> Triple:
-    lower, upper = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+    """Both ends rounded outwards, and the value between them. An end of exactly 0 is not rounded."""
+    lower = np.where(low == 0.0, 0.0, np.nextafter(low, -np.inf))
+    upper = np.where(high == 0.0, 0.0, np.nextafter(high, np.inf))
     lower, upper = np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
     return Triple(np.asarray(value), np.fmin(lower, value), np.fmax(upper, value))
 

@@ -195,7 +195,9 @@ def _cast(node: Any, rows: Rows) -> Cell:
     allow_only(node, "this", "to", "safe")
     name = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
     if name not in _TYPES:
-        raise Refused(f"a cast to {node.to.sql()} is not translated; use BIGINT, DOUBLE, VARCHAR, BOOLEAN or DATE", node)
+        raise Refused(
+            f"a cast to {node.to.sql()} is not translated; use BIGINT, DOUBLE, VARCHAR, BOOLEAN or DATE", node
+        )
     cell, kind = rows.of(node.this), _TYPES[name]
     if cell.constant and isinstance(cell.value, str) and kind in ("date", "timestamp"):
         return _dated(cell.value, kind, node)

@@ -140,8 +140,8 @@ def _coalesce(node: Any, part: Part) -> Number:
     def of(found: Mapping[str, Triple]) -> Triple:
         x = a.of(found)
         missing = np.isnan(x.value)
-        value, low, high = (np.where(missing, instead, y) for y in (x.value, x.low, x.high))
-        return Triple(value, np.fmin(low, instead), np.fmax(high, instead)) if missing.any() else x
+        low, high = np.fmin(x.low, instead), np.fmax(x.high, instead)
+        return Triple(*(np.where(missing, a, b) for a, b in ((instead, x.value), (low, x.low), (high, x.high))))
 
     return Number(a.uses, of)
 

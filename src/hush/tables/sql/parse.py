@@ -24,6 +24,8 @@ _LONGEST = 50_000
 #: The deepest nesting of brackets.
 _DEEPEST = 100
 _HINTS = ("+", "!")
+#: sqlglot does not read what follows an EXPLAIN, so the word is taken off first.
+_EXPLAIN = re.compile(r"^\s*EXPLAIN\s(?!\s*ANALY[SZ]E\b)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
@@ -49,10 +51,10 @@ def parsed(text: str, dialect: str = "duckdb") -> Parsed:
         raise Refused("the statement has an invisible or a control character; write it again without")
     with needs("sqlglot", "hush.sql", extra="tables"):
         import sqlglot
-    tokens = _tokens(sqlglot, text, dialect)
-    explain, rest = _one_statement(text, tokens)
+    asked = _EXPLAIN.sub("", text, count=1)
+    rest = _one_statement(asked, _tokens(sqlglot, asked, dialect))
     plain, options = without_private_clauses(rest, _tokens(sqlglot, rest, dialect))
-    return Parsed(text, _tree(sqlglot, plain, dialect), dialect, explain, options)
+    return Parsed(text, _tree(sqlglot, plain, dialect), dialect, asked != text, options)
 
 
 def _tokens(sqlglot: Any, text: str, dialect: str) -> list[Any]:
@@ -71,21 +73,19 @@ def _tokens(sqlglot: Any, text: str, dialect: str) -> list[Any]:
     return tokens
 
 
-def _one_statement(text: str, tokens: list[Any]) -> tuple[bool, str]:
-    """Is it an EXPLAIN? And the text of the SELECT."""
+def _one_statement(text: str, tokens: list[Any]) -> str:
+    """The text of the SELECT."""
     while tokens and tokens[-1].token_type.name == "SEMICOLON":
         tokens = tokens[:-1]
     if not tokens:
         raise InvalidParameter("the statement is empty; write SELECT COUNT(*) FROM visits.")
     if any(token.token_type.name == "SEMICOLON" for token in tokens):
         raise Refused("several statements in one text are not answered; ask one SELECT at a time")
-    explain = tokens[0].text.upper() == "EXPLAIN"
-    tokens = tokens[1:] if explain else tokens
-    first = tokens[0].text.upper() if tokens else ""
+    first = tokens[0].text.upper()
     if first not in ("SELECT", "WITH", "("):
         what = f"{first} is not answered" if first.isalpha() else "this is not answered"
         raise Refused(f"{what}: hush answers SELECT and EXPLAIN SELECT, and changes nothing")
-    return explain, text[tokens[0].start : tokens[-1].end + 1]
+    return text[tokens[0].start : tokens[-1].end + 1]
 
 
 def _tree(sqlglot: Any, text: str, dialect: str) -> Any:

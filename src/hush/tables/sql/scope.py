@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hush.errors import nearest
-from hush.tables.policy import ROW, ColumnRule, Policy, TableRule
+from hush.tables.policy import ColumnRule, Policy, TableRule
+from hush.tables.policy.rules import is_private
 from hush.tables.sql.cell import Cell
 from hush.tables.sql.logic import condition, conjuncts
 from hush.tables.sql.refusal import Refused, allow_only, refuse_clauses
@@ -189,7 +190,7 @@ def _opened(node: Any, policy: Policy, dialect: str) -> Scope:
             _first(policy),
         )
     rule, table = policy.rule(name), policy.open(name)
-    units = () if rule.unit == ROW else (rule.unit,) if isinstance(rule.unit, str) else tuple(rule.unit or ())
+    units = tuple(table.whose.columns)
     hidden = {*units, table.unit}
     asked = [column for column in table.columns if column not in hidden and rule.may_ask(column)]
     columns = {column: _declared(table[column], rule.column(column)) for column in asked}
@@ -201,9 +202,10 @@ def _declared(column: Any, rule: ColumnRule) -> Cell:
     values = rule.values if isinstance(rule.values, tuple) else None
     if values is None and column.type().is_boolean():
         values = (False, True)
+    found = is_private(rule.values)
     if rule.private_bounds:
-        return Cell(column, values=values, private=True)
-    return Cell(column, rule.low, rule.high, values)
+        return Cell(column, values=values, private=True, found=found)
+    return Cell(column, rule.low, rule.high, values, found=found)
 
 
 def _rowwise(select: Any, policy: Policy, dialect: str, ctes: Mapping[str, Any]) -> Scope:

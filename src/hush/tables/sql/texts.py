@@ -19,7 +19,9 @@ _LONGEST = 1_000_000
 def _text(node: Any, rows: Rows) -> Any:
     cell = rows.of(node)
     if cell.family != "text":
-        raise Refused(f"text is needed, but {node.sql()} is of type {cell.column.type()}; write CAST(... AS TEXT)", node)
+        raise Refused(
+            f"text is needed, but {node.sql()} is of type {cell.column.type()}; write CAST(... AS TEXT)", node
+        )
     return cell.column
 
 
