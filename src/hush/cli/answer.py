@@ -26,6 +26,7 @@ _EXAMPLES = """examples:
   hush answer visits.parquet --unit patient_id --quantile cost:0.5:0:20000 --epsilon 1 --delta 1e-6 --plan
   hush ledger new visits.ledger --epsilon 3 --delta 1e-5
   hush answer visits.parquet ... --ledger visits.ledger --out answer.parquet
+  hush answer --policy hush.toml --table visits --by ward --count --mean stay_days --epsilon 1 --delta 1e-6
 
 --plan shows the expected errors and spends nothing.
 
@@ -34,6 +35,7 @@ You declare the bounds; do not take them from the data:
   the groups that one person contributes to   --groups-per-unit
   the rows of one person in one group         default 1; --count 3, or a fourth part: --mean stay_days:0:30:2
 With the default, --count counts each person once in a group, whatever the number of rows.
+With --policy these facts are declared there: leave them out, or state narrower ones.
 
 --where takes one comparison and can be repeated: --where "age>=18" --where "ward == 'surgery'".
 --keys is a comma list; write a key that contains a comma in double quotes: --keys 'maths,"art, music"'.
@@ -215,7 +217,8 @@ def register(command: Command) -> None:
     answer = command(
         "answer", _answer, "publish private statistics of a table, with error bars and a receipt", _EXAMPLES
     )
-    answer.add_argument("source", help="a Parquet, CSV or DuckDB file, a folder, or a pattern such as '2025-*.parquet'")
+    source = "a Parquet, CSV or DuckDB file, a folder, or a pattern such as '2025-*.parquet'; left out with --policy"
+    answer.add_argument("source", nargs="?", help=source)
     answer.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
     add_query(answer)
     _add_budget(answer)

@@ -71,7 +71,7 @@ def table(
         )
     opened = open_source(source, name=name, engine=engine)
     relation, key, declared = opened_unit(opened.relation, unit)
-    return Table(opened, relation, key, Limits(max_rows), declared_unit=declared)
+    return Table(replace(opened, relation=relation), relation, key, Limits(max_rows), declared_unit=declared)
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hush.errors import IncompleteCall, InvalidParameter
 from hush.tables.bins import checked_value
-from hush.tables.expression import bind, operations
+from hush.tables.expression import bind, must_have, operations
 from hush.tables.policy.rules import ColumnRule, TableRule, is_private
 from hush.tables.quantise import as_bound
 
@@ -39,6 +39,8 @@ class Facts:
 
     def about(self, name: str, column: Any) -> ColumnRule:
         """What the policy declares about the column of the aggregate `name`."""
+        if isinstance(column, str):
+            must_have(self.table.columns, column, f"the column of {name!r}")
         return self.about_column(bind(self.table.relation, column, f"the column of {name!r}"))
 
     def about_column(self, column: Any) -> ColumnRule:

@@ -36,6 +36,10 @@ class ColumnRule:
     #: False: the column is hidden, as if it were not listed
     ask: bool = True
 
+    def __post_init__(self) -> None:
+        if isinstance(self.values, list):
+            object.__setattr__(self, "values", tuple(self.values))
+
     @property
     def private_bounds(self) -> bool:
         """Are the bounds found with a part of the budget?"""
@@ -71,6 +75,12 @@ class TableRule:
     max_delta: float | None = None
     #: a public table, for joins: it has no unit, and its rows are no secret
     public: bool = False
+    #: the engine that reads the source; None: DuckDB, or the database of a URL
+    engine: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.unit, list):
+            object.__setattr__(self, "unit", tuple(self.unit))
 
     def may_ask(self, column: str) -> bool:
         """May an analyst use this column?"""
