@@ -21,7 +21,7 @@ from hush.tables.sql.private_clause import BOUNDED
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.scope import Scope
 
-__all__ = ["Asked", "Measures", "is_aggregate"]
+__all__ = ["Asked", "Measures", "is_aggregate", "named"]
 
 _NAMES = {"Count": "count", "CountIf": "count_if", "Avg": "avg", "ApproxDistinct": "count"}
 #: Aggregates that only wrap another one.
@@ -61,7 +61,7 @@ class Measures:
         """The numbers of an aggregate's node: one, or one for each level of a list of quantiles."""
         text = node.sql()
         if text not in self.numbers:
-            wished = name or _named(node)
+            wished = name or named(node)
             self.numbers[text] = self._translated(node, Asked(), wished)
         return self.numbers[text]
 
@@ -174,7 +174,7 @@ def is_aggregate(node: Any) -> bool:
     return isinstance(node, sqlglot.exp.AggFunc)
 
 
-def _named(node: Any) -> str:
+def named(node: Any) -> str:
     """A name for the answer of an aggregate that the statement does not name: avg_stay_days."""
     import sqlglot
 
@@ -252,7 +252,7 @@ def _approximate_distinct(measures: Measures, node: Any, asked: Asked, name: str
 
 
 def _count_if(measures: Measures, node: Any, asked: Asked, name: str) -> Number:
-    allow_only(node, "this")
+    allow_only(node, "this", "zero_on_all_null")
     holds = condition(node.this, measures.scope.rows)
     keep = holds if asked.keep is None else asked.keep & holds
     kept = ibis().cases((keep, ibis().literal(1)), else_=ibis().null("int8"))
