@@ -27,7 +27,12 @@ def visits(rows: int = 600) -> pa.Table:
             "stay_days": pa.array(draw.integers(0, 40, rows), mask=draw.random(rows) < 0.1),
             "cost": draw.random(rows) * 2500.0 - 100.0,
             "day": pa.array(day, pa.date32()),
-            "seen_at": pa.array([datetime.datetime(d.year, d.month, d.day, int(h)) for d, h in zip(day, draw.integers(0, 24, rows), strict=True)]),
+            "seen_at": pa.array(
+                [
+                    datetime.datetime(d.year, d.month, d.day, int(h))
+                    for d, h in zip(day, draw.integers(0, 24, rows), strict=True)
+                ]
+            ),
             "urgent": draw.random(rows) < 0.3,
             "note": pa.array(draw.choice(notes, rows), pa.string()),
             "secret": draw.integers(0, 9, rows),
@@ -69,7 +74,9 @@ def policy() -> Policy:
         {
             "visits": TableRule(visits(), unit="patient_id", groups_per_unit=2, rows_per_unit=3, columns=columns),
             "orders": TableRule(orders(), unit="customer", groups_per_unit=4, rows_per_unit=5, columns=bought),
-            "survey": TableRule(survey, unit="row", columns={"answer": ColumnRule(0, 10), "group": ColumnRule(values=("a", "b"))}),
+            "survey": TableRule(
+                survey, unit="row", columns={"answer": ColumnRule(0, 10), "group": ColumnRule(values=("a", "b"))}
+            ),
             "wards": TableRule(wards, public=True),
         }
     )

@@ -1,5 +1,6 @@
 """Hostile statements are refused with a typed error, nothing is spent, and suggestions are answered."""
 
+# ruff: noqa: E501  (statements are kept on one line)
 from __future__ import annotations
 
 import pytest

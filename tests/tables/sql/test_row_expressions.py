@@ -1,5 +1,6 @@
 """Row expressions: the same values as DuckDB gives for the same text, and no error on any value."""
 
+# ruff: noqa: E501  (statements are kept on one line)
 from __future__ import annotations
 
 import datetime
@@ -57,7 +58,11 @@ def same(mine, theirs):
     """Equal, where a translated value that is not finite may be null, and numbers may differ in type."""
     if theirs is None or (isinstance(theirs, float) and not math.isfinite(theirs)):
         return mine is None or (isinstance(mine, float) and not math.isfinite(mine)) or mine == theirs
-    if isinstance(theirs, datetime.datetime) and isinstance(mine, datetime.date) and not isinstance(mine, datetime.datetime):
+    if (
+        isinstance(theirs, datetime.datetime)
+        and isinstance(mine, datetime.date)
+        and not isinstance(mine, datetime.datetime)
+    ):
         return theirs == datetime.datetime.combine(mine, datetime.time())
     if isinstance(theirs, float) or isinstance(mine, float):
         return mine is not None and math.isclose(float(mine), float(theirs), rel_tol=1e-12, abs_tol=1e-12)
@@ -66,8 +71,12 @@ def same(mine, theirs):
 
 numbers = st.sampled_from(["i", "j", "x", "y", "1", "2", "7", "0.5", "-3"])
 whole = st.sampled_from(["i", "j", "3", "10"])
-texts = st.sampled_from(["s", "'abc'", "upper(s)", "trim(s)", "s || '!'", "left(s, 2)", "substring(s, 2, 2)", "replace(s, 'a', 'bb')"])
-dates = st.sampled_from(["d", "DATE '2024-02-29'", "d + INTERVAL 3 DAY", "d - INTERVAL 2 MONTH", "CAST(date_trunc('month', d) AS DATE)"])
+texts = st.sampled_from(
+    ["s", "'abc'", "upper(s)", "trim(s)", "s || '!'", "left(s, 2)", "substring(s, 2, 2)", "replace(s, 'a', 'bb')"]
+)
+dates = st.sampled_from(
+    ["d", "DATE '2024-02-29'", "d + INTERVAL 3 DAY", "d - INTERVAL 2 MONTH", "CAST(date_trunc('month', d) AS DATE)"]
+)
 parts = st.sampled_from(["year", "quarter", "month", "day", "week", "dow", "isodow", "doy"])
 
 
@@ -77,7 +86,9 @@ def arithmetic(inner):
     call = st.tuples(st.sampled_from(["abs", "-", "sqrt(abs", "floor", "ceil"]), inner).map(
         lambda p: f"{p[0]}({p[1]})" + (")" if p[0].startswith("sqrt") else "")
     )
-    extreme = st.tuples(st.sampled_from(["least", "greatest", "coalesce"]), inner, inner).map(lambda p: f"{p[0]}({p[1]}, {p[2]})")
+    extreme = st.tuples(st.sampled_from(["least", "greatest", "coalesce"]), inner, inner).map(
+        lambda p: f"{p[0]}({p[1]}, {p[2]})"
+    )
     return two | quotient | call | extreme
 
 
@@ -87,12 +98,19 @@ comparison = (
     st.tuples(st.sampled_from(["i", "x", "(j + i)"]), sign, value).map(lambda p: f"{p[0]} {p[1]} {p[2]}")
     | st.tuples(st.just("s"), sign, texts).map(lambda p: f"{p[0]} {p[1]} {p[2]}")
     | st.tuples(st.just("d"), sign, dates).map(lambda p: f"{p[0]} {p[1]} {p[2]}")
-    | st.sampled_from(["s LIKE 'a%'", "s NOT LIKE '_b%'", "i IN (1, 2, 3)", "i NOT IN (1, 2)", "x IS NULL", "y IS NOT NULL"])
-    | st.sampled_from(["b", "b IS TRUE", "i BETWEEN 0 AND 9", "x NOT BETWEEN -1 AND 1", "starts_with(s, 'a')", "contains(s, 'b')"])
+    | st.sampled_from(
+        ["s LIKE 'a%'", "s NOT LIKE '_b%'", "i IN (1, 2, 3)", "i NOT IN (1, 2)", "x IS NULL", "y IS NOT NULL"]
+    )
+    | st.sampled_from(
+        ["b", "b IS TRUE", "i BETWEEN 0 AND 9", "x NOT BETWEEN -1 AND 1", "starts_with(s, 'a')", "contains(s, 'b')"]
+    )
 )
 condition = st.recursive(
     comparison,
-    lambda inner: st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})") | inner.map("(NOT {})".format),
+    lambda inner: (
+        st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})")
+        | inner.map("(NOT {})".format)
+    ),
     max_leaves=3,
 )
 expression = (
@@ -103,8 +121,26 @@ expression = (
     | st.tuples(condition, value, value).map(lambda p: f"CASE WHEN {p[0]} THEN {p[1]} ELSE {p[2]} END")
     | st.tuples(condition, texts).map(lambda p: f"CASE WHEN {p[0]} THEN {p[1]} END")
     | parts.map("extract({} FROM d)".format)
-    | st.sampled_from(["hour(ts)", "minute(ts)", "strftime(d, '%Y-%m')", "datediff('day', d, DATE '2025-01-01')", "d - DATE '2020-01-01'"])
-    | st.sampled_from(["i % 7", "i // 3", "nullif(i, 1)", "TRY_CAST(s AS BIGINT)", "TRY_CAST(x AS BIGINT)", "length(s)", "round(x, 2)"])
+    | st.sampled_from(
+        [
+            "hour(ts)",
+            "minute(ts)",
+            "strftime(d, '%Y-%m')",
+            "datediff('day', d, DATE '2025-01-01')",
+            "d - DATE '2020-01-01'",
+        ]
+    )
+    | st.sampled_from(
+        [
+            "i % 7",
+            "i // 3",
+            "nullif(i, 1)",
+            "TRY_CAST(s AS BIGINT)",
+            "TRY_CAST(x AS BIGINT)",
+            "length(s)",
+            "round(x, 2)",
+        ]
+    )
 )
 row = st.fixed_dictionaries(
     {

@@ -1,5 +1,6 @@
 """A statement means the same query as the Python interface: the exact integers before noise are the same."""
 
+# ruff: noqa: E501  (statements are kept on one line)
 from __future__ import annotations
 
 import datetime
@@ -102,7 +103,9 @@ def test_people_of_a_filter_count_once(policy):
 
 def test_what_is_the_same_is_measured_once(policy):
     """AVG, SUM and COUNT of one column, and quantiles of one column, share their noisy columns."""
-    query = statement("SELECT AVG(stay_days), SUM(stay_days), COUNT(stay_days), VARIANCE(stay_days) FROM visits", policy).query
+    query = statement(
+        "SELECT AVG(stay_days), SUM(stay_days), COUNT(stay_days), VARIANCE(stay_days) FROM visits", policy
+    ).query
     assert len(query.sensitivity.columns) - len(query.shared) == 3  # distances, rows, squares
     quantiles = statement("SELECT MEDIAN(cost), MAX(cost), QUANTILE_CONT(cost, 0.9) FROM visits", policy).query
     assert len(quantiles.shared) == 2 * len(quantiles.measures[0].bin_columns)
@@ -112,9 +115,13 @@ def test_keys_of_a_condition_are_public(policy):
     """`item IN (...)` lists the groups, and a list of the policy is only narrowed."""
     found = statement("SELECT item, COUNT(*) AS n FROM orders WHERE item IN ('pen', 'ink') GROUP BY item", policy).query
     assert found.grouping.keys == (("pen",), ("ink",))
-    found = statement("SELECT ward, COUNT(*) AS n FROM visits WHERE ward IN ('burns', 'closed') GROUP BY ward", policy).query
+    found = statement(
+        "SELECT ward, COUNT(*) AS n FROM visits WHERE ward IN ('burns', 'closed') GROUP BY ward", policy
+    ).query
     assert found.grouping.keys == (("burns",),)
-    found = statement("SELECT region, COUNT(*) AS n FROM visits WHERE region IN ('north') GROUP BY region", policy).query
+    found = statement(
+        "SELECT region, COUNT(*) AS n FROM visits WHERE region IN ('north') GROUP BY region", policy
+    ).query
     assert found.grouping.keys is None  # by the policy, its groups are found privately
 
 

@@ -163,6 +163,12 @@ def _source(node: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any])
         return replace(found, aliases=(node.alias,) if node.alias else ())
     if kind != "Table":
         raise Refused(f"FROM takes a table of the policy: {', '.join(policy.people)}", node, _first(policy))
+    if node.args.get("db") is not None and type(node.this).__name__ == "Identifier":
+        raise Refused(
+            f"{node.sql()} names a schema; the policy's tables have none: {', '.join(policy.people)}",
+            node,
+            _plain_table(node, policy),
+        )
     allow_only(node, "this", "alias", what="a table")
     if type(node.this).__name__ != "Identifier":
         raise Refused(
@@ -232,6 +238,17 @@ def _rowwise(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, An
             raise Refused("a computed column of a subquery needs a name; write AS name", part)
         columns[part.alias_or_name] = found.rows.of(part.unalias())
     return replace(found, columns=columns, units=tuple(units))
+
+
+def _plain_table(node: Any, policy: Catalogue) -> Any:
+    """The table of the policy with the name that stands after a schema, as a node of a suggestion."""
+    found = matching(node.name, policy.people)
+    if found is None:
+        return _first(policy)
+    made = node.copy()
+    made.set("db", None)
+    made.set("catalog", None)
+    return made
 
 
 def _first(policy: Catalogue) -> Any:

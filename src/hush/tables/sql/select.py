@@ -161,6 +161,8 @@ class _Select:
             name = alias or self.keys[text].name
             self._alias(alias, key=text)
             return [Output(name, key=text)]
+        if type(node).__name__ == "Anonymous" and str(node.this).lower().startswith("dp_interval_"):
+            raise Refused("every number of the answer has its interval, in the columns name_low and name_high", part)
         if not any(is_aggregate(inner) for inner in node.walk()):
             self._refuse_bare(node, part)
         if is_aggregate(node):
