@@ -16,8 +16,8 @@ from hush.errors import called_like
 from hush.tables.answer import Answer
 from hush.tables.policy import Policy
 from hush.tables.sql import arithmetic, dates, logic, texts  # noqa: F401  # they register the row expressions
+from hush.tables.sql.planned import Statement, StatementPlan, statement
 from hush.tables.sql.refusal import Refused
-from hush.tables.sql.statement import Statement, StatementPlan, statement
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
