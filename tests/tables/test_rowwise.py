@@ -52,7 +52,7 @@ def doubled(x: float) -> float:
 
 ACROSS_ROWS = {
     "mean": lambda t: t.age > t.age.mean(),
-    "window": lambda t: t.age > t.age.mean().over(group_by="who"),
+    "window": lambda t: t.age > t.age.mean().over(group_by="ward"),
     "lag": lambda t: t.age.lag() > 0,
     "row number": lambda t: ibis.row_number() < 10,
     "rank": lambda t: t.age.rank() < 10,
@@ -78,7 +78,9 @@ def test_filters_and_columns_across_rows_are_refused(visits, name):
         lambda: visits.mutate(new=ACROSS_ROWS[name]),
         lambda: visits.aggregate(s=hush.tables.sum(ACROSS_ROWS[name], low=0, high=1)),
     ):
-        pattern = r"^(filter|mutate|the column of 's') uses \w+, which .*the values of one row, because .*separately\.$"
+        pattern = (
+            r"^(filter|mutate|the column of 's') uses \w+.*, which .*the values of one row.*, because .*separately\.$"
+        )
         with pytest.raises(Unsupported, match=pattern) as caught:
             use()
         assert str(caught.value).count(". ") == 0

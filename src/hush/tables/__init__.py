@@ -18,6 +18,7 @@ from hush.tables.contribution import Part, Reach
 from hush.tables.counts import count, count_units
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.histograms import histogram
+from hush.tables.joining import SideTable, linked, public
 from hush.tables.means import mean
 from hush.tables.policy import ColumnRule, Policy, TableRule
 from hush.tables.quantiles import quantile
@@ -38,13 +39,16 @@ __all__ = [
     "Query",
     "QueryPlan",
     "Reach",
+    "SideTable",
     "Table",
     "TableRule",
     "count",
     "count_units",
     "each_row",
     "histogram",
+    "linked",
     "mean",
+    "public",
     "quantile",
     "sample",
     "sum",

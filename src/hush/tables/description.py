@@ -19,11 +19,13 @@ from hush.tables.exact_aggregates import Aggregates
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt
 from hush.tables.measure import Measure, Prepared
+from hush.tables.ownership import Root
 from hush.tables.policy.rules import TableRule
 from hush.tables.private_bounds import stand_in
 from hush.tables.quantise import Limits
 from hush.tables.sharing import equal_columns, in_other_forms
-from hush.tables.unit import Unit
+from hush.tables.source import short
+from hush.tables.unit import KEY, Unit
 
 __all__ = ["QueryDescription", "TableDescription", "prepared"]
 
@@ -45,6 +47,12 @@ class TableDescription:
     declared_unit: Unit | None = None
     #: what a policy declares about the table
     rule: TableRule | None = None
+    #: the sources below `relation`, and whose rows they hold
+    roots: tuple[Root, ...] = ()
+    #: the joins and the tables of one row per person, in words, for plans and receipts
+    steps: tuple[str, ...] = ()
+    #: is it proved that a person has at most one row?
+    one_row: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -63,8 +71,9 @@ class TableDescription:
 
     @property
     def hidden(self) -> frozenset[str]:
-        """The column that queries cannot use: the key of the unit, where it is not a declared column."""
-        return frozenset() if self.whose.columns == (self.unit,) else frozenset({self.unit})
+        """The columns that queries cannot use: keys of units that are not declared columns."""
+        keys = {self.unit, *(name for name in self.relation.columns if name.startswith(KEY))}
+        return frozenset(keys - set(self.whose.columns))
 
     @property
     def engine(self) -> str:
@@ -73,10 +82,17 @@ class TableDescription:
 
     @property
     def fingerprint(self) -> str:
-        """The text by which a ledger recognises this data: the source's name and the unit. It holds no data, and
-        filters do not change it.
+        """The text by which a ledger recognises the people: the names of all private sources and of their units, or the
+        name of the population. It holds no data, and neither filters nor public tables change it.
         """
-        return f"{self.source.label}, {self.whose.label}"
+        private = sorted({root.people for root in self.roots if root.private})
+        return private[0] if len(private) == 1 else short("; ".join(private), f"{len(private)} tables")
+
+    @property
+    def belongs(self) -> str:
+        """Whose rows these are, in words; empty for the rows of one source as they are."""
+        first = f"each row belongs to the {self.whose.words} of {self.source.label}"
+        return "; ".join([first, *self.steps]) if self.steps else ""
 
 
 @dataclass(frozen=True)
@@ -175,7 +191,8 @@ def prepared(
     """The aggregates joined to the table, and the column of people per group that private keys need. Where no
     aggregate counts people, one that is not shown is added. The bounds of those in `apart` are not declared.
     """
-    made = [measure.prepare(name, table.relation, table.limits) for name, measure in aggregates.items()]
+    known = {name: measure.of_one_row() if table.one_row else measure for name, measure in aggregates.items()}
+    made = [measure.prepare(name, table.relation, table.limits) for name, measure in known.items()]
     measures = in_other_forms(made, apart)
     if grouping.keys is not None:
         return measures, None

@@ -31,7 +31,8 @@ class Source:
     """The rows of a table: an Ibis relation, its connection, and whether hush opened that connection (`owned`).
 
     `label` is its name for people and ledgers. `frames` are the tables held in memory, by name: a DuckDB cursor does
-    not see frames that were registered on its parent.
+    not see frames that were registered on its parent. `reopen` opens the same rows on another connection that hush
+    owns, so that two sources can be joined; None if hush cannot do that.
     """
 
     relation: Any
@@ -39,6 +40,7 @@ class Source:
     label: str
     owned: bool = False
     frames: Mapping[str, Any] = field(default_factory=dict)
+    reopen: Callable[[Any], Source] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,15 @@
 """Helpers for Ibis, and the check that a user's expression uses one row at a time.
 
-The bound on a person's contribution is proved for a map that treats each person separately. A filter or a computed
-column keeps that proof only if it is a function of one row: with `age > age.mean()` one person could move everybody's
-rows in and out of the answer. So the whole expression tree is checked, and only relations and operations that are
-known to work row by row are accepted.
+The bound on a person's contribution is proved for a map that treats each person separately. A function of one row
+keeps that proof: with `age > age.mean()` one person could move everybody's rows in and out of the answer. So the whole
+expression tree is checked, and only relations and operations that are known to work row by row are accepted. Columns
+and tables that are made from several rows of one person are checked in `hush.tables.ownership`.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,7 @@ __all__ = [
     "compared",
     "constant",
     "ibis",
+    "inside",
     "must_be_rowwise",
     "must_have",
     "operations",
@@ -131,8 +132,7 @@ def compared(column: Any) -> Any:
 def text_by_bytes() -> Any:
     """The operation that `by_bytes` uses. Ibis has none for a collation, so it is added to the Ibis compilers here.
 
-    Ibis finds a compiler's method by the operation's name. In a user's expression `must_be_rowwise` rejects this
-    operation, because it is not on its list.
+    Ibis finds a compiler's method by the operation's name.
     """
     from ibis.backends.sql.compilers.base import SQLGlotCompiler
 
@@ -182,21 +182,34 @@ def bind(relation: Any, value: Any, role: str) -> Any:
         raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
     if len(columns) != 1:
         raise InvalidParameter(f"{role} must be one column, got {len(columns)}.")
-    must_be_rowwise(selected, role)
+    for value in selected.op().values.values():
+        must_be_rowwise(inside(value), role)
     return columns[0]
 
 
-def must_be_rowwise(relation: Any, role: str) -> None:
+def inside(value: Any) -> Iterator[Any]:
+    """The nodes of a column's expression. Relations are left out: the rows of a table are checked when it is made."""
+    ops, seen, waiting = operations(), set(), [value]
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            waiting += [child for child in node.__children__ if not isinstance(child, ops.Relation)]
+
+
+def must_be_rowwise(nodes: Iterable[Any], role: str, *, but: str = "") -> None:
     """Reject an expression that uses other rows, other tables or anything that changes between runs, and one that fails
-    on text that is not a number: the failure would reveal, without a charge, that there is such a row.
+    on text that is not a number: the failure would reveal, without a charge, that there is such a row. `but` names what
+    else is allowed in this place.
     """
     ops = operations()
-    for node in relation.op().find(ops.Node):
+    for node in nodes:
         reason = trouble(node, ops)
         if reason:
             raise Unsupported(
-                f"{role} uses {type(node).__name__}, which {reason}; an expression may only use the values of one row, "
-                "because hush bounds the contribution of each person separately."
+                f"{role} uses {type(node).__name__}, which {reason}; an expression may only use the values of one "
+                f"row{but}, because hush bounds the contribution of each person separately."
             )
         if (
             isinstance(node, ops.Cast)
@@ -213,7 +226,9 @@ def must_be_rowwise(relation: Any, role: str) -> None:
 def trouble(node: Any, ops: Any) -> str:
     """Why this node is rejected; empty if it is accepted."""
     name, module = type(node).__name__, type(node).__module__.rpartition(".")[2]
-    if isinstance(node, ops.Reduction | ops.Analytic | ops.WindowFunction):
+    if isinstance(node, ops.WindowFunction):
+        return "uses several rows (a window over the rows of one person is a column: add it with mutate first)"
+    if isinstance(node, ops.Reduction | ops.Analytic):
         return "uses several rows"
     if isinstance(node, ops.Subquery):
         return "uses other rows or other tables"
@@ -227,7 +242,7 @@ def trouble(node: Any, ops: Any) -> str:
             if name in ROWWISE_RELATIONS
             else "is not computed row by row (save it as a table first; then its rows are the data)"
         )
-    if isinstance(node, ops.Field):
+    if isinstance(node, ops.Field) or name == "TextByBytes":
         return ""
     if isinstance(node, ops.Value) and module in ROWWISE_MODULES and name not in NOT_ROWWISE:
         return ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -34,13 +34,17 @@ class Grouping:
     types: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...] | None
     groups: int
-    #: True: each row is a person of its own, so nobody is in several groups
-    one_each: bool = False
+    #: is it proved that a person has at most one row, and so at most one group?
+    one_row: bool = False
 
     @property
     def must_rank(self) -> bool:
         """Can a person be in more groups than the limit? This depends on public facts only."""
-        return not self.one_each and (self.keys is None or len(self.keys) > self.groups)
+        return not self.one_row and (self.keys is None or len(self.keys) > self.groups)
+
+    def of_one_row(self) -> Grouping:
+        """The same groups of a table in which a person has at most one row."""
+        return replace(self, groups=1, one_row=True)
 
     def columns(self) -> dict[str, Any]:
         """The public keys as Arrow columns, in the order of the list."""
@@ -103,9 +107,9 @@ def grouped(relation: Any, unit: str | None, names: tuple[str, ...], keys: Any, 
     if isinstance(keys, str):
         if keys != "private":
             raise InvalidParameter(f"keys must be a list of keys or 'private', got {keys!r}; {HINT}.")
-        return Grouping(names, types, None, groups, unit is None)
+        return Grouping(names, types, None, groups)
     listed = checked_keys(listed_keys(names, keys), [relation[name].type() for name in names], names)
-    return Grouping(names, types, listed, min(groups, len(listed)), unit is None)
+    return Grouping(names, types, listed, min(groups, len(listed)))
 
 
 def key_type(name: str, kind: Any) -> str:

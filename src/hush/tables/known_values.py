@@ -19,8 +19,8 @@ __all__ = ["never_missing"]
 def never_missing(column: Any) -> bool:
     """Does the column have a value in every row? Null is no value, and NaN is none. False means: it is not known.
 
-    A column is followed through filters and renamed columns to its table. Dates are never known: an infinite date has
-    no value either.
+    A column is followed through filters, renamed columns and tables of one row per person to its table, or to a count,
+    which always has a value. Dates are never known: an infinite date has no value either.
     """
     kind = column.type()
     if not (kind.is_numeric() or kind.is_boolean()):
@@ -40,7 +40,7 @@ def _followed(node: Any) -> tuple[list[tuple[Any, Any]], bool]:
         relation, name = node.rel, node.name
         if isinstance(relation, ops.PhysicalTable):
             return facts, bool(relation.schema[name].nullable)
-        if isinstance(relation, ops.Project):
+        if isinstance(relation, ops.Project | ops.Aggregate):
             node = relation.values[name]
             continue
         if not isinstance(relation, ops.Filter | ops.Sort | ops.DropColumns):
@@ -48,7 +48,8 @@ def _followed(node: Any) -> tuple[list[tuple[Any, Any]], bool]:
         node = ops.Field(relation.parent, name)
         if isinstance(relation, ops.Filter):
             facts += [(node, part) for predicate in relation.predicates for part in _parts(predicate)]
-    return facts, True
+    counted = node.func if isinstance(node, ops.WindowFunction) else node
+    return facts, not isinstance(counted, ops.CountStar | ops.Count | ops.CountDistinct)
 
 
 def _parts(predicate: Any) -> Iterator[Any]:

@@ -117,7 +117,7 @@ def limits_in_words(query: QueryDescription) -> list[str]:
     for _, measure in _limited(query):
         limit, most = measure.limit, measure.rows
         assert limit is not None
-        if most is not None and query.table.person is not None:
+        if most is not None and not query.table.one_row:
             words.append(f"{measure.name} uses at most {most} row{'s' * (most > 1)} of a person in a group")
         if limit.bounds:
             what = "values" if most is not None else "a person's totals"
@@ -191,7 +191,7 @@ def _shares(query: QueryDescription, rows: Any) -> Iterator[_Share]:
         words = f"of people are in more than {groups} group{'s' * (groups > 1)}, and count in {groups} of them"
         yield _Share("groups", words, {}, lambda people: ibis().ifelse(people["groups"] > groups, 1.0, 0.0))
     for i, measure in _limited(query):
-        if measure.rows is not None and query.table.person is not None:
+        if measure.rows is not None and not query.table.one_row:
             yield _unused_rows(i, measure.name, measure.rows, rows)
         assert measure.limit is not None
         if measure.limit.outside is not None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter, whole
@@ -194,6 +194,13 @@ class Measure(ABC):
         the policy are refused.
         """
         return self
+
+    def of_one_row(self) -> Measure:
+        """The same aggregate of a table in which a person has at most one row: a larger limit would only add noise."""
+        if getattr(self, "rows_per_unit", None) is None:
+            return self
+        changed: Measure = replace(self, rows_per_unit=1)  # type: ignore[type-var]  # a dataclass with this field
+        return changed
 
     @abstractmethod
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:

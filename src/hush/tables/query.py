@@ -5,7 +5,6 @@ Every step is immutable and is checked when it is made. Nothing runs before `ans
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,18 +16,22 @@ from hush.tables.column_noise import Shares, Spending, quick_spending, spending
 from hush.tables.description import QueryDescription, TableDescription, prepared
 from hush.tables.expression import bind, first_line, must_be_rowwise, must_have, operations
 from hush.tables.group import Grouping, ungrouped
+from hush.tables.joining import joined
 from hush.tables.left_out import SHARE as LIMITS_SHARE
 from hush.tables.left_out import left_out
-from hush.tables.measure import Measure, Prepared
-from hush.tables.output import plain_names, with_ends
+from hush.tables.measure import Measure
+from hush.tables.opening import with_unit
+from hush.tables.ownership import must_be_owned
+from hush.tables.per_person import settled_aggregates, settled_windows
 from hush.tables.policy.facts import Facts
 from hush.tables.policy.groups import grouped_by_policy
 from hush.tables.policy.limits import must_be_allowed
 from hush.tables.private_bounds import SHARE, magnitude_histograms, stand_in
 from hush.tables.quantise import Limits
+from hush.tables.query_checks import as_expression, check_aggregate, check_columns, check_names, one_aggregate
 from hush.tables.query_plan import QueryPlan
 from hush.tables.source import open_source
-from hush.tables.unit import must_not_use, opened_unit
+from hush.tables.unit import must_not_use
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -45,6 +48,7 @@ def table(
     name: str | None = None,
     engine: Any = "duckdb",
     max_rows: int = 2**40,
+    population: str | None = None,
     policy: Policy | None = None,
 ) -> Table:
     """A table of rows, each of which belongs to one person (or other unit) to be protected.
@@ -53,9 +57,9 @@ def table(
     frame, a DuckDB relation, an Ibis table, or a Spark frame. `unit` is the column that identifies the person each row
     belongs to; a list of columns, such as ["patient_id", "month"], that identify the unit together; or
     `hush.tables.each_row` where each row is a person of its own. `engine` is "duckdb", "spark", a Spark session or
-    "sc://host:port". `max_rows` is a public upper limit
-    on the number of rows: beyond 2^40 sums are kept at a coarser resolution. With `policy`, `source` is the name of a
-    table of the policy, which declares everything else.
+    "sc://host:port". `max_rows` is a public upper limit on the number of rows, also of joined rows: beyond 2^40 sums
+    are kept at a coarser resolution. `population` names the people. Tables of one population share one ledger. With
+    `policy`, `source` is the name of a table of the policy, which declares everything else.
 
     The schema is public. The rows of a view or a Spark frame are the data: neighbouring tables differ in the rows of
     one person of it. Rows with a null unit belong to nobody and are dropped.
@@ -69,9 +73,10 @@ def table(
             "table is missing unit; write table('visits.parquet', unit='patient_id'), or unit=hush.tables.each_row "
             "where each row is a person."
         )
+    if population is not None and (not isinstance(population, str) or not 0 < len(population) <= 100):
+        raise InvalidParameter(f"population must be a name of at most 100 characters, got {population!r}.")
     opened = open_source(source, name=name, engine=engine)
-    relation, key, declared = opened_unit(opened.relation, unit)
-    return Table(replace(opened, relation=relation), relation, key, Limits(max_rows), declared_unit=declared)
+    return Table(**with_unit(opened, unit, population=population), limits=Limits(max_rows))
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,7 +103,7 @@ class Table(TableDescription):
         for condition in conditions:
             if isinstance(condition, str) and condition not in self.columns and not condition.isidentifier():
                 raise InvalidParameter(
-                    f"filter takes an expression, got the text {condition!r}; write {_as_expression(condition)}."
+                    f"filter takes an expression, got the text {condition!r}; write {as_expression(condition)}."
                 )
             found = bind(self.relation, condition, "filter")
             if not found.type().is_boolean():
@@ -110,34 +115,66 @@ class Table(TableDescription):
         return replace(kept, filters=(*self.filters, *texts))
 
     def mutate(self, **columns: Any) -> Table:
-        """Add columns, each computed from the values of one row."""
-        for name in columns:
-            if name not in self.columns and name.casefold() in {other.casefold() for other in self.columns}:
-                raise InvalidParameter(
-                    f"mutate would add {name!r} beside a column that differs in case only; give it another name."
-                )
-        if self.unit in columns:
-            raise InvalidParameter(
-                f"mutate must not change the unit column {self.unit!r}, which identifies the person each row belongs "
-                "to; give the new column another name."
-            )
-        return self.derived(lambda: self.relation.mutate(**columns), "mutate")
+        """Add columns, each computed from the values of one row, or from the rows of one person: a window that is
+        grouped by the unit, such as `n_visits=lambda t: t.count().over(group_by="patient_id")`.
+        """
+        check_columns("mutate", columns, self.unit, [name for name in self.columns if name not in columns])
+        return self.derived(lambda: self.relation.mutate(**columns), "mutate", settled_windows)
 
-    def derived(self, make: Any, role: str) -> Table:
-        """This table with another relation, which must be computed row by row."""
+    @called_like("per_unit(visits=lambda t: t.count(), total=lambda t: t['cost'].sum())")
+    def per_unit(self, **columns: Any) -> Table:
+        """A table of one row for each person: the unit, and aggregates of this person's rows. They are Ibis
+        aggregates: `count()`, and `count`, `nunique`, `sum`, `mean`, `min`, `max`, `any`, `all` of a column.
+
+        A person then has one row, so a person is in one group, and counts of rows are counts of people.
+        """
+        hint = "write per_unit(visits=lambda t: t.count(), total=lambda t: t['cost'].sum())"
+        if not columns:
+            raise InvalidParameter(f"per_unit needs at least one column; {hint}.")
+        if self.whose.each_row:
+            raise InvalidParameter("per_unit needs a unit of columns: here each row is a person, with one row.")
+        check_columns("per_unit", columns, self.unit, [])
+        bound = {name: one_aggregate(self.relation, name, value, hint) for name, value in columns.items()}
+        made = self.derived(
+            lambda: self.relation.group_by(self.unit).aggregate(**bound), "per_unit", settled_aggregates
+        )
+        return replace(made, steps=(*self.steps, f"one row for each {self.whose.words}: {', '.join(columns)}"))
+
+    @called_like("join(tables.public('wards.csv'), on='ward')")
+    def join(self, other: Any, *, on: Any, how: str = "inner", suffix: str = "_right") -> Table:
+        """Join with `tables.public(...)` on any key, with another `table` on the unit of both, or with
+        `tables.linked(...)` on the key that identifies the person.
+
+        `on` is a column, a list of columns, or a mapping of this table's columns to the other's. `how` is "inner" or
+        "left". The unit stays that of this table. A column of the other table whose name is taken gets the `suffix`.
+        """
+        return replace(self, **joined(self, other, on, how, suffix))
+
+    def derived(self, make: Any, role: str, settle: Any = None) -> Table:
+        """This table with another relation, in which each row must belong to one person."""
         try:
             relation = make()
         except Exception as failure:
             raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
-        must_be_rowwise(relation, role)
+        if self.whose.each_row:
+            rows = self.source.relation.op()
+            must_be_rowwise(relation.op().find(operations().Node, filter=lambda node: node != rows), role)
+            self._must_keep_unit(relation, role)
+            return replace(self, relation=relation)
+        owner = must_be_owned(relation, self.roots, self.unit, role)
         self._must_keep_unit(relation, role)
-        return replace(self, relation=relation)
+        if settle is not None:
+            relation = settle(relation, role)
+            owner = must_be_owned(relation, self.roots, self.unit, role)
+        return replace(self, relation=relation, one_row=owner.one_row)
 
     def _must_keep_unit(self, relation: Any, role: str) -> None:
         """Reject a step that uses or changes the hidden key of the unit."""
         hidden, step, ops = self.hidden, relation.op(), operations()
         if hidden and isinstance(step, ops.Filter):
             must_not_use(hidden, step.predicates, role)
+        elif hidden and isinstance(step, ops.Aggregate):
+            must_not_use(hidden, step.metrics.values(), role)
         elif hidden and isinstance(step, ops.Project):
             must_not_use(hidden, (value for name, value in step.values.items() if name not in hidden), role)
             kept = {name: value for name, value in step.values.items() if name in hidden}
@@ -152,7 +189,8 @@ class Table(TableDescription):
         """
         for name in names:
             must_have(self.columns, name, "group_by")
-        return GroupedTable(*grouped_by_policy(self, names, keys, groups_per_unit))
+        table, groups = grouped_by_policy(self, names, keys, groups_per_unit)
+        return GroupedTable(table, groups.of_one_row() if self.one_row else groups)
 
     @called_like("aggregate(n=tables.count())")
     def aggregate(self, **aggregates: Measure) -> Query:
@@ -173,7 +211,7 @@ class GroupedTable:
         if not aggregates:
             raise InvalidParameter("aggregate needs at least one aggregate; write aggregate(n=count()).")
         for name, measure in aggregates.items():
-            _check_aggregate(name, measure, self.grouping.names)
+            check_aggregate(name, measure, self.grouping.names)
         facts, relation = Facts(self.table), self.table.relation
         aggregates = {name: measure.declared(name, facts) for name, measure in aggregates.items()}
         declared = tuple(aggregates.items())
@@ -181,10 +219,11 @@ class GroupedTable:
         search = self.table.aggregate(**wanted) if wanted else None
         ready = {name: m.with_bounds(*stand_in(relation, name, m)) if m.wants_bounds else m for name, m in declared}
         measures, threshold = prepared(self.table, self.grouping, ready, frozenset(wanted))
+        facts.must_fit(measures)
         used = [measure.value.op() for measure in measures if measure.value is not None]
         must_not_use(self.table.hidden, used, "an aggregate")
         query = Query(self.table, self.grouping, measures, threshold, search, declared)
-        _check_names(self.grouping.names, query.shown)
+        check_names(self.grouping.names, query.shown)
         return query
 
 
@@ -250,38 +289,3 @@ def _rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, 
         return total
     epsilon, delta = total[0] - sum(other.epsilon for other in spent), total[1] - sum(other.delta for other in spent)
     return down(epsilon, SPARE), down(delta, SPARE)
-
-
-def _as_expression(text: str) -> str:
-    """The expression to write for a comparison given as text."""
-    found = re.match(r"^\s*(\w+)\s*(==|!=|<=|>=|<|>)\s*(\S+)\s*$", text)
-    column, sign, value = found.groups() if found else ("mark", ">", "5")
-    return f'table.filter(table["{column}"] {sign} {value})'
-
-
-def _check_aggregate(name: str, measure: Any, keys: tuple[str, ...]) -> None:
-    """Reject what is no aggregate, and names that clash with keys or with internal columns."""
-    if not isinstance(measure, Measure):
-        raise InvalidParameter(
-            f"the aggregate {name!r} must be one of hush.tables' aggregates, got {measure!r}; write {name}=count()."
-        )
-    if name in keys:
-        raise InvalidParameter(f"the aggregate {name!r} has the same name as a grouping column; give it another name.")
-    if "." in name or not name.strip():
-        raise InvalidParameter(
-            f"the aggregate's name {name!r} must not be empty or contain a dot, which marks internal columns."
-        )
-
-
-def _check_names(keys: tuple[str, ...], measures: tuple[Prepared, ...]) -> None:
-    """Reject answers with two columns that differ only in case or punctuation: some engines treat these as equal."""
-    outputs = with_ends(name for measure in measures for name in measure.output_names)
-    seen: dict[str, str] = {}
-    for name in (*keys, *outputs):
-        plain = plain_names([name])[0].casefold()
-        if plain in seen:
-            raise InvalidParameter(
-                f"the answer would have the columns {seen[plain]!r} and {name!r}, which are too much alike; "
-                "rename an aggregate."
-            )
-        seen[plain] = name

@@ -73,6 +73,8 @@ class QueryPlan:
         reach, now = self.spent.reach, self.spent.plan.variance
         rows = []
         sizes = {max(1, reach.groups // 2), reach.groups, reach.groups * 2, reach.groups * 4}
+        if self.query.grouping.one_row:
+            sizes = {1}
         for groups in sorted({min(size, reach.listed or size) for size in sizes}):
             other = self._spending(replace(reach, groups=groups))
             if other is not None:
@@ -175,6 +177,8 @@ class QueryPlan:
         if spent.joint is not None:
             what = "one draw for the whole table" if spent.whole_table else "one draw for each group"
             lines += wrapped(f"{what}: {_moves(spent.drawn)}")
+        if query.table.belongs:
+            lines += wrapped(f"whose rows: {query.table.belongs}", hang=12)
         if query.table.filters:
             lines += wrapped("rows: only where " + ", and ".join(query.table.filters), hang=6)
         if query.grouping.names and query.grouping.keys is not None:

@@ -24,16 +24,13 @@ def receipt_of(
     """The receipt of a query. It depends on public facts and released numbers only."""
     named = (("answers", spent), ("bounds", shares.bounds), ("limits", shares.limits))
     parts = [(what, part) for what, part in named if part]
-    promised = {
-        "unit": query.table.whose.words,
-        "groups_per_unit": spent.reach.groups,
-        **_moves(spent),
-    }
+    promised = {"unit": query.table.whose.words, "groups_per_unit": spent.reach.groups, **_moves(spent)}
     about = {
         "source": query.table.fingerprint,
         **_unit(query.table.whose),
         "engine": query.table.engine,
         "filters": list(query.table.filters),
+        "belongs": query.table.belongs,
         "aggregates": {measure.name: measure.kind for measure in query.shown},
         "bounds": [measure.bounds_text for measure in query.shown],
         "shared": shared_in_words(query.measures, spent.shared),

@@ -18,7 +18,7 @@ from hush.tables.engine import WITHHELD, Source, duckdb_stopped, engine_of
 from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
 from hush.tables.interrupt import in_thread
 
-__all__ = ["open_source"]
+__all__ = ["open_source", "short"]
 
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
 DATABASE = (".duckdb", ".ddb", ".db")
@@ -109,7 +109,7 @@ def from_ibis(table: Any) -> Source:
     """An Ibis table that is computed row by row. The rows of a database table or view are the data."""
     if not hasattr(table, "schema") or not hasattr(table, "select"):
         raise InvalidParameter(f"source must be an Ibis table, got an Ibis {type(table).__name__}.")
-    must_be_rowwise(table, "source")
+    must_be_rowwise(table.op().find(operations().Node), "source")
     names = sorted(str(node.name) for node in table.op().find(operations().PhysicalTable))
     return checked(Source(table, table.get_backend(), short(f"table {', '.join(names)}", f"{len(names)} tables")))
 
@@ -127,8 +127,8 @@ def relation_of(backend: Any, name: str) -> Any:
         return backend.table(name)
 
 
-def from_frame(frame: Any) -> Source:
-    backend, name = own_connection(), f"hush_{uuid.uuid4().hex}"
+def from_frame(frame: Any, backend: Any = None) -> Source:
+    backend, name = backend or own_connection(), f"hush_{uuid.uuid4().hex}"
     table = as_arrow(frame)
     backend.con.register(name, table)
     trouble = ""
@@ -140,12 +140,19 @@ def from_frame(frame: Any) -> Source:
         )
     if trouble:
         raise InvalidParameter(f"{trouble[:400]}; cast it first, for example to float64 or text.") from None
-    return Source(relation_of(backend, name), backend, described(table.column_names), owned=True, frames={name: table})
+    return Source(
+        relation_of(backend, name),
+        backend,
+        described(table.column_names),
+        owned=True,
+        frames={name: table},
+        reopen=partial(from_frame, table),
+    )
 
 
-def from_file(path: str, name: str | None) -> Source:
+def from_file(path: str, name: str | None, backend: Any = None) -> Source:
     """A Parquet, CSV or DuckDB file, a glob, or a folder of files of one kind."""
-    backend = own_connection()
+    backend = backend or own_connection()
     if path.endswith(DATABASE):
         return from_database(backend, path, name)
     form, found = format_of(path)
@@ -165,7 +172,7 @@ def from_file(path: str, name: str | None) -> Source:
         trouble = why_unreadable(failure, form)
     if trouble:  # raised here, not where it was caught: the engine's message may quote a row
         raise InvalidParameter(f"source {path!r} {trouble}.") from None
-    return Source(relation, backend, file_label(path), owned=True)
+    return Source(relation, backend, file_label(path), owned=True, reopen=partial(from_file, path, name))
 
 
 def why_unreadable(failure: Exception, form: str) -> str:
@@ -196,14 +203,16 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     if not Path(path).exists():
         raise missing(path)
     quoted = path.replace("'", "''")
+    # one name for one file: two of its tables may be joined on one connection, which attaches a file only once
+    alias = f"source_{hashlib.sha256(str(Path(path).resolve()).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
     try:
-        backend.con.execute(f"ATTACH '{quoted}' AS source (READ_ONLY)")
+        backend.con.execute(f"ATTACH IF NOT EXISTS '{quoted}' AS {alias} (READ_ONLY)")
     except Exception as failure:
         raise InvalidParameter(
             f"source {path!r} cannot be opened as a DuckDB file: {first_line(failure)}."
         ) from failure
     tables = backend.con.sql(
-        "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'source' ORDER BY 1"
+        f"SELECT table_name FROM information_schema.tables WHERE table_catalog = '{alias}' ORDER BY 1"
     ).fetchall()
     names = [row[0] for row in tables]
     if name is None and len(names) != 1:
@@ -213,9 +222,9 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     chosen = names[0] if name is None else must_have(names, name, "name")
     view = f"hush_{uuid.uuid4().hex}"
     quoted = chosen.replace('"', '""')
-    backend.con.execute(f'CREATE VIEW {view} AS SELECT * FROM source."{quoted}"')
+    backend.con.execute(f'CREATE VIEW {view} AS SELECT * FROM {alias}."{quoted}"')
     label = short(f"{file_label(path)}, table {chosen}", f"{len(chosen)} characters of a table's name")
-    return Source(relation_of(backend, view), backend, label, owned=True)
+    return Source(relation_of(backend, view), backend, label, owned=True, reopen=partial(from_file, path, name))
 
 
 def missing(path: str) -> InvalidParameter:

@@ -35,6 +35,7 @@ __all__ = [
     "is_session",
     "must_be_ansi",
     "read_file",
+    "same_session",
     "spark_batches",
     "view_of",
     "was_cancelled",
@@ -47,7 +48,7 @@ log = logging.getLogger("hush.tables")
 SETTINGS = {"spark.ui.enabled": "false", "spark.sql.ansi.enabled": "true", "spark.ui.showConsoleProgress": "false"}
 #: The start of Spark's messages when a job (Spark Connect: an operation) was cancelled.
 CANCELLED = ("[SPARK_JOB_CANCELLED]", "[OPERATION_CANCELED]")
-TYPES = {"int64": "bigint", "string": "string", "bool": "boolean", "date32[day]": "date"}
+TYPES = {"int64": "bigint", "string": "string", "bool": "boolean", "date32[day]": "date", "double": "double"}
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,11 @@ def session_of(backend: Any) -> Any:
 def is_session(thing: Any) -> bool:
     """Is it a Spark session? This does not load Spark."""
     return type(thing).__name__ == "SparkSession" and type(thing).__module__.partition(".")[0] == "pyspark"
+
+
+def same_session(one: Any, other: Any) -> bool:
+    """Are both connections of one Spark session?"""
+    return one.name == other.name == "pyspark" and session_of(one) is session_of(other)
 
 
 def must_be_ansi(backend: Any) -> None:

@@ -14,14 +14,14 @@ person: it clamps the total of each row (`one_row`), and a row is in at most one
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.tables.expression import as_text, ibis, must_have, operations
 
-__all__ = ["EachRow", "Unit", "each_row", "must_not_use", "one_row", "opened_unit"]
+__all__ = ["KEY", "EachRow", "Unit", "each_row", "must_not_use", "one_row", "opened_unit"]
 
 #: The column of a key that is made from several columns or hidden. The dot keeps it apart from aggregates.
 KEY = ".unit"
@@ -105,9 +105,21 @@ def must_not_use(hidden: frozenset[str], expressions: Iterable[Any], role: str) 
     """Reject expressions (operations of Ibis) that use a hidden column."""
     ops = operations()
     for node in expressions:
-        for field in node.find(ops.Field, filter=ops.Value):
-            if field.name in hidden:
+        for part in _inside(node):
+            if isinstance(part, ops.Field) and part.name in hidden:
                 raise InvalidParameter(f"{role} uses the key of the unit, which a question cannot use.")
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    """The nodes of a column's expression, without the columns that a window is grouped by: its rows may be those of one
+    unit.
+    """
+    ops, waiting = operations(), [value]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        free = [part for part in node.group_by if isinstance(part, ops.Field)] if hasattr(node, "group_by") else []
+        waiting += [child for child in node.__children__ if not isinstance(child, ops.Relation) and child not in free]
 
 
 def _columns_of(relation: Any, unit: Any) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import hush
 from hush.errors import HushError, IncompleteCall, InvalidParameter
 from hush.tables import ColumnRule, Policy, TableRule, count, histogram, mean, quantile, table, variance
 from hush.tables import sum as total
+from hush.tables.counts import Count
 
 FRAME = pa.table(
     {
@@ -145,6 +146,19 @@ def test_histograms_and_edges_never_loosen() -> None:
             opened.aggregate(a=bad)
     with pytest.raises(IncompleteCall, match="missing edges or categories"):
         opened.aggregate(a=histogram("region"))
+
+
+def test_an_aggregate_that_knows_no_policy_is_held_to_its_rows() -> None:
+    """An aggregate of another package may leave `declared` as it is."""
+
+    class Own(Count):
+        def declared(self, name: str, facts: Any) -> Any:
+            return self
+
+    opened = policy_of(0, 10, 2, 2).open("t")
+    assert opened.aggregate(a=Own(2)).sensitivity.linf == {"a": 2}
+    with pytest.raises(InvalidParameter, match="rows_per_unit of 'a' is 3, but the policy allows at most 2"):
+        opened.aggregate(a=Own(3))
 
 
 def test_columns_without_a_declaration_are_stated_by_hand() -> None:

@@ -7,7 +7,7 @@ stated by hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from hush.tables.quantise import as_bound
 
 if TYPE_CHECKING:
     from hush.tables.description import TableDescription
+    from hush.tables.measure import Prepared
 
 __all__ = ["Facts"]
 
@@ -61,9 +62,14 @@ class Facts:
             )
         return given
 
+    def must_fit(self, measures: Iterable[Prepared]) -> None:
+        """Refuse aggregates that use more rows of a person than is allowed, also those that know no policy."""
+        for measure in measures:
+            self.rows(measure.name, measure.rows)
+
     def groups(self, given: Any) -> Any:
         """In how many groups one person counts: as given, else as declared; 1 where each row is a person."""
-        most = 1 if self.table.person is None else self.rule.groups_per_unit
+        most = 1 if self.table.one_row else self.rule.groups_per_unit
         if given is None:
             if most is None:
                 raise IncompleteCall(_missing("groups_per_unit", "group_by('ward', keys='private', groups_per_unit=3)"))
@@ -165,6 +171,10 @@ def _origin(node: Any, source: Any) -> str | None:
         if isinstance(relation, ops.Project):
             node = relation.values[node.name]
         elif isinstance(relation, ops.Filter | ops.Sort | ops.DropColumns):
+            node = ops.Field(relation.parent, node.name)
+        elif isinstance(relation, ops.JoinChain):
+            node = relation.values[node.name]
+        elif isinstance(relation, ops.JoinReference):
             node = ops.Field(relation.parent, node.name)
         else:
             return None

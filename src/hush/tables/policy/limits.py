@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter
 from hush.tables.policy.rules import TableRule
@@ -11,7 +12,7 @@ from hush.tables.policy.rules import TableRule
 if TYPE_CHECKING:
     from hush.ledger import Ledger
 
-__all__ = ["must_be_allowed", "must_charge"]
+__all__ = ["combined", "must_be_allowed", "must_charge"]
 
 
 def must_be_allowed(rule: TableRule | None, epsilon: float, delta: float) -> None:
@@ -23,6 +24,25 @@ def must_be_allowed(rule: TableRule | None, epsilon: float, delta: float) -> Non
             raise InvalidParameter(
                 f"{name} is {asked:g}, but the policy allows at most {most:g} for one question; ask for less."
             )
+
+
+def combined(rule: TableRule | None, other: TableRule | None) -> TableRule | None:
+    """The rule of a join of two tables: that of the first, with the smaller limits of both and their one ledger."""
+    if other is None:
+        return rule
+    own = rule or TableRule(source=None)
+    ledgers = {os.path.realpath(path) for path in (own.ledger, other.ledger) if path is not None}
+    if len(ledgers) > 1:
+        raise InvalidParameter(
+            f"the policy charges one table to {own.ledger} and the other to {other.ledger}; a join is charged to one "
+            "ledger, so name the same in both."
+        )
+
+    def least(name: str) -> Any:
+        return min((limit for side in (own, other) if (limit := getattr(side, name)) is not None), default=None)
+
+    limits = {name: least(name) for name in ("groups_per_unit", "rows_per_unit", "max_epsilon", "max_delta")}
+    return replace(own, ledger=own.ledger or other.ledger, **limits)
 
 
 def must_charge(rule: TableRule | None, ledger: Ledger | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from hush.errors import HushError, InvalidParameter, budgets, deltas, nearest
 from hush.tables.policy.limits import must_be_allowed
@@ -16,6 +16,7 @@ from hush.tables.policy.rules import ROW, TableRule
 if TYPE_CHECKING:
     from hush.ledger import Ledger
     from hush.tables.engine import Source
+    from hush.tables.joining import SideTable
     from hush.tables.query import Table
 
 __all__ = ["Policy"]
@@ -61,36 +62,35 @@ class Policy:
         """The table, restricted to the columns that may be asked, with its unit. Its aggregates and groups take
         bounds, keys and limits from the policy, and refuse looser ones.
         """
+        from hush.tables.opening import with_unit
         from hush.tables.quantise import Limits
         from hush.tables.query import Table
-        from hush.tables.unit import each_row, opened_unit
+        from hush.tables.unit import each_row
 
         rule = self.rule(name)
         if rule.public:
             raise InvalidParameter(f"{name!r} is a public table, which protects nobody; join it with another table.")
         opened = self._opened(name, rule)
-        unit = each_row if rule.unit == ROW else rule.unit
         visible = [column for column in opened.relation.columns if rule.may_ask(column)]
-        hide = isinstance(unit, str) and unit not in visible
-        relation, key, declared = opened_unit(opened.relation, unit, hide=hide)
-        if declared.each_row and not visible:
-            relation = relation.mutate(**{key: 0})  # a relation needs at least one column
-        shown = [*visible, *({key} & set(relation.columns) - set(visible))]
-        relation = relation if shown == list(relation.columns) else relation.select(*shown)
-        kept = replace(rule, ledger=self.ledger_path(name))
-        source = replace(opened, relation=relation)
-        return Table(source, relation, key, Limits(2**40), declared_unit=declared, rule=kept)
+        made = with_unit(opened, each_row if rule.unit == ROW else rule.unit, visible=visible)
+        return Table(**made, limits=Limits(2**40), rule=replace(rule, ledger=self.ledger_path(name)))
 
-    def lookup(self, name: str) -> Any:
-        """The rows of a public table as an Ibis table, restricted to the columns that may be asked."""
+    def lookup(self, name: str) -> SideTable:
+        """A public table with the columns that may be asked, to be joined:
+        `visits.join(policy.lookup("wards"), on="ward")`.
+        """
+        from hush.tables.joining import SideTable
+        from hush.tables.opening import with_columns
+        from hush.tables.ownership import Root
+
         rule = self.rule(name)
         if not rule.public:
             raise InvalidParameter(f"{name!r} is not a public table of the policy; its rows are protected.")
-        relation = self._opened(name, rule).relation
-        visible = [column for column in relation.columns if rule.may_ask(column)]
+        opened = self._opened(name, rule)
+        visible = [column for column in opened.relation.columns if rule.may_ask(column)]
         if not visible:
             raise InvalidParameter(f"the policy allows no column of the public table {name!r}.")
-        return relation.select(*visible)
+        return SideTable(Root(with_columns(opened, visible)))
 
     def ledger(self, name: str) -> Ledger | None:
         """The ledger of a table, opened; None if the policy names none."""

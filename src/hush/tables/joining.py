@@ -1,0 +1,241 @@
+"""Joins: with a public table, with another table on the unit, and along a key to rows that belong to the same person.
+
+`hush.tables.ownership` proves that every row of the result still belongs to one person. Here the two tables are brought
+to one connection and joined on equal keys. Text keys are compared by their bytes. Floats are not keys: engines differ
+in which of them are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hush.errors import InvalidParameter, Unsupported, called_like, one_of
+from hush.tables.arrow import arrow
+from hush.tables.description import TableDescription
+from hush.tables.engine import Source, engine_of
+from hush.tables.expression import compared, ibis, must_have, operations
+from hush.tables.ownership import Root, must_be_owned
+from hush.tables.policy.limits import combined
+from hush.tables.quantise import Limits
+from hush.tables.source import open_source
+from hush.tables.spark import same_session
+
+__all__ = ["SideTable", "joined", "linked", "public"]
+
+HINT = "write table.join(tables.public('wards.csv'), on='ward')"
+#: The kinds of keys, and the Arrow types of the columns of a public table that is held in memory.
+KINDS = ("integer", "string", "date", "boolean", "uuid")
+IN_MEMORY = {"integer": "int64", "string": "string", "date": "date32", "boolean": "bool", "floating": "float64"}
+
+
+@dataclass(frozen=True, repr=False)
+class SideTable:
+    """A table without a unit column, to be joined with a table of people: public, or linked by a key."""
+
+    root: Root
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.root.source.relation.columns)
+
+    def __repr__(self) -> str:
+        return f"SideTable({self.root.words}, columns={list(self.columns)})"
+
+
+@called_like("public('wards.csv')")
+def public(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> SideTable:
+    """A table that holds nothing about the people to be protected:
+    `visits.join(tables.public("wards.csv"), on="ward")`.
+
+    You declare that its rows may be known to anyone, and do not depend on who is in the private tables. It is opened
+    like a `table`. If it is on another connection than the table it is joined with, it is read into memory.
+    """
+    return SideTable(Root(open_source(source, name=name, engine=engine)))
+
+
+@called_like("linked('lines.csv')")
+def linked(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> SideTable:
+    """A table of people's rows without a unit column, such as the lines of orders:
+    `orders.join(tables.linked("lines.csv"), on="order_id")`.
+
+    You declare that the key of the join identifies one person: the lines of an order belong to the person of the order.
+    Neighbouring data sets then differ in the orders of one person and in their lines. If orders of k people share a
+    key, its lines are protected like a group of k people, with k times epsilon.
+    """
+    return SideTable(Root(open_source(source, name=name, engine=engine), linked=True))
+
+
+def joined(left: TableDescription, other: Any, on: Any, how: str, suffix: str) -> dict[str, Any]:
+    """What changes in the description of the left table."""
+    if not isinstance(other, TableDescription | SideTable):
+        raise InvalidParameter(
+            f"join needs a table, and whose rows it holds, got {type(other).__name__}; write tables.public(...) for a "
+            "public table, tables.table(..., unit=...) for rows of people, or tables.linked(...) for rows of the same "
+            "people that are found by a key."
+        )
+    one_of("how", how, ("inner", "left"))
+    if left.whose.each_row or (isinstance(other, TableDescription) and other.whose.each_row):
+        raise InvalidParameter(
+            "join needs a unit of columns: where each row is a person, a join could give one person several rows."
+        )
+    roots = other.roots if isinstance(other, TableDescription) else (other.root,)
+    relation = other.relation if isinstance(other, TableDescription) else other.root.source.relation
+    moved = [_moved(root, left.source) for root in roots]
+    relation = relation.op().replace({root.node: new.node for root, new in zip(roots, moved, strict=True)}).to_expr()
+    people = next(root.population for root in left.roots if root.unit is not None)
+    every = _agreeing([*left.roots, *(replace(new, population=people) if new.linked else new for new in moved)])
+    pairs = _pairs(left.relation, relation, on)
+    _must_not_name(left, other, pairs)
+    made = _join(left.relation, relation, pairs, how, suffix)
+    frames = {name: frame for root in every for name, frame in root.source.frames.items()}
+    changes = {
+        "relation": made,
+        "source": replace(left.source, frames=frames, reopen=None),
+        "roots": every,
+        "steps": (*left.steps, _words(other, pairs, how)),
+        "one_row": must_be_owned(made, every, left.unit, "join").one_row,
+    }
+    if isinstance(other, TableDescription):
+        changes |= {
+            "filters": (*left.filters, *other.filters),
+            "limits": Limits(max(left.limits.rows, other.limits.rows)),
+            "rule": combined(left.rule, other.rule),
+        }
+    return changes
+
+
+def _must_not_name(left: TableDescription, other: TableDescription | SideTable, pairs: list[tuple[str, str]]) -> None:
+    """Reject hidden keys of units as keys of a join, unless both tables are joined on their units."""
+    theirs = other.hidden if isinstance(other, TableDescription) else frozenset()
+    unit = other.unit if isinstance(other, TableDescription) else None
+    for a, b in pairs:
+        if (a in left.hidden or b in theirs) and (a, b) != (left.unit, unit):
+            raise InvalidParameter("on uses the key of the unit, which a question cannot use.")
+
+
+def _join(left: Any, right: Any, pairs: Sequence[tuple[str, str]], how: str, suffix: str) -> Any:
+    """The join as an Ibis relation. A key of the same name on both sides is one column."""
+    ops = operations()
+    first, second = ops.JoinReference(left.op(), 0), ops.JoinReference(right.op(), 1)
+    ends = [[compared(ops.Field(*end).to_expr()) for end in ((first, a), (second, b))] for a, b in pairs]
+    link = ops.JoinLink(how, second, [(one == other).op() for one, other in ends])
+    values = {name: ops.Field(first, name) for name in left.columns}
+    taken = {name.casefold() for name in left.columns}
+    for name in right.columns:
+        if (name, name) in pairs:
+            continue
+        new = name if name.casefold() not in taken else f"{name}{suffix}"
+        if new.casefold() in taken:
+            raise InvalidParameter(f"join would give two columns the name {new!r}; choose another suffix=.")
+        taken.add(new.casefold())
+        values[new] = ops.Field(second, name)
+    chain = ops.JoinChain(first, [link], values)
+    return ops.Project(chain, chain.fields).to_expr()
+
+
+def _pairs(left: Any, right: Any, on: Any) -> list[tuple[str, str]]:
+    """The key columns of both sides, checked."""
+    if isinstance(on, Mapping):
+        pairs = list(on.items())
+    elif isinstance(on, str):
+        pairs = [(on, on)]
+    elif isinstance(on, Sequence) and not isinstance(on, bytes):
+        pairs = [(name, name) for name in on]
+    else:
+        raise InvalidParameter(f"on must be a column, a list of columns or a mapping, got {on!r}; {HINT}.")
+    if not pairs:
+        raise InvalidParameter(f"on names no column; {HINT}.")
+    for a, b in pairs:
+        must_have(left.columns, a, "on")
+        must_have(right.columns, b, "on (of the other table)")
+        kinds = [left[a].type(), right[b].type()]
+        words = [next((kind for kind in KINDS if getattr(found, f"is_{kind}")()), None) for found in kinds]
+        if None in words or words[0] != words[1]:
+            raise InvalidParameter(
+                f"on joins {a!r} of type {kinds[0]} and {b!r} of type {kinds[1]}; both must be whole numbers, or both "
+                "text, dates, truth values or UUIDs; cast one of them in the source (floats are not keys, because "
+                "engines differ in which of them are equal)."
+            )
+    return pairs
+
+
+def _agreeing(roots: Sequence[Root]) -> tuple[Root, ...]:
+    """The distinct sources. A table or a file that is declared in two ways is rejected."""
+    kept: dict[Any, Root] = {}
+    for root in roots:
+        for other in kept.values():
+            differ = (other.unit, other.linked) != (root.unit, root.linked)
+            if differ and (_tables(other) & _tables(root) or (other.label == root.label and _is_path(root.label))):
+                raise InvalidParameter(
+                    f"join uses one source in two ways, {other.words!r} and {root.words!r}; its rows must belong to "
+                    "the same people in both."
+                )
+        kept[root.node] = root
+    return tuple(kept.values())
+
+
+def _tables(root: Root) -> set[Any]:
+    """The tables of an engine that a source reads."""
+    return set(root.node.find(operations().PhysicalTable))
+
+
+def _is_path(label: str) -> bool:
+    """Does a label name its rows? Frames have no name, and tables of two databases may share one."""
+    return label.startswith("file ") or "://" in label
+
+
+def _moved(root: Root, home: Source) -> Root:
+    """The same rows on the connection of another source."""
+    source = root.source
+    if source.backend is home.backend:
+        return root
+    if home.owned and source.reopen is not None:
+        new = source.reopen(home.backend)
+        if new.relation.schema() != source.relation.schema():
+            raise InvalidParameter(f"the columns of {root.label} have changed since it was opened; open it again.")
+        return replace(root, source=new)
+    if same_session(source.backend, home.backend):
+        tables = source.relation.op().find(operations().DatabaseTable)
+        op = source.relation.op().replace({table: table.copy(source=home.backend) for table in tables})
+        return replace(root, source=replace(source, relation=op.to_expr(), backend=home.backend))
+    if not root.private:
+        return replace(root, source=_in_memory(source, home))
+    raise Unsupported(
+        f"join needs both tables on one connection, but {home.label} and {root.label} are on different ones; open both "
+        "as files or frames, or both from the same Ibis connection or Spark session."
+    )
+
+
+def _in_memory(source: Source, home: Source) -> Source:
+    """A public table as part of the query."""
+    columns = {}
+    for name in source.relation.columns:
+        kind = source.relation[name].type()
+        word = next((word for word in IN_MEMORY if getattr(kind, f"is_{word}")()), None)
+        if word is None or kind.is_uint64():
+            raise InvalidParameter(
+                f"the public table {source.label} has the column {name!r} of type {kind}, which cannot be brought to "
+                "another connection; cast it to whole numbers, float64, text or dates, or leave it out."
+            )
+        columns[name] = IN_MEMORY[word]
+    batches = list(engine_of(source.backend).batches(source, source.relation, 65_536))
+    pa = arrow()
+    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
+    held = pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
+    return Source(ibis().memtable(held), home.backend, source.label)
+
+
+def _words(other: TableDescription | SideTable, pairs: Sequence[tuple[str, str]], how: str) -> str:
+    """The join in words."""
+    keys = ", ".join(a if a == b else f"{a} = {b}" for a, b in pairs)
+    kind = "left-joined" if how == "left" else "joined"
+    if isinstance(other, SideTable):
+        what = f"the linked table {other.root.label}" if other.root.linked else f"the public table {other.root.label}"
+    else:
+        what = f"the rows of the same person in {other.source.label}"
+        if other.steps:
+            what += f" ({'; '.join(other.steps)})"
+    return f"{kind} with {what} on {keys}"

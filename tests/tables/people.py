@@ -1,0 +1,128 @@
+"""A small database of people: visits, facts about the people, public wards, and the lines of orders.
+
+An order id belongs to one person. `without` removes a person everywhere: the neighbouring database.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from typing import Any
+
+import ibis
+from hypothesis import strategies as st
+
+import hush.tables
+
+TYPES = {
+    "visits": {"u": "BIGINT", "g": "VARCHAR", "k": "INTEGER", "d": "DATE", "x": "DOUBLE", "order_id": "BIGINT"},
+    "facts": {"u": "BIGINT", "k": "INTEGER", "y": "DOUBLE"},
+    "wards": {"g": "VARCHAR", "floor": "BIGINT", "head": "BIGINT"},
+    "lines": {"order_id": "BIGINT", "price": "DOUBLE"},
+}
+WARDS = [
+    {"g": "a", "floor": 1, "head": 1},
+    {"g": "b", "floor": 2, "head": 1},
+    {"g": "b", "floor": 3, "head": 2},
+    {"g": None, "floor": 4, "head": 2},
+]
+UNITS = [None, 1, 2, 3, -(2**63)]
+DAYS = [None, datetime.date(1969, 12, 31), datetime.date(2000, 2, 29), datetime.date(2024, 1, 1)]
+Rows = list[dict[str, Any]]
+Database = dict[str, Rows]
+
+numbers = st.one_of(
+    st.sampled_from([None, float("nan"), float("inf"), -0.0, 0.0, 0.1, 0.2, 0.3, 1e300, -7.0]), st.floats(-8, 8)
+)
+
+
+def order_of(unit: int | None, place: int) -> int:
+    """An order id that no two people share."""
+    return 10 * UNITS.index(unit) + place
+
+
+visit_rows = st.lists(
+    st.fixed_dictionaries(
+        {
+            "u": st.sampled_from(UNITS),
+            "g": st.sampled_from([None, "a", "b", "c"]),
+            "k": st.sampled_from([None, 1, -1, 2**31 - 1]),
+            "d": st.sampled_from(DAYS),
+            "x": numbers,
+            "order_id": st.integers(0, 2),
+        }
+    ).map(lambda row: {**row, "order_id": order_of(row["u"], row["order_id"])}),
+    min_size=1,
+    max_size=10,
+)
+fact_rows = st.lists(
+    st.fixed_dictionaries({"u": st.sampled_from(UNITS), "k": st.sampled_from([None, 1, 2]), "y": numbers}), max_size=6
+)
+line_rows = st.lists(
+    st.fixed_dictionaries({"order_id": st.integers(0, 10 * len(UNITS)), "price": numbers}), max_size=10
+)
+databases = st.fixed_dictionaries({"visits": visit_rows, "facts": fact_rows, "lines": line_rows})
+
+
+def without(data: Database, gone: int) -> Database:
+    """The database without one person: the visits and facts of this person, and the lines of the orders."""
+    orders = {row["order_id"] for row in data["visits"] if row["u"] == gone}
+    return {
+        "visits": [row for row in data["visits"] if row["u"] != gone],
+        "facts": [row for row in data["facts"] if row["u"] != gone],
+        "lines": [row for row in data["lines"] if row["order_id"] not in orders],
+    }
+
+
+class People:
+    """The database in DuckDB, and its tables as a user of hush opens them."""
+
+    def __init__(self) -> None:
+        self.backend = ibis.duckdb.connect(threads=1)
+        self.sql: dict[Any, str] = {}
+        self.plans: dict[int, Any] = {}
+        for name, columns in TYPES.items():
+            self.backend.con.execute(f"CREATE TABLE {name} ({', '.join(f'{c} {kind}' for c, kind in columns.items())})")
+        self.insert("wards", WARDS)
+        self.visits = hush.tables.table(self.backend.table("visits"), unit="u")
+        self.facts = hush.tables.table(self.backend.table("facts"), unit="u")
+        self.wards = hush.tables.public(self.backend.table("wards"))
+        self.lines = hush.tables.linked(self.backend.table("lines"))
+
+    def insert(self, name: str, rows: Rows) -> None:
+        kinds = TYPES[name]
+        fill = f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in kinds.values())}"
+        self.backend.con.execute(fill, [[row[column] for row in rows] for column in kinds])
+
+    def fill(self, data: Database) -> None:
+        for name, rows in data.items():
+            self.backend.con.execute(f"DELETE FROM {name}")
+            self.insert(name, rows)
+
+    def compiled(self, relation: Any) -> str:
+        """The SQL of a relation, compiled once."""
+        node = relation.op()
+        if node not in self.sql:
+            self.sql[node] = self.backend.compile(relation)
+        return self.sql[node]
+
+    def rows(self, table: hush.tables.Table, data: Database) -> dict[Any, Counter[str]]:
+        """The rows of a derived table, as a multiset for each person."""
+        self.fill(data)
+        names = table.columns
+        found: dict[Any, Counter[str]] = {}
+        for row in self.backend.con.execute(self.compiled(table.relation)).fetchall():
+            unit = row[names.index(table.unit)]
+            found.setdefault(unit, Counter())[repr(row)] += 1
+        found.pop(None, None)
+        return found
+
+    def integers(self, query: hush.tables.Query, data: Database) -> dict[tuple[Any, ...], dict[str, int]]:
+        """The integer aggregates of a query without listed keys: group key -> columns."""
+        self.fill(data)
+        if id(query) not in self.plans:
+            self.plans[id(query)] = query, query.aggregates(salt=bytes(32))
+        result = self.plans[id(query)][1]
+        keys = len(result.keys)
+        rows = self.backend.con.execute(self.compiled(result.plan)).fetchall()
+        return {row[:keys]: dict(zip(result.columns, row[keys:], strict=True)) for row in rows}
