@@ -166,3 +166,19 @@ def test_division_of_whole_numbers_follows_the_dialect(policy):
     assert statement(text, policy, "postgres").query.grouping.types == ("int64",)
     with pytest.raises(ValueError, match="whole numbers"):
         statement("SELECT age / 10 AS k, COUNT(*) AS n FROM visits GROUP BY k", policy)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT floor, COUNT(*) AS n FROM visits JOIN wards USING (ward) WHERE floor = 2 GROUP BY floor",
+        "SELECT w.floor, COUNT(*) AS n FROM visits AS v LEFT JOIN wards AS w ON w.ward = v.ward WHERE floor IN (2) GROUP BY 1",
+    ],
+)
+def test_a_join_with_a_public_table(policy, text):
+    """The same integers as the join of the Python interface."""
+    joined = policy.open("visits").join(policy.lookup("wards"), on="ward")
+    kept = joined.filter(joined["floor"] == 2).group_by("floor", keys=[2], groups_per_unit=2)
+    by_hand = kept.aggregate(n=t.count(rows_per_unit=3)).aggregates(salt=SALT).to_arrow()
+    assert statement(text, policy).query.aggregates(salt=SALT).to_arrow().equals(by_hand)
+    assert sum(by_hand.column("n").to_pylist()) > 0

@@ -37,3 +37,7 @@ class Catalogue:
         if name not in self._open:
             self._open[name] = self.policy.open(name)
         return self._open[name]
+
+    def lookup(self, name: str) -> Any:
+        """A public table, to be joined."""
+        return self.policy.lookup(name)

@@ -19,7 +19,7 @@ from hush.tables.sql.logic import condition, conjuncts
 from hush.tables.sql.refusal import Refused, allow_only, refuse_clauses
 from hush.tables.sql.row import Rows
 
-__all__ = ["Scope", "matching", "scope_of"]
+__all__ = ["Scope", "declared", "matching", "scope_of"]
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,15 @@ def _unqualified(node: Any) -> Any:
 
 def scope_of(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any] | None = None) -> Scope:
     """The rows of a SELECT's FROM and WHERE."""
+    from hush.tables.sql.joins import joined
+
     known = {**(ctes or {}), **_ctes(select, ctes or {})}
     source = select.args.get("from_")
     if source is None:
         raise Refused(f"the statement has no FROM; the tables are {', '.join(policy.people)}", select)
     found = _source(source.this, policy, dialect, known)
-    if select.args.get("joins"):
-        raise Refused("JOIN is not answered yet; ask each table by itself", select.args["joins"][0])
+    for join in select.args.get("joins") or ():
+        found = joined(found, join, policy)
     return found.where(select.args.get("where"))
 
 
@@ -200,11 +202,11 @@ def _opened(node: Any, policy: Catalogue, dialect: str) -> Scope:
     units = tuple(table.whose.columns)
     hidden = {*units, table.unit}
     asked = [column for column in table.columns if column not in hidden and rule.may_ask(column)]
-    columns = {column: _declared(table[column], rule.column(column)) for column in asked}
+    columns = {column: declared(table[column], rule.column(column)) for column in asked}
     return Scope(name, rule, table, columns, units, (node.alias or name,), dialect)
 
 
-def _declared(column: Any, rule: ColumnRule) -> Cell:
+def declared(column: Any, rule: ColumnRule) -> Cell:
     """A column with what the policy declares about it."""
     values = rule.values if isinstance(rule.values, tuple) else None
     if values is None and column.type().is_boolean():
