@@ -182,3 +182,18 @@ def test_a_join_with_a_public_table(policy, text):
     by_hand = kept.aggregate(n=t.count(rows_per_unit=3)).aggregates(salt=SALT).to_arrow()
     assert statement(text, policy).query.aggregates(salt=SALT).to_arrow().equals(by_hand)
     assert sum(by_hand.column("n").to_pylist()) > 0
+
+
+def test_a_row_for_each_person(policy):
+    """A subquery grouped by the unit is `per_unit`; then a person has one row."""
+    text = "SELECT AVG(CLAMP(n, 0, 9)) AS a, MAX(last) AS m FROM (SELECT patient_id, COUNT(*) AS n, MAX(age) AS last FROM visits WHERE urgent GROUP BY patient_id) AS p"
+    asked = statement(text, policy).query
+    visits = policy.open("visits")
+    people = visits.filter(visits["urgent"]).per_unit(n=lambda v: v.count(), last=lambda v: v["age"].max())
+    by_hand = people.aggregate(
+        a=t.mean("n", low=0, high=9, rows_per_unit=1), m=t.quantile("last", 1.0, low=0, high=120, rows_per_unit=1)
+    )
+    mine, theirs = (query.aggregates(salt=SALT).to_arrow() for query in (asked, by_hand))
+    assert [c.to_pylist() for c in mine.columns] == [c.to_pylist() for c in theirs.columns]
+    with pytest.raises(TypeError, match="unit only"):
+        statement("SELECT AVG(CLAMP(n, 0, 9)) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS p", policy)

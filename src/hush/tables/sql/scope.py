@@ -223,8 +223,14 @@ def _rowwise(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, An
 
     if not isinstance(select, sqlglot.exp.Select):
         raise Refused("a subquery in FROM must be a SELECT over rows", select)
-    refuse_clauses(select, {"expressions", "from_", "where", "with_", "joins"})
+    refuse_clauses(select, {"expressions", "from_", "where", "with_", "joins", "group"})
     found = scope_of(select, policy, dialect, ctes)
+    if select.args.get("group") is not None:
+        from hush.tables.sql.per_person import groups_people, per_person
+
+        if not groups_people(select, found):
+            raise Refused(f"a subquery may be grouped by the unit only: GROUP BY {found.unit}", select.args["group"])
+        return per_person(select, found)
     columns: dict[str, Cell] = {}
     units: list[str] = []
     for part in select.expressions:
