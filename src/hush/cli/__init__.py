@@ -25,6 +25,7 @@ from hush.cli import (
     policy,
     report,
     sample,
+    sql,
 )
 from hush.cli.policy_options import ledger_paths
 from hush.errors import HushError, nearest
@@ -42,6 +43,7 @@ _COMMANDS = {
     "report": report,
     "audit": audit,
     "answer": answer,
+    "sql": sql,
     "sample": sample,
     "learn": learn,
     "cite": cite,

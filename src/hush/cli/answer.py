@@ -16,7 +16,7 @@ from hush.errors import InvalidParameter
 from hush.ledger import Ledger
 from hush.releasing.progress import working
 
-__all__ = ["register"]
+__all__ = ["add_intervals", "register", "warn_of_delta", "written"]
 
 _EXAMPLES = """examples:
   hush sample visits --out visits.parquet
@@ -60,13 +60,13 @@ def _planned(options: argparse.Namespace) -> Any:
 def _answer(options: argparse.Namespace) -> None:
     plan = _planned(options)
     if options.plan:
-        _warn_of_delta(options)
+        warn_of_delta(options.delta)
         _show_plan(options, plan)
         return
     streamed = _streamed(options)
     _check_files(options, streamed)
     ledger = opened(options.ledger) if options.ledger else None
-    _warn_of_delta(options)
+    warn_of_delta(options.delta)
     if ledger is None:
         print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
     try:
@@ -117,10 +117,11 @@ def _show_plan(options: argparse.Namespace, plan: Any) -> None:
         print(plan.described(rows=rows))
 
 
-def _warn_of_delta(options: argparse.Namespace) -> None:
-    if options.delta and options.delta > _LARGE_DELTA:
+def warn_of_delta(delta: float | None) -> None:
+    """Warn of a delta that is too large to mean anything."""
+    if delta and delta > _LARGE_DELTA:
         print(
-            f"hush: warning: delta {options.delta:g} is large: of N people, up to N x {options.delta:g} may be exposed "
+            f"hush: warning: delta {delta:g} is large: of N people, up to N x {delta:g} may be exposed "
             "completely; choose a delta far below 1/N.",
             file=sys.stderr,
         )
@@ -137,15 +138,20 @@ def _receipt(options: argparse.Namespace, receipt: Any, where: str) -> None:
     print(where, file=sys.stderr)
 
 
-def _write(options: argparse.Namespace, made: Any) -> None:
-    written = _saved(options.out, made) if options.out else ""
+def written(options: argparse.Namespace, made: Any) -> None:
+    """Write the answer to its file, or print it."""
+    saved = _saved(options.out, made) if options.out else ""
     if options.json:
         print(json.dumps({"answer": made.to_arrow().to_pylist(), "receipt": dict(made.receipt)}, default=str, indent=2))
-        print(written, file=sys.stderr) if written else None
-    elif written:
-        _receipt(options, made.receipt, written)
+        print(saved, file=sys.stderr) if saved else None
+    elif saved:
+        _receipt(options, made.receipt, saved)
     else:
         print(made)
+
+
+def _write(options: argparse.Namespace, made: Any) -> None:
+    written(options, made)
     draw_plot(options, lambda report: report.release_chart(made))  # last: a failed drawing must not lose a paid answer
 
 
@@ -189,6 +195,11 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument("--out", metavar="FILE", help="write the answer to a .parquet or .csv file")
     add_plot(output, "values and intervals")
+    add_intervals(output)
+
+
+def add_intervals(output: Any) -> None:
+    """Add --level and --together."""
     output.add_argument(
         "--level",
         type=number,

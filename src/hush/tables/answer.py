@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ class Answer:
 
     def _chart(self) -> list[str]:
         """Bars of the first column, if there are at least two groups and a positive value."""
-        if not self.names or len(self) < 2:
+        if not self.names or len(self) < 2 or not arrow().types.is_floating(self.table.column(self.names[0]).type):
             return []
         first = self.names[0]
         value, low, high = (self[f"{first}{end}"][:_SHOWN].astype(float) for end in ("", "_low", "_high"))
@@ -173,6 +174,8 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         guarantee["groups_per_unit"],
     )
     facts = [("guarantee", f"(epsilon, delta) = {pair} for each {unit}, added or removed")]
+    if receipt.get("statement"):
+        facts.insert(0, ("statement", printable(" ".join(receipt["statement"].split()))))
     if receipt.get("not_protected"):
         facts.append(("not covered", receipt["not_protected"]))
     if receipt.get("filters"):
@@ -221,16 +224,22 @@ def _harmless(text: str) -> str:
     return f"'{plain}" if plain.lstrip()[:1] in _FORMULA else plain
 
 
-def _plain(value: float) -> str:
-    """A number to print: whole from 100 to 1e15, else with four digits."""
+def _plain(value: Any) -> str:
+    """A number to print: whole from 100 to 1e15, else with four digits. A date as it is."""
+    if isinstance(value, date):
+        return value.isoformat()
     return f"{value:,.0f}" if 100.0 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
-def _below(value: float) -> str:
+def _below(value: Any) -> str:
     """The lower end of an interval in the same form, rounded down."""
+    if isinstance(value, date) or math.isinf(value):
+        return str(value)
     return f"{math.floor(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_down(value, 4)
 
 
-def _above(value: float) -> str:
+def _above(value: Any) -> str:
     """The upper end of an interval in the same form, rounded up."""
+    if isinstance(value, date) or math.isinf(value):
+        return str(value)
     return f"{math.ceil(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_up(value, 4)
