@@ -85,8 +85,8 @@ def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
     for aggregate in recipe.shown:
         found = [_columns(numbers) for numbers in (aggregate.answer(released), *aggregate.ends(released))]
         for name, *cells in zip(aggregate.names, *found, strict=True):
-            cells = whole_numbers(*cells) if aggregate.whole else tuple(cells)
-            for ending, cell in zip(("", "_low", "_high"), cells, strict=True):
+            shown = whole_numbers(*cells) if aggregate.whole else cells
+            for ending, cell in zip(("", "_low", "_high"), shown, strict=True):
                 unknown = aggregate.unknown
                 columns[f"{name}{ending}"] = pa.nulls(cell.size, pa.float64()) if unknown else pa.array(cell)
     return pa.table(columns).combine_chunks()  # one chunk: the engine's batches would reveal groups that are not shown

@@ -93,7 +93,9 @@ class Sum(Bounded):
             ends = min(0, rows * low), max(0, rows * high)
             total = Total(name, *ends, sum_of_values, grid.fine, shareable=True)
         text = bounds_in_words(name, rows, self.low, self.high)
-        made = Prepared(name, "sum", Scaled(name, grid, total.low < 0), value, rows, (total,), bounds_text=text, limit=limit)
+        made = Prepared(
+            name, "sum", Scaled(name, grid, total.low < 0), value, rows, (total,), bounds_text=text, limit=limit
+        )
         return made if rows is None else replace(made, instead=self._beside_a_mean(made, column, rows, limits))
 
     def _beside_a_mean(self, made: Prepared, column: Any, rows: int, limits: Limits) -> Prepared | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, down, up
 from hush.tables.column_law import ColumnLaw
 from hush.tables.column_noise import Spending
 from hush.tables.estimate import Linear
+from hush.tables.joint_sum import joint_half_widths
 from hush.tables.noise_sum import Term, half_width_of_sum
 from hush.tables.publish.level_sum import reach_of_draws
 
@@ -27,6 +29,7 @@ __all__ = ["Layout", "Width"]
 Array = NDArray[np.float64]
 #: Weights of the drawn columns of a group, and how many groups have these weights.
 Rows = Sequence[tuple[Array, int]]
+_FEW = 4  # numbers of one draw whose weighted sum has a closed form that is quick
 
 
 class Width(NamedTuple):
@@ -78,7 +81,9 @@ class Layout:
         )
         if not kept:
             return Width(0.0, True)
-        found = _independent(self.laws, tuple(kept), level) if self.joint is None else self._joint(tuple(kept), level)
+        one_column = all(sum(w != 0.0 for w in weights) == 1 for weights, _ in kept)
+        alone = self.joint is None or (one_column and not self.whole_table)  # draws of different groups are independent
+        found = _independent(self.laws, tuple(kept), level) if alone else self._joint(tuple(kept), level)
         return Width(found.half + rounding, found.by_law)
 
     def _joint(self, rows: tuple[tuple[tuple[float, ...], int], ...], level: float) -> Width:
@@ -113,13 +118,19 @@ def _of_draws(
     """Joint noise: the law of the sum where the family has one for weighted sums, else the least of several bounds."""
     missed = down(1.0 - level, CLOSED_FORM)
     if isinstance(noise, LevelNoise):
-        try:
-            found = reach_of_draws(noise, draws, missed)
-        except Unsupported:
-            found = None
-        if found is not None:
-            return Width(found, True)
+        with suppress(Unsupported):  # a family need not state its laws given the level
+            found = _by_level(noise, draws, level)
+            if found is not None:
+                return Width(found, True)
     return Width(min(_bonferroni(laws, draws, missed), _by_variance(noise, draws, missed)), False)
+
+
+def _by_level(noise: LevelNoise, draws: Sequence[tuple[tuple[float, ...], int]], level: float) -> float | None:
+    """By the law given the level: in closed form for a few numbers of one draw, else by a Fourier transform."""
+    (weights, times), *others = draws
+    if not others and times == 1 and sum(w != 0.0 for w in weights) <= _FEW:
+        return float(joint_half_widths(noise, np.array([weights]), level)[0])
+    return reach_of_draws(noise, draws, down(1.0 - level, CLOSED_FORM))
 
 
 def _bonferroni(laws: tuple[ColumnLaw, ...], draws: Sequence[tuple[tuple[float, ...], int]], missed: float) -> float:

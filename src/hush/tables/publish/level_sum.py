@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from hush.noise.level_noise import LevelNoise
 from hush.noise.level_reach import fourier_reach, whole_weights
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, up
+from hush.sampling.exact import law_of
 
 __all__ = ["Draw", "reach_of_draws"]
 
@@ -38,9 +39,11 @@ Draw = tuple[tuple[float, ...], int]
 _WORK = 1 << 21  # values of a characteristic function at one level that are computed at most, for each kind of weight
 _NODES = 96  # levels, if they are rounded up
 _COARSE = (1, 2, 4, 8, 16, 32, 64, 128)
-_UNITS = 200  # in the largest weight, at most
+_UNITS = (200, 64, 16)  # in the largest weight, at most
+_MOST_LEVELS = 2048  # levels, if they are not rounded up
 _BLOCK = 1 << 20
-_AWAY = 1e-12  # the probability of levels beyond the table, and of sums that wrap round; each is counted as outside
+_AWAY = 1e-5  # share of the probability: of levels beyond the table, and of sums that wrap round; counted as outside
+_OFF = 0.01  # share of the probability: of numbers so large that rounded weights matter
 
 
 @dataclass(frozen=True)
@@ -65,20 +68,54 @@ def reach_of_draws(noise: LevelNoise, draws: Sequence[Draw], probability: float)
     if not every.any():
         return 0.0
     times = np.array([count for _, count in draws])
-    whole, unit, _ = whole_weights(every, _UNITS)
-    whole = whole.reshape(len(draws), -1)
-    off = float(np.abs(every.reshape(whole.shape) - whole * unit).sum(axis=1) @ times)
-    off = 0.0 if off == 0.0 else up(off, SPECIAL_FUNCTION) + CLOSED_FORM.share * float(np.abs(every).max()) * every.size
-    last = _last_level(noise, _AWAY / float(times.sum()))
+    away = _AWAY * probability
+    last = _last_level(noise, away / float(times.sum()))
+    found = []
+    for units in _UNITS:
+        rounded = _Rounded.of(every.reshape(len(draws), -1), times, units)
+        reach = _rounded_reach(noise, rounded, times, last, probability)
+        found += [] if reach is None else [reach]
+        if rounded.off == 0.0:
+            break  # other units give the same weights
+    return min(found, default=None)
+
+
+def _rounded_reach(noise: LevelNoise, rounded: _Rounded, times: Whole, last: int, probability: float) -> float | None:
+    """The reach with whole weights, on the finest lattice that is little work, and what their rounding adds."""
+    away, off = _AWAY * probability, rounded.off
+    allowed = probability - 3.0 * away - (_OFF * probability if off else 0.0)
     for factor, nodes in ((1, None), *((factor, _NODES) for factor in _COARSE)):
-        if nodes is None and last > _WORK >> 10:
+        if nodes is None and last > _MOST_LEVELS:
             continue
         levels = _levels(noise, last, factor, nodes)
-        found = _reach(noise, levels, whole, times, probability - 4.0 * _AWAY - (_AWAY if off else 0.0))
+        found = _reach(noise, levels, rounded.whole, times, allowed, away)
+        if found is not None and levels.exact and not off:
+            return found * rounded.unit
         if found is not None:
-            far = off * _furthest(noise, _AWAY / float(times.sum() * whole.shape[1])) if off else 0.0
-            return up(found * unit, CLOSED_FORM) + far if off or not levels.exact else found * unit
+            numbers = float(times.sum()) * rounded.whole.shape[1]
+            far = off * _furthest(noise, _OFF * probability / numbers) if off else 0.0
+            return up(found * rounded.unit + far, CLOSED_FORM)
     return None
+
+
+@dataclass(frozen=True)
+class _Rounded:
+    """Weights as whole numbers of a unit. `off` is the sum of all absolute differences, over all draws."""
+
+    whole: Whole
+    unit: float
+    off: float
+
+    @classmethod
+    def of(cls, weights: Array, times: Whole, units: int) -> _Rounded:
+        found, unit, rest = whole_weights(weights.ravel(), units)
+        whole = found.reshape(weights.shape)
+        if rest == 0.0:
+            return cls(whole, unit, 0.0)
+        off = float(np.abs(weights - whole * unit).sum(axis=1) @ times)
+        return cls(
+            whole, unit, up(off, SPECIAL_FUNCTION) + CLOSED_FORM.share * float(np.abs(weights).max()) * weights.size
+        )
 
 
 def _last_level(noise: LevelNoise, outside: float) -> int:
@@ -90,15 +127,15 @@ def _last_level(noise: LevelNoise, outside: float) -> int:
 
 
 def _furthest(noise: LevelNoise, outside: float) -> float:
-    """A distance in steps that no number exceeds, but for this probability each: the widest interval of a level."""
-    around, middle = noise.half_widths_given(np.array([float(_last_level(noise, outside))]))
-    return float((around[0] + noise.middle_factors * middle[0]).max())
+    """A distance in steps that each number exceeds with at most this probability."""
+    laws = (noise.marginal_of(column) for column in range(noise.dimension))
+    return max(law_of(law, noise.step).steps_beyond(outside) for law in set(laws))
 
 
 def _levels(noise: LevelNoise, last: int, factor: int, nodes: int | None) -> _Levels:
     level = np.arange(last + 1, dtype=np.float64)
     exact = nodes is None or (factor == 1 and level.size <= nodes)
-    kept = level if exact else np.unique(np.ceil(np.linspace(0.0, float(last), nodes)))
+    kept = level if nodes is None or exact else np.unique(np.ceil(np.linspace(0.0, float(last), nodes)))
     beyond = np.exp(noise.log_level_tail(kept))
     chance = np.concatenate([[1.0 - beyond[0]], beyond[:-1] - beyond[1:]])
     around, middle = noise.half_widths_given(kept)
@@ -111,11 +148,11 @@ def _levels(noise: LevelNoise, last: int, factor: int, nodes: int | None) -> _Le
     return _Levels(np.maximum(chance, 0.0), own, shared, factor, exact)
 
 
-def _reach(noise: LevelNoise, levels: _Levels, whole: Whole, times: Whole, allowed: float) -> float | None:
+def _reach(noise: LevelNoise, levels: _Levels, whole: Whole, times: Whole, allowed: float, away: float) -> float | None:
     """The reach in units of the weights; None if the transform would be too long."""
     through = (whole @ noise.middle_factors).astype(np.int64)
     variance = sum(n * levels.variance(row, int(m)) for row, m, n in zip(whole, through, times, strict=True))
-    furthest = math.sqrt(2.0 * variance * math.log(2.0 / _AWAY))
+    furthest = math.sqrt(2.0 * variance * math.log(2.0 / away))
     points = 1 << math.ceil(math.log2(2.0 * furthest + 4.0))
     kinds = max(len(_kinds(levels, row)) for row in whole) + 1
     if points * levels.chance.size * kinds > 8 * _WORK:
