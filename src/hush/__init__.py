@@ -136,6 +136,10 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("hush")
+    if name == "sql":
+        from hush.tables.sql import sql
+
+        return sql
     if name in ("explorer", "federated", "learn", "report", "tables"):
         import importlib
 
@@ -143,6 +147,8 @@ def __getattr__(name: str) -> object:
     from hush.errors import nearest
 
     near = (
-        "" if name.startswith("_") else nearest(name, [*__all__, "explorer", "federated", "learn", "report", "tables"])
+        ""
+        if name.startswith("_")
+        else nearest(name, [*__all__, "explorer", "federated", "learn", "report", "sql", "tables"])
     )
     raise AttributeError(f"module 'hush' has no attribute {name!r}" + (f"; {near}" if near else ""), name=name)

@@ -22,9 +22,12 @@ from hush.cli import (
     gaussian,
     learn,
     ledger,
+    policy,
     report,
     sample,
+    sql,
 )
+from hush.cli.policy_options import ledger_paths
 from hush.errors import HushError, nearest
 
 __all__ = ["main", "parser"]
@@ -36,9 +39,11 @@ _COMMANDS = {
     "gaussian": gaussian,
     "explore": explore,
     "ledger": ledger,
+    "policy": policy,
     "report": report,
     "audit": audit,
     "answer": answer,
+    "sql": sql,
     "sample": sample,
     "learn": learn,
     "cite": cite,
@@ -135,7 +140,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         charged = _entries(options) > entries
-        charge = f", but the ledger {options.ledger} was charged, and the charge remains" if charged else ""
+        charge = f", but the ledger {', '.join(ledger_paths(options))} was charged, and the charge remains"
+        charge = charge if charged else ""
         print(f"hush: stopped; nothing was released{charge}.", file=sys.stderr)
         if arguments is None:
             _end_engines()
@@ -151,11 +157,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _entries(options: argparse.Namespace) -> int:
-    """The number of entries in the ledger of a command; 0 if there is no ledger, or if it cannot be read."""
-    if getattr(options, "ledger", None):
-        with contextlib.suppress(HushError, OSError), ledger.opened(options.ledger) as book:
-            return len(book.entries)
-    return 0
+    """The number of entries in the ledgers of a command; 0 if there is none, or if they cannot be read."""
+    found = 0
+    with contextlib.suppress(HushError, OSError):
+        for path in ledger_paths(options):
+            with contextlib.suppress(HushError, OSError), ledger.opened(path) as book:
+                found += len(book.entries)
+    return found
 
 
 def _end_engines() -> None:

@@ -16,7 +16,7 @@ from hush.errors import InvalidParameter
 from hush.ledger import Ledger
 from hush.releasing.progress import working
 
-__all__ = ["register"]
+__all__ = ["add_intervals", "register", "warn_of_delta", "written"]
 
 _EXAMPLES = """examples:
   hush sample visits --out visits.parquet
@@ -26,6 +26,7 @@ _EXAMPLES = """examples:
   hush answer visits.parquet --unit patient_id --quantile cost:0.5:0:20000 --epsilon 1 --delta 1e-6 --plan
   hush ledger new visits.ledger --epsilon 3 --delta 1e-5
   hush answer visits.parquet ... --ledger visits.ledger --out answer.parquet
+  hush answer --policy hush.toml --table visits --by ward --count --mean stay_days --epsilon 1 --delta 1e-6
 
 --plan shows the expected errors and spends nothing.
 
@@ -34,6 +35,7 @@ You declare the bounds; do not take them from the data:
   the groups that one person contributes to   --groups-per-unit
   the rows of one person in one group         default 1; --count 3, or a fourth part: --mean stay_days:0:30:2
 With the default, --count counts each person once in a group, whatever the number of rows.
+With --policy these facts are declared there: leave them out, or state narrower ones.
 
 --where takes one comparison and can be repeated: --where "age>=18" --where "ward == 'surgery'".
 --keys is a comma list; write a key that contains a comma in double quotes: --keys 'maths,"art, music"'.
@@ -58,13 +60,13 @@ def _planned(options: argparse.Namespace) -> Any:
 def _answer(options: argparse.Namespace) -> None:
     plan = _planned(options)
     if options.plan:
-        _warn_of_delta(options)
+        warn_of_delta(options.delta)
         _show_plan(options, plan)
         return
     streamed = _streamed(options)
     _check_files(options, streamed)
     ledger = opened(options.ledger) if options.ledger else None
-    _warn_of_delta(options)
+    warn_of_delta(options.delta)
     if ledger is None:
         print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
     try:
@@ -115,10 +117,11 @@ def _show_plan(options: argparse.Namespace, plan: Any) -> None:
         print(plan.described(rows=rows))
 
 
-def _warn_of_delta(options: argparse.Namespace) -> None:
-    if options.delta and options.delta > _LARGE_DELTA:
+def warn_of_delta(delta: float | None) -> None:
+    """Warn of a delta that is too large to mean anything."""
+    if delta and delta > _LARGE_DELTA:
         print(
-            f"hush: warning: delta {options.delta:g} is large: of N people, up to N x {options.delta:g} may be exposed "
+            f"hush: warning: delta {delta:g} is large: of N people, up to N x {delta:g} may be exposed "
             "completely; choose a delta far below 1/N.",
             file=sys.stderr,
         )
@@ -135,15 +138,20 @@ def _receipt(options: argparse.Namespace, receipt: Any, where: str) -> None:
     print(where, file=sys.stderr)
 
 
-def _write(options: argparse.Namespace, made: Any) -> None:
-    written = _saved(options.out, made) if options.out else ""
+def written(options: argparse.Namespace, made: Any) -> None:
+    """Write the answer to its file, or print it."""
+    saved = _saved(options.out, made) if options.out else ""
     if options.json:
         print(json.dumps({"answer": made.to_arrow().to_pylist(), "receipt": dict(made.receipt)}, default=str, indent=2))
-        print(written, file=sys.stderr) if written else None
-    elif written:
-        _receipt(options, made.receipt, written)
+        print(saved, file=sys.stderr) if saved else None
+    elif saved:
+        _receipt(options, made.receipt, saved)
     else:
         print(made)
+
+
+def _write(options: argparse.Namespace, made: Any) -> None:
+    written(options, made)
     draw_plot(options, lambda report: report.release_chart(made))  # last: a failed drawing must not lose a paid answer
 
 
@@ -187,6 +195,11 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument("--out", metavar="FILE", help="write the answer to a .parquet or .csv file")
     add_plot(output, "values and intervals")
+    add_intervals(output)
+
+
+def add_intervals(output: Any) -> None:
+    """Add --level and --together."""
     output.add_argument(
         "--level",
         type=number,
@@ -204,7 +217,8 @@ def register(command: Command) -> None:
     answer = command(
         "answer", _answer, "publish private statistics of a table, with error bars and a receipt", _EXAMPLES
     )
-    answer.add_argument("source", help="a Parquet, CSV or DuckDB file, a folder, or a pattern such as '2025-*.parquet'")
+    source = "a Parquet, CSV or DuckDB file, a folder, or a pattern such as '2025-*.parquet'; left out with --policy"
+    answer.add_argument("source", nargs="?", help=source)
     answer.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
     add_query(answer)
     _add_budget(answer)

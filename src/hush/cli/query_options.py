@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from hush.cli.policy_options import add_policy, opened_table
 from hush.cli.text import condition, listed, number
 from hush.errors import InvalidParameter
 
@@ -20,10 +21,11 @@ _QUANTILE = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median, or 
 def add_query(parser: argparse.ArgumentParser) -> None:
     """Add the options, in three groups."""
     rows = parser.add_argument_group("people and rows")
-    rows.add_argument(
-        "--unit", required=True, metavar="COLUMN", help="the column that identifies the person each row belongs to"
-    )
-    rows.add_argument("--table", metavar="NAME", help="the table of a DuckDB file")
+    whose = "the column that identifies the person each row belongs to; a comma list identifies a unit together"
+    rows.add_argument("--unit", metavar="COLUMNS", help=whose)
+    rows.add_argument("--each-row", action="store_true", help="each row is a person of its own, in place of --unit")
+    add_policy(rows)
+    rows.add_argument("--table", metavar="NAME", help="the table of the policy, or of a DuckDB file")
     comparison = "keep the rows where, for example, age>=18; one comparison, repeatable"
     rows.add_argument("--where", action="append", default=[], metavar="TEXT", help=comparison)
     groups = parser.add_argument_group("groups")
@@ -35,7 +37,7 @@ def add_query(parser: argparse.ArgumentParser) -> None:
     groups.add_argument("--groups-per-unit", type=int, metavar="N", help=most)
     measures = parser.add_argument_group("aggregates")
     at_most = "count rows, at most ROWS per person in each group (default 1)"
-    measures.add_argument("--count", type=int, nargs="?", const=1, metavar="ROWS", help=at_most)
+    measures.add_argument("--count", type=int, nargs="?", const=False, metavar="ROWS", help=at_most)
     measures.add_argument("--count-units", action="store_true", help="count people")
     for flag, form, more in (
         ("sum", "COLUMN:LOW:HIGH", ""),
@@ -50,15 +52,12 @@ def add_query(parser: argparse.ArgumentParser) -> None:
 
 def query_of(options: argparse.Namespace) -> Any:
     """The query that the options describe."""
-    from hush import tables
-
-    whole = tables.table(options.source, unit=options.unit, name=options.table, engine=options.engine)
-    table = _filtered(whole, options.where)
+    table = _filtered(opened_table(options), options.where)
     measures = _measures(options)
     names = listed(options.by, "by") if options.by else []
     if not names:
         return table.aggregate(**measures)
-    if options.groups_per_unit is None:
+    if options.groups_per_unit is None and options.policy is None and not options.each_row:
         raise InvalidParameter("--by needs --groups-per-unit, the number of groups that one person may contribute to.")
     keys = _keys(options, table, names)
     return table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit).aggregate(**measures)
@@ -90,6 +89,8 @@ def _keys(options: argparse.Namespace, table: Any, names: list[str]) -> Any:
     from hush.tables.expression import must_have
 
     if options.keys is None:
+        if options.policy is not None:
+            return None
         raise InvalidParameter(
             "--by needs --keys: a list of the groups to publish, or private to find them with a part of delta."
         )
@@ -122,20 +123,21 @@ def _measures(options: argparse.Namespace) -> dict[str, Any]:
     from hush import tables
 
     made: dict[str, Any] = {}
+    declared = options.policy is not None  # bounds that are left out come from the policy
     if options.count is not None:
-        made["count"] = tables.count(rows_per_unit=options.count)
+        made["count"] = tables.count(rows_per_unit=None if options.count is False else options.count)
     if options.count_units:
         made["units"] = tables.count_units()
     for flag, function in (("sum", tables.sum), ("mean", tables.mean), ("variance", tables.variance)):
         for text in getattr(options, flag):
-            column, *rest = _split(text, flag, "column:low:high or column:low:high:rows", 2, 4)
-            _add(made, f"{column}_{flag}", function(column, **_bounds(rest, flag)), f"--{flag} {column}")
+            column, *rest = _split(text, flag, "column:low:high or column:low:high:rows", 2 - declared, 4)
+            _add(made, f"{column}_{flag}", function(column, **_bounds(rest, flag, declared)), f"--{flag} {column}")
     for text in options.histogram:
-        column, edges = _split(text, "histogram", "column:edge,edge,edge", 2, 2)
-        values = [_value(edge, "histogram") for edge in edges.split(",")]
+        column, *edges = _split(text, "histogram", "column:edge,edge,edge", 2 - declared, 2)
+        values = [_value(edge, "histogram") for edge in edges[0].split(",")] if edges else None
         _add(made, f"{column}_histogram", tables.histogram(column, edges=values), f"--histogram {column}")
     for text in options.quantile:
-        _add(made, *_quantile(text), f"--quantile {text}")
+        _add(made, *_quantile(text, declared), f"--quantile {text}")
     if not made:
         flags = "--count, --count-units, --sum, --mean, --variance, --histogram or --quantile"
         raise InvalidParameter(f"the query has no aggregate; add {flags}.")
@@ -156,8 +158,10 @@ def _split(text: str, flag: str, form: str, least: int, most: int) -> list[str]:
     return parts
 
 
-def _bounds(parts: list[str], flag: str) -> dict[str, Any]:
-    """low, high and, if given, rows_per_unit: the parts after the column."""
+def _bounds(parts: list[str], flag: str, declared: bool = False) -> dict[str, Any]:
+    """low, high and, if given, rows_per_unit: the parts after the column. With `declared` a policy has the bounds."""
+    if declared and not parts:
+        return {}
     if parts[:1] == ["private"]:
         given: dict[str, Any] = {"low": "private", "high": "private"}
         return given | ({"rows_per_unit": _whole(parts[1], flag)} if len(parts) > 1 else {})
@@ -188,7 +192,7 @@ def _whole(text: str, flag: str) -> int:
     return int(text)
 
 
-def _quantile(text: str) -> tuple[str, Any]:
+def _quantile(text: str, declared: bool) -> tuple[str, Any]:
     """The name and the aggregate of COLUMN:Q:LOW:HIGH; the level in the last place is rejected with the right order.
 
     Several levels are one aggregate with the name of the column: its answers are COLUMN_q25, COLUMN_q50 and so on, as
@@ -197,11 +201,16 @@ def _quantile(text: str) -> tuple[str, Any]:
     from hush import tables
     from hush.tables.quantiles import level_name
 
-    column, levels, *rest = _split(text, "quantile", _QUANTILE, 3, 5)
+    column, levels, *rest = _split(text, "quantile", _QUANTILE, 3 - declared, 5)
     q = [_level(level) for level in levels.split(",")]
     given = _bounds(rest, "quantile") if len(rest) > 1 or rest == ["private"] else {}
+    left_out = declared and not rest
     numbers = all(isinstance(given.get(end), int | float) for end in ("low", "high"))
-    if not given or not all(0.0 <= level <= 1.0 for level in q) or (numbers and given["low"] >= given["high"]):
+    if (
+        not (given or left_out)
+        or not all(0.0 <= level <= 1.0 for level in q)
+        or (numbers and given["low"] >= given["high"])
+    ):
         raise InvalidParameter(f"--quantile needs {_QUANTILE} got {text!r}; Q comes before the bounds.")
     if len(q) > 1:
         return column, tables.quantile(column, q, **given)

@@ -122,9 +122,21 @@ def data_name(source: str | None) -> str:
     if not source:
         return "not recorded in the ledger"
     kind, place = ("file ", source.removeprefix("file ")) if source.startswith("file ") else ("", source)
-    path, comma, rest = place.partition(", unit ")  # the label of a file and of the column that identifies a person
-    person = f", one person is one value of {rest}" if comma else ""
+    path, person = _person(place)
     return f"{kind}{Path(path).name}{person}" if os.path.isabs(path) else f"{kind}{path}{person}"
+
+
+def _person(label: str) -> tuple[str, str]:
+    """The label of a file without that of its unit, and the unit in words."""
+    if label.endswith(", each row a unit"):
+        words = ", one person is one row (a person with several rows is protected row by row)"
+        return label.removesuffix(", each row a unit"), words
+    path, comma, columns = label.partition(", units of ")
+    if comma:
+        words = f", one person is one combination of {columns} (several of them are protected one by one)"
+        return path, words
+    path, comma, column = label.partition(", unit ")
+    return path, f", one person is one value of {column}" if comma else ""
 
 
 def _summary(

@@ -131,7 +131,7 @@ def _answer(receipt: Receipt) -> Case:
     unit, groups, moved = given["unit"], given["groups_per_unit"], given["l0"]
     notes = [
         caution.compared("add-remove"),
-        f"Person: all rows with the same {unit} belong to one person.",
+        _person(receipt),
         f"Bounds: one person contributes to at most {groups} group(s) and changes at most {moved} numbers, "
         f"{moved // groups} in each group: a mean needs two, a sum and a count, and groups that are found privately "
         "need a count of people. The engine leaves out further rows, chosen by a keyed hash, and clips values. Each "
@@ -140,8 +140,17 @@ def _answer(receipt: Receipt) -> Case:
         *_measured_once(receipt),
         *_paid_beside(receipt),
     ]
-    who = f" (all rows with the same {unit})"
+    who = " (one row)" if receipt.get("unit_columns") == [] else f" (all rows with the same {unit})"
     return Case(receipt, f"one answer about {data}", data, who, rows, notes, "this answer")
+
+
+def _person(receipt: Receipt) -> str:
+    """Which rows belong to one person, and what that does not protect."""
+    columns, beyond = receipt.get("unit_columns"), receipt.get("not_protected")
+    if columns is None:
+        return f"Person: all rows with the same {receipt['guarantee']['unit']} belong to one person."
+    rows = f"all rows with the same {' and '.join(columns)} count as one person" if columns else "each row is a person"
+    return f"Person: {rows}. Not covered: {beyond}."
 
 
 def _measured_once(receipt: Receipt) -> list[str]:

@@ -20,25 +20,31 @@ from hush.tables.exact_aggregates import Aggregates
 from hush.tables.histograms import histogram
 from hush.tables.means import mean
 from hush.tables.publish.basis import Figure
+from hush.tables.policy import ColumnRule, Policy, TableRule
 from hush.tables.quantiles import quantile
 from hush.tables.query import GroupedTable, Query, Table, table
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sample_table import sample
 from hush.tables.sums import sum
+from hush.tables.unit import each_row
 from hush.tables.variances import variance
 
 __all__ = [
     "Aggregates",
     "Answer",
     "Figure",
+    "ColumnRule",
     "GroupedTable",
     "Part",
+    "Policy",
     "Query",
     "QueryPlan",
     "Reach",
     "Table",
+    "TableRule",
     "count",
     "count_units",
+    "each_row",
     "histogram",
     "mean",
     "quantile",

@@ -11,6 +11,9 @@ A histogram of several rows per person is counted from `sampled` instead, in a s
 
 The internal names of columns are u, g0 ..., v0 ..., w0 ..., c0 ... (whole steps) and f0 ... (fine steps beyond them).
 So no name in a user's table can clash with an internal one.
+
+Where each row is a person of its own, there is no column u: `kept` and `sampled` are all rows, and `pairs` has the
+totals of each row, clamped.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from hush.tables.group import Grouping
 from hush.tables.keyed_hash import Keyed
 from hush.tables.measure import Prepared, Total
 from hush.tables.quantise import within_years
+from hush.tables.unit import one_row
 
 __all__ = ["ORDERS", "integer_aggregates"]
 
@@ -44,10 +48,15 @@ class Slot:
 
 
 def integer_aggregates(
-    relation: Any, unit: str, grouping: Grouping, measures: tuple[Prepared, ...], keyed: Keyed, first: str = "rank"
+    relation: Any,
+    unit: str | None,
+    grouping: Grouping,
+    measures: tuple[Prepared, ...],
+    keyed: Keyed,
+    first: str = "rank",
 ) -> Any:
     """The aggregates as an Ibis expression: g0 ... (the place of a public key, or the private keys), then c0 ... in
-    the order of `measures`.
+    the order of `measures`. `unit` is the column that identifies a person; None: each row is a person.
     """
     slots, values, samples = shared_values(measures)
     rows = whole_rows(relation, unit, grouping, values)
@@ -58,6 +67,9 @@ def integer_aggregates(
         return added_up([piece_of_pairs(pairs, keys, measures, slots)], keys, measures, slots)
     if grouping.must_rank:
         rows = keep_groups(rows, keys, grouping.groups, keyed, public=public)
+    if unit is None:  # one row of each person, so all of them are kept
+        rows = rows.mutate(**{kept: rows[value] for (value, _), kept in samples.items()})
+        samples = {}
     if samples:
         rows = rows.mutate(t=keyed.of([rows[name] for name in ("u", *keys)], "rows", nulls=not public))
     for (value, most), kept in samples.items():
@@ -89,11 +101,14 @@ def shared_values(measures: tuple[Prepared, ...]) -> tuple[list[Slot], dict[str,
     return slots, values, samples
 
 
-def whole_rows(relation: Any, unit: str, grouping: Grouping, values: dict[str, Any]) -> Any:
+def whole_rows(relation: Any, unit: str | None, grouping: Grouping, values: dict[str, Any]) -> Any:
     """Rows that have a person and a wanted group, as whole numbers. From here on text is compared by its bytes."""
     raw = {f"k{i}": within_years(compared(relation[name])) for i, name in enumerate(grouping.names)}
-    rows = relation.select(u=compared(relation[unit]), **raw, **values)
-    rows = rows.filter(rows["u"].notnull())
+    person = {} if unit is None else {"u": compared(relation[unit])}
+    constants = {} if person or raw or values else {"v": ibis().literal(0)}  # a table needs at least one column
+    rows = relation.select(**person, **raw, **values, **constants)
+    if person:
+        rows = rows.filter(rows["u"].notnull())
     if grouping.keys is None:
         return rows.rename({f"g{i}": f"k{i}" for i in range(len(raw))})
     return grouping.place(rows) if grouping.names else rows
@@ -101,7 +116,7 @@ def whole_rows(relation: Any, unit: str, grouping: Grouping, values: dict[str, A
 
 def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
     """One row per (person, group): every total clamped to its bound, and `b...`, the bin of the one row that is
-    kept.
+    kept. Without a column u, each row is a person, and its totals are those of that row.
     """
     sums, totals = {}, {}
     for measure, slot in zip(measures, slots, strict=True):
@@ -110,13 +125,15 @@ def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slot
             totals[i] = total
         if measure.bins and measure.rows == 1:
             sums[f"b{slot.start}"] = rows[slot.kept].max()
-    pairs = rows.group_by("u", *keys).aggregate(**sums)
-    bins = [name for name in sums if name.startswith("b")]
-    inside = pairs.select(
-        "u", *keys, *bins, **{f"c{i}": clamped(pairs[f"c{i}"], t.low, t.high) for i, t in totals.items()}
-    )
+    named = ["u", *keys] if "u" in rows.columns else keys
+    if named is keys:
+        pairs = rows.select(*keys, **{name: one_row(total) for name, total in sums.items()})
+    else:
+        pairs = rows.group_by(*named).aggregate(**sums)
+    named = [*named, *(name for name in sums if name.startswith("b"))]
+    inside = pairs.select(*named, **{f"c{i}": clamped(pairs[f"c{i}"], t.low, t.high) for i, t in totals.items()})
     return inside.select(
-        "u", *keys, *bins, **{name: part for i, t in totals.items() for name, part in in_steps(inside, i, t).items()}
+        *named, **{name: part for i, t in totals.items() for name, part in in_steps(inside, i, t).items()}
     )
 
 

@@ -14,6 +14,7 @@ from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
 from hush.ledger.notebook import Bar, card
 from hush.releasing.receipt import Receipt
+from hush.tables.arrow import arrow
 from hush.tables.chart import LEGEND, bars, text_table
 from hush.tables.facts import facts_of, summary_of
 from hush.tables.publish import derive, reshape
@@ -202,8 +203,11 @@ class Answer:
 
     @property
     def _has_bars(self) -> bool:
-        """Bars compare the numbers of one column; a long table with several aggregates has none."""
-        return bool(self.names) and len(self) > 1 and not (self.long_form and "aggregate" in self.table.column_names)
+        """Bars compare the numbers of one column; dates and long tables with several aggregates have none."""
+        if not self.names or len(self) < 2 or (self.long_form and "aggregate" in self.table.column_names):
+            return False
+        kind = self.table.column(self.names[0]).type
+        return bool(arrow().types.is_floating(kind) or arrow().types.is_integer(kind))
 
     def _first(self, most: int) -> tuple[Array, Array, Array]:
         """The first column of numbers, and the ends of its intervals."""

@@ -21,6 +21,12 @@ persons do not influence which rows of w are kept. So the tables of D and D' dif
 - Rows with a null unit belong to nobody and are dropped: they influence nothing. (An error would reveal that there is
   such a row.)   QED
 
+Each row its own person (`hush.tables.unit.each_row`). D' is D with one row added or removed. T(w) is then made from the
+row w alone: its totals are clamped, it is in at most one group, and it is in at most one bin of a histogram. Nothing
+is ranked or sampled, so no number of a row and no hash is used. The claim holds with groups = 1 and r = 1.
+
+A unit of several columns is one text for each combination of values (`hush.tables.unit`), computed from one row.
+
 Two rows belong to the same person if the engine finds their units equal. The engine compares text by its bytes
 (`expression.by_bytes`), whatever collation a column has: otherwise a group of several spellings would be shown with
 the spelling of one person. The proof assumes nothing about the hash. Its evenness matters for accuracy only: it

@@ -7,12 +7,15 @@ of [low, high], which halves the sensitivity of a sum. The count of rows gives t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hush.errors import InvalidParameter
 from hush.tables.known_values import never_missing
 from hush.tables.measure import Limit, Measure
 from hush.tables.quantise import Grid, Limits, as_bound, outside, quantised
+
+if TYPE_CHECKING:
+    from hush.tables.policy.facts import Facts
 
 __all__ = ["Bounded", "PerRow", "in_fine_steps", "per_row", "range_of", "value_kind"]
 
@@ -25,6 +28,13 @@ class Bounded(Measure):
     low: Any
     high: Any
     rows_per_unit: int | None
+    #: the aggregate's name in messages
+    word: ClassVar[str] = "mean"
+
+    def declared(self, name: str, facts: Facts) -> Measure:
+        """Bounds and rows from the policy, where they were left out."""
+        low, high = facts.bounds(self.word, name, self.column, self.low, self.high)
+        return replace(self, low=low, high=high, rows_per_unit=facts.rows(name, self.rows_per_unit))
 
     @property
     def wants_bounds(self) -> bool:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hush.errors import called_like, whole
+from hush.errors import called_like
 from hush.tables.estimate import Scaled
 from hush.tables.expression import ibis
-from hush.tables.measure import Limit, Measure, Prepared, Total, bounds_in_words, number_of_rows, row_limit
+from hush.tables.measure import (
+    Limit,
+    Measure,
+    Prepared,
+    Total,
+    bounds_in_words,
+    number_of_rows,
+    optional_rows,
+    row_limit,
+)
 from hush.tables.quantise import Limits
+
+if TYPE_CHECKING:
+    from hush.tables.policy.facts import Facts
 
 __all__ = ["Count", "CountUnits", "count", "count_units"]
 
@@ -18,7 +30,11 @@ __all__ = ["Count", "CountUnits", "count", "count_units"]
 class Count(Measure):
     """The number of rows, at most `rows_per_unit` of a person in a group."""
 
-    rows_per_unit: int
+    rows_per_unit: int | None
+
+    def declared(self, name: str, facts: Facts) -> Measure:
+        """Rows from the policy, where they were left out."""
+        return Count(facts.rows(name, self.rows_per_unit))
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One total: the person's number of rows, clamped to [0, rows_per_unit]."""
@@ -57,11 +73,9 @@ class CountUnits(Measure):
 
 
 @called_like("count(rows_per_unit=3)")
-def count(*, rows_per_unit: int = 1) -> Measure:
-    """The number of rows, at most `rows_per_unit` of a person in a group."""
-    return Count(
-        whole("rows_per_unit", rows_per_unit, 1, "write count(rows_per_unit=3), or count_units() to count people")
-    )
+def count(*, rows_per_unit: int | None = None) -> Measure:
+    """The number of rows, at most `rows_per_unit` of a person in a group: 1, or what a policy declares, if left out."""
+    return Count(optional_rows(rows_per_unit, "write count(rows_per_unit=3), or count_units() to count people"))
 
 
 @called_like("count_units()")

@@ -19,9 +19,11 @@ from hush.tables.exact_aggregates import Aggregates
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt
 from hush.tables.measure import Measure, Prepared
+from hush.tables.policy.rules import TableRule
 from hush.tables.private_bounds import stand_in
 from hush.tables.quantise import Limits
 from hush.tables.sharing import equal_columns, in_other_forms
+from hush.tables.unit import Unit
 
 __all__ = ["QueryDescription", "TableDescription", "prepared"]
 
@@ -39,11 +41,30 @@ class TableDescription:
     limits: Limits
     #: the conditions of `filter`, for plans and receipts
     filters: tuple[str, ...] = ()
+    #: who is protected, as declared; None: the rows with the same value of `unit`
+    declared_unit: Unit | None = None
+    #: what a policy declares about the table
+    rule: TableRule | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self.relation.columns)
+        """The names of the columns that queries may use."""
+        return tuple(name for name in self.relation.columns if name not in self.hidden)
+
+    @property
+    def whose(self) -> Unit:
+        """Who is protected."""
+        return self.declared_unit or Unit((self.unit,))
+
+    @property
+    def person(self) -> str | None:
+        """The column that identifies the person of a row; None where each row is a person of its own."""
+        return None if self.whose.each_row else self.unit
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The column that queries cannot use: the key of the unit, where it is not a declared column."""
+        return frozenset() if self.whose.columns == (self.unit,) else frozenset({self.unit})
 
     @property
     def engine(self) -> str:
@@ -52,10 +73,10 @@ class TableDescription:
 
     @property
     def fingerprint(self) -> str:
-        """The text by which a ledger recognises this data: the source's name and the unit column. It holds no data,
-        and filters do not change it.
+        """The text by which a ledger recognises this data: the source's name and the unit. It holds no data, and
+        filters do not change it.
         """
-        return f"{self.source.label}, unit {self.unit}"
+        return f"{self.source.label}, {self.whose.label}"
 
 
 @dataclass(frozen=True)
@@ -144,7 +165,7 @@ class QueryDescription:
         one_of("first", first, ORDERS)
         engine = engine_of(self.table.source.backend)
         keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash)
-        plan = integer_aggregates(self.table.relation, self.table.unit, self.grouping, self.measures, keyed, first)
+        plan = integer_aggregates(self.table.relation, self.table.person, self.grouping, self.measures, keyed, first)
         return Aggregates(self.table.source, self.grouping, self.sensitivity, plan)
 
 

@@ -26,6 +26,10 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         guarantee["groups_per_unit"],
     )
     facts = [("guarantee", f"(epsilon, delta) = {pair} for each {unit}, added or removed")]
+    if receipt.get("statement"):
+        facts.insert(0, ("statement", printable(" ".join(receipt["statement"].split()))))
+    if receipt.get("not_protected"):
+        facts.append(("not covered", receipt["not_protected"]))
     if receipt.get("filters"):
         facts.append(("rows", "only where " + ", and ".join(printable(text) for text in receipt["filters"])))
     facts.append(

@@ -34,11 +34,13 @@ class Grouping:
     types: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...] | None
     groups: int
+    #: True: each row is a person of its own, so nobody is in several groups
+    one_each: bool = False
 
     @property
     def must_rank(self) -> bool:
         """Can a person be in more groups than the limit? This depends on public facts only."""
-        return self.keys is None or len(self.keys) > self.groups
+        return not self.one_each and (self.keys is None or len(self.keys) > self.groups)
 
     def columns(self) -> dict[str, Any]:
         """The public keys as Arrow columns, in the order of the list."""
@@ -79,8 +81,8 @@ def ungrouped() -> Grouping:
     return Grouping((), (), ((),), 1)
 
 
-def grouped(relation: Any, unit: str, names: tuple[str, ...], keys: Any, groups_per_unit: Any) -> Grouping:
-    """A grouping checked against its table."""
+def grouped(relation: Any, unit: str | None, names: tuple[str, ...], keys: Any, groups_per_unit: Any) -> Grouping:
+    """A grouping checked against its table. `unit` is the column that identifies a person; None: each row does."""
     if not names:
         raise InvalidParameter(f"group_by needs at least one column; {HINT}, or leave group_by out for one group.")
     for name in names:
@@ -94,12 +96,16 @@ def grouped(relation: Any, unit: str, names: tuple[str, ...], keys: Any, groups_
         raise InvalidParameter(f"group_by names a column twice: {', '.join(map(repr, names))}.")
     types = tuple(key_type(name, relation[name].type()) for name in names)
     groups = whole("groups_per_unit", groups_per_unit, 1, HINT)
+    if unit is None and groups > 1:
+        raise InvalidParameter(
+            f"groups_per_unit is 1 where each row is a person, because a row is in one group; got {groups}."
+        )
     if isinstance(keys, str):
         if keys != "private":
             raise InvalidParameter(f"keys must be a list of keys or 'private', got {keys!r}; {HINT}.")
-        return Grouping(names, types, None, groups)
+        return Grouping(names, types, None, groups, unit is None)
     listed = checked_keys(listed_keys(names, keys), [relation[name].type() for name in names], names)
-    return Grouping(names, types, listed, min(groups, len(listed)))
+    return Grouping(names, types, listed, min(groups, len(listed)), unit is None)
 
 
 def key_type(name: str, kind: Any) -> str:

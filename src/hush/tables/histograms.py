@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, called_like, whole
+from hush.errors import InvalidParameter, called_like
 from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
 from hush.tables.bounded_value import value_kind
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import Around, Array, Ends, Linear, Released, half_width, numbers
 from hush.tables.expression import bind
-from hush.tables.measure import Limit, Measure, Prepared, bounds_in_words, row_limit
+from hush.tables.measure import Limit, Measure, Prepared, bounds_in_words, optional_rows, row_limit
 from hush.tables.quantise import Limits, outside
+
+if TYPE_CHECKING:
+    from hush.tables.policy.facts import Facts
 
 __all__ = ["MOST_BINS", "BinCounts", "Histogram", "between_edges", "histogram"]
 
@@ -52,7 +55,15 @@ class Histogram(Measure):
     column: Any
     edges: tuple[Any, ...] | None
     categories: tuple[Any, ...] | None
-    rows_per_unit: int
+    rows_per_unit: int | None
+
+    def declared(self, name: str, facts: Facts) -> Measure:
+        """Categories and rows from the policy, where they were left out."""
+        rows = facts.rows(name, self.rows_per_unit)
+        if self.edges is None:
+            return replace(self, categories=facts.categories(name, self.column, self.categories), rows_per_unit=rows)
+        facts.edges(name, self.column, self.edges)
+        return replace(self, rows_per_unit=rows)
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One count for each bin."""
@@ -98,16 +109,20 @@ def _bin(label: Any, *, closed: bool) -> str:
 
 @called_like("histogram('age', edges=[0, 18, 65, 120])")
 def histogram(
-    column: Any, *, edges: Iterable[Any] | None = None, categories: Iterable[Any] | None = None, rows_per_unit: int = 1
+    column: Any,
+    *,
+    edges: Iterable[Any] | None = None,
+    categories: Iterable[Any] | None = None,
+    rows_per_unit: int | None = None,
 ) -> Measure:
     """The number of rows in each bin: [edges[i], edges[i+1]), the last bin with its right end; or one bin per
-    category. Rows in no bin are dropped.
+    category. Rows in no bin are dropped. Where a policy lists the values of the column, both may be left out.
     """
-    if (edges is None) == (categories is None):
+    if edges is not None and categories is not None:
         raise InvalidParameter(
             "histogram needs either edges= or categories=; write histogram('age', edges=[0, 18, 65, 120])."
         )
-    rows = whole("rows_per_unit", rows_per_unit)
+    rows = optional_rows(rows_per_unit)
     return Histogram(
         column, None if edges is None else tuple(edges), None if categories is None else tuple(categories), rows
     )

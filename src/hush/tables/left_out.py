@@ -30,6 +30,7 @@ from hush.tables.group import ungrouped
 from hush.tables.means import mean_of
 from hush.tables.measure import Prepared, Total, sum_of_values
 from hush.tables.quantise import wide_sum
+from hush.tables.unit import one_row
 
 __all__ = ["SHARE", "LeftOut", "left_out", "left_out_lines", "limits_in_words"]
 
@@ -70,16 +71,20 @@ class LeftOut:
 
 def left_out(query: QueryDescription) -> LeftOut | None:
     """The query that measures what the limits of another query leave out; None if no limit can leave anything out."""
-    rows = whole_rows(query.table.relation, query.table.unit, query.grouping, _columns(query))
+    rows = whole_rows(query.table.relation, query.table.person, query.grouping, _columns(query))
     keys = [name for name in rows.columns if name.startswith("g")]
     shares = list(_shares(query, rows))
     if not shares:
         return None
     wanted = {name: column for share in shares for name, column in share.of_pair.items()}
-    pairs = rows.group_by("u", *keys).aggregate(n=rows.count(), **wanted)
-    people = pairs.group_by("u").aggregate(groups=pairs.count(), **{name: _added(pairs[name]) for name in wanted})
-    relation = people.select("u", **{share.name: share.of_person(people) for share in shares})
-    table = replace(query.table, relation=relation, unit="u")
+    person = ["u"] * (query.table.person is not None)
+    if person:
+        pairs = rows.group_by("u", *keys).aggregate(n=rows.count(), **wanted)
+        people = pairs.group_by("u").aggregate(groups=pairs.count(), **{name: _added(pairs[name]) for name in wanted})
+    else:  # each row is a person
+        people = rows.select(**{name: one_row(column) for name, column in wanted.items()})
+    relation = people.select(*person, **{share.name: share.of_person(people) for share in shares})
+    table = replace(query.table, relation=relation, unit="u", rule=None)
     number = CountUnits().prepare(PEOPLE, relation, table.limits)
     measures = (number, *(_average(share.name, relation, table) for share in shares))
     return LeftOut(
@@ -112,7 +117,7 @@ def limits_in_words(query: QueryDescription) -> list[str]:
     for _, measure in _limited(query):
         limit, most = measure.limit, measure.rows
         assert limit is not None
-        if most is not None:
+        if most is not None and query.table.person is not None:
             words.append(f"{measure.name} uses at most {most} row{'s' * (most > 1)} of a person in a group")
         if limit.bounds:
             what = "values" if most is not None else "a person's totals"
@@ -186,7 +191,7 @@ def _shares(query: QueryDescription, rows: Any) -> Iterator[_Share]:
         words = f"of people are in more than {groups} group{'s' * (groups > 1)}, and count in {groups} of them"
         yield _Share("groups", words, {}, lambda people: ibis().ifelse(people["groups"] > groups, 1.0, 0.0))
     for i, measure in _limited(query):
-        if measure.rows is not None:
+        if measure.rows is not None and query.table.person is not None:
             yield _unused_rows(i, measure.name, measure.rows, rows)
         assert measure.limit is not None
         if measure.limit.outside is not None:

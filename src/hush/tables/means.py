@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import called_like, whole
+from hush.errors import called_like
 from hush.tables.bounded_value import Bounded, PerRow, per_row
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import CELLS, ROUNDED, Array, Ends, Released, between, in_blocks, last_accepted, numbers
@@ -24,6 +24,7 @@ from hush.tables.measure import (
     bounds_in_words,
     number_of_rows,
     number_of_values,
+    optional_rows,
     row_limit,
     sum_of_values,
 )
@@ -120,8 +121,6 @@ def mean_of(name: str, row: PerRow) -> MeanOf:
 class Mean(Bounded):
     """The mean of a column over rows."""
 
-    rows_per_unit: int
-
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """Two totals: distances from the middle, and rows."""
         column = bind(relation, self.column, f"the column of {name!r}")
@@ -134,8 +133,9 @@ class Mean(Bounded):
 
 
 @called_like("mean('stay_days', low=0, high=30)")
-def mean(column: Any, *, low: Any, high: Any, rows_per_unit: int = 1) -> Measure:
-    """The mean over rows, each clipped to [low, high], at most `rows_per_unit` of a person in a group. The mean of a
-    column of dates is a day number (days since 1970-01-01).
+def mean(column: Any, *, low: Any = None, high: Any = None, rows_per_unit: int | None = None) -> Measure:
+    """The mean over rows, each clipped to [low, high], at most `rows_per_unit` (1) of a person in a group. The mean of
+    a column of dates is a day number (days since 1970-01-01). Under a policy low, high and rows_per_unit may be left
+    out.
     """
-    return Mean(column, low, high, whole("rows_per_unit", rows_per_unit))
+    return Mean(column, low, high, optional_rows(rows_per_unit))

@@ -20,13 +20,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, whole
 from hush.tables.column_law import ColumnLaw
 from hush.tables.contribution import Part
 from hush.tables.estimate import Array, Estimate, Released
 from hush.tables.quantise import Limits
+
+if TYPE_CHECKING:
+    from hush.tables.policy.facts import Facts
 
 __all__ = [
     "Limit",
@@ -36,6 +39,7 @@ __all__ = [
     "bounds_in_words",
     "number_of_rows",
     "number_of_values",
+    "optional_rows",
     "row_limit",
     "sum_of_values",
 ]
@@ -185,14 +189,25 @@ class Measure(ABC):
         """The same aggregate with declared bounds."""
         return self
 
+    def declared(self, name: str, facts: Facts) -> Measure:
+        """The same aggregate with what a policy declares where something was left out. Arguments that are looser than
+        the policy are refused.
+        """
+        return self
+
     @abstractmethod
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """The row value, integer columns and estimate for this table."""
 
 
-def row_limit(name: str, rows: int, limits: Limits) -> int:
-    """Check that rows_per_unit is small enough for the sum of a person's rows to stay in int64."""
-    most = limits.rows_per_unit
+def optional_rows(rows: Any, hint: str = "") -> int | None:
+    """rows_per_unit as given, checked; None: left out."""
+    return None if rows is None else whole("rows_per_unit", rows, 1, hint)
+
+
+def row_limit(name: str, rows: int | None, limits: Limits) -> int:
+    """rows_per_unit (None: 1), checked to be so small that the sum of a person's rows stays in int64."""
+    rows, most = 1 if rows is None else rows, limits.rows_per_unit
     if rows > most:
         raise InvalidParameter(
             f"rows_per_unit of {name!r} must be at most {most} for a table of {limits.rows} rows, got {rows}."

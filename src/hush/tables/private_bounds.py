@@ -50,7 +50,7 @@ _CLEAR = 0.99999  # a bin is kept if its count exceeds noise alone with this pro
 def magnitude_histograms(relation: Any, measures: Mapping[str, Measure]) -> dict[str, Measure]:
     """A histogram of magnitudes for each column whose bounds are to be found."""
     return {
-        name: histogram(measure.column, edges=DATES if _is_date(relation, name, measure) else NUMBERS)
+        name: histogram(measure.column, edges=DATES if _is_date(relation, name, measure) else NUMBERS, rows_per_unit=1)
         for name, measure in measures.items()
         if measure.wants_bounds
     }

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from hush.tables.bounded_value import Bounded, in_fine_steps, range_of, value_ki
 from hush.tables.estimate import Estimate
 from hush.tables.expression import bind
 from hush.tables.histograms import MOST_BINS, between_edges
-from hush.tables.measure import Measure, Prepared, bounds_in_words, row_limit
+from hush.tables.measure import Measure, Prepared, bounds_in_words, optional_rows, row_limit
 from hush.tables.quantile_estimate import QuantileOf, QuantilesOf
 from hush.tables.quantise import Grid, Limits, quantised
+
+if TYPE_CHECKING:
+    from hush.tables.policy.facts import Facts
 
 __all__ = ["BinnedQuantile", "Quantile", "level_name", "quantile"]
 
@@ -55,9 +58,9 @@ class Quantile(Bounded):
     the ends. `q` is one level, or several.
     """
 
-    rows_per_unit: int
     q: float | tuple[float, ...]
     bins: int
+    word: ClassVar[str] = "quantile"
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One count for each value of the grid."""
@@ -99,8 +102,13 @@ class BinnedQuantile(Measure):
 
     column: Any
     edges: tuple[Any, ...]
-    rows_per_unit: int
+    rows_per_unit: int | None
     q: float | tuple[float, ...]
+
+    def declared(self, name: str, facts: Facts) -> Measure:
+        """Rows from the policy, where they were left out; edges must lie within its bounds."""
+        facts.edges(name, self.column, self.edges)
+        return replace(self, rows_per_unit=facts.rows(name, self.rows_per_unit))
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One count for each bin; a quantile is the middle of its bin."""
@@ -163,7 +171,7 @@ def quantile(
     high: Any = None,
     bins: int = BINS,
     edges: Iterable[Any] | None = None,
-    rows_per_unit: int = 1,
+    rows_per_unit: int | None = None,
 ) -> Measure:
     """The smallest value, on a grid of at most `bins` values, with a share of at least q of the rows at or below it.
 
@@ -175,10 +183,10 @@ def quantile(
 
     With edges= instead of low, high and bins, the bins are those of `histogram`: rows outside are dropped, and the
     answer is the middle of the bin that holds the quantile. A histogram with these edges in the same query is the same
-    measurement.
+    measurement. Under a policy low, high and rows_per_unit may be left out.
     """
-    levels, rows = _levels(q), whole("rows_per_unit", rows_per_unit)
-    if (edges is None) == (low is None and high is None) or (low is None) != (high is None):
+    levels, rows = _levels(q), optional_rows(rows_per_unit)
+    if edges is not None and not (low is None and high is None):
         raise InvalidParameter(
             "quantile needs either low= and high=, or edges=; write quantile('cost', 0.5, low=0, high=20000)."
         )

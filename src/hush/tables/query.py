@@ -10,49 +10,68 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter, budgets, called_like, deltas, within
+from hush.errors import IncompleteCall, InvalidParameter, budgets, called_like, deltas, within
 from hush.numerics.rounding import SPARE, down
 from hush.tables.answer import Answer
 from hush.tables.column_noise import Shares, Spending, quick_spending, spending
 from hush.tables.description import QueryDescription, TableDescription, prepared
-from hush.tables.expression import bind, first_line, must_be_rowwise, must_have
-from hush.tables.group import Grouping, grouped, ungrouped
+from hush.tables.expression import bind, first_line, must_be_rowwise, must_have, operations
+from hush.tables.group import Grouping, ungrouped
 from hush.tables.left_out import SHARE as LIMITS_SHARE
 from hush.tables.left_out import left_out
 from hush.tables.measure import Measure, Prepared
 from hush.tables.output import plain_names, with_ends
+from hush.tables.policy.facts import Facts
+from hush.tables.policy.groups import grouped_by_policy
+from hush.tables.policy.limits import must_be_allowed
 from hush.tables.private_bounds import SHARE, magnitude_histograms, stand_in
 from hush.tables.quantise import Limits
 from hush.tables.query_plan import QueryPlan
 from hush.tables.source import open_source
+from hush.tables.unit import must_not_use, opened_unit
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
+    from hush.tables.policy import Policy
 
 __all__ = ["GroupedTable", "Query", "Table", "table"]
 
 
 @called_like("table('visits.parquet', unit='patient_id')")
-def table(source: Any, *, unit: str, name: str | None = None, engine: Any = "duckdb", max_rows: int = 2**40) -> Table:
+def table(
+    source: Any,
+    *,
+    unit: Any = None,
+    name: str | None = None,
+    engine: Any = "duckdb",
+    max_rows: int = 2**40,
+    policy: Policy | None = None,
+) -> Table:
     """A table of rows, each of which belongs to one person (or other unit) to be protected.
 
     `source` is a CSV, Parquet (file, glob, folder) or DuckDB file (`name` chooses its table), a pandas, polars or Arrow
     frame, a DuckDB relation, an Ibis table, or a Spark frame. `unit` is the column that identifies the person each row
-    belongs to. `engine` is "duckdb", "spark", a Spark session or "sc://host:port". `max_rows` is a public upper limit
-    on the number of rows: beyond 2^40 sums are kept at a coarser resolution.
+    belongs to; a list of columns, such as ["patient_id", "month"], that identify the unit together; or
+    `hush.tables.each_row` where each row is a person of its own. `engine` is "duckdb", "spark", a Spark session or
+    "sc://host:port". `max_rows` is a public upper limit
+    on the number of rows: beyond 2^40 sums are kept at a coarser resolution. With `policy`, `source` is the name of a
+    table of the policy, which declares everything else.
 
     The schema is public. The rows of a view or a Spark frame are the data: neighbouring tables differ in the rows of
     one person of it. Rows with a null unit belong to nobody and are dropped.
     """
-    opened = open_source(source, name=name, engine=engine)
-    must_have(opened.relation.columns, unit, "unit")
-    kind = opened.relation[unit].type()
-    if not (kind.is_integer() or kind.is_string() or kind.is_uuid() or kind.is_date()):
-        raise InvalidParameter(
-            f"unit must be a column of whole numbers or text, but {unit!r} is of type {kind}; cast it in the source "
-            "(floats do not identify people reliably)."
+    if policy is not None:
+        if unit is not None or name is not None or engine != "duckdb":
+            raise InvalidParameter("the policy declares unit, name and engine of its tables; leave them out.")
+        return policy.open(source)
+    if unit is None:
+        raise IncompleteCall(
+            "table is missing unit; write table('visits.parquet', unit='patient_id'), or unit=hush.tables.each_row "
+            "where each row is a person."
         )
-    return Table(opened, opened.relation, unit, Limits(max_rows))
+    opened = open_source(source, name=name, engine=engine)
+    relation, key, declared = opened_unit(opened.relation, unit)
+    return Table(replace(opened, relation=relation), relation, key, Limits(max_rows), declared_unit=declared)
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +90,7 @@ class Table(TableDescription):
         raise AttributeError(f"a table has no attribute {name!r}.")
 
     def __repr__(self) -> str:
-        return f"Table(unit={self.unit!r}, columns={list(self.columns)})"
+        return f"Table(unit={self.whose.words!r}, columns={list(self.columns)})"
 
     def filter(self, *conditions: Any) -> Table:
         """The rows for which all conditions hold. A condition may only use the values of one row."""
@@ -111,15 +130,29 @@ class Table(TableDescription):
         except Exception as failure:
             raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
         must_be_rowwise(relation, role)
+        self._must_keep_unit(relation, role)
         return replace(self, relation=relation)
 
+    def _must_keep_unit(self, relation: Any, role: str) -> None:
+        """Reject a step that uses or changes the hidden key of the unit."""
+        hidden, step, ops = self.hidden, relation.op(), operations()
+        if hidden and isinstance(step, ops.Filter):
+            must_not_use(hidden, step.predicates, role)
+        elif hidden and isinstance(step, ops.Project):
+            must_not_use(hidden, (value for name, value in step.values.items() if name not in hidden), role)
+            kept = {name: value for name, value in step.values.items() if name in hidden}
+            if any(not isinstance(value, ops.Field) or value.name != name for name, value in kept.items()):
+                raise InvalidParameter(f"{role} changes the key of the unit, which a question cannot use.")
+
     @called_like("group_by('ward', keys='private', groups_per_unit=3)")
-    def group_by(self, *names: str, keys: Any, groups_per_unit: int) -> GroupedTable:
+    def group_by(self, *names: str, keys: Any = None, groups_per_unit: int | None = None) -> GroupedTable:
         """Group by the values of columns. `keys` is the public list of groups to answer for (values; tuples for
         several columns; or a mapping of columns to values, for all combinations), or "private". `groups_per_unit` is
-        the most groups in which one person counts.
+        the most groups in which one person counts. Under a policy both may be left out.
         """
-        return GroupedTable(self, grouped(self.relation, self.unit, names, keys, groups_per_unit))
+        for name in names:
+            must_have(self.columns, name, "group_by")
+        return GroupedTable(*grouped_by_policy(self, names, keys, groups_per_unit))
 
     @called_like("aggregate(n=tables.count())")
     def aggregate(self, **aggregates: Measure) -> Query:
@@ -141,11 +174,15 @@ class GroupedTable:
             raise InvalidParameter("aggregate needs at least one aggregate; write aggregate(n=count()).")
         for name, measure in aggregates.items():
             _check_aggregate(name, measure, self.grouping.names)
-        relation, declared = self.table.relation, tuple(aggregates.items())
+        facts, relation = Facts(self.table), self.table.relation
+        aggregates = {name: measure.declared(name, facts) for name, measure in aggregates.items()}
+        declared = tuple(aggregates.items())
         wanted = magnitude_histograms(relation, aggregates)
         search = self.table.aggregate(**wanted) if wanted else None
         ready = {name: m.with_bounds(*stand_in(relation, name, m)) if m.wants_bounds else m for name, m in declared}
         measures, threshold = prepared(self.table, self.grouping, ready, frozenset(wanted))
+        used = [measure.value.op() for measure in measures if measure.value is not None]
+        must_not_use(self.table.hidden, used, "an aggregate")
         query = Query(self.table, self.grouping, measures, threshold, search, declared)
         _check_names(self.grouping.names, query.shown)
         return query
@@ -177,6 +214,7 @@ class Query(QueryDescription):
         options = {"hash": hash, "first": first}
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+        must_be_allowed(self.table.rule, *total)
         measured = left_out(self) if share > 0.0 else None
         for_limits = _beside(measured.query, share, total) if measured else None
         for_bounds = _beside(self.search, SHARE, total) if self.search else None

@@ -22,6 +22,7 @@ from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.left_out import limits_in_words
 from hush.tables.noise_sum import MOST_LEVEL
+from hush.tables.policy.limits import must_charge
 from hush.tables.sharing import shared_in_words
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class QueryPlan:
         self, ledger: Ledger | None, label: str, level: float, together: bool, progress: Callable[[str], None]
     ) -> Request:
         must_be_ledger(ledger)
+        must_charge(self.query.table.rule, ledger)
         level = must_be_level(level, MOST_LEVEL)
         text_of("label", label)
         if not callable(progress):
@@ -177,7 +179,9 @@ class QueryPlan:
         """The guarantee, the noise, the rows and the groups."""
         spent, shares, query = self.spent, self.shares, self.query
         pair, groups = f"(epsilon, delta) = ({shares.epsilon:.6g}, {shares.delta:.6g})", spent.reach.groups
-        lines = [f"{pair} for each {query.table.unit}, at most {groups} group{'s' * (groups > 1)}"]
+        lines = [f"{pair} for each {query.table.whose.words}, at most {groups} group{'s' * (groups > 1)}"]
+        if query.table.whose.not_protected:
+            lines += wrapped(f"not covered: {query.table.whose.not_protected}", hang=13)
         lines += wrapped(self.why)
         if spent.joint is not None:
             what = "one draw for the whole table" if spent.whole_table else "one draw for each group"

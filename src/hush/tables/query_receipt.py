@@ -13,6 +13,7 @@ from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription
 from hush.tables.left_out import limits_in_words
 from hush.tables.sharing import shared_in_words
+from hush.tables.unit import Unit
 
 __all__ = ["plain_bounds", "receipt_of"]
 
@@ -24,12 +25,13 @@ def receipt_of(
     named = (("answers", spent), ("bounds", shares.bounds), ("limits", shares.limits))
     parts = [(what, part) for what, part in named if part]
     promised = {
-        "unit": query.table.unit,
+        "unit": query.table.whose.words,
         "groups_per_unit": spent.reach.groups,
         **_moves(spent),
     }
     about = {
         "source": query.table.fingerprint,
+        **_unit(query.table.whose),
         "engine": query.table.engine,
         "filters": list(query.table.filters),
         "aggregates": {measure.name: measure.kind for measure in query.shown},
@@ -57,6 +59,13 @@ def receipt_of(
         promised=promised,
         about=about,
     )
+
+
+def _unit(unit: Unit) -> dict[str, Any]:
+    """The columns of a unit that is not one column, and what the guarantee does not cover because of it."""
+    if not unit.not_protected:
+        return {}
+    return {"unit_columns": list(unit.columns), "not_protected": unit.not_protected}
 
 
 def _shares_draw(spent: Spending) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,11 @@ from hush.tables.expression import bind
 from hush.tables.means import MeanOf, mean_of, sum_and_count
 from hush.tables.measure import Measure, Prepared, Total, bounds_in_words, row_limit, sum_of_values
 from hush.tables.noise_sum import Term, half_widths
+from hush.tables.policy.rules import is_private
 from hush.tables.quantise import FURTHEST_ROW, Grid, Limits, quantised, wide_sum
+
+if TYPE_CHECKING:
+    from hush.tables.policy.facts import Facts
 
 __all__ = ["Sum", "SumOf", "sum"]
 
@@ -74,6 +78,18 @@ class Sum(Bounded):
     row.
     """
 
+    word: ClassVar[str] = "sum"
+
+    def declared(self, name: str, facts: Facts) -> Measure:
+        """Bounds of a policy are bounds of a row: a sum that leaves one out is a sum of rows. A total that is bounded
+        by hand must lie within what the rows that the policy allows can add up to.
+        """
+        if self.rows_per_unit is not None or self.low is None or self.high is None:
+            return super().declared(name, facts)
+        if not is_private(self.low) and not is_private(self.high):  # `wants_bounds` refuses a private total
+            facts.totals(name, self.column, self.low, self.high)
+        return self
+
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One total, in steps of a grid over the larger bound."""
         column = bind(relation, self.column, f"the column of {name!r}")
@@ -116,11 +132,12 @@ def sum_in_128_bits(rows: Any, value: Any) -> Any:
 
 
 @called_like("sum('cost', low=0, high=20000)")
-def sum(column: Any, *, low: Any, high: Any, rows_per_unit: int | None = None) -> Measure:
+def sum(column: Any, *, low: Any = None, high: Any = None, rows_per_unit: int | None = None) -> Measure:
     """The sum of a column. Each person's total in a group is clipped to [low, high].
 
     With rows_per_unit, at most that many rows of a person are used, and each row is clipped instead. Without it, rows
-    may have either sign, and a single row counts up to four million times the larger bound.
+    may have either sign, and a single row counts up to four million times the larger bound. Under a policy low and high
+    may be left out: then each row is clipped to the declared bounds.
     """
     rows = (
         None

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hush.errors import InvalidParameter, called_like, whole
+from hush.errors import InvalidParameter, called_like
 from hush.tables.bounded_value import Bounded, per_row
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import CELLS, ROUNDED, Array, Ends, Released, between, in_blocks, last_accepted, numbers
 from hush.tables.expression import bind
 from hush.tables.means import MeanOf, mean_of, sum_and_count
-from hush.tables.measure import Measure, Prepared, Total, bounds_in_words, row_limit
+from hush.tables.measure import Measure, Prepared, Total, bounds_in_words, optional_rows, row_limit
 from hush.tables.noise_sum import Term, half_widths
 from hush.tables.quantise import Limits
 
@@ -161,7 +161,7 @@ class Variance(Bounded):
     is summed from the middle of its range.
     """
 
-    rows_per_unit: int
+    word: ClassVar[str] = "variance"
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """Three totals: distances from the middle, their squares, and rows."""
@@ -202,8 +202,8 @@ def _squared(size: Any, bits: int) -> Any:
 
 
 @called_like("variance('stay_days', low=0, high=30)")
-def variance(column: Any, *, low: Any, high: Any, rows_per_unit: int = 1) -> Measure:
-    """The variance over rows (divided by their number), each clipped to [low, high], at most `rows_per_unit` of a
-    person in a group.
+def variance(column: Any, *, low: Any = None, high: Any = None, rows_per_unit: int | None = None) -> Measure:
+    """The variance over rows (divided by their number), each clipped to [low, high], at most `rows_per_unit` (1) of a
+    person in a group. Under a policy low, high and rows_per_unit may be left out.
     """
-    return Variance(column, low, high, whole("rows_per_unit", rows_per_unit))
+    return Variance(column, low, high, optional_rows(rows_per_unit))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import date
 from typing import Any
 
 from hush.ledger.entry import printable
@@ -25,20 +26,26 @@ _LATEX = {
 } | {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 
-def shown_number(value: float) -> str:
-    """A number to print: whole from 100 to 1e15 and for counts, else with four digits."""
+def shown_number(value: Any) -> str:
+    """A number to print: whole from 100 to 1e15 and for counts, else with four digits. A date as it is."""
+    if isinstance(value, date):
+        return value.isoformat()
     return f"{value:,.0f}" if isinstance(value, int) or 100.0 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
-def shown_below(value: float) -> str:
+def shown_below(value: Any) -> str:
     """The lower end of an interval in the same form, rounded down."""
+    if isinstance(value, date) or math.isinf(value):
+        return str(value)
     if isinstance(value, int):
         return f"{value:,}"
     return f"{math.floor(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_down(value, 4)
 
 
-def shown_above(value: float) -> str:
+def shown_above(value: Any) -> str:
     """The upper end of an interval in the same form, rounded up."""
+    if isinstance(value, date) or math.isinf(value):
+        return str(value)
     if isinstance(value, int):
         return f"{value:,}"
     return f"{math.ceil(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_up(value, 4)

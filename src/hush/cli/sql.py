@@ -1,0 +1,107 @@
+"""`hush sql`: a SELECT over a table of a policy, answered privately."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from hush.cli.answer import add_intervals, warn_of_delta, written
+from hush.cli.ledger import opened
+from hush.cli.text import Command, number
+from hush.errors import InvalidParameter
+from hush.releasing.progress import working
+
+__all__ = ["register"]
+
+_EXAMPLES = """examples:
+  hush sql "SELECT ward, COUNT(DISTINCT patient_id) AS people, AVG(stay_days) FROM visits WHERE age >= 18
+            GROUP BY ward" --policy hush.toml --epsilon 1 --delta 1e-6
+  hush sql "SELECT DATE_TRUNC('month', day) AS month, MEDIAN(cost) FROM visits GROUP BY month ORDER BY month" \\
+      --policy hush.toml --epsilon 1 --delta 1e-6 --out months.csv
+  hush sql "SELECT 100 * COUNTIF(urgent) / COUNT(*) AS share FROM visits" --policy hush.toml --epsilon 0.5 --pure
+  hush sql "EXPLAIN SELECT AVG(cost) FROM visits" --policy hush.toml --epsilon 1 --delta 1e-6
+  hush sql question.sql --policy hush.toml --dialect bigquery
+
+The policy declares the tables, whose rows they are, and the bounds of the columns; see `hush policy --help`.
+EXPLAIN SELECT shows the noise and the errors to expect, and spends nothing.
+A statement that cannot be private is refused with the nearest one that can.
+A file whose name ends in .sql is read. epsilon and delta may also stand in the statement:
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 1, delta = 1e-6) ..."""
+
+
+def _asked(options: argparse.Namespace) -> Any:
+    """The statement of the command line."""
+    from hush.tables.policy import Policy
+    from hush.tables.sql import statement
+
+    text = options.statement
+    if text.endswith(".sql") and "\n" not in text and " " not in text.strip():
+        text = Path(text).read_text()
+    return statement(text, Policy.read(options.policy), options.dialect)
+
+
+def _sql(options: argparse.Namespace) -> None:
+    if options.pure and options.delta:
+        raise InvalidParameter("--pure means delta = 0; leave --delta out.")
+    asked, delta = _asked(options), 0.0 if options.pure else options.delta
+    if options.out and Path(options.out).suffix not in (".parquet", ".csv"):
+        raise InvalidParameter(f"--out must end in .parquet or .csv, got {options.out!r}.")
+    hint = "" if options.family else " (--family gaussian is quick)"
+    with working(f"finding the least noise{hint}"):
+        plan = asked.plan(options.epsilon, delta, family=options.family, limits_share=options.limits_share)
+    if asked.parsed.explain:
+        _explained(options, plan)
+        return
+    _answered(options, plan)
+
+
+def _explained(options: argparse.Namespace, plan: Any) -> None:
+    if options.json:
+        print(json.dumps({"errors": plan.errors(), "what_if": plan.plan.what_if(), "why": plan.plan.why}, indent=2))
+    else:
+        print(plan)
+
+
+def _answered(options: argparse.Namespace, plan: Any) -> None:
+    from hush.tables.destination import must_be_writable
+
+    if options.out:
+        must_be_writable(options.out, role="--out")
+    ledger = opened(options.ledger) if options.ledger else None
+    warn_of_delta(plan.plan.shares.delta)
+    try:
+        with working() as show:
+            made = plan.answer(
+                ledger=ledger, label=options.label, level=options.level, together=options.together, progress=show
+            )
+    finally:
+        if ledger is not None:
+            ledger.close()
+    if made.receipt["ledger"] is None:
+        print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
+    written(options, made)
+
+
+def register(command: Command) -> None:
+    """Add the command."""
+    sql = command("sql", _sql, "answer a SELECT over a table of a policy, with error bars and a receipt", _EXAMPLES)
+    sql.add_argument("statement", help="SELECT ..., EXPLAIN SELECT ..., or a file whose name ends in .sql")
+    sql.add_argument("--policy", required=True, metavar="FILE", help="the policy, such as hush.toml")
+    sql.add_argument(
+        "--dialect", default="duckdb", metavar="NAME", help="duckdb (default), postgres, spark, bigquery, snowflake"
+    )
+    budget = sql.add_argument_group("privacy budget")
+    budget.add_argument("--epsilon", type=number, metavar="E", help="the privacy loss that is allowed")
+    budget.add_argument("--delta", type=number, metavar="D", help="the extra probability, for example 1e-6")
+    budget.add_argument("--pure", action="store_true", help="delta = 0")
+    budget.add_argument("--ledger", metavar="FILE", help="charge this ledger, where the policy names none")
+    budget.add_argument("--label", default="", metavar="TEXT", help="the label of the ledger's entry")
+    share = "share of the budget for measuring how much the bounds leave out (default 0.03; 0: off)"
+    budget.add_argument("--limits-share", type=number, default=0.03, metavar="S", help=share)
+    budget.add_argument("--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick")
+    output = sql.add_argument_group("output")
+    output.add_argument("--out", metavar="FILE", help="write the answer to a .parquet or .csv file")
+    add_intervals(output)

@@ -1,0 +1,195 @@
+"""What is declared about a table, for the groups and aggregates of a query.
+
+What a question leaves out comes from the policy. What it states by hand must lie within the policy: a narrower range,
+fewer rows, fewer keys. A column that is computed in the query has no line in the policy, so everything about it is
+stated by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import IncompleteCall, InvalidParameter
+from hush.tables.bins import checked_value
+from hush.tables.expression import bind, must_have, operations
+from hush.tables.policy.rules import ColumnRule, TableRule, is_private
+from hush.tables.quantise import as_bound
+
+if TYPE_CHECKING:
+    from hush.tables.description import TableDescription
+
+__all__ = ["Facts"]
+
+_NOTHING = ColumnRule()
+_NO_RULE = TableRule(source=None)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts about one table; none are declared where the table was not opened by a policy."""
+
+    table: TableDescription
+
+    @property
+    def rule(self) -> TableRule:
+        """What the policy declares about the table."""
+        return self.table.rule or _NO_RULE
+
+    def about(self, name: str, column: Any) -> ColumnRule:
+        """What the policy declares about the column of the aggregate `name`."""
+        if isinstance(column, str):
+            must_have(self.table.columns, column, f"the column of {name!r}")
+        return self.about_column(bind(self.table.relation, column, f"the column of {name!r}"))
+
+    def about_column(self, column: Any) -> ColumnRule:
+        """What the policy declares about a column of the relation; nothing about a computed one."""
+        found = None if self.table.rule is None else _origin(column.op(), self.table.source.relation.op())
+        return _NOTHING if found is None else self.rule.column(found)
+
+    def rows(self, name: str, given: int | None) -> int:
+        """How many rows of a person count in a group: as given, else as declared, else 1."""
+        most = 1 if self.table.person is None else self.rule.rows_per_unit
+        if given is None:
+            return most or 1
+        if most is not None and given > most:
+            if self.table.person is None:
+                raise InvalidParameter(f"rows_per_unit of {name!r} is 1 where each row is a person, got {given}.")
+            raise InvalidParameter(
+                f"rows_per_unit of {name!r} is {given}, but the policy allows at most {most}; leave it out."
+            )
+        return given
+
+    def groups(self, given: Any) -> Any:
+        """In how many groups one person counts: as given, else as declared; 1 where each row is a person."""
+        most = 1 if self.table.person is None else self.rule.groups_per_unit
+        if given is None:
+            if most is None:
+                raise IncompleteCall(_missing("groups_per_unit", "group_by('ward', keys='private', groups_per_unit=3)"))
+            return most
+        policy = self.rule.groups_per_unit
+        if policy is not None and isinstance(given, int | float) and given > policy:
+            raise InvalidParameter(
+                f"groups_per_unit is {given}, but the policy allows at most {policy}; leave it out to use {policy}."
+            )
+        return given
+
+    def bounds(self, what: str, name: str, column: Any, low: Any, high: Any) -> tuple[Any, Any]:
+        """The bounds of a value: as given, else as declared. Given bounds must lie within declared ones."""
+        rule = self.about(name, column)
+        if is_private(low) or is_private(high):
+            if rule.has_bounds and not rule.private_bounds:
+                raise InvalidParameter(
+                    f"bounds of {name!r} are to be found privately, but the policy declares [{rule.low}, {rule.high}]; "
+                    "leave low and high out."
+                )
+            return low, high
+        if low is None and high is None and rule.has_bounds:
+            return rule.low, rule.high
+        if not rule.has_bounds or rule.private_bounds:
+            if low is None or high is None:
+                raise IncompleteCall(_needs_bounds(what, name, self.table.rule is not None, low is None))
+            return low, high
+        low, high = rule.low if low is None else low, rule.high if high is None else high
+        self.must_lie_within(name, column, low, high, rule.low, rule.high)
+        return low, high
+
+    def must_lie_within(self, name: str, column: Any, low: Any, high: Any, least: Any, most: Any) -> None:
+        """Refuse bounds by hand that are wider than the declared ones."""
+        kind = bind(self.table.relation, column, f"the column of {name!r}").type()
+        for side, given, declared, sign in (("low", low, least, 1.0), ("high", high, most, -1.0)):
+            hint = f"write {side}={declared}"
+            there, here = (as_bound(f"{side} of {name!r}", end, kind, hint) for end in (declared, given))
+            if sign * here < sign * there:
+                raise InvalidParameter(
+                    f"{side} of {name!r} is {given}, but the policy declares {declared}; bounds by hand may only be "
+                    "narrower."
+                )
+
+    def totals(self, name: str, column: Any, low: Any, high: Any) -> None:
+        """Refuse bounds of a person's total that are wider than what the rows of the policy can add up to."""
+        rule = self.about(name, column)
+        if isinstance(rule.low, int | float) and isinstance(rule.high, int | float):
+            rows = self.rows(name, None)
+            ends = min(0, rows * rule.low), max(0, rows * rule.high)
+            self.must_lie_within(name, column, low, high, *ends)
+
+    def edges(self, name: str, column: Any, edges: Sequence[Any]) -> None:
+        """Refuse edges of bins that are wider than the declared bounds."""
+        rule = self.about(name, column)
+        if rule.has_bounds and not rule.private_bounds and edges:
+            for end, declared, below in ((edges[0], rule.low, True), (edges[-1], rule.high, False)):
+                if _beyond(end, declared, below):
+                    raise InvalidParameter(
+                        f"edges of {name!r} reach {end}, but the policy declares [{rule.low}, {rule.high}]; edges by "
+                        "hand must lie within it."
+                    )
+
+    def categories(self, name: str, column: Any, given: tuple[Any, ...] | None) -> tuple[Any, ...]:
+        """The categories of a histogram: as given, else as declared. Given ones must be on the declared list."""
+        bound = bind(self.table.relation, column, f"the column of {name!r}")
+        rule = self.about_column(bound)
+        if given is None:
+            if rule.values is None or is_private(rule.values):
+                raise IncompleteCall(_missing("edges or categories", "histogram('age', edges=[0, 18, 65, 120])"))
+            return tuple(rule.values)
+        self.must_be_listed(f"categories of {name!r}", str(column), rule, given, bound.type())
+        return given
+
+    def must_be_listed(self, role: str, column: str, rule: ColumnRule, given: Sequence[Any], kind: Any) -> None:
+        """Refuse values by hand that are not on the declared list, or any list where values are found privately."""
+        if is_private(rule.values):
+            raise InvalidParameter(
+                f"{role} are listed by hand, but by the policy the values of {column!r} are found privately; leave "
+                "the list out."
+            )
+        if rule.values is None:
+            return
+        allowed = {checked_value(f"a value of {column!r}", value, kind) for value in rule.values}
+        for value in given:
+            if value is None or checked_value(role, value, kind) not in allowed:
+                listed = ", ".join(map(repr, rule.values[:8])) + ", ..." * (len(rule.values) > 8)
+                raise InvalidParameter(f"{role} have {value!r}, which the policy does not list; it lists {listed}.")
+
+
+def _origin(node: Any, source: Any) -> str | None:
+    """The column of the source that a column equals in every row, followed through filters and selections; None for a
+    computed column.
+    """
+    ops = operations()
+    while isinstance(node, ops.Field):
+        relation = node.rel
+        if relation == source:
+            return str(node.name)
+        if isinstance(relation, ops.Project):
+            node = relation.values[node.name]
+        elif isinstance(relation, ops.Filter | ops.Sort | ops.DropColumns):
+            node = ops.Field(relation.parent, node.name)
+        else:
+            return None
+    return None
+
+
+def _beyond(end: Any, declared: Any, below: bool) -> bool:
+    """Is an end outside a declared bound? Ends of another kind are refused elsewhere."""
+    try:
+        return bool(end < declared if below else end > declared)
+    except (TypeError, ArithmeticError):
+        return False
+
+
+def _missing(argument: str, example: str) -> str:
+    return f"{example.partition('(')[0]} is missing {argument}; write {example}."
+
+
+def _needs_bounds(what: str, name: str, policy: bool, low: bool) -> str:
+    """The error for bounds that are neither given nor declared."""
+    if policy:
+        return (
+            f"{name!r} needs low and high, because the policy declares no bounds of this column; write "
+            f"{what}(..., low=0, high=100), with bounds that do not come from the data."
+        )
+    examples = {"quantile": "quantile('cost', 0.5, low=0, high=20000)", "sum": "sum('cost', low=0, high=20000)"}
+    example = examples.get(what, f"{what}('stay_days', low=0, high=30)")
+    return f"{what} is missing {'low' if low else 'high'}; write {example}."

@@ -1,0 +1,166 @@
+"""The policy: what a curator declares once about tables, so that analysts need not, and may not loosen it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from hush.errors import HushError, InvalidParameter, budgets, deltas, nearest
+from hush.tables.policy.limits import must_be_allowed
+from hush.tables.policy.mistakes import Mistake, mistakes_in_tables, must_be_right
+from hush.tables.policy.reading import rules_of, toml_of
+from hush.tables.policy.rules import ROW, TableRule
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+    from hush.tables.engine import Source
+    from hush.tables.query import Table
+
+__all__ = ["Policy"]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The tables that may be asked, and the facts about them: `Policy.read("hush.toml")` or
+    `Policy({"visits": TableRule(...)})`.
+
+    Guarantees: a table that `open` returns has no column that the policy hides. Its groups and aggregates take what
+    they leave out from the policy and refuse what is looser. Its plans refuse more epsilon or delta than one question
+    may spend, and its answers refuse another ledger.
+    """
+
+    tables: Mapping[str, TableRule]
+    #: the folder that relative paths start from; None: the working directory
+    folder: Path | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        must_be_right("the policy", mistakes_in_tables(self.tables))
+        object.__setattr__(self, "tables", dict(self.tables))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """The policy in a TOML file. Relative paths in it start from its folder. All mistakes are reported at once."""
+        file = Path(path)
+        tables, mistakes = rules_of(file)
+        must_be_right(str(path), [*mistakes, *(mistakes_in_tables(tables) if tables or not mistakes else ())])
+        return cls(tables, file.absolute().parent)
+
+    def rule(self, name: str) -> TableRule:
+        """What is declared about a table; an unknown name is refused."""
+        if isinstance(name, str) and name in self.tables:
+            return self.tables[name]
+        known = ", ".join(map(repr, self.tables))
+        hint = nearest(name, self.tables)
+        raise InvalidParameter(
+            f"the policy has no table {name!r}; " + (f"{hint}?" if hint else f"its tables are {known}.")
+        )
+
+    def open(self, name: str) -> Table:
+        """The table, restricted to the columns that may be asked, with its unit. Its aggregates and groups take
+        bounds, keys and limits from the policy, and refuse looser ones.
+        """
+        from hush.tables.quantise import Limits
+        from hush.tables.query import Table
+        from hush.tables.unit import each_row, opened_unit
+
+        rule = self.rule(name)
+        if rule.public:
+            raise InvalidParameter(f"{name!r} is a public table, which protects nobody; join it with another table.")
+        opened = self._opened(name, rule)
+        unit = each_row if rule.unit == ROW else rule.unit
+        visible = [column for column in opened.relation.columns if rule.may_ask(column)]
+        hide = isinstance(unit, str) and unit not in visible
+        relation, key, declared = opened_unit(opened.relation, unit, hide=hide)
+        if declared.each_row and not visible:
+            relation = relation.mutate(**{key: 0})  # a relation needs at least one column
+        shown = [*visible, *({key} & set(relation.columns) - set(visible))]
+        relation = relation if shown == list(relation.columns) else relation.select(*shown)
+        kept = replace(rule, ledger=self.ledger_path(name))
+        source = replace(opened, relation=relation)
+        return Table(source, relation, key, Limits(2**40), declared_unit=declared, rule=kept)
+
+    def lookup(self, name: str) -> Any:
+        """The rows of a public table as an Ibis table, restricted to the columns that may be asked."""
+        rule = self.rule(name)
+        if not rule.public:
+            raise InvalidParameter(f"{name!r} is not a public table of the policy; its rows are protected.")
+        relation = self._opened(name, rule).relation
+        visible = [column for column in relation.columns if rule.may_ask(column)]
+        if not visible:
+            raise InvalidParameter(f"the policy allows no column of the public table {name!r}.")
+        return relation.select(*visible)
+
+    def ledger(self, name: str) -> Ledger | None:
+        """The ledger of a table, opened; None if the policy names none."""
+        from hush.ledger import Ledger
+
+        path = self.ledger_path(name)
+        if path is None:
+            return None
+        if not Path(path).exists():
+            raise InvalidParameter(_no_ledger(path))
+        return Ledger(path)
+
+    def ledger_path(self, name: str) -> str | None:
+        """The file of the table's ledger; None if the policy names none."""
+        declared = self.rule(name).ledger
+        return None if declared is None else self._place(declared)
+
+    def check_budget(self, name: str, epsilon: float, delta: float) -> None:
+        """Refuse a question that asks for more than the policy allows for one question."""
+        rule = self.rule(name)
+        must_be_allowed(rule, float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True)))
+
+    def mistakes(self) -> list[Mistake]:
+        """What does not fit the sources and the ledgers, each with its place. Schemas are read, rows are not."""
+        return [mistake for name, rule in self.tables.items() for mistake in self._mistakes(name, rule)]
+
+    def text(self) -> str:
+        """The policy as TOML."""
+        return toml_of(self.tables)
+
+    # -- steps -----------------------------------------------------------------------------------------------
+
+    def _place(self, path: str) -> str:
+        """A path that starts from the policy's folder; an address is unchanged."""
+        return path if "://" in path or self.folder is None else str(self.folder / path)
+
+    def _source(self, rule: TableRule) -> Source:
+        from hush.tables.source import open_source
+
+        given = rule.source
+        source = self._place(str(given)) if isinstance(given, str | Path) else given
+        return open_source(source, name=rule.name, engine=rule.engine or "duckdb")
+
+    def _opened(self, name: str, rule: TableRule) -> Source:
+        """The source of a table whose rule fits its schema."""
+        from hush.tables.policy.schema import mistakes_in_schema
+
+        opened = self._source(rule)
+        must_be_right("the policy", mistakes_in_schema(f"tables.{name}", rule, opened.relation))
+        return opened
+
+    def _mistakes(self, name: str, rule: TableRule) -> Iterator[Mistake]:
+        from hush.tables.policy.schema import mistakes_in_schema
+
+        place = f"tables.{name}"
+        try:
+            found = list(mistakes_in_schema(place, rule, self._source(rule).relation))
+        except HushError as failure:
+            found = [Mistake(f"{place}.source", str(failure))]
+        yield from found
+        if rule.ledger is not None:
+            try:
+                ledger = self.ledger(name)
+                assert ledger is not None
+                with ledger:
+                    if not found:
+                        ledger.must_protect(self.open(name).fingerprint)
+            except HushError as failure:
+                yield Mistake(f"{place}.ledger", str(failure))
+
+
+def _no_ledger(path: str) -> str:
+    return f"there is no ledger {path}; make one with `hush ledger new {path} --epsilon E --delta D`."

@@ -1,0 +1,91 @@
+"""The facts that a curator declares about tables: `ColumnRule` and `TableRule`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal
+
+__all__ = ["PRIVATE", "ROW", "Bound", "ColumnRule", "TableRule", "is_private"]
+
+#: Bounds or keys that are found with a part of the budget.
+PRIVATE: Literal["private"] = "private"
+#: The unit of a table whose every row is a person of its own.
+ROW: Literal["row"] = "row"
+
+#: One end of the values of a column: a number, a date, "private" (found with a part of the budget) or None (not
+#: declared).
+Bound = float | int | date | str | None
+
+
+def is_private(value: Any) -> bool:
+    """Is it the word "private"? (A comparison of a column or an array with a word is no truth value.)"""
+    return isinstance(value, str) and value == PRIVATE
+
+
+@dataclass(frozen=True)
+class ColumnRule:
+    """What the curator declares about one column: one line of `[tables.NAME.columns]`."""
+
+    #: the bounds of the values; both are numbers or dates, both "private", or both None
+    low: Bound = None
+    high: Bound = None
+    #: the public list of values to group by, "private" (groups are found with a part of the budget) or None
+    values: tuple[Any, ...] | Literal["private"] | None = None
+    #: False: the column is hidden, as if it were not listed
+    ask: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, list):
+            object.__setattr__(self, "values", tuple(self.values))
+
+    @property
+    def private_bounds(self) -> bool:
+        """Are the bounds found with a part of the budget?"""
+        return is_private(self.low)
+
+    @property
+    def has_bounds(self) -> bool:
+        """Are low and high declared, or "private"?"""
+        return self.low is not None
+
+
+@dataclass(frozen=True)
+class TableRule:
+    """What the curator declares about one table: `[tables.NAME]`."""
+
+    #: a file, a glob, a database URL; in Python also an Ibis table or a frame
+    source: Any
+    #: the table inside a database
+    name: str | None = None
+    #: the column or columns that identify the person of a row, or "row": every row is a person of its own; None for a
+    #: public table
+    unit: str | tuple[str, ...] | None = None
+    #: the most groups in which one person counts
+    groups_per_unit: int | None = None
+    #: the most rows of one person in one group
+    rows_per_unit: int | None = None
+    #: what is declared about each column; None: every column may be asked, and nothing is declared about it
+    columns: Mapping[str, ColumnRule] | None = None
+    #: the ledger that every question is charged to
+    ledger: str | None = None
+    #: the most that one question may spend
+    max_epsilon: float | None = None
+    max_delta: float | None = None
+    #: a public table, for joins: it has no unit, and its rows are no secret
+    public: bool = False
+    #: the engine that reads the source; None: DuckDB, or the database of a URL
+    engine: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.unit, list):
+            object.__setattr__(self, "unit", tuple(self.unit))
+
+    def may_ask(self, column: str) -> bool:
+        """May an analyst use this column?"""
+        return self.columns is None or (column in self.columns and self.columns[column].ask)
+
+    def column(self, name: str) -> ColumnRule:
+        """What is declared about a column; nothing, where there is no line for it."""
+        return (self.columns or {}).get(name, ColumnRule())

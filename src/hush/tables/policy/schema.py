@@ -1,0 +1,70 @@
+"""Mistakes of a policy that only its source shows: columns that do not exist, bounds of the wrong kind, a unit that
+identifies nobody. The schema is read, the rows are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hush.errors import InvalidParameter, nearest
+from hush.tables.bins import checked_value
+from hush.tables.bounded_value import value_kind
+from hush.tables.group import key_type
+from hush.tables.policy.mistakes import Mistake
+from hush.tables.policy.rules import ROW, ColumnRule, TableRule, is_private
+from hush.tables.quantise import as_bound
+from hush.tables.unit import opened_unit
+
+__all__ = ["mistakes_in_schema"]
+
+
+def mistakes_in_schema(place: str, rule: TableRule, relation: Any) -> Iterator[Mistake]:
+    """The mistakes of one table, by the columns of its source."""
+    known = list(relation.columns)
+    if rule.unit == ROW and ROW in known:
+        yield Mistake(
+            f"{place}.unit",
+            'the source has a column "row"; write unit = ["row"] for it, or rename it if each row is a person.',
+        )
+    elif rule.unit is not None and rule.unit != ROW:
+        yield from _in_unit(place, rule.unit, relation)
+    for name, column in (rule.columns or {}).items():
+        where = f"{place}.columns.{name}"
+        if name in known:
+            yield from _in_column(where, name, column, relation[name])
+        else:
+            hint = nearest(name, known)
+            yield Mistake(where, f"the source has no such column; {hint}?" if hint else _has(known))
+
+
+def _in_unit(place: str, unit: Any, relation: Any) -> Iterator[Mistake]:
+    try:
+        opened_unit(relation, unit)
+    except InvalidParameter as failure:
+        yield Mistake(f"{place}.unit", str(failure))
+
+
+def _in_column(place: str, name: str, rule: ColumnRule, column: Any) -> Iterator[Mistake]:
+    """Bounds and values that do not fit the type of the column."""
+    kind = column.type()
+    if rule.has_bounds:
+        try:
+            value_kind(name, column, dates=True)
+            if not rule.private_bounds:
+                for side in ("low", "high"):
+                    as_bound(f"{side} of {name!r}", getattr(rule, side), kind, "write a number")
+        except InvalidParameter as failure:
+            yield Mistake(f"{place}.low", str(failure))
+    if rule.values is None:
+        return
+    try:
+        key_type(name, kind)
+        for value in () if is_private(rule.values) else rule.values:
+            checked_value("it", value, kind)
+    except InvalidParameter as failure:
+        yield Mistake(f"{place}.values", str(failure))
+
+
+def _has(known: list[str]) -> str:
+    return f"the source has no such column; it has {', '.join(known[:20])}{', ...' * (len(known) > 20)}."

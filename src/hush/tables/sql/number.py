@@ -1,0 +1,181 @@
+"""A number of the answer: a formula over released aggregates, with the names of the aggregates that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hush.tables.sql.interval import Triple, constant, divided, monotone, plus, times
+from hush.tables.sql.refusal import Refused, allow_only
+
+__all__ = ["Number", "formula", "released"]
+
+Of = Callable[[Mapping[str, Triple]], Triple]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A formula over answer columns (`uses`), each a `Triple` at the level that the formula needs."""
+
+    uses: frozenset[str]
+    of: Of
+    #: days since 1970, to be shown as a date
+    date: bool = False
+    #: the answer column that it is without a change; None for a formula
+    plain: str | None = None
+
+    def level(self, level: float) -> float:
+        """The level of each aggregate, so that the formula's interval holds at `level`."""
+        return level if len(self.uses) <= 1 else 1.0 - (1.0 - level) / len(self.uses)
+
+
+def released(column: str, *, counts: bool = False, date: bool = False) -> Number:
+    """An aggregate as it is."""
+
+    def of(found: Mapping[str, Triple]) -> Triple:
+        part = found[column]
+        return Triple(part.value, part.low, part.high, counts)
+
+    return Number(frozenset({column}), of, date, column)
+
+
+def mapped(a: Number, function: Callable[[Any], Any]) -> Number:
+    """A function that does not decrease, of a number."""
+    return Number(a.uses, lambda found: monotone(a.of(found), function))
+
+
+def combined(a: Number, b: Number, apply: Callable[[Triple, Triple], Triple]) -> Number:
+    """Two numbers combined."""
+    return Number(a.uses | b.uses, lambda found: apply(a.of(found), b.of(found)))
+
+
+def formula(node: Any, lookup: Callable[[Any], Number | None]) -> Number:
+    """The formula of an expression over aggregates. `lookup` gives the number of an aggregate's node."""
+    found = lookup(node)
+    if found is not None:
+        return found
+    make = _FORMULAS.get(type(node).__name__)
+    if make is None:
+        raise Refused(
+            f"{node.sql()} is not a formula over aggregates that hush translates; it knows + - * /, ROUND, ABS, SQRT, "
+            "COALESCE and NULLIF",
+            node,
+        )
+    return make(node, lambda part: formula(part, lookup))
+
+
+def number_of(node: Any) -> float:
+    """The value of a constant."""
+    negative = type(node).__name__ == "Neg"
+    plain = node.this if negative else node
+    try:
+        if type(plain).__name__ != "Literal" or plain.is_string:
+            raise ValueError
+        return -float(plain.this) if negative else float(plain.this)
+    except ValueError as failure:
+        raise Refused(f"a constant number is needed, not {node.sql()}", node) from failure
+
+
+# -- the parts of a formula ----------------------------------------------------------------------------------
+
+Part = Callable[[Any], Number]
+
+
+def _constant(node: Any, part: Part) -> Number:
+    value = number_of(node)
+    return Number(frozenset(), lambda found: constant(value))
+
+
+def _plus(node: Any, part: Part) -> Number:
+    sign = 1.0 if type(node).__name__ == "Add" else -1.0
+    return combined(part(node.this), part(node.expression), lambda a, b: plus(a, b, sign))
+
+
+def _times(node: Any, part: Part) -> Number:
+    return combined(part(node.this), part(node.expression), times)
+
+
+def _divided(node: Any, part: Part) -> Number:
+    return combined(part(node.this), part(node.expression), divided)
+
+
+def _negative(node: Any, part: Part) -> Number:
+    a, zero = part(node.this), Number(frozenset(), lambda found: constant(0.0))
+    return combined(zero, a, lambda x, y: plus(x, y, -1.0))
+
+
+def _rounded(node: Any, part: Part) -> Number:
+    allow_only(node, "this", "decimals")
+    given = node.args.get("decimals")
+    digits = int(number_of(given)) if given is not None else 0
+    name = type(node).__name__
+    function = {"Floor": np.floor, "Ceil": np.ceil}.get(name, lambda x: np.round(x, digits))
+    return mapped(part(node.this), function)
+
+
+def _root(node: Any, part: Part) -> Number:
+    return mapped(part(node.this), lambda x: np.sqrt(np.maximum(x, 0.0)))
+
+
+def _absolute(node: Any, part: Part) -> Number:
+    a = part(node.this)
+
+    def of(found: Mapping[str, Triple]) -> Triple:
+        x = a.of(found)
+        low, high = x.ends
+        inside = (low <= 0.0) & (high >= 0.0)
+        least = np.where(inside, 0.0, np.minimum(np.abs(low), np.abs(high)))
+        return Triple(np.abs(x.value), least, np.maximum(np.abs(low), np.abs(high)))
+
+    return Number(a.uses, of)
+
+
+def _coalesce(node: Any, part: Part) -> Number:
+    """The number, or the constant where it is unknown. An unknown number has no interval, so a known one is unchanged."""
+    a, instead = part(node.this), number_of(node.expressions[0])
+
+    def of(found: Mapping[str, Triple]) -> Triple:
+        x = a.of(found)
+        missing = np.isnan(x.value)
+        low, high = np.fmin(x.low, instead), np.fmax(x.high, instead)
+        return Triple(*(np.where(missing, a, b) for a, b in ((instead, x.value), (low, x.low), (high, x.high))))
+
+    return Number(a.uses, of)
+
+
+def _cast(node: Any, part: Part) -> Number:
+    kind = node.to.sql().upper()
+    a = part(node.this)
+    if kind in ("DOUBLE", "FLOAT", "REAL", "FLOAT64", "DOUBLE PRECISION") or kind.startswith(("DECIMAL", "NUMERIC")):
+        return a
+    if kind in ("INT", "INTEGER", "BIGINT", "INT64", "LONG"):
+        return mapped(a, np.round)
+    raise Refused(f"an aggregate is not cast to {kind}", node)
+
+
+def _inside(node: Any, part: Part) -> Number:
+    return part(node.this)
+
+
+_FORMULAS: dict[str, Callable[[Any, Part], Number]] = {
+    "Literal": _constant,
+    "Add": _plus,
+    "Sub": _plus,
+    "Mul": _times,
+    "Div": _divided,
+    "SafeDivide": _divided,
+    "Neg": _negative,
+    "Round": _rounded,
+    "Floor": _rounded,
+    "Ceil": _rounded,
+    "Sqrt": _root,
+    "Abs": _absolute,
+    "Coalesce": _coalesce,
+    "Nullif": _inside,  # NULLIF(a, 0) guards a division, and a division by 0 is unknown anyway
+    "Cast": _cast,
+    "TryCast": _cast,
+    "Paren": _inside,
+}

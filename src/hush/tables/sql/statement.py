@@ -1,0 +1,127 @@
+"""A statement that is ready to be planned and answered, and its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import IncompleteCall, InvalidParameter, must_be_level
+from hush.tables.answer import Answer
+from hush.tables.chart import wrapped
+from hush.tables.noise_sum import MOST_LEVEL
+from hush.tables.policy import Policy
+from hush.tables.query_plan import QueryPlan
+from hush.tables.sql.output import finished
+from hush.tables.sql.parse import Parsed, parsed
+from hush.tables.sql.refusal import Refused
+from hush.tables.sql.select import Question, question_of
+from hush.tables.sql.suggestion import nearest_statement, people_of
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+
+__all__ = ["Statement", "StatementPlan", "statement"]
+
+
+def statement(text: str, policy: Policy, dialect: str = "duckdb") -> Statement:
+    """A SELECT over a table of the policy. What cannot be answered is refused, with a statement that can."""
+    if not isinstance(policy, Policy):
+        raise InvalidParameter(f"policy must be a hush.tables.Policy, got {policy!r}; write Policy.read('hush.toml').")
+
+    def translate(tree: Any, options: Mapping[str, Any] | None = None) -> Question:
+        return question_of(tree, policy, dialect, options or {})
+
+    try:
+        read = parsed(text, dialect)
+    except Refused as failure:
+        found = people_of(policy, translate, dialect)
+        if failure.node is not None:
+            found = nearest_statement(failure.node, failure, translate, policy, dialect)
+        raise Refused(failure.sentence, instead=found) from failure
+    try:
+        return Statement(read, policy, translate(read.tree, read.options))
+    except Refused as failure:
+        found = nearest_statement(read.tree, failure, translate, policy, dialect)
+        raise Refused(failure.sentence, instead=found) from failure
+    except RecursionError as failure:
+        raise Refused("the statement is nested too deeply; write it shorter") from failure
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement and the query that it means. Nothing has run."""
+
+    parsed: Parsed
+    policy: Policy
+    question: Question
+
+    @property
+    def query(self) -> Any:
+        """The same question as the Python interface asks it."""
+        return self.question.query
+
+    def plan(self, epsilon: float | None = None, delta: float | None = None, **options: Any) -> StatementPlan:
+        """The noise and the errors to expect; nothing is spent. `options` are those of `Query.plan`."""
+        spent = [self._budget(name, given) for name, given in (("epsilon", epsilon), ("delta", delta))]
+        self.policy.check_budget(self.question.name, spent[0], spent[1])
+        return StatementPlan(self, self.query.plan(spent[0], spent[1], **options))
+
+    def _budget(self, name: str, given: float | None) -> float:
+        """The budget of the call, or a smaller one of the statement's OPTIONS."""
+        stated = self.parsed.options.get(name)
+        if given is None and stated is None:
+            example = "1.0" if name == "epsilon" else "1e-6"
+            raise IncompleteCall(f"sql is missing {name}; write hush.sql(..., {name}={example}).")
+        if given is not None and stated is not None and stated > given:
+            raise InvalidParameter(
+                f"the statement asks for {name} = {stated:g}, but the call allows {given:g}; ask for less."
+            )
+        return float(stated if stated is not None else given)  # type: ignore[arg-type]  # one of them is a number
+
+
+@dataclass(frozen=True)
+class StatementPlan:
+    """The plan of a statement: its query's plan, and what is computed from the released values. Nothing is spent."""
+
+    statement: Statement
+    plan: QueryPlan
+
+    def answer(
+        self,
+        *,
+        ledger: Ledger | None = None,
+        label: str = "",
+        level: float = 0.95,
+        together: bool = False,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> Answer:
+        """Run the query, spend the budget and answer. Without `ledger`, the policy's ledger is charged."""
+        level = must_be_level(level, MOST_LEVEL)
+        own = self.statement.policy.ledger(self.statement.question.name) if ledger is None else None
+        try:
+            given = {"label": label, "level": level, "progress": progress}
+            released = self.plan.answer(ledger=ledger if own is None else own, **given)
+        finally:
+            if own is not None:
+                own.close()
+        shape = self.statement.question.shape
+        table, names = finished(shape, self.plan, released, level, together)
+        asked = {"statement": self.statement.parsed.text, "dialect": self.statement.parsed.dialect}
+        receipt = released.receipt | asked | ({"together": True} if together else {}) | {"groups": table.num_rows}
+        return replace(released, table=table, receipt=receipt, names=names, basis=None)
+
+    def described(self, *, rows: int = 1000) -> str:
+        """The plan in words and tables, with errors for a group in which `rows` rows count."""
+        lines = [*wrapped(f"statement: {' '.join(self.statement.parsed.text.split())}", hang=11)]
+        lines += [self.plan.described(rows=rows)]
+        for note in self.statement.question.notes:
+            lines += wrapped(note, hang=2)
+        return "\n".join([*lines, "nothing was spent"])
+
+    def errors(self, rows: int = 1000) -> dict[str, float]:
+        """Half the width of the 95 % noise interval of each aggregate, for a group in which `rows` rows count."""
+        return self.plan.errors(rows)
+
+    def __repr__(self) -> str:
+        return self.described()
