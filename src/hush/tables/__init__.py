@@ -19,8 +19,8 @@ from hush.tables.counts import count, count_units
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.histograms import histogram
 from hush.tables.means import mean
-from hush.tables.publish.basis import Figure
 from hush.tables.policy import ColumnRule, Policy, TableRule
+from hush.tables.publish.basis import Figure
 from hush.tables.quantiles import quantile
 from hush.tables.query import GroupedTable, Query, Table, table
 from hush.tables.query_plan import QueryPlan
@@ -32,8 +32,8 @@ from hush.tables.variances import variance
 __all__ = [
     "Aggregates",
     "Answer",
-    "Figure",
     "ColumnRule",
+    "Figure",
     "GroupedTable",
     "Part",
     "Policy",

@@ -231,7 +231,11 @@ class Answer:
         return self.described(groups=_SHOWN)
 
     def described(self, *, groups: int | None = None) -> str:
-        """The answer in words and tables: the first groups, or all of them."""
+        """The answer in words and tables: the first groups, or all of them, and the receipt."""
+        return "\n".join([self.text(groups=groups), "", self.summary()])
+
+    def text(self, *, groups: int | None = None) -> str:
+        """The table alone: the first groups, or all of them."""
         most = len(self) if groups is None else groups
         chart = self._chart() if most <= _SHOWN else []
         lines = text_table(self._heads(), self._rows(most), chart, heading=self.names[0] if chart else "")
@@ -241,7 +245,7 @@ class Answer:
             lines.append(self._nothing)
         if chart:
             lines.append(f"(bars of {self.names[0]}: {LEGEND})")
-        return "\n".join([*lines, "", self.summary()])
+        return "\n".join(lines)
 
     def _row_word(self, count: int) -> str:
         return ("row" if self.long_form else "group") + "s" * (count != 1)

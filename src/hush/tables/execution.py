@@ -84,7 +84,7 @@ class Request:
         recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
         noisy = arrow().table({name: arrow().array(column) for name, column in released.items()})
         receipt = settled._receipt(payment, found, beside) | {"groups": keys.num_rows}
-        basis = Basis.of(settled.query, settled.spent, recipe, settled.level)
+        basis = Basis.of(settled.query, settled.spent, settled.level)
         return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names, basis)
 
     def write(self, path: str | os.PathLike[str]) -> Receipt:

@@ -13,7 +13,6 @@ from hush.errors import InvalidParameter, nearest
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
 from hush.tables.estimate import Linear, linear_forms
-from hush.tables.output import Recipe
 from hush.tables.publish.cells import shown_above, shown_below, shown_number
 from hush.tables.publish.layout import Layout, Width
 
@@ -73,7 +72,7 @@ class Basis:
     groups_per_unit: int
 
     @classmethod
-    def of(cls, query: QueryDescription, spent: Spending, recipe: Recipe, level: float) -> Basis:
+    def of(cls, query: QueryDescription, spent: Spending, level: float) -> Basis:
         """The facts of a query and its noise."""
         forms: dict[str, Linear] = {}
         kinds: dict[str, str] = {}
@@ -103,6 +102,23 @@ class Basis:
                 "tables.count() or tables.sum(...) in the same query."
             )
         return self.forms[name]
+
+    def share_form(self, name: Any) -> Linear:
+        """The linear form of a column whose share of the total has a meaning."""
+        form = self.form(name, "share")
+        if form.signed:
+            raise InvalidParameter(
+                f"share: {name!r} may be negative, and then a share of the total has no meaning; take the share of a "
+                "count or of a sum with low=0 or more."
+            )
+        return form
+
+    def must_be_keys(self, names: Sequence[str], what: str) -> None:
+        """Refuse names that are no keys of the answer."""
+        for name in names:
+            if name not in self.keys:
+                keys = ", ".join(self.keys) or "none"
+                raise InvalidParameter(f"{what}: by={name!r} is no key of the answer; its keys are {keys}.")
 
     def value(self, form: Linear, released: Any) -> Array:
         """The answer of each group before it was rounded to whole numbers."""

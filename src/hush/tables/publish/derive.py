@@ -49,12 +49,7 @@ def total(answer: Any, name: str, by: Any, level: float | None) -> Any:
 def share(answer: Any, name: str, by: Any, level: float | None) -> Any:
     """Each group's share of the total of a column, from 0 to 1."""
     basis, level = _basis(answer, "share"), _level(answer, level)
-    form = basis.form(name, "share")
-    if form.signed:
-        raise InvalidParameter(
-            f"share: {name!r} may be negative, and then a share of the total has no meaning; take the share of a count "
-            "or of a sum with low=0 or more."
-        )
+    form = basis.share_form(name)
     weights, values, unit = basis.layout.weights(form), basis.value(form, answer.released), basis.layout.unit(form)
     sizes, places = _parts(answer, basis, by, "share")
     sums = _sums(values, places, len(sizes))
@@ -191,10 +186,7 @@ def _parts(answer: Any, basis: Basis, by: Any, what: str) -> tuple[NDArray[np.in
     if by is None:
         return np.array([len(answer)]), np.zeros(len(answer), dtype=np.int64)
     names = _listed(by)
-    for name in names:
-        if name not in basis.keys:
-            keys = ", ".join(basis.keys) or "none"
-            raise InvalidParameter(f"{what}: by={name!r} is no key of the answer; its keys are {keys}.")
+    basis.must_be_keys(names, what)
     rows = zip(*(answer.to_arrow().column(name).to_pylist() for name in names), strict=True)
     seen: dict[Any, int] = {}
     places = np.array([seen.setdefault(row, len(seen)) for row in rows], dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,9 @@ from hush.errors import InvalidParameter, Unsupported
 from hush.tables.arrow import arrow
 from hush.tables.publish.basis import Basis, Bin
 
-__all__ = ["long_table", "non_negative"]
+__all__ = ["beside", "long_table", "must_suit_long", "non_negative"]
+
+_LONG = ("aggregate", "bin", "from", "to", "value", "low", "high")  # columns of the long form
 
 
 def non_negative(answer: Any, names: tuple[str, ...]) -> Any:
@@ -44,9 +47,7 @@ def long_table(answer: Any, name: str | None) -> Any:
     keys = [key for key in table.column_names if key not in ends]
     labels = [bins.get(one, Bin(one, "")) for one in chosen]
     columns = _labels(labels, named=name is None)
-    for word in (*columns, "value", "low", "high"):
-        if word in keys:
-            raise InvalidParameter(f"long: the key {word!r} has the name of a column of the long form; rename the key.")
+    must_suit_long(keys)
     rows = range(table.num_rows)
     pa = arrow()
     made = {key: table.column(key).take(pa.array([i for i in rows for _ in chosen], pa.int64())) for key in keys}
@@ -57,6 +58,32 @@ def long_table(answer: Any, name: str | None) -> Any:
         kind = kinds.pop() if len(kinds) == 1 else pa.float64()
         made[word] = pa.array([column[i] for i in rows for column in each], kind)
     return replace(answer, table=pa.table(made), names=("value",), basis=None, long_form=True)
+
+
+def must_suit_long(keys: Iterable[str]) -> None:
+    """Refuse keys with the name of a column of the long form."""
+    for word in keys:
+        if word in _LONG:
+            raise InvalidParameter(f"long: the key {word!r} has the name of a column of the long form; rename the key.")
+
+
+def beside(answer: Any, others: Sequence[Any], notes: Sequence[str] = ()) -> Any:
+    """The answer with the numbers of others that were made from it, such as shares, and notes in its receipt."""
+    table, names = answer.to_arrow(), list(answer.names)
+    done = list(answer.receipt.get("post_processing", []))
+    for other in others:
+        for name in other.names:
+            if name in names:
+                continue
+            names.append(name)
+            for column in (name, f"{name}_low", f"{name}_high"):
+                if column in table.column_names:
+                    raise InvalidParameter(f"the answer has a column {column!r} already; rename an aggregate or a key.")
+                table = table.append_column(column, other.to_arrow().column(column))
+        done += [text for text in other.receipt["post_processing"] if text not in done]
+    done += notes
+    receipt = answer.receipt | {"post_processing": done} if done else answer.receipt
+    return replace(answer, table=table, names=tuple(names), receipt=receipt)
 
 
 def _labels(labels: list[Bin], *, named: bool) -> dict[str, list[Any]]:
