@@ -80,7 +80,7 @@ def test_weights_private_bounds_and_level(capsys, visits) -> None:
     assert width[1] < 0.7 * width[0]
     wide = rows(capsys, visits, *asked, "--level", 0.999)["answer"][0]
     assert wide["units_high"] - wide["units_low"] > 1.4 * width[0]
-    found = rows(capsys, visits, "--mean", "cost:private", "--sum", "stay_days:private:private")
+    found = rows(capsys, visits, "--mean", "cost:private", "--sum", "stay_days:private:private:2")
     assert set(found["receipt"]["bounds_found"]) == {"cost_mean", "stay_days_sum"}
 
 

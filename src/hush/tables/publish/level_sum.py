@@ -71,7 +71,7 @@ def reach_of_draws(noise: LevelNoise, draws: Sequence[Draw], probability: float)
     away = _AWAY * probability
     last = _last_level(noise, away / float(times.sum()))
     found = []
-    for units in _UNITS:
+    for units in _UNITS if times.sum() == 1 else _UNITS[1:2]:  # several draws take more work
         rounded = _Rounded.of(every.reshape(len(draws), -1), times, units)
         reach = _rounded_reach(noise, rounded, times, last, probability)
         found += [] if reach is None else [reach]
