@@ -150,12 +150,13 @@ def test_a_wrong_scale_is_noticed(layout: str) -> None:
 def test_the_dependence_is_used() -> None:
     """One draw for the table: the common part cancels in a difference, and adds up in a total."""
     answer = planned("a draw for the table")[2]
-    width = answer.basis.layout.half_width
-    one = np.ones(1)
-    total, gap = width([(one, GROUPS)], 0.95), width([(one, 1), (-one, 1)], 0.95)
-    single = width([(one, 1)], 0.95)
-    assert total.by_law and gap.by_law
-    assert gap.half < 1.3 * single.half and total.half > 1.2 * np.sqrt(GROUPS) * single.half
+    layout, one = answer.basis.layout, np.ones(1)
+    alone = replace(layout, joint=None, whole_table=False)  # the same law for each number, independent
+    total, gap = ([(one, GROUPS)], [(one, 1), (-one, 1)])
+    assert layout.whole_table and layout.half_width(total, 0.95).by_law
+    assert layout.half_width([(one, 1)], 0.95) == alone.half_width([(one, 1)], 0.95)
+    assert layout.half_width(gap, 0.95).half < alone.half_width(gap, 0.95).half
+    assert layout.half_width(total, 0.95).half > 1.2 * alone.half_width(total, 0.95).half
 
 
 def test_no_law_of_the_sum_is_said() -> None:

@@ -78,7 +78,8 @@ def shaped(options: argparse.Namespace, made: Any) -> tuple[Any, list[Any], list
     """The answer as the options ask for it, the totals as figures, and the totals by key as tables."""
     from hush.tables.publish.reshape import beside
 
-    figures, tables = [], []
+    figures: list[Any] = []
+    tables: list[Any] = []
     if not hasattr(options, "total"):  # `hush sql` says these in its statement
         return (made.long() if options.long else made), figures, tables
     for text in options.total:

@@ -22,7 +22,7 @@ from hush.tables.column_noise import Spending
 from hush.tables.estimate import Linear
 from hush.tables.joint_sum import joint_half_widths
 from hush.tables.noise_sum import Term, half_width_of_sum
-from hush.tables.publish.level_sum import reach_of_draws
+from hush.tables.publish.level_sum import is_quick, reach_of_draws
 
 __all__ = ["Layout", "Width"]
 
@@ -82,7 +82,9 @@ class Layout:
         if not kept:
             return Width(0.0, True)
         one_column = all(sum(w != 0.0 for w in weights) == 1 for weights, _ in kept)
-        alone = self.joint is None or (one_column and not self.whole_table)  # draws of different groups are independent
+        one_number = one_column and sum(times for _, times in kept) == 1
+        # draws of different groups are independent, and one number has its own law
+        alone = self.joint is None or one_number or (one_column and not self.whole_table)
         found = _independent(self.laws, tuple(kept), level) if alone else self._joint(tuple(kept), level)
         return Width(found.half + rounding, found.by_law)
 
@@ -126,11 +128,17 @@ def _of_draws(
 
 
 def _by_level(noise: LevelNoise, draws: Sequence[tuple[tuple[float, ...], int]], level: float) -> float | None:
-    """By the law given the level: in closed form for a few numbers of one draw, else by a Fourier transform."""
+    """By the law given the level: in closed form for a few numbers of one draw, else by a Fourier transform.
+
+    On a coarse lattice the transform is exact, and the smaller of the two is used.
+    """
+    missed = down(1.0 - level, CLOSED_FORM)
     (weights, times), *others = draws
-    if not others and times == 1 and sum(w != 0.0 for w in weights) <= _FEW:
-        return float(joint_half_widths(noise, np.array([weights]), level)[0])
-    return reach_of_draws(noise, draws, down(1.0 - level, CLOSED_FORM))
+    if others or times > 1 or sum(w != 0.0 for w in weights) > _FEW:
+        return reach_of_draws(noise, draws, missed)
+    closed = float(joint_half_widths(noise, np.array([weights]), level)[0])
+    exact = reach_of_draws(noise, draws, missed) if is_quick(noise, weights) else None
+    return closed if exact is None else min(closed, exact)
 
 
 def _bonferroni(laws: tuple[ColumnLaw, ...], draws: Sequence[tuple[tuple[float, ...], int]], missed: float) -> float:

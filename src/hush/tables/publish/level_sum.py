@@ -29,7 +29,7 @@ from hush.noise.level_reach import fourier_reach, whole_weights
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, up
 from hush.sampling.exact import law_of
 
-__all__ = ["Draw", "reach_of_draws"]
+__all__ = ["Draw", "is_quick", "reach_of_draws"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -78,6 +78,11 @@ def reach_of_draws(noise: LevelNoise, draws: Sequence[Draw], probability: float)
         if rounded.off == 0.0:
             break  # other units give the same weights
     return min(found, default=None)
+
+
+def is_quick(noise: LevelNoise, weights: Sequence[float]) -> bool:
+    """Is the law of this sum found exactly with little work?"""
+    return noise.level_masses[0].size <= _MOST_LEVELS and whole_weights(np.array(weights), _UNITS[-1])[2] == 0.0
 
 
 def _rounded_reach(noise: LevelNoise, rounded: _Rounded, times: Whole, last: int, probability: float) -> float | None:
