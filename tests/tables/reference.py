@@ -107,6 +107,8 @@ class Told:
     def __init__(self, name: str, measure: Any) -> None:
         self.name, self.kind = name, type(measure).__name__
         self.rows = getattr(measure, "rows_per_unit", None)
+        if self.rows is None and self.kind != "Sum":  # left out: one row; a sum without it bounds a person's total
+            self.rows = 1
         self.measure = measure
         if self.kind in ("Sum", "Mean", "Variance", "Quantile"):
             low, high = number(measure.low), number(measure.high)

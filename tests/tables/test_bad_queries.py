@@ -36,7 +36,7 @@ def group(*names: str, keys: Any = "private", groups_per_unit: Any = 1) -> hush.
 BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: table(FRAME, unit="patient"), r"unit names the column 'patient', which .*did you mean 'patient_id'"),
     (lambda: table(FRAME, unit="zzz"), r"the columns are 'patient_id', 'ward'"),
-    (lambda: table(FRAME, unit=3), r"unit must be the name of a column, got 3"),
+    (lambda: table(FRAME, unit=3), r"unit must be a column, several columns or each_row, got 3"),
     (
         lambda: table(FRAME, unit="cost"),
         r"unit must be a column of whole numbers or text, but 'cost' is of type float64",
@@ -111,7 +111,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: T.aggregate(s=mean("day", low=0, high=1)), r"low of 's' must be a date"),
     (lambda: T.aggregate(s=mean("cost", low=datetime.date(2024, 1, 1), high=1)), r"low of 's' must be a number"),
     (lambda: T.aggregate(v=variance("day", low=0, high=1)), r"'v' needs a column of numbers, got one of type date"),
-    (lambda: T.aggregate(h=histogram("age")), r"histogram needs either edges= or categories="),
+    (lambda: T.aggregate(h=histogram("age")), r"histogram is missing edges or categories"),
     (
         lambda: T.aggregate(h=histogram("age", edges=[0], categories=[1])),
         r"histogram needs either edges= or categories=",

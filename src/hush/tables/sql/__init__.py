@@ -16,8 +16,8 @@ from hush.errors import called_like
 from hush.tables.answer import Answer
 from hush.tables.policy import Policy
 from hush.tables.sql import arithmetic, dates, logic, texts  # noqa: F401  # they register the row expressions
+from hush.tables.sql.planned import Statement, StatementPlan, statement
 from hush.tables.sql.refusal import Refused
-from hush.tables.sql.statement import Statement, StatementPlan, statement
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -41,8 +41,8 @@ def sql(
 ) -> Answer | StatementPlan:
     """Answer a SELECT over a table of the policy, with intervals (`name_low`, `name_high`) and a receipt.
 
-    Bounds, keys and limits come from the policy. Without `ledger`, the ledger of the policy is charged. `dialect` is the
-    SQL that the text is written in: duckdb, postgres, spark, bigquery or snowflake. `level` is the probability that an
+    Bounds, keys and limits come from the policy. Without `ledger`, the ledger of the policy is charged. `dialect` is
+    the SQL of the text: duckdb, postgres, spark, bigquery or snowflake. `level` is the probability that an
     interval contains the answer without noise; with `together` it holds for all numbers of a row at once. `options` are
     those of `Query.plan`, such as `family="gaussian"`.
 

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
-from hush.tables import counts, means, quantiles, sums, variances
+from hush.tables import quantiles
 from hush.tables.expression import ibis
 from hush.tables.measure import Measure
 from hush.tables.sql.cell import Cell, as_number
-from hush.tables.sql.counted import CountValues
-from hush.tables.sql.interval import sample_factor, times
 from hush.tables.sql.levels import levels_of
 from hush.tables.sql.logic import condition
-from hush.tables.sql.number import Number, combined, mapped, number_of, released
+from hush.tables.sql.makers import MAKERS, Asked, people
+from hush.tables.sql.number import Number, number_of, released
 from hush.tables.sql.private_clause import BOUNDED
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.scope import Scope
 
-__all__ = ["Asked", "Measures", "is_aggregate"]
+__all__ = ["Measures", "is_aggregate", "named"]
 
 _NAMES = {"Count": "count", "CountIf": "count_if", "Avg": "avg", "ApproxDistinct": "count"}
 #: Aggregates that only wrap another one.
 _WRAPPED = ("Filter", "WithinGroup", "Bracket")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What belongs to one aggregate: its filter, and bounds that the statement gives (of a row, or of a total)."""
-
-    keep: Any = None
-    row: tuple[float, float] | None = None
-    total: tuple[float, float] | None = None
 
 
 @dataclass
@@ -61,7 +48,7 @@ class Measures:
         """The numbers of an aggregate's node: one, or one for each level of a list of quantiles."""
         text = node.sql()
         if text not in self.numbers:
-            wished = name or _named(node)
+            wished = name or named(node)
             self.numbers[text] = self._translated(node, Asked(), wished)
         return self.numbers[text]
 
@@ -88,7 +75,7 @@ class Measures:
             return self._translated(node.this, replace(asked, keep=keep), name)
         if kind == "Anonymous":
             return self._bounded(node, asked, name)
-        make = _MAKERS.get(kind)
+        make = MAKERS.get(kind)
         if make is not None:
             return (make(self, node, asked, name),)
         column, levels, single = levels_of(node)
@@ -146,7 +133,7 @@ class Measures:
                 f"{node.sql()} is about rows, and the policy does not say how many rows of a person count; declare "
                 f"rows_per_unit of {self.scope.name}",
                 node,
-                _people(self.scope),
+                people(self.scope),
             )
         return self.rows_per_unit
 
@@ -174,7 +161,7 @@ def is_aggregate(node: Any) -> bool:
     return isinstance(node, sqlglot.exp.AggFunc)
 
 
-def _named(node: Any) -> str:
+def named(node: Any) -> str:
     """A name for the answer of an aggregate that the statement does not name: avg_stay_days."""
     import sqlglot
 
@@ -198,129 +185,3 @@ def _clamped(node: Any) -> Any:
     import sqlglot
 
     return sqlglot.exp.Anonymous(this="CLAMP", expressions=[node.copy(), *map(sqlglot.exp.Literal.number, (0, 100))])
-
-
-def _people(scope: Scope) -> Any:
-    """COUNT(DISTINCT unit), as a node of a suggestion."""
-    import sqlglot
-
-    return sqlglot.exp.Count(this=sqlglot.exp.Distinct(expressions=[sqlglot.exp.column(scope.unit)]))
-
-
-# -- aggregates by their name --------------------------------------------------------------------------------
-
-
-def _count(measures: Measures, node: Any, asked: Asked, name: str) -> Number:
-    allow_only(node, "this", "big_int", "expressions", "approximate")
-    scope, inside = measures.scope, node.this
-    if type(inside).__name__ == "Distinct":
-        return _distinct(measures, node, asked, name, inside.expressions)
-    most = measures.rows(node)
-    if asked.total is not None:
-        most = min(most, max(1, int(asked.total[1])))
-    unit = inside is not None and scope.is_unit(inside)
-    if unit or type(inside).__name__ in ("Star", "Literal"):
-        measure: Measure = counts.count(rows_per_unit=most)
-        if asked.keep is not None:
-            measure = CountValues(ibis().cases((asked.keep, ibis().literal(1)), else_=ibis().null("int8")), most)
-    else:
-        cell = measures.value(inside, asked)
-        if cell.bounded and cell.family == "number" and cell.low < cell.high:
-            measure = CountValues(as_number(cell).column, most, cell.low, cell.high)
-        else:
-            measure = CountValues(cell.column, most)
-    return released(measures.add(measure, name), counts=True)
-
-
-def _distinct(measures: Measures, node: Any, asked: Asked, name: str, parts: list[Any]) -> Number:
-    scope = measures.scope
-    if {part.name.lower() for part in parts if scope.is_unit(part)} != {unit.lower() for unit in scope.units}:
-        raise Refused(
-            f"{node.sql()} counts values, and one person can add a new value that nobody else has; count people with "
-            f"COUNT(DISTINCT {scope.unit}), or group by the column",
-            node,
-            _people(scope),
-        )
-    if asked.keep is None:
-        return released(measures.add(counts.count_units(), name), counts=True)
-    kept = ibis().cases((asked.keep, ibis().literal(1)), else_=ibis().null("int8"))
-    return released(measures.add(CountValues(kept, 1), name), counts=True)
-
-
-def _approximate_distinct(measures: Measures, node: Any, asked: Asked, name: str) -> Number:
-    return _distinct(measures, node, asked, name, [node.this])
-
-
-def _count_if(measures: Measures, node: Any, asked: Asked, name: str) -> Number:
-    allow_only(node, "this")
-    holds = condition(node.this, measures.scope.rows)
-    keep = holds if asked.keep is None else asked.keep & holds
-    kept = ibis().cases((keep, ibis().literal(1)), else_=ibis().null("int8"))
-    return released(measures.add(CountValues(kept, measures.rows(node)), name), counts=True)
-
-
-def _no_distinct(node: Any) -> None:
-    if type(node.this).__name__ == "Distinct":
-        plain = node.copy()
-        plain.set("this", node.this.expressions[0].copy())
-        raise Refused(f"{node.sql()} compares the values of different people; leave DISTINCT out", node, plain)
-
-
-def _sum(measures: Measures, node: Any, asked: Asked, name: str) -> Number:
-    allow_only(node, "this")
-    _no_distinct(node)
-    if asked.total is not None:
-        cell = as_number(measures.value(node.this, asked), node)
-        low, high = _tightened(measures, cell, asked.total, node)
-        return released(measures.add(sums.sum(cell.column, low=low, high=high), name))
-    cell, low, high = measures.number(node.this, asked)
-    return released(measures.add(sums.sum(cell.column, low=low, high=high, rows_per_unit=measures.rows(node)), name))
-
-
-def _tightened(measures: Measures, cell: Cell, total: tuple[float, float], node: Any) -> tuple[float, float]:
-    """Bounds of a person's total: those of the statement, which may not be wider than the policy's."""
-    rows = measures.rows_per_unit
-    if not cell.bounded or rows is None:
-        return total
-    low, high = min(0.0, rows * float(cell.low)), max(0.0, rows * float(cell.high))
-    if total[0] < low or total[1] > high:
-        raise Refused(
-            f"the policy allows a person's total from {low:g} to {high:g}, and the statement asks for {total[0]:g} to "
-            f"{total[1]:g}; bounds of a statement may only be tighter",
-            node.parent,
-            node,
-        )
-    return total
-
-
-def _mean(measures: Measures, node: Any, asked: Asked, name: str) -> Number:
-    allow_only(node, "this")
-    _no_distinct(node)
-    cell, low, high = measures.number(node.this, asked, dates=True)
-    made = means.mean(cell.column, low=low, high=high, rows_per_unit=measures.rows(node))
-    return released(measures.add(made, name), date=cell.family == "date")
-
-
-def _variance(measures: Measures, node: Any, asked: Asked, name: str) -> Number:
-    allow_only(node, "this")
-    _no_distinct(node)
-    cell, low, high = measures.number(node.this, asked)
-    rows, kind = measures.rows(node), type(node).__name__
-    number = released(measures.add(variances.variance(cell.column, low=low, high=high, rows_per_unit=rows), name))
-    if not kind.endswith("Pop"):
-        if low == "private":
-            raise Refused("the variance of a sample needs declared bounds; write VAR_POP or STDDEV_POP", node)
-        counted = measures.add(CountValues(cell.column, rows, low, high), f"{name}_rows")
-        factor = Number(frozenset({counted}), lambda found: sample_factor(found[counted]))
-        number = combined(number, factor, times)
-    return mapped(number, lambda x: np.sqrt(np.maximum(x, 0.0))) if kind.startswith("Stddev") else number
-
-
-_MAKERS: dict[str, Callable[[Measures, Any, Asked, str], Number]] = {
-    "Count": _count,
-    "ApproxDistinct": _approximate_distinct,
-    "CountIf": _count_if,
-    "Sum": _sum,
-    "Avg": _mean,
-    **dict.fromkeys(("Variance", "VariancePop", "Stddev", "StddevSamp", "StddevPop"), _variance),
-}

@@ -1,8 +1,8 @@
 """Arithmetic of row expressions that never fails, and the bounds of its results.
 
 Whole numbers are added and multiplied as 64-bit integers where their types show that the result fits. Otherwise they
-are computed as floats, and a result beyond 64 bits is null. Division by zero is null. Floats give infinity or NaN, which
-aggregates treat as missing.
+are computed as floats, and a result beyond 64 bits is null. Division by zero is null. Floats give infinity or NaN,
+which aggregates treat as missing.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def _quotient(node: Any, rows: Rows) -> Cell:
     ends = _ends(a, b, lambda x, y: x / y) if away else (None, None)
     divided = _floats(a) / _floats(b).nullif(0.0)
     if node.args.get("typed") and a.whole and b.whole:
-        return Cell(_towards_zero(divided), *(map(math.trunc, ends) if away and ends[0] is not None else ends))
+        whole = [None if end is None else math.trunc(end) for end in ends]
+        return Cell(_towards_zero(divided), whole[0], whole[1])
     return Cell(divided, *ends)
 
 
@@ -119,7 +120,11 @@ def _negative(node: Any, rows: Rows) -> Cell:
     ends = (-a.high, -a.low) if a.bounded else (None, None)
     if not a.whole:
         return Cell(-a.column, *ends)
-    return Cell(-a.column, *ends, reach=a.reach) if a.reach < FAR else Cell((-_floats(a)).try_cast("int64"), *ends)
+    return (
+        Cell(-a.column, ends[0], ends[1], reach=a.reach)
+        if a.reach < FAR
+        else Cell((-_floats(a)).try_cast("int64"), *ends)
+    )
 
 
 @handler("Abs")
@@ -129,7 +134,7 @@ def _absolute(node: Any, rows: Rows) -> Cell:
     if a.bounded:
         ends = (0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high)), max(abs(a.low), abs(a.high)))
     if not a.whole or a.reach < FAR:
-        return Cell(a.column.abs(), *ends, reach=a.reach)
+        return Cell(a.column.abs(), ends[0], ends[1], reach=a.reach)
     return Cell(_floats(a).abs().try_cast("int64"), *ends)
 
 

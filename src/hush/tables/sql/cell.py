@@ -172,4 +172,4 @@ def by_day(cell: Cell, column: Any, of: Callable[[datetime.date], Any]) -> Cell:
     found = dict.fromkeys(of(days[0] + datetime.timedelta(i)) for i in range(number))
     ends = (min(found), max(found)) if found else (None, None)
     ends = ends if not isinstance(ends[0], str) else (None, None)
-    return Cell(column, *ends, tuple(found) if len(found) <= _MOST_VALUES else None)
+    return Cell(column, ends[0], ends[1], tuple(found) if len(found) <= _MOST_VALUES else None)

@@ -172,7 +172,7 @@ def _days(a: Cell, b: Cell) -> Cell:
     ends = ((a.low - b.high).days, (a.high - b.low).days) if a.bounded and b.bounded else (None, None)
     finite = _usual(a.column) & _usual(b.column)
     days = ibis().cases((finite, a.column.delta(b.column, unit="day")), else_=ibis().null("int64"))
-    return Cell(days, *ends, reach=2**40)
+    return Cell(days, ends[0], ends[1], reach=2**40)
 
 
 @handler("DateDiff", "TimestampDiff", "DatetimeDiff")

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.numerics.rounding import next_down, next_up
+
 __all__ = ["Triple", "constant", "divided", "monotone", "plus", "sample_factor", "times"]
 
 Array = NDArray[np.float64]
@@ -43,8 +45,8 @@ def constant(value: float) -> Triple:
 
 def _outwards(value: Any, low: Any, high: Any) -> Triple:
     """Both ends rounded outwards, and the value between them. An end of exactly 0 is not rounded."""
-    lower = np.where(low == 0.0, 0.0, np.nextafter(low, -np.inf))
-    upper = np.where(high == 0.0, 0.0, np.nextafter(high, np.inf))
+    lower = np.where(low == 0.0, 0.0, next_down(np.asarray(low)))
+    upper = np.where(high == 0.0, 0.0, next_up(np.asarray(high)))
     lower, upper = np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
     return Triple(np.asarray(value), np.fmin(lower, value), np.fmax(upper, value))
 

@@ -82,8 +82,7 @@ def grouped(table: Any, keys: tuple[Key, ...], scope: Scope, groups: int) -> tup
     computed: dict[str, Any] = {}
     known = {column.casefold() for column in table.columns}
     for key in keys:
-        plain = type(key.node).__name__ == "Column" and key.name in scope.columns and key.name in table.columns
-        if plain and key.cell.column.equals(table[key.name]):
+        if key.name in table.columns and key.cell.column.equals(scope.table[key.name]):
             names[key.text] = key.name
             continue
         name, i = key.name, 2

@@ -38,7 +38,7 @@ def levels_of(node: Any) -> tuple[Any, list[float], bool]:
         return node.this.this, [at / parts], True
     word = node.key.upper()
     raise Refused(
-        f"the aggregate {word} is not answered; hush has COUNT, SUM, AVG, MIN, MAX, MEDIAN, quantiles, VARIANCE, STDDEV",
+        f"the aggregate {word} is not known; use COUNT, SUM, AVG, MIN, MAX, MEDIAN, quantiles, VARIANCE, STDDEV",
         node,
     )
 

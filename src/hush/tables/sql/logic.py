@@ -215,7 +215,7 @@ def _known_after(cell: Cell, column: Any, kind: str) -> Cell:
     if kind == "int64" and ends != (None, None):
         ends = (None if ends[0] is None else round(ends[0])), (None if ends[1] is None else round(ends[1]))
     values = cell.values if kind == "int64" and cell.whole else None
-    return Cell(column, *ends, values, cell.reach if cell.whole else FAR)
+    return Cell(column, ends[0], ends[1], values, cell.reach if cell.whole else FAR)
 
 
 def _dated(text: str, kind: str, node: Any) -> Cell:

@@ -134,14 +134,15 @@ def _absolute(node: Any, part: Part) -> Number:
 
 
 def _coalesce(node: Any, part: Part) -> Number:
-    """The number, or the constant where it is unknown. An unknown number has no interval, so a known one is unchanged."""
+    """The number, or the constant where it is unknown."""
     a, instead = part(node.this), number_of(node.expressions[0])
 
     def of(found: Mapping[str, Triple]) -> Triple:
         x = a.of(found)
         missing = np.isnan(x.value)
         low, high = np.fmin(x.low, instead), np.fmax(x.high, instead)
-        return Triple(*(np.where(missing, a, b) for a, b in ((instead, x.value), (low, x.low), (high, x.high))))
+        value = np.where(missing, instead, x.value)
+        return Triple(value, np.where(missing, low, x.low), np.where(missing, high, x.high))
 
     return Number(a.uses, of)
 

@@ -106,7 +106,8 @@ class _Levels:
             value = measure.answer(noisy)
             for i, name in enumerate(measure.output_names):
                 parts = [part if np.ndim(part) == 1 else part[:, i] for part in (value, low, high)]
-                found[name] = Triple(*(np.asarray(part, np.float64) for part in parts))
+                one, below, above = (np.asarray(part, np.float64) for part in parts)
+                found[name] = Triple(one, below, above)
         return found
 
 
@@ -125,7 +126,8 @@ class _Rows:
         if level not in self._levels:
             self._levels[level] = self.at(level)
         made = number.of(self._levels[level])
-        return Triple(*(np.broadcast_to(part, (self.size,)) for part in (made.value, made.low, made.high)))
+        value, low, high = (np.broadcast_to(part, (self.size,)) for part in (made.value, made.low, made.high))
+        return Triple(value, low, high)
 
     def row(self, i: int) -> Callable[[Any], Any]:
         """The values of one row by the text of their expression."""

@@ -65,9 +65,12 @@ def _clause(tokens: list[Any], words: list[str], at: int) -> tuple[int, dict[str
             raise InvalidParameter(f"OPTIONS needs name = value, got {tokens[i].text!r}.")
         if name not in _OPTIONS + _DECIDED:
             raise Refused(f"the option {name} is not known; hush reads {', '.join(_OPTIONS)}")
-        if name not in _DECIDED:
-            options[name] = _option(name, tokens[value].text)
-        i = value + 1
+        end = value
+        while end < len(words) and words[end] not in (",", ")"):  # a column may be written dataset.table.column
+            end += 1
+        if name not in _DECIDED and end > value:
+            options[name] = _option(name, "".join(token.text for token in tokens[value:end]).replace(" ", ""))
+        i = end
     if i >= len(words):
         raise InvalidParameter("OPTIONS( is not closed; write OPTIONS(epsilon = 1, delta = 1e-6).")
     return i, options

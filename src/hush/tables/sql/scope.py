@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hush.errors import nearest
-from hush.tables.policy import ColumnRule, Policy, TableRule
+from hush.tables.policy import ColumnRule, TableRule
 from hush.tables.policy.rules import is_private
+from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.cell import Cell
 from hush.tables.sql.logic import condition, conjuncts
 from hush.tables.sql.refusal import Refused, allow_only, refuse_clauses
@@ -127,12 +128,12 @@ def _unqualified(node: Any) -> Any:
 # -- FROM ----------------------------------------------------------------------------------------------------
 
 
-def scope_of(select: Any, policy: Policy, dialect: str, ctes: Mapping[str, Any] | None = None) -> Scope:
+def scope_of(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any] | None = None) -> Scope:
     """The rows of a SELECT's FROM and WHERE."""
     known = {**(ctes or {}), **_ctes(select, ctes or {})}
     source = select.args.get("from_")
     if source is None:
-        raise Refused(f"the statement has no FROM; the tables are {', '.join(_private(policy))}", select)
+        raise Refused(f"the statement has no FROM; the tables are {', '.join(policy.people)}", select)
     found = _source(source.this, policy, dialect, known)
     if select.args.get("joins"):
         raise Refused("JOIN is not answered yet; ask each table by itself", select.args["joins"][0])
@@ -154,18 +155,24 @@ def _ctes(select: Any, outer: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _source(node: Any, policy: Policy, dialect: str, ctes: Mapping[str, Any]) -> Scope:
+def _source(node: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any]) -> Scope:
     kind = type(node).__name__
     if kind == "Subquery":
         allow_only(node, "this", "alias", what="a subquery")
         found = _rowwise(node.this, policy, dialect, ctes)
         return replace(found, aliases=(node.alias,) if node.alias else ())
     if kind != "Table":
-        raise Refused(f"FROM takes a table of the policy: {', '.join(_private(policy))}", node, _first(policy))
+        raise Refused(f"FROM takes a table of the policy: {', '.join(policy.people)}", node, _first(policy))
+    if node.args.get("db") is not None and type(node.this).__name__ == "Identifier":
+        raise Refused(
+            f"{node.sql()} names a schema; the policy's tables have none: {', '.join(policy.people)}",
+            node,
+            _plain_table(node, policy),
+        )
     allow_only(node, "this", "alias", what="a table")
     if type(node.this).__name__ != "Identifier":
         raise Refused(
-            f"{node.this.sql()} reads outside the policy; its tables are {', '.join(_private(policy))}",
+            f"{node.this.sql()} reads outside the policy; its tables are {', '.join(policy.people)}",
             node,
             _first(policy),
         )
@@ -180,12 +187,12 @@ def _source(node: Any, policy: Policy, dialect: str, ctes: Mapping[str, Any]) ->
     return _opened(node, policy, dialect)
 
 
-def _opened(node: Any, policy: Policy, dialect: str) -> Scope:
+def _opened(node: Any, policy: Catalogue, dialect: str) -> Scope:
     """A table of the policy."""
     name = matching(node.name, policy.tables, quoted=bool(node.this.quoted))
     if name is None or policy.rule(name).public:
         raise Refused(
-            f"the policy has no table {node.name!r} of people; its tables are {', '.join(_private(policy))}",
+            f"the policy has no table {node.name!r} of people; its tables are {', '.join(policy.people)}",
             node,
             _first(policy),
         )
@@ -208,7 +215,7 @@ def _declared(column: Any, rule: ColumnRule) -> Cell:
     return Cell(column, rule.low, rule.high, values, found=found)
 
 
-def _rowwise(select: Any, policy: Policy, dialect: str, ctes: Mapping[str, Any]) -> Scope:
+def _rowwise(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any]) -> Scope:
     """A subquery that renames, computes and filters rows."""
     import sqlglot
 
@@ -233,14 +240,19 @@ def _rowwise(select: Any, policy: Policy, dialect: str, ctes: Mapping[str, Any])
     return replace(found, columns=columns, units=tuple(units))
 
 
-def _private(policy: Policy) -> list[str]:
-    """The tables of people."""
-    return [name for name, rule in policy.tables.items() if not rule.public]
+def _plain_table(node: Any, policy: Catalogue) -> Any:
+    """The table of the policy with the name that stands after a schema, as a node of a suggestion."""
+    found = matching(node.name, policy.people)
+    if found is None:
+        return _first(policy)
+    made = node.copy()
+    made.set("db", None)
+    made.set("catalog", None)
+    return made
 
 
-def _first(policy: Policy) -> Any:
+def _first(policy: Catalogue) -> Any:
     """The first table of people, as a node of a suggestion."""
     import sqlglot
 
-    names = _private(policy)
-    return sqlglot.exp.to_table(names[0], dialect="duckdb") if names else None
+    return sqlglot.exp.to_table(policy.people[0], dialect="duckdb") if policy.people else None

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hush.tables.policy import Policy
-from hush.tables.sql.aggregates import Measures, is_aggregate
+from hush.tables.sql.aggregates import Measures, is_aggregate, named
+from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.keys import Key, grouped, keys_of
 from hush.tables.sql.number import Number, formula
 from hush.tables.sql.output import Ordered, Output, Shape
@@ -32,7 +32,7 @@ class Question:
     notes: tuple[str, ...] = ()
 
 
-def question_of(select: Any, policy: Policy, dialect: str, options: Mapping[str, Any]) -> Question:
+def question_of(select: Any, policy: Catalogue, dialect: str, options: Mapping[str, Any]) -> Question:
     """The query of a SELECT. Nothing runs and nothing is spent."""
     refuse_clauses(select, _CLAUSES)
     scope = scope_of(select, policy, dialect)
@@ -55,8 +55,8 @@ def question_of(select: Any, policy: Policy, dialect: str, options: Mapping[str,
         groups = _tighter("max_groups_contributed", options, most, "groups_per_unit")
         if groups is None:
             raise Refused(
-                f"GROUP BY needs the number of groups in which one person counts; declare groups_per_unit of {scope.name} "
-                "in the policy",
+                "GROUP BY needs the number of groups in which one person counts; declare groups_per_unit of "
+                f"{scope.name} in the policy",
                 select.args["group"],
             )
         table, names = grouped(table, keys, scope, groups)
@@ -161,6 +161,8 @@ class _Select:
             name = alias or self.keys[text].name
             self._alias(alias, key=text)
             return [Output(name, key=text)]
+        if type(node).__name__ == "Anonymous" and str(node.this).lower().startswith("dp_interval_"):
+            raise Refused("every number of the answer has its interval, in the columns name_low and name_high", part)
         if not any(is_aggregate(inner) for inner in node.walk()):
             self._refuse_bare(node, part)
         if is_aggregate(node):
@@ -181,7 +183,7 @@ class _Select:
             number = numbers[0]
             self.numbers[node.sql()] = number
             self._alias(alias, number)
-            return [Output(alias or number.plain or next(iter(sorted(number.uses))), number=number)]
+            return [Output(alias or number.plain or named(node), number=number)]
         return [Output(str(number.plain), number=number) for number in numbers]
 
     def _refuse_bare(self, node: Any, part: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hush.errors import HushError
-from hush.tables.policy import Policy
+from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.refusal import Refused
 
 __all__ = ["nearest_statement", "people_of"]
@@ -19,7 +19,7 @@ _CLAUSES = ("having", "order", "limit", "offset", "distinct", "hint", "qualify",
 
 
 def nearest_statement(
-    tree: Any, refusal: Refused, translate: Callable[[Any], Any], policy: Policy, dialect: str
+    tree: Any, refusal: Refused, translate: Callable[[Any], Any], policy: Catalogue, dialect: str
 ) -> str:
     """A statement that is translated; empty if none is found."""
     for _ in range(_STEPS):
@@ -36,7 +36,7 @@ def nearest_statement(
     return people_of(policy, translate, dialect)
 
 
-def people_of(policy: Policy, translate: Callable[[Any], Any], dialect: str) -> str:
+def people_of(policy: Catalogue, translate: Callable[[Any], Any], dialect: str) -> str:
     """SELECT COUNT(DISTINCT unit) FROM the first table of people."""
     import sqlglot
 

@@ -25,7 +25,7 @@ def _text(node: Any, rows: Rows) -> Any:
     return cell.column
 
 
-def _constant(node: Any, rows: Rows, what: str, kind: type) -> Any:
+def _constant(node: Any, rows: Rows, what: str, kind: Any) -> Any:
     """The value of a constant argument."""
     value = rows.of(node).value if node is not None else None
     if not isinstance(value, kind) or isinstance(value, bool) or (kind is int and abs(value) > _LONGEST):

@@ -12,6 +12,7 @@ from hush.tables.chart import wrapped
 from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.policy import Policy
 from hush.tables.query_plan import QueryPlan
+from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.output import finished
 from hush.tables.sql.parse import Parsed, parsed
 from hush.tables.sql.refusal import Refused
@@ -29,20 +30,22 @@ def statement(text: str, policy: Policy, dialect: str = "duckdb") -> Statement:
     if not isinstance(policy, Policy):
         raise InvalidParameter(f"policy must be a hush.tables.Policy, got {policy!r}; write Policy.read('hush.toml').")
 
+    tables = Catalogue(policy)
+
     def translate(tree: Any, options: Mapping[str, Any] | None = None) -> Question:
-        return question_of(tree, policy, dialect, options or {})
+        return question_of(tree, tables, dialect, options or {})
 
     try:
         read = parsed(text, dialect)
     except Refused as failure:
-        found = people_of(policy, translate, dialect)
+        found = people_of(tables, translate, dialect)
         if failure.node is not None:
-            found = nearest_statement(failure.node, failure, translate, policy, dialect)
+            found = nearest_statement(failure.node, failure, translate, tables, dialect)
         raise Refused(failure.sentence, instead=found) from failure
     try:
         return Statement(read, policy, translate(read.tree, read.options))
     except Refused as failure:
-        found = nearest_statement(read.tree, failure, translate, policy, dialect)
+        found = nearest_statement(read.tree, failure, translate, tables, dialect)
         raise Refused(failure.sentence, instead=found) from failure
     except RecursionError as failure:
         raise Refused("the statement is nested too deeply; write it shorter") from failure
@@ -100,8 +103,8 @@ class StatementPlan:
         level = must_be_level(level, MOST_LEVEL)
         own = self.statement.policy.ledger(self.statement.question.name) if ledger is None else None
         try:
-            given = {"label": label, "level": level, "progress": progress}
-            released = self.plan.answer(ledger=ledger if own is None else own, **given)
+            charged = ledger if own is None else own
+            released = self.plan.answer(ledger=charged, label=label, level=level, progress=progress)
         finally:
             if own is not None:
                 own.close()
