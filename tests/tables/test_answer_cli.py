@@ -134,7 +134,7 @@ BAD = [
     (["--mean", "stay_days:0:many"], "--unit", "patient_id", "not a number"),
     (["--mean", "ward:0:1"], "--unit", "patient_id", "numbers"),
     (["--mean", "stay:0:1"], "--unit", "patient_id", "stay_days"),
-    (["--count", "--where", "age"], "--unit", "patient_id", "comparison"),
+    (["--count", "--where", "age"], "--unit", "patient_id", "a condition is needed"),
     (["--count", "--by", "ward"], "--unit", "patient_id", "groups-per-unit"),
     (["--count", "--by", "ward", "--groups-per-unit", "2"], "--unit", "patient_id", "--keys"),
     (

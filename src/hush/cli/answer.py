@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from hush.cli.ledger import opened
+from hush.cli.output_options import add_shape, check_shape, document, must_be_format, saved, shaped
 from hush.cli.plot import add_plot, check_plot, draw_plot
 from hush.cli.query_options import add_query, query_of
 from hush.cli.text import Command, add_budget, delta_of, number
-from hush.errors import InvalidParameter
+from hush.errors import HushError, InvalidParameter
 from hush.ledger import Ledger
 from hush.releasing.progress import working
 
-__all__ = ["add_intervals", "register", "warn_of_delta", "written"]
+__all__ = ["add_intervals", "add_out", "register", "warn_of_delta", "written"]
 
 _EXAMPLES = """examples:
   hush sample visits --out visits.parquet
@@ -24,6 +24,8 @@ _EXAMPLES = """examples:
       --mean stay_days:0:30 --epsilon 1 --delta 1e-6
   hush answer visits.parquet --unit patient_id --count-units --sum cost:0:20000 --where "age>=65" --epsilon 0.5 --pure
   hush answer visits.parquet --unit patient_id --quantile cost:0.5:0:20000 --epsilon 1 --delta 1e-6 --plan
+  hush answer visits.parquet --unit patient_id --let "month=date_trunc('month', day)" --by ward,month --keys private \\
+      --groups-per-unit 8 --count-units --share units --total units --non-negative --epsilon 1 --delta 1e-6 --all
   hush ledger new visits.ledger --epsilon 3 --delta 1e-5
   hush answer visits.parquet ... --ledger visits.ledger --out answer.parquet
   hush answer --policy hush.toml --table visits --by ward --count --mean stay_days --epsilon 1 --delta 1e-6
@@ -37,10 +39,16 @@ You declare the bounds; do not take them from the data:
 With the default, --count counts each person once in a group, whatever the number of rows.
 With --policy these facts are declared there: leave them out, or state narrower ones.
 
---where takes one comparison and can be repeated: --where "age>=18" --where "ward == 'surgery'".
+--where takes a comparison or a condition in SQL and can be repeated: --where "age>=18" --where "ward IN ('a', 'b')".
+--let adds a column that is computed from one row: --let "band=CASE WHEN age < 18 THEN 'young' ELSE 'old' END".
 --keys is a comma list; write a key that contains a comma in double quotes: --keys 'maths,"art, music"'.
-The bins of --histogram age:0,50,100 are [0, 50) and [50, 100].
+For several columns: --by ward,year --keys ward=surgery,burns --keys year=2024,2025 publishes all combinations.
+The bins of --histogram age:0,50,100 are [0, 50) and [50, 100]; --histogram ward:surgery,burns counts categories,
+and --histogram pclass:categories:1,2,3 categories of numbers.
 --quantile age:0.25,0.5,0.75:0:100 measures once and answers age_q25, age_q50 and age_q75.
+
+The ending of --out chooses the form: .csv, .parquet, .xlsx, .md, .tex, .html or .json.
+--total, --share and --ratio are made from the released numbers, with intervals, and cost no privacy.
 
 The search for the best noise takes seconds; --family gaussian is the quick choice."""
 _LARGE_DELTA = 1e-4
@@ -53,8 +61,23 @@ def _planned(options: argparse.Namespace) -> Any:
         raise InvalidParameter("--rows is the group size for the errors of --plan; add --plan, or leave --rows out.")
     query = query_of(options)
     hint = "" if options.family else " (--family gaussian is quick)"
+    given = {"family": options.family, "limits_share": options.limits_share, "weights": _weights(options)}
     with working(f"finding the least noise{hint}"):
-        return query.plan(options.epsilon, delta, family=options.family, limits_share=options.limits_share)
+        return query.plan(options.epsilon, delta, **given)
+
+
+def _weights(options: argparse.Namespace) -> dict[str, float] | None:
+    """The weights of --weight, by aggregate."""
+    found: dict[str, float] = {}
+    for text in options.weight:
+        name, sign, value = text.rpartition("=")
+        if not sign or not name:
+            raise InvalidParameter(f"--weight needs name=number, such as units=2, got {text!r}.")
+        try:
+            found[name] = number(value)
+        except argparse.ArgumentTypeError as failure:
+            raise InvalidParameter(f"--weight {text}: {failure}.") from failure
+    return found or None
 
 
 def _answer(options: argparse.Namespace) -> None:
@@ -65,6 +88,7 @@ def _answer(options: argparse.Namespace) -> None:
         return
     streamed = _streamed(options)
     _check_files(options, streamed)
+    check_shape(options, plan, streamed)
     ledger = opened(options.ledger) if options.ledger else None
     warn_of_delta(options.delta)
     if ledger is None:
@@ -97,13 +121,12 @@ def _check_files(options: argparse.Namespace, streamed: bool) -> None:
     """Reject files that cannot be written, before anything is spent."""
     from hush.tables.destination import must_be_writable
 
-    if options.out and Path(options.out).suffix not in (".parquet", ".csv"):
-        raise InvalidParameter(f"--out must end in .parquet or .csv, got {options.out!r}.")
+    must_be_format(options.out)
     check_plot(options)
     if options.plot is not None and streamed:
         raise InvalidParameter("--plot needs the answer in memory; leave it out where Spark writes the file.")
     if options.out:
-        must_be_writable(options.out, role="--out", folder=streamed and options.keys == "private")
+        must_be_writable(options.out, role="--out", folder=streamed and options.keys == ["private"])
 
 
 # -- output --------------------------------------------------------------------------------------------------
@@ -139,15 +162,23 @@ def _receipt(options: argparse.Namespace, receipt: Any, where: str) -> None:
 
 
 def written(options: argparse.Namespace, made: Any) -> None:
-    """Write the answer to its file, or print it."""
-    saved = _saved(options.out, made) if options.out else ""
+    """Write the answer to its file, or print it, as the options ask for it."""
+    try:
+        shown, figures, tables = shaped(options, made)
+    except HushError:
+        print(made)  # it is paid for
+        raise
+    where = saved(options.out, shown, figures, tables) if options.out else ""
     if options.json:
-        print(json.dumps({"answer": made.to_arrow().to_pylist(), "receipt": dict(made.receipt)}, default=str, indent=2))
-        print(saved, file=sys.stderr) if saved else None
-    elif saved:
-        _receipt(options, made.receipt, saved)
+        print(document(shown, figures, tables))
+        print(where, file=sys.stderr) if where else None
+    elif where:
+        _receipt(options, shown.receipt, where)
     else:
-        print(made)
+        print(shown.described() if options.all else shown)
+    if not options.json:
+        for table in tables:
+            print("", table.text(), sep="\n")
 
 
 def _write(options: argparse.Namespace, made: Any) -> None:
@@ -155,23 +186,11 @@ def _write(options: argparse.Namespace, made: Any) -> None:
     draw_plot(options, lambda report: report.release_chart(made))  # last: a failed drawing must not lose a paid answer
 
 
-def _saved(out: str, made: Any) -> str:
-    """Write the answer to the file; return a sentence about the contents of the file."""
-    columnar = out.endswith(".parquet")
-    (made.to_parquet if columnar else made.to_csv)(out)
-    kept = (
-        'the receipt is in its metadata, under "hush"'
-        if columnar
-        else "a CSV file holds no receipt: keep the lines above"
-    )
-    return f"{len(made)} group{'' if len(made) == 1 else 's'} written to {out}; {kept}"
-
-
 # -- options -------------------------------------------------------------------------------------------------
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
-    budget = parser.add_argument_group("privacy budget")
+    budget = parser.add_argument_group("noise", "example: --epsilon 1 --delta 1e-6 --weight units=2")
     add_budget(budget)
     budget.add_argument("--ledger", metavar="FILE", help="charge this ledger (see `hush ledger new`)")
     budget.add_argument("--label", default="", metavar="TEXT", help="the label of the ledger's entry")
@@ -182,20 +201,29 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="share of the budget for measuring how much the declared bounds leave out (default 0.03; 0: off)",
     )
+    text = "make the error of an aggregate that many times smaller, at the cost of the others (repeatable)"
+    budget.add_argument("--weight", action="append", default=[], metavar="NAME=W", help=text)
     budget.add_argument(
         "--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick to calibrate"
     )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    output = parser.add_argument_group("output")
+    output = parser.add_argument_group("output", "example: --share units --out answer.xlsx")
     output.add_argument("--plan", action="store_true", help="show the expected errors; nothing is spent")
     output.add_argument(
         "--rows", type=int, metavar="N", help="with --plan: errors for a group of N counted rows (default 1000)"
     )
-    output.add_argument("--out", metavar="FILE", help="write the answer to a .parquet or .csv file")
+    add_out(output)
     add_plot(output, "values and intervals")
     add_intervals(output)
+
+
+def add_out(output: Any) -> None:
+    """Add --out, and the options that change the answer after it is released."""
+    text = "write the answer to a .csv, .parquet, .xlsx, .md, .tex, .html or .json file"
+    output.add_argument("--out", metavar="FILE", help=text)
+    add_shape(output)
 
 
 def add_intervals(output: Any) -> None:
@@ -219,7 +247,6 @@ def register(command: Command) -> None:
     )
     source = "a Parquet, CSV or DuckDB file, a folder, or a pattern such as '2025-*.parquet'; left out with --policy"
     answer.add_argument("source", nargs="?", help=source)
-    answer.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
     add_query(answer)
     _add_budget(answer)
     _add_output(answer)

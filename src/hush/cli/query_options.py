@@ -1,49 +1,64 @@
-"""The options of `hush answer` that describe the query: rows to keep, groups, aggregates."""
+"""The options of `hush answer` that describe the query: table, rows to keep, groups, aggregates."""
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from hush.cli.policy_options import add_policy, opened_table
-from hush.cli.text import condition, listed, number
+from hush.cli.row_options import keys_of, plain_value, rows_of, typed_value
+from hush.cli.text import listed
 from hush.errors import InvalidParameter
 
 __all__ = ["add_query", "query_of"]
 
-_TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-_COMPARE = {"==": "__eq__", "=": "__eq__", "!=": "__ne__", "<=": "__le__", ">=": "__ge__", "<": "__lt__", ">": "__gt__"}
 _QUANTILE = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median, or cost:0.25,0.75:0:20000 for two levels,"
+_HISTOGRAM = "column:edge,edge,edge or column:category,category"
 
 
 def add_query(parser: argparse.ArgumentParser) -> None:
-    """Add the options, in three groups."""
-    rows = parser.add_argument_group("people and rows")
+    """Add the options, in four groups."""
+    _add_table(parser.add_argument_group("table", "example: --unit patient_id"))
+    _add_rows(parser.add_argument_group("rows", 'example: --let "month=strftime(day, \'%Y-%m\')" --where "age >= 18"'))
+    _add_groups(parser.add_argument_group("groups", "example: --by ward,year --keys ward=a,b --keys year=2024,2025"))
+    _add_measures(parser.add_argument_group("aggregates", "example: --count-units --mean stay_days:0:30"))
+
+
+def _add_table(table: Any) -> None:
     whose = "the column that identifies the person each row belongs to; a comma list identifies a unit together"
-    rows.add_argument("--unit", metavar="COLUMNS", help=whose)
-    rows.add_argument("--each-row", action="store_true", help="each row is a person of its own, in place of --unit")
-    add_policy(rows)
-    rows.add_argument("--table", metavar="NAME", help="the table of the policy, or of a DuckDB file")
-    comparison = "keep the rows where, for example, age>=18; one comparison, repeatable"
-    rows.add_argument("--where", action="append", default=[], metavar="TEXT", help=comparison)
-    groups = parser.add_argument_group("groups")
+    table.add_argument("--unit", metavar="COLUMNS", help=whose)
+    table.add_argument("--each-row", action="store_true", help="each row is a person of its own, in place of --unit")
+    add_policy(table)
+    table.add_argument("--table", metavar="NAME", help="the table of the policy, or of a DuckDB file")
+    table.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
+
+
+def _add_rows(rows: Any) -> None:
+    text = "add a column: name=expression in SQL over the values of one row (repeatable)"
+    rows.add_argument("--let", action="append", default=[], metavar="TEXT", help=text)
+    text = "keep the rows where this holds: age>=18, or a condition in SQL with AND, OR, NOT, IN (repeatable)"
+    rows.add_argument("--where", action="append", default=[], metavar="TEXT", help=text)
+
+
+def _add_groups(groups: Any) -> None:
     groups.add_argument("--by", metavar="COLUMNS", help="columns to group by, a comma list")
-    groups.add_argument(
-        "--keys", metavar="LIST", help='the groups to publish, a comma list ("a, b" in quotes is one), or private'
-    )
+    text = 'the groups to publish, a comma list ("a, b" in quotes is one), or private; for several columns column=list'
+    groups.add_argument("--keys", action="append", default=[], metavar="LIST", help=f"{text} (repeatable)")
     most = "how many groups one person may contribute to; further groups of that person are left out"
     groups.add_argument("--groups-per-unit", type=int, metavar="N", help=most)
-    measures = parser.add_argument_group("aggregates")
+
+
+def _add_measures(measures: Any) -> None:
     at_most = "count rows, at most ROWS per person in each group (default 1)"
     measures.add_argument("--count", type=int, nargs="?", const=False, metavar="ROWS", help=at_most)
     measures.add_argument("--count-units", action="store_true", help="count people")
+    bounds = "; COLUMN:private finds the bounds with a part of the budget"
     for flag, form, more in (
-        ("sum", "COLUMN:LOW:HIGH", ""),
-        ("mean", "COLUMN:LOW:HIGH", ""),
-        ("variance", "COLUMN:LOW:HIGH", ""),
-        ("histogram", "COLUMN:E,E,E", ", with these bin edges; values outside them are left out"),
+        ("sum", "COLUMN:LOW:HIGH", bounds),
+        ("mean", "COLUMN:LOW:HIGH", bounds),
+        ("variance", "COLUMN:LOW:HIGH", bounds),
+        ("histogram", "COLUMN:E,E,E", ", with these bin edges, or these categories of a text column"),
         ("quantile", "COLUMN:Q:LOW:HIGH", ", 0.5 for the median; 0.25,0.5,0.75 for several from one measurement"),
     ):
         text = f"{flag} of a column{more} (repeatable)"
@@ -52,73 +67,23 @@ def add_query(parser: argparse.ArgumentParser) -> None:
 
 def query_of(options: argparse.Namespace) -> Any:
     """The query that the options describe."""
-    table = _filtered(opened_table(options), options.where)
-    measures = _measures(options)
+    table = rows_of(options, opened_table(options))
+    measures = _measures(options, table)
     names = listed(options.by, "by") if options.by else []
     if not names:
+        if options.keys:
+            raise InvalidParameter("--keys lists the groups of --by; add --by, or leave --keys out.")
         return table.aggregate(**measures)
     if options.groups_per_unit is None and options.policy is None and not options.each_row:
         raise InvalidParameter("--by needs --groups-per-unit, the number of groups that one person may contribute to.")
-    keys = _keys(options, table, names)
+    keys = keys_of(options, table, names)
     return table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit).aggregate(**measures)
-
-
-# -- rows and groups -----------------------------------------------------------------------------------------
-
-
-def _filtered(table: Any, conditions: list[str]) -> Any:
-    """The rows that satisfy every --where; the receipt records how each comparison was understood."""
-    from hush.tables.expression import must_have
-
-    for text in conditions:
-        name, sign, value = condition(text)
-        column = table[must_have(table.columns, name, "--where")]
-        typed = _typed(value, column.type(), "where")
-        kept = table.filter(getattr(column, _COMPARE[sign])(typed))
-        shown = (
-            f"{name} {'==' if sign == '=' else sign} {typed!r}"
-            if isinstance(typed, str | bool)
-            else f"{name} {sign} {typed}"
-        )
-        table = replace(kept, filters=(*table.filters, shown))
-    return table
-
-
-def _keys(options: argparse.Namespace, table: Any, names: list[str]) -> Any:
-    """The public keys of --keys in the type of their column, or "private"."""
-    from hush.tables.expression import must_have
-
-    if options.keys is None:
-        if options.policy is not None:
-            return None
-        raise InvalidParameter(
-            "--by needs --keys: a list of the groups to publish, or private to find them with a part of delta."
-        )
-    if options.keys == "private":
-        return "private"
-    if len(names) > 1:
-        raise InvalidParameter(
-            "--keys lists the values of one column; with several columns write --keys private, or use Python."
-        )
-    kind = table[must_have(table.columns, names[0], "--by")].type()
-    return [_typed(text, kind, "keys") for text in listed(options.keys, "keys")]
-
-
-def _typed(text: str, kind: Any, flag: str) -> Any:
-    """A value of the command line in the type of its column."""
-    if kind.is_numeric() or kind.is_date():
-        return _value(text, flag)
-    if not kind.is_boolean():
-        return text
-    if text.lower() not in _TRUTH:
-        raise InvalidParameter(f"--{flag}: {text!r} is neither true nor false; write true or false.")
-    return _TRUTH[text.lower()]
 
 
 # -- aggregates ----------------------------------------------------------------------------------------------
 
 
-def _measures(options: argparse.Namespace) -> dict[str, Any]:
+def _measures(options: argparse.Namespace, table: Any) -> dict[str, Any]:
     """The aggregates, by the name of their column in the answer."""
     from hush import tables
 
@@ -133,15 +98,36 @@ def _measures(options: argparse.Namespace) -> dict[str, Any]:
             column, *rest = _split(text, flag, "column:low:high or column:low:high:rows", 2 - declared, 4)
             _add(made, f"{column}_{flag}", function(column, **_bounds(rest, flag, declared)), f"--{flag} {column}")
     for text in options.histogram:
-        column, *edges = _split(text, "histogram", "column:edge,edge,edge", 2 - declared, 2)
-        values = [_value(edge, "histogram") for edge in edges[0].split(",")] if edges else None
-        _add(made, f"{column}_histogram", tables.histogram(column, edges=values), f"--histogram {column}")
+        column, *rest = _split(text, "histogram", _HISTOGRAM, 2 - declared, 4)
+        _add(made, f"{column}_histogram", _histogram(column, rest, table), f"--histogram {column}")
     for text in options.quantile:
         _add(made, *_quantile(text, declared), f"--quantile {text}")
     if not made:
         flags = "--count, --count-units, --sum, --mean, --variance, --histogram or --quantile"
         raise InvalidParameter(f"the query has no aggregate; add {flags}.")
     return made
+
+
+def _histogram(column: str, rest: list[str], table: Any) -> Any:
+    """The histogram of COLUMN:E,E,E or COLUMN:C,C,C and, if given, the rows per person.
+
+    Columns of text have categories, others edges; COLUMN:categories:1,2,3 has categories of numbers.
+    """
+    from hush import tables
+    from hush.tables.expression import must_have
+
+    kind = table[must_have(table.columns, column, "--histogram")].type()
+    explicit = rest[:1] == ["categories"]
+    values, *rows = rest[explicit:] or [""]
+    if len(rows) > 1 or (explicit and not values):
+        raise InvalidParameter(f"--histogram needs {_HISTOGRAM}, got {':'.join([column, *rest])!r}.")
+    given: dict[str, Any] = {"rows_per_unit": _whole(rows[0], "histogram")} if rows else {}
+    if not values:
+        return tables.histogram(column, **given)
+    if explicit or kind.is_string() or kind.is_boolean():
+        found = [typed_value(text, kind, "histogram") for text in listed(values, "histogram")]
+        return tables.histogram(column, categories=found, **given)
+    return tables.histogram(column, edges=[plain_value(edge, "histogram") for edge in values.split(",")], **given)
 
 
 def _add(made: dict[str, Any], name: str, measure: Any, option: str) -> None:
@@ -162,6 +148,8 @@ def _bounds(parts: list[str], flag: str, declared: bool = False) -> dict[str, An
     """low, high and, if given, rows_per_unit: the parts after the column. With `declared` a policy has the bounds."""
     if declared and not parts:
         return {}
+    if parts[:2] == ["private", "private"]:
+        parts = parts[1:]
     if parts[:1] == ["private"]:
         given: dict[str, Any] = {"low": "private", "high": "private"}
         return given | ({"rows_per_unit": _whole(parts[1], flag)} if len(parts) > 1 else {})
@@ -170,20 +158,8 @@ def _bounds(parts: list[str], flag: str, declared: bool = False) -> dict[str, An
             f"--{flag} needs column:low:high (or column:private), got no bounds; choose bounds without looking at the "
             "data."
         )
-    given = {"low": _value(parts[0], flag), "high": _value(parts[1], flag)}
+    given = {"low": plain_value(parts[0], flag), "high": plain_value(parts[1], flag)}
     return given | ({"rows_per_unit": _whole(parts[2], flag)} if len(parts) > 2 else {})
-
-
-def _value(text: str, flag: str) -> Any:
-    """A whole number, a date or a number."""
-    for read in (int, date.fromisoformat, number):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-        except argparse.ArgumentTypeError as failure:
-            raise InvalidParameter(f"--{flag}: {failure}, nor a date such as 2025-12-31.") from failure
-    raise InvalidParameter(f"--{flag}: {text!r} is not a number.")
 
 
 def _whole(text: str, flag: str) -> int:
@@ -219,5 +195,5 @@ def _quantile(text: str, declared: bool) -> tuple[str, Any]:
 
 def _level(text: str) -> float:
     """A level as a number; a date has none, so it is rejected by its range."""
-    value = _value(text, "quantile")
+    value = plain_value(text, "quantile")
     return -1.0 if isinstance(value, date) else float(value)

@@ -10,6 +10,7 @@ from typing import Any
 
 from hush.cli.answer import add_intervals, warn_of_delta, written
 from hush.cli.ledger import opened
+from hush.cli.output_options import add_view, must_be_format
 from hush.cli.text import Command, number
 from hush.errors import InvalidParameter
 from hush.releasing.progress import working
@@ -47,8 +48,7 @@ def _sql(options: argparse.Namespace) -> None:
     if options.pure and options.delta:
         raise InvalidParameter("--pure means delta = 0; leave --delta out.")
     asked, delta = _asked(options), 0.0 if options.pure else options.delta
-    if options.out and Path(options.out).suffix not in (".parquet", ".csv"):
-        raise InvalidParameter(f"--out must end in .parquet or .csv, got {options.out!r}.")
+    must_be_format(options.out)
     hint = "" if options.family else " (--family gaussian is quick)"
     with working(f"finding the least noise{hint}"):
         plan = asked.plan(options.epsilon, delta, family=options.family, limits_share=options.limits_share)
@@ -103,5 +103,7 @@ def register(command: Command) -> None:
     budget.add_argument("--limits-share", type=number, default=0.03, metavar="S", help=share)
     budget.add_argument("--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick")
     output = sql.add_argument_group("output")
-    output.add_argument("--out", metavar="FILE", help="write the answer to a .parquet or .csv file")
+    text = "write the answer to a .csv, .parquet, .xlsx, .md, .tex, .html or .json file"
+    output.add_argument("--out", metavar="FILE", help=text)
+    add_view(output)
     add_intervals(output)

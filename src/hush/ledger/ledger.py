@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hush.errors import HushError, InvalidParameter, LedgerError, Unsupported, called_like, one_of
 from hush.ledger.account import Account, Nonadaptive
 from hush.ledger.entry import Cap, Entry, as_entry, text_of
+from hush.ledger.notebook import Bar, card
 from hush.ledger.payment import Payment
 from hush.ledger.refusal import refusal
 from hush.ledger.store import LedgerStore, empty_account, ledger_path, wanted_cap
@@ -261,16 +261,15 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         if self._store.closed:
-            return f"<p>{html.escape(repr(self))}</p>"
+            return card(repr(self))
         account, entries = self._report(), self.entries
-        shown = ((e.number, e.label, ", ".join(str(charge) for charge in e.charges)) for e in entries[-20:])
-        rows = "".join(
-            f"<tr><td>{number}</td><td>{html.escape(a)}</td><td>{html.escape(b)}</td></tr>" for number, a, b in shown
-        )
-        bar = f'<progress max="1" value="{account.share:.4f}" style="width:20em"></progress>'
+        rows = [[str(e.number), e.label, ", ".join(str(charge) for charge in e.charges)] for e in entries[-20:]]
         amounts = f"spent epsilon {account.spent.epsilon:.4g}, left {account.left.epsilon:.4g}"
         text = f"{self.cap}: {amounts}, {len(entries)} entries"
-        return f"<div><p>{html.escape(text)}</p>{bar}<table>{rows}</table></div>"
+        earlier = [f"and {len(entries) - 20} earlier entries"] if len(entries) > 20 else []
+        share = Bar(min(max(account.share, 0.0), 1.0), 0.0, 0.0, f"{100.0 * account.share:.3g} % is spent")
+        heads = ["entry", "label", "charges"] if rows else []
+        return card(text, heads=heads, rows=rows, left=3, meter=share, lines=earlier)
 
 
 @lru_cache(maxsize=64)

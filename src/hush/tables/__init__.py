@@ -21,6 +21,7 @@ from hush.tables.histograms import histogram
 from hush.tables.joining import SideTable, linked, public
 from hush.tables.means import mean
 from hush.tables.policy import ColumnRule, Policy, TableRule
+from hush.tables.publish.basis import Figure
 from hush.tables.quantiles import quantile
 from hush.tables.query import GroupedTable, Query, Table, table
 from hush.tables.query_plan import QueryPlan
@@ -33,6 +34,7 @@ __all__ = [
     "Aggregates",
     "Answer",
     "ColumnRule",
+    "Figure",
     "GroupedTable",
     "Part",
     "Policy",

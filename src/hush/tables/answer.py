@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import html
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
-from hush.numerics.rounding import rounded_down, rounded_up
+from hush.ledger.notebook import Bar, card
 from hush.releasing.receipt import Receipt
-from hush.releasing.text import html_table
 from hush.tables.arrow import arrow
-from hush.tables.chart import LEGEND, bars, fact_lines, text_table
-from hush.tables.left_out import left_out_lines
+from hush.tables.chart import LEGEND, bars, text_table
+from hush.tables.facts import facts_of, summary_of
+from hush.tables.publish import derive, reshape
+from hush.tables.publish.basis import Basis, Figure
+from hush.tables.publish.cells import for_spreadsheets, latex, markdown, shown_above, shown_below, shown_number
+from hush.tables.publish.workbook import write_workbook
 
 __all__ = ["Answer", "facts_of", "summary_of"]
 
 Array = NDArray[np.float64]
 _SHOWN = 20  # groups that a printed answer shows
-#: The characters that start a formula in a spreadsheet, and their full-width forms.
-_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_SHOWN_IN_NOTEBOOKS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +42,10 @@ class Answer:
     receipt: Receipt
     released: Any = field(repr=False)
     names: tuple[str, ...] = ()
+    #: public facts from which totals, shares, ratios and differences are made; None for numbers that were made so
+    basis: Basis | None = field(default=None, repr=False)
+    #: True: one row for each group and number, with the ends in the columns `low` and `high`
+    long_form: bool = False
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -84,7 +87,25 @@ class Answer:
         """
         import pyarrow.csv
 
-        pyarrow.csv.write_csv(_for_spreadsheets(self.table), str(path))
+        pyarrow.csv.write_csv(for_spreadsheets(self.table), str(path))
+
+    def to_excel(self, path: str | Path) -> None:
+        """Write an Excel workbook: a sheet with the answer and a sheet with the facts of its receipt. It needs
+        XlsxWriter: pip install 'hush[excel]'.
+        """
+        write_workbook(path, self.table, facts_of(self.receipt))
+
+    def to_markdown(self) -> str:
+        """The answer as a table in Markdown, each number with its interval."""
+        return markdown(self._heads(), self._rows(len(self)))
+
+    def to_latex(self) -> str:
+        """The answer as a LaTeX `tabular`, each number with its interval."""
+        return latex(self._heads(), self._rows(len(self)), len(self._shown_columns) - len(self.names))
+
+    def to_html(self) -> str:
+        """The answer and its receipt as a piece of HTML, with bars; all groups are in it."""
+        return self._card(len(self))
 
     @property
     def left_out(self) -> Mapping[str, Any] | None:
@@ -94,6 +115,55 @@ class Answer:
         found: Mapping[str, Any] | None = self.receipt.get("left_out")
         return found
 
+    # -- made from released numbers --------------------------------------------------------------------------
+
+    @overload
+    def total(self, name: str, *, by: None = None, level: float | None = None) -> Figure: ...
+
+    @overload
+    def total(self, name: str, *, by: str | list[str] | tuple[str, ...], level: float | None = None) -> Self: ...
+
+    def total(self, name: str, *, by: Any = None, level: float | None = None) -> Any:
+        """The sum of a column of counts or sums over all groups, with an interval; with `by`, a table of the totals for
+        each value of these keys. Where keys were found privately, it is the total of the released groups only.
+        """
+        return derive.total(self, name, by, level)
+
+    def share(self, name: str, *, by: Any = None, level: float | None = None) -> Self:
+        """Each group's share of the total of a column, from 0 to 1, with an interval. With `by`, the share among the
+        groups with the same value of these keys.
+        """
+        made: Self = derive.share(self, name, by, level)
+        return made
+
+    def ratio(self, top: str, bottom: str, *, level: float | None = None) -> Self:
+        """One column divided by another one in each group, with an interval, for example visits per person."""
+        made: Self = derive.ratio(self, top, bottom, level)
+        return made
+
+    def difference(
+        self, name: str, other: str | None = None, *, between: Any = None, level: float | None = None
+    ) -> Self | Figure:
+        """A column less another column, in each group; or with `between`, a column in one group less that in another:
+        `difference("people", between=("surgery", "burns"))`. Each has an interval.
+        """
+        made: Self | Figure = derive.difference(self, name, other, between, level)
+        return made
+
+    def non_negative(self, *names: str) -> Self:
+        """A copy with 0 in the place of negative values and ends: in the named columns, or in all counts and sums that
+        cannot be negative without noise. Totals and shares still use the numbers before this change.
+        """
+        made: Self = reshape.non_negative(self, names)
+        return made
+
+    def long(self, name: str | None = None) -> Self:
+        """A copy with one row for each group and number (of a histogram, each bin), with `value`, `low` and `high`;
+        with a name, of that aggregate only.
+        """
+        made: Self = reshape.long_table(self, name)
+        return made
+
     # -- on screen -------------------------------------------------------------------------------------------
 
     def _rows(self, most: int) -> list[list[str]]:
@@ -102,18 +172,19 @@ class Answer:
         for name in self._shown_columns:
             values = shown.column(name).to_pylist()
             if name in self.names:
-                low, high = shown.column(f"{name}_low").to_pylist(), shown.column(f"{name}_high").to_pylist()
-                cells = zip(values, low, high, strict=True)
-                columns.append(
-                    ["unknown" if v is None else f"{_plain(v)} [{_below(a)}, {_above(b)}]" for v, a, b in cells]
-                )
+                low, high = (shown.column(end).to_pylist() for end in self._ends(name))
+                columns.append([_cell(*numbers) for numbers in zip(values, low, high, strict=True)])
             else:
                 columns.append(["" if v is None else printable(str(v)) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def _ends(self, name: str) -> tuple[str, str]:
+        """The columns with the ends of a number's interval."""
+        return ("low", "high") if self.long_form else (f"{name}_low", f"{name}_high")
+
     @property
     def _shown_columns(self) -> list[str]:
-        ends = {f"{name}_{end}" for name in self.names for end in ("low", "high")}
+        ends = {end for name in self.names for end in self._ends(name)}
         return [name for name in self.table.column_names if name not in ends]
 
     def _heads(self) -> list[str]:
@@ -125,11 +196,24 @@ class Answer:
 
     def _chart(self) -> list[str]:
         """Bars of the first column, if there are at least two groups and a positive value."""
-        if not self.names or len(self) < 2 or not arrow().types.is_floating(self.table.column(self.names[0]).type):
+        if not self._has_bars:
             return []
-        first = self.names[0]
-        value, low, high = (self[f"{first}{end}"][:_SHOWN].astype(float) for end in ("", "_low", "_high"))
+        value, low, high = self._first(_SHOWN)
         return bars(value, low, high) if (value > 0.0).any() else []
+
+    @property
+    def _has_bars(self) -> bool:
+        """Bars compare the numbers of one column; dates and long tables with several aggregates have none."""
+        if not self.names or len(self) < 2 or (self.long_form and "aggregate" in self.table.column_names):
+            return False
+        kind = self.table.column(self.names[0]).type
+        return bool(arrow().types.is_floating(kind) or arrow().types.is_integer(kind))
+
+    def _first(self, most: int) -> tuple[Array, Array, Array]:
+        """The first column of numbers, and the ends of its intervals."""
+        first = self.names[0]
+        value, low, high = (self[name][:most].astype(float) for name in (first, *self._ends(first)))
+        return value, low, high
 
     def summary(self) -> str:
         """The receipt in a few lines: guarantee, bounds, noise, ledger."""
@@ -144,102 +228,58 @@ class Answer:
         return f"{threshold}; use larger groups, list the keys, or spend more"
 
     def __repr__(self) -> str:
-        chart = self._chart()
-        lines = text_table(self._heads(), self._rows(_SHOWN), chart, heading=self.names[0] if chart else "")
-        if len(self) > _SHOWN:
-            lines.append(f"... and {len(self) - _SHOWN} more group{'s' * (len(self) > _SHOWN + 1)}")
+        return self.described(groups=_SHOWN)
+
+    def described(self, *, groups: int | None = None) -> str:
+        """The answer in words and tables: the first groups, or all of them, and the receipt."""
+        return "\n".join([self.text(groups=groups), "", self.summary()])
+
+    def text(self, *, groups: int | None = None) -> str:
+        """The table alone: the first groups, or all of them."""
+        most = len(self) if groups is None else groups
+        chart = self._chart() if most <= _SHOWN else []
+        lines = text_table(self._heads(), self._rows(most), chart, heading=self.names[0] if chart else "")
+        if len(self) > most:
+            lines.append(f"... and {len(self) - most} more {self._row_word(len(self) - most)}")
         if self._nothing:
             lines.append(self._nothing)
         if chart:
             lines.append(f"(bars of {self.names[0]}: {LEGEND})")
-        return "\n".join([*lines, "", self.summary()])
+        return "\n".join(lines)
+
+    def _row_word(self, count: int) -> str:
+        return ("row" if self.long_form else "group") + "s" * (count != 1)
 
     def _repr_html_(self) -> str:
-        hidden = f"and {len(self) - 50} more groups" if len(self) > 50 else self._nothing
-        more = f"<p>{html.escape(hidden)}</p>" if hidden else ""
-        return html_table(self._heads(), self._rows(50)) + more + html_table((), (), facts_of(self.receipt))
+        return self._card(_SHOWN_IN_NOTEBOOKS)
+
+    def _card(self, most: int) -> str:
+        """A table for a page, with bars of the first column if it has a positive value."""
+        hidden = len(self) - most
+        more = f"and {hidden} more {self._row_word(hidden)}" if hidden > 0 else self._nothing
+        rows, drawn = self._rows(most), []
+        if self._has_bars:
+            value, low, high = self._first(most)
+            finite = high[np.isfinite(high)]
+            longest, place = float(finite.max(initial=0.0)), self._shown_columns.index(self.names[0])
+            if (value > 0.0).any():
+                cells = zip(value, low, high, rows, strict=True)
+                drawn = [Bar.of(v, a, b, longest, row[place]) for v, a, b, row in cells]
+        left = len(self._shown_columns) - len(self.names)
+        return card(
+            heads=self._heads(),
+            rows=rows,
+            left=left,
+            bars=drawn,
+            heading=self.names[0] if drawn else "",
+            lines=[more] if more else [],
+            facts=facts_of(self.receipt),
+        )
 
 
-def summary_of(receipt: Mapping[str, Any]) -> str:
-    """A receipt in a few lines, no wider than the terminal."""
-    return "\n".join(fact_lines(facts_of(receipt)))
-
-
-def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The facts of a receipt as pairs of a name and a text."""
-    guarantee, entry = receipt["guarantee"], receipt["ledger"]
-    pair, unit, groups = (
-        f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})",
-        guarantee["unit"],
-        guarantee["groups_per_unit"],
-    )
-    facts = [("guarantee", f"(epsilon, delta) = {pair} for each {unit}, added or removed")]
-    if receipt.get("statement"):
-        facts.insert(0, ("statement", printable(" ".join(receipt["statement"].split()))))
-    if receipt.get("not_protected"):
-        facts.append(("not covered", receipt["not_protected"]))
-    if receipt.get("filters"):
-        facts.append(("rows", "only where " + ", and ".join(printable(text) for text in receipt["filters"])))
-    facts.append(
-        ("bounds", f"at most {groups} group{'s' * (groups > 1)} for each {unit}; {'; '.join(receipt['bounds'])}")
-    )
-    if receipt["threshold"] is not None:
-        shown = f"shown if the noisy number of people is at least {receipt['threshold']:.6g}"
-        facts.append(("keys", f"found privately: {shown}"))
-    at_once = ", for all numbers of a row at once" if receipt.get("together") else ""
-    facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{at_once}{_covered(receipt)}"))
-    if receipt.get("shared"):
-        facts.append(("shared", f"{'; '.join(receipt['shared'])}; their errors are not independent"))
-    facts += [("left out", line) for line in left_out_lines(receipt)]
-    facts.append(("noise", f"{receipt['why'].rstrip('.')}; {_scaled(receipt)}."))
-    facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))
-    return facts
-
-
-def _scaled(receipt: Mapping[str, Any]) -> str:
-    """How the noise of the columns follows from the noise that is named."""
-    scaled = "the noise of each column is scaled to its bound"
-    shared = receipt.get("shares_draw")
-    return scaled if not shared else f"{scaled}; {shared} share one draw, so their errors depend on each other"
-
-
-def _covered(receipt: Mapping[str, Any]) -> str:
-    """What intervals include, and what they do not."""
-    limits = receipt.get("limits", [])
-    return ", noise only" + "".join(f"; {words}" for words in limits)
-
-
-def _for_spreadsheets(table: Any) -> Any:
-    """The table with harmless text in its cells and names: no spreadsheet runs it, and no terminal obeys it."""
-    pa = arrow()
-    for i, field_ in enumerate(table.schema):
-        if pa.types.is_string(field_.type) or pa.types.is_large_string(field_.type):
-            cells = [None if text is None else _harmless(text) for text in table.column(i).to_pylist()]
-            table = table.set_column(i, field_.name, pa.array(cells, field_.type))
-    return table.rename_columns([_harmless(name) for name in table.column_names])
-
-
-def _harmless(text: str) -> str:
-    plain = printable(text)
-    return f"'{plain}" if plain.lstrip()[:1] in _FORMULA else plain
-
-
-def _plain(value: Any) -> str:
-    """A number to print: whole from 100 to 1e15, else with four digits. A date as it is."""
-    if isinstance(value, date):
-        return value.isoformat()
-    return f"{value:,.0f}" if 100.0 <= abs(value) < 1e15 else f"{value:.4g}"
-
-
-def _below(value: Any) -> str:
-    """The lower end of an interval in the same form, rounded down."""
-    if isinstance(value, date) or math.isinf(value):
-        return str(value)
-    return f"{math.floor(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_down(value, 4)
-
-
-def _above(value: Any) -> str:
-    """The upper end of an interval in the same form, rounded up."""
-    if isinstance(value, date) or math.isinf(value):
-        return str(value)
-    return f"{math.ceil(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_up(value, 4)
+def _cell(value: Any, low: Any, high: Any) -> str:
+    """A number with its interval; one or both may be unknown."""
+    if low is None or high is None:
+        return "unknown"
+    shown = "unknown" if value is None else shown_number(value)
+    return f"{shown} [{shown_below(low)}, {shown_above(high)}]"

@@ -24,7 +24,7 @@ from hush.tables.column_draws import named_noise
 from hush.tables.column_noise import Spending
 from hush.tables.engine import WITHHELD
 from hush.tables.exact_aggregates import Aggregates
-from hush.tables.output import Recipe, answer_table, plain_names, with_ends
+from hush.tables.output import Recipe, answer_table, plain_names
 
 __all__ = ["group_names", "noise_in_batches", "write_on_executors"]
 
@@ -70,9 +70,10 @@ def write_on_executors(
     from hush.tables.spark import write_in_batches
 
     work = noise_in_batches(aggregates.keys, spent, draws, recipe, os.urandom(64))
-    backend, ends, failed = aggregates.source.backend, with_ends(recipe.names), False
+    whole = dict(zip(plain_names(recipe.columns), recipe.columns.values(), strict=True))
+    backend, failed = aggregates.source.backend, False
     try:
-        write_in_batches(backend, aggregates.plan, work, plain_names(aggregates.keys), plain_names(ends), path)
+        write_in_batches(backend, aggregates.plan, work, plain_names(aggregates.keys), whole, path)
     except Exception:
         failed = True  # the engine's message may quote the data, so it is dropped here
     if failed:

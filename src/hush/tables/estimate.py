@@ -31,12 +31,14 @@ __all__ = [
     "Array",
     "Ends",
     "Estimate",
+    "Linear",
     "Released",
     "Scaled",
     "between",
     "half_width",
     "in_blocks",
     "last_accepted",
+    "linear_forms",
     "numbers",
 ]
 
@@ -66,6 +68,26 @@ class Estimate(Protocol):
         """The columns of a typical group in which `rows` rows count: a plan states the error there."""
 
 
+@dataclass(frozen=True)
+class Linear:
+    """An answer that is a weighted sum of released columns: what totals, shares and differences are made from.
+
+    `factors` has the weight of each column. The exact answer is within `rounded` of that sum of exact columns. `whole`
+    answers are counts. An answer that is not `signed` cannot be negative without noise.
+    """
+
+    factors: tuple[tuple[str, float], ...]
+    rounded: float = 0.0
+    whole: bool = False
+    signed: bool = True
+
+
+def linear_forms(estimate: Estimate) -> tuple[Linear, ...] | None:
+    """The linear form of each answer column, from the method `linear` that such an estimate has; None for others."""
+    found = getattr(estimate, "linear", None)
+    return None if found is None else tuple(found())
+
+
 def numbers(column: Any) -> Array:
     """Released numbers as float64."""
     return np.asarray(column, np.float64)
@@ -84,6 +106,14 @@ class Scaled:
 
     name: str
     grid: Grid | None = None
+    #: True: the exact answer may be negative
+    signed: bool = False
+
+    def linear(self) -> tuple[Linear, ...]:
+        """The column times the size of a step."""
+        step = 1.0 if self.grid is None else float(self.grid.value(1.0))
+        rounded = 0.0 if self.grid is None else ROUNDED * step
+        return (Linear(((self.name, step),), rounded, self.grid is None, self.signed),)
 
     def __call__(self, released: Released) -> Array:
         column = numbers(released[self.name])

@@ -31,6 +31,7 @@ from hush.tables.exact_aggregates import Aggregates
 from hush.tables.left_out import LeftOut, left_out
 from hush.tables.output import Recipe, answer_table
 from hush.tables.private_bounds import bounds_from
+from hush.tables.publish.basis import Basis
 from hush.tables.query_receipt import plain_bounds, receipt_of
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class Request:
         recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
         noisy = arrow().table({name: arrow().array(column) for name, column in released.items()})
         receipt = settled._receipt(payment, found, beside) | {"groups": keys.num_rows}
-        return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names)
+        basis = Basis.of(settled.query, settled.spent, settled.level)
+        return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names, basis)
 
     def write(self, path: str | os.PathLike[str]) -> Receipt:
         """Write the answer to a Parquet file (on Spark, a folder), one batch of groups at a time; returns the

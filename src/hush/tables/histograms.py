@@ -12,7 +12,7 @@ from hush.errors import InvalidParameter, called_like
 from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
 from hush.tables.bounded_value import value_kind
 from hush.tables.column_law import ColumnLaw
-from hush.tables.estimate import Around, Array, Ends, Released, half_width, numbers
+from hush.tables.estimate import Around, Array, Ends, Linear, Released, half_width, numbers
 from hush.tables.expression import bind
 from hush.tables.measure import Limit, Measure, Prepared, bounds_in_words, optional_rows, row_limit
 from hush.tables.quantise import Limits, outside
@@ -31,6 +31,10 @@ class BinCounts:
     """The counts of the bins, along the last axis."""
 
     names: tuple[str, ...]
+
+    def linear(self) -> tuple[Linear, ...]:
+        """Each bin is a count."""
+        return tuple(Linear(((name, 1.0),), whole=True, signed=False) for name in self.names)
 
     def __call__(self, released: Released) -> Array:
         return np.stack([numbers(released[name]) for name in self.names], axis=-1)

@@ -8,7 +8,7 @@ Nothing here is random, and nothing depends on data: a half width is a public co
 
 Guarantees: for at most `FEW` terms, P(|sum| <= w) >= level, because rounding moves the sum by at most half a step per
 term, which is added. For more terms (quantiles) one step is added for rounding: the rounding errors of single terms
-nearly cancel. Tests check that coverage.
+nearly cancel. Tests check that coverage. `half_width_of_sum` is proved for any number of terms.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.sampling.exact import law_of
 from hush.tables.column_law import ColumnLaw
 
-__all__ = ["MOST_LEVEL", "Term", "half_widths"]
+__all__ = ["MOST_LEVEL", "Term", "half_width_of_sum", "half_widths"]
 
 Array = NDArray[np.float64]
 #: The largest level for which half widths are found: Fourier transforms in float64 give probabilities to about 1e-13.
@@ -132,6 +132,29 @@ def _half_widths(sums: tuple[tuple[Term, ...], ...], level: float) -> tuple[floa
             rounding = 0.5 * step * count if count <= FEW else step
             widths.append((_least_steps(mass, missed - 2.0 * outside - SUM_OF_POSITIVE_TERMS.share)) * step + rounding)
     return tuple(widths)
+
+
+@lru_cache(maxsize=1024)
+def half_width_of_sum(terms: tuple[Term, ...], level: float) -> float:
+    """The w with P(|sum of the terms| <= w) >= level, proved for any number of independent terms.
+
+    Where all terms lie on one lattice, the law of the sum is found on that lattice. Otherwise every term is rounded to
+    the grid, and half a grid step is added for each of them. Bernstein's bound is used where it is smaller.
+    """
+    used = tuple(term for term in terms if term.factor > 0.0 and term.times > 0)
+    if not used:
+        return 0.0
+    missed = 1.0 - level
+    outside = _OUTSIDE * missed
+    far, unit = _far(used, outside), min(term.factor * term.step for term in used)
+    on_lattice = all((term.factor * term.step / unit).is_integer() for term in used)
+    exact = on_lattice and 2.0 * far / unit + 4.0 <= _MOST_POINTS
+    points = 1 << math.ceil(math.log2(2.0 * far / unit + 4.0)) if exact else _MOST_POINTS
+    step = unit if exact else 2.0 * far / (points - 2)
+    mass = irfft(_spectrum(used, step, points, {}), points)
+    found = _least_steps(mass, missed - 2.0 * outside - SUM_OF_POSITIVE_TERMS.share) * step
+    rounding = 0.0 if exact else 0.5 * step * sum(term.times for term in used)
+    return min(found + rounding, _far(used, missed))
 
 
 def _grid_step(sums: tuple[tuple[Term, ...], ...], missed: float, far: float) -> float:

@@ -12,9 +12,14 @@ import numpy as np
 from hush.tables.arrow import arrow
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
-from hush.tables.estimate import Ends, Estimate
+from hush.tables.estimate import Ends, Estimate, Linear, linear_forms
 
-__all__ = ["Recipe", "ShownAggregate", "answer_table", "plain_names", "with_ends"]
+__all__ = ["MOST_COUNT", "Recipe", "ShownAggregate", "answer_table", "plain_names", "whole_numbers", "with_ends"]
+
+
+#: Counts beyond this are cut: no table has as many rows.
+MOST_COUNT = 2.0**62
+_NOT_LINEAR = Linear(())
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
@@ -33,6 +38,8 @@ class ShownAggregate:
     ends: Ends
     #: True: its bounds were not found, so its answers are null
     unknown: bool = False
+    #: True: the answers are counts, and are shown as whole numbers
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,11 @@ class Recipe:
         return cls(
             tuple(
                 ShownAggregate(
-                    m.output_names, m.answer, m.answer.ends(spent.mechanisms, level), m.name in query.unknown
+                    m.output_names,
+                    m.answer,
+                    m.answer.ends(spent.mechanisms, level),
+                    m.name in query.unknown,
+                    all(form.whole for form in linear_forms(m.answer) or (_NOT_LINEAR,)),
                 )
                 for m in query.shown
             )
@@ -58,20 +69,40 @@ class Recipe:
         """The columns of the answers, without the ends of intervals."""
         return tuple(name for aggregate in self.shown for name in aggregate.names)
 
+    @property
+    def columns(self) -> dict[str, bool]:
+        """Each column of the answers with the ends of its interval, and whether it holds whole numbers."""
+        return {end: one.whole for one in self.shown for end in with_ends(one.names)}
+
 
 def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
     """Keys, values and interval ends as an Arrow table, from released columns."""
     pa = arrow()
     columns = {name: keys.column(name) for name in keys.schema.names}
     if keys.num_rows == 0 and keys.schema.names:  # no group is shown: the same columns, empty
-        return pa.table(columns | {name: pa.array([], pa.float64()) for name in with_ends(recipe.names)})
+        kinds = {name: pa.int64() if whole else pa.float64() for name, whole in recipe.columns.items()}
+        return pa.table(columns | {name: pa.array([], kind) for name, kind in kinds.items()})
     for aggregate in recipe.shown:
         found = [_columns(numbers) for numbers in (aggregate.answer(released), *aggregate.ends(released))]
         for name, *cells in zip(aggregate.names, *found, strict=True):
-            for ending, cell in zip(("", "_low", "_high"), cells, strict=True):
+            shown = whole_numbers(*cells) if aggregate.whole else cells
+            for ending, cell in zip(("", "_low", "_high"), shown, strict=True):
                 unknown = aggregate.unknown
                 columns[f"{name}{ending}"] = pa.nulls(cell.size, pa.float64()) if unknown else pa.array(cell)
     return pa.table(columns).combine_chunks()  # one chunk: the engine's batches would reveal groups that are not shown
+
+
+def whole_numbers(value: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """A count and the ends of its interval as int64.
+
+    The value is rounded to the nearest whole number. The exact count is a whole number, so the interval keeps all whole
+    numbers between its ends: it contains the exact count as often as before. If there are none, it is the value alone.
+    """
+    near, first, last = np.rint(value), np.ceil(low), np.floor(high)
+    none = first > last
+    ends = (near, np.where(none, near, np.minimum(first, near)), np.where(none, near, np.maximum(last, near)))
+    value, low, high = (np.clip(end, -MOST_COUNT, MOST_COUNT).astype(np.int64) for end in ends)
+    return value, low, high
 
 
 def _columns(values: Any) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hush.errors import HushError, InvalidParameter, called_like, must_be_level, whole
 from hush.ledger.entry import text_of
+from hush.ledger.notebook import Bar, card
 from hush.ledger.refusal import must_be_ledger
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
@@ -162,6 +163,16 @@ class QueryPlan:
     def __repr__(self) -> str:
         return self.described()
 
+    def _repr_html_(self) -> str:
+        """The errors to expect, with bars for what they would be with other bounds."""
+        heads, *rows = self._errors_in_cells(1000)
+        found = self.what_if()
+        most = max((row["error"] for row in found), default=1.0)
+        drawn = [Bar.of(row["error"], 0.0, 0.0, most, f"error times {row['error']:.3g}") for row in found]
+        cells = [[str(row["groups_per_unit"]), f"x {row['error']:.3g}"] for row in found]
+        first = card(self._summary()[0], heads=heads, rows=rows, left=3, lines=[self.why, *self._cautions()])
+        return first + card(heads=["groups per person", "error"], rows=cells, bars=drawn, heading="error")
+
     def described(self, *, rows: int = 1000) -> str:
         """The plan in words and tables, with errors for a group in which `rows` rows count."""
         return "\n".join([*self._summary(), "", *self._error_table(rows), "", *self._cautions(), "", *self._tips()])
@@ -187,13 +198,18 @@ class QueryPlan:
 
     def _error_table(self, rows: int) -> list[str]:
         """Each answer with its error and its bounds."""
+        heads, *table = self._errors_in_cells(rows)
+        return text_table(heads, table, [])
+
+    def _errors_in_cells(self, rows: int) -> list[list[str]]:
+        """The headings of that table, and its rows."""
         errors, sought = self.errors(rows), self.query.open_bounds
         found = "found privately; the error is a fraction of the range (high - low)"
         table = [
             [m.name, f"+-{errors[m.name]:.4g}", f"{m.name}: {found}" if m.name in sought else m.bounds_text]
             for m in self.query.shown
         ]
-        return text_table(["answer", f"95 % error, group of {rows} rows", "bounds"], table, [])
+        return [["answer", f"95 % error, group of {rows} rows", "bounds"], *table]
 
     def _cautions(self) -> list[str]:
         """What the errors do not include, what is measured once, and the threshold of private keys."""

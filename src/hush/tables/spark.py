@@ -241,8 +241,13 @@ def was_cancelled(failure: Exception) -> bool:
     return False
 
 
-def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], numbers: list[str], path: str) -> None:
-    """Run an Ibis expression, apply `work` to its Arrow batches on the executors, and write the result as Parquet."""
+def write_in_batches(
+    backend: Any, relation: Any, work: Any, keys: list[str], numbers: dict[str, bool], path: str
+) -> None:
+    """Run an Ibis expression, apply `work` to its Arrow batches on the executors, and write the result as Parquet.
+
+    `numbers` are the columns after the keys; True for whole numbers.
+    """
     session, query, tag = session_of(backend), backend.compile(relation), Tag(session_of(backend))
 
     def write() -> None:
@@ -259,9 +264,9 @@ def write_in_batches(backend: Any, relation: Any, work: Any, keys: list[str], nu
         raise KeyboardInterrupt
 
 
-def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers: list[str], path: str) -> None:
+def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers: dict[str, bool], path: str) -> None:
     """The same for a query given as SQL."""
-    from pyspark.sql.types import DoubleType, StructField, StructType
+    from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
     if (
         "PYSPARK_PYTHON" not in os.environ
@@ -271,7 +276,8 @@ def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers:
         session._sc.pythonExec = sys.executable  # workers on this machine need the packages that this Python has
     frame = session.sql(query)
     held = [StructField(name, field.dataType) for name, field in zip(keys, frame.schema.fields, strict=False)]
-    schema = StructType(held + [StructField(name, DoubleType()) for name in numbers])
+    kinds = [StructField(name, LongType() if whole else DoubleType()) for name, whole in numbers.items()]
+    schema = StructType(held + kinds)
     shown = frame.mapInArrow(work, schema)
     # one sorted file: the files must not reveal how the engine distributed the groups, shown or not
     shown.repartition(1).sortWithinPartitions(*keys).write.mode("errorifexists").parquet(path)

@@ -15,7 +15,7 @@ import numpy as np
 from hush.errors import InvalidParameter, called_like, whole
 from hush.tables.bounded_value import Bounded, in_fine_steps, per_row, range_of, value_kind
 from hush.tables.column_law import ColumnLaw
-from hush.tables.estimate import ROUNDED, Array, Ends, Released, Scaled, numbers
+from hush.tables.estimate import ROUNDED, Array, Ends, Linear, Released, Scaled, numbers
 from hush.tables.expression import bind
 from hush.tables.means import MeanOf, mean_of, sum_and_count
 from hush.tables.measure import Measure, Prepared, Total, bounds_in_words, row_limit, sum_of_values
@@ -36,6 +36,12 @@ class SumOf:
     """
 
     mean: MeanOf
+
+    def linear(self) -> tuple[Linear, ...]:
+        """The total and the count, times the size of a step."""
+        step = float(self.mean.grid.value(1.0))
+        factors = ((self.mean.total, step), (self.mean.count, step * self.mean.origin))
+        return (Linear(factors, ROUNDED * step, signed=self.mean.bounds[0] < 0.0),)
 
     def __call__(self, released: Released) -> Array:
         return np.asarray(self.mean.grid.value(self.steps(released)))
@@ -103,7 +109,9 @@ class Sum(Bounded):
             ends = min(0, rows * low), max(0, rows * high)
             total = Total(name, *ends, sum_of_values, grid.fine, shareable=True)
         text = bounds_in_words(name, rows, self.low, self.high)
-        made = Prepared(name, "sum", Scaled(name, grid), value, rows, (total,), bounds_text=text, limit=limit)
+        made = Prepared(
+            name, "sum", Scaled(name, grid, total.low < 0), value, rows, (total,), bounds_text=text, limit=limit
+        )
         return made if rows is None else replace(made, instead=self._beside_a_mean(made, column, rows, limits))
 
     def _beside_a_mean(self, made: Prepared, column: Any, rows: int, limits: Limits) -> Prepared | None:

@@ -76,7 +76,8 @@ def test_a_formula_and_its_interval(policy):
         "SELECT 100 * COUNTIF(urgent) / COUNT(*) AS share, COUNTIF(urgent) AS u, COUNT(*) AS n FROM visits", policy
     )
     row = made.to_arrow().to_pylist()[0]
-    assert row["share"] == pytest.approx(100 * row["u"] / row["n"])
+    # the counts are shown as whole numbers; the formula uses them before they are rounded
+    assert abs(row["share"] - 100 * row["u"] / row["n"]) <= 50 * (1 + row["u"] / row["n"]) / (row["n"] - 0.5)
     assert row["share_low"] < row["share"] < row["share_high"]
     # the ends of the parts, at the level of 97.5 % each, are wider than those of the answer at 95 %
     assert row["share_low"] <= 100 * row["u_low"] / row["n_high"]

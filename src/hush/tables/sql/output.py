@@ -11,6 +11,7 @@ import numpy as np
 
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow
+from hush.tables.output import whole_numbers, with_ends
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sql.interval import Triple
 from hush.tables.sql.number import Number
@@ -70,6 +71,11 @@ def finished(
             columns[output.name] = answer.table.column(output.key).take(take)
         elif output.number is not None:
             made = rows.triple(output.number)
+            if output.number.plain is not None and pa.types.is_integer(answer.table.column(output.number.plain).type):
+                whole = whole_numbers(made.value, made.low, made.high)
+                parts = zip(with_ends([output.name]), whole, strict=True)
+                columns |= {name: pa.array(part).take(take) for name, part in parts}
+                continue
             for ending, part in (("", made.value), ("_low", made.low), ("_high", made.high)):
                 columns[output.name + ending] = _column(part, output.number.date, ending).take(take)
         else:

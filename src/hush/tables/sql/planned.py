@@ -112,7 +112,7 @@ class StatementPlan:
         table, names = finished(shape, self.plan, released, level, together)
         asked = {"statement": self.statement.parsed.text, "dialect": self.statement.parsed.dialect}
         receipt = released.receipt | asked | ({"together": True} if together else {}) | {"groups": table.num_rows}
-        return replace(released, table=table, receipt=receipt, names=names)
+        return replace(released, table=table, receipt=receipt, names=names, basis=None)
 
     def described(self, *, rows: int = 1000) -> str:
         """The plan in words and tables, with errors for a group in which `rows` rows count."""

@@ -1,0 +1,62 @@
+"""The receipt of an answer in a few lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hush.ledger.entry import printable
+from hush.tables.chart import fact_lines
+from hush.tables.left_out import left_out_lines
+
+__all__ = ["facts_of", "summary_of"]
+
+
+def summary_of(receipt: Mapping[str, Any]) -> str:
+    """A receipt in a few lines, no wider than the terminal."""
+    return "\n".join(fact_lines(facts_of(receipt)))
+
+
+def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The facts of a receipt as pairs of a name and a text."""
+    guarantee, entry = receipt["guarantee"], receipt["ledger"]
+    pair, unit, groups = (
+        f"({guarantee['epsilon']:.6g}, {guarantee['delta']:.6g})",
+        guarantee["unit"],
+        guarantee["groups_per_unit"],
+    )
+    facts = [("guarantee", f"(epsilon, delta) = {pair} for each {unit}, added or removed")]
+    if receipt.get("statement"):
+        facts.insert(0, ("statement", printable(" ".join(receipt["statement"].split()))))
+    if receipt.get("not_protected"):
+        facts.append(("not covered", receipt["not_protected"]))
+    if receipt.get("filters"):
+        facts.append(("rows", "only where " + ", and ".join(printable(text) for text in receipt["filters"])))
+    facts.append(
+        ("bounds", f"at most {groups} group{'s' * (groups > 1)} for each {unit}; {'; '.join(receipt['bounds'])}")
+    )
+    if receipt["threshold"] is not None:
+        shown = f"shown if the noisy number of people is at least {receipt['threshold']:.6g}"
+        facts.append(("keys", f"found privately: {shown}"))
+    at_once = ", for all numbers of a row at once" if receipt.get("together") else ""
+    facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{at_once}{_covered(receipt)}"))
+    if receipt.get("shared"):
+        facts.append(("shared", f"{'; '.join(receipt['shared'])}; their errors are not independent"))
+    facts += [("left out", line) for line in left_out_lines(receipt)]
+    facts += [("made from", f"the released numbers: {text}") for text in receipt.get("post_processing", [])]
+    facts.append(("noise", f"{receipt['why'].rstrip('.')}; {_scaled(receipt)}."))
+    facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))
+    return facts
+
+
+def _scaled(receipt: Mapping[str, Any]) -> str:
+    """How the noise of the columns follows from the noise that is named."""
+    scaled = "the noise of each column is scaled to its bound"
+    shared = receipt.get("shares_draw")
+    return scaled if not shared else f"{scaled}; {shared} share one draw, so their errors depend on each other"
+
+
+def _covered(receipt: Mapping[str, Any]) -> str:
+    """What intervals include, and what they do not."""
+    limits = receipt.get("limits", [])
+    return ", noise only" + "".join(f"; {words}" for words in limits)
