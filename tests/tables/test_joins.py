@@ -181,7 +181,10 @@ REFUSED = {
         lambda v: v.mutate(n=_.cost.cumsum(group_by="id", order_by="ward")),
         "mutate uses a window of some rows",
     ),
-    "float groups": (lambda v: v.mutate(n=_.count().over(group_by=["id", "cost"])), "groups a window by numbers"),
+    "float groups": (
+        lambda v: v.mutate(n=_.count().over(group_by=["id", "cost"])),
+        "groups a window by values of type float64",
+    ),
     "two windows": (
         lambda v: v.mutate(n=lambda t: (t.cost - t.cost.mean().over(group_by="id")).sum().over(group_by="id")),
         "WindowFunction, which uses several rows",

@@ -10,9 +10,9 @@ Proof. The rows that carry the unit of a person are a function of the source row
 `hush.tables.per_person` computes them as functions of the person's multiset of rows. Every step after that is a
 function of one row (null units dropped, quantising, the join with the public keys), or of the rows of one person: both
 windows are partitioned by the person, their order is made from the person's values and the salt, and the first grouping
-is by (person, group). Hence the table of (person, group)
-totals of D is the disjoint union over persons w of T(w), where T(w) depends on the rows of w and the salt only: other
-persons do not influence which rows of w are kept. So the tables of D and D' differ only in T(u).
+is by (person, group). Hence the table of (person, group) totals of D is the disjoint union over persons w of T(w),
+where T(w) depends on the rows of w and the salt only: other persons do not influence which rows of w are kept. So the
+tables of D and D' differ only in T(u).
 - Groups: kept rows have dense_rank < groups among the distinct (hash, group) of the person, so they have at most
   `groups` distinct groups. The group is part of the order, so it breaks ties of the hash. Where the table has one row
   per person, by construction (a grouping by the unit alone), a person is in one group without this step.
