@@ -176,7 +176,7 @@ def _moved(root: Root, home: Source) -> Root:
     source = root.source
     if source.backend is home.backend:
         return root
-    if home.owned and source.reopen is not None:
+    if home.owned and source.reopen is not None and source.backend.name == home.backend.name:
         new = source.reopen(home.backend)
         if new.relation.schema() != source.relation.schema():
             raise InvalidParameter(f"the columns of {root.label} have changed since it was opened; open it again.")
