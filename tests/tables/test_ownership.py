@@ -190,6 +190,20 @@ def test_one_person_moves_no_more_than_declared(people, name, data, who):
     assert excess(people.integers(question, data), people.integers(question, fewer), question.sensitivity) == []
 
 
+def test_a_key_that_two_people_share(people):
+    """If a link is declared wrongly, a line belongs to everybody who has its order id. A person who is removed still
+    changes no rows of others, as long as the lines of their orders stay. A change of the line itself moves both.
+    """
+    table = people.visits.join(people.lines, on="order_id")
+    shared = {**visit(2, "a"), "order_id": order_of(1, 0)}
+    data = {"visits": [visit(1, "a"), shared], "facts": [], "lines": [{"order_id": order_of(1, 0), "price": 1.0}]}
+    before = people.rows(table, data)
+    assert {unit: sum(rows.values()) for unit, rows in before.items()} == {1: 1, 2: 1}
+    assert people.rows(table, {**data, "visits": [shared]}) == {2: before[2]}
+    changed = people.rows(table, {**data, "lines": [{"order_id": order_of(1, 0), "price": 2.0}]})
+    assert changed[1] != before[1] and changed[2] != before[2]
+
+
 # -- broken on purpose ---------------------------------------------------------------------------------------
 
 

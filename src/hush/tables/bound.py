@@ -5,13 +5,17 @@ person u added or removed. Then f(D) and f(D') differ in at most `groups` groups
 most max(|low|, |high|) of its clamp, rounded up to whole steps, and a histogram of at most r rows differs by at most r
 in all, in at most r bins.
 
-Proof. Every step is a function of one row (null units dropped, filter, computed columns, quantising, the join with
-the public keys), or of the rows of one person: both windows are partitioned by the person, their order is made from
-the person's values and the salt, and the first grouping is by (person, group). Hence the table of (person, group)
-totals of D is the disjoint union over persons w of T(w), where T(w) depends on the rows of w and the salt only: other
-persons do not influence which rows of w are kept. So the tables of D and D' differ only in T(u).
+Proof. The rows that carry the unit of a person are a function of the source rows of this person and of public tables:
+`hush.tables.ownership` proves this for filters, computed columns, joins and tables of one row per person, and
+`hush.tables.per_person` computes them as functions of the person's multiset of rows. Every step after that is a
+function of one row (null units dropped, quantising, the join with the public keys), or of the rows of one person: both
+windows are partitioned by the person, their order is made from the person's values and the salt, and the first grouping
+is by (person, group). Hence the table of (person, group) totals of D is the disjoint union over persons w of T(w),
+where T(w) depends on the rows of w and the salt only: other persons do not influence which rows of w are kept. So the
+tables of D and D' differ only in T(u).
 - Groups: kept rows have dense_rank < groups among the distinct (hash, group) of the person, so they have at most
-  `groups` distinct groups. The group is part of the order, so it breaks ties of the hash.
+  `groups` distinct groups. The group is part of the order, so it breaks ties of the hash. Where the table has one row
+  per person, by construction (a grouping by the unit alone), a person is in one group without this step.
 - Totals: each entry of T(u) is clamped to [low, high] fine steps, or 0 where the person has no value there. The
   entries of a group are added up, so their sum A moves by one entry t of T(u). The sum is then rounded to whole steps
   of p = 2^fine fine steps: r(A) = floor(A/p + 1/2). r never decreases, and r(A + k p) = r(A) + k for whole k. t lies

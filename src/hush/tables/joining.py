@@ -20,7 +20,7 @@ from hush.tables.ownership import Root, must_be_owned
 from hush.tables.policy.limits import combined
 from hush.tables.quantise import Limits
 from hush.tables.source import open_source
-from hush.tables.spark import same_session
+from hush.tables.spark import same_session, view_of
 
 __all__ = ["SideTable", "joined", "linked", "public"]
 
@@ -192,7 +192,7 @@ def _moved(root: Root, home: Source) -> Root:
     source = root.source
     if source.backend is home.backend:
         return root
-    if home.owned and source.reopen is not None:
+    if home.owned and source.reopen is not None and source.backend.name == home.backend.name:
         new = source.reopen(home.backend)
         if new.relation.schema() != source.relation.schema():
             raise InvalidParameter(f"the columns of {root.label} have changed since it was opened; open it again.")
@@ -225,7 +225,8 @@ def _in_memory(source: Source, home: Source) -> Source:
     pa = arrow()
     schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
     held = pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
-    return Source(ibis().memtable(held), home.backend, source.label)
+    on_spark = home.backend.name == "pyspark"
+    return Source(view_of(home.backend, held) if on_spark else ibis().memtable(held), home.backend, source.label)
 
 
 def _words(other: TableDescription | SideTable, pairs: Sequence[tuple[str, str]], how: str) -> str:

@@ -97,10 +97,10 @@ def _finished(first: Any, kept: dict[str, Any], values: Any, moved: dict[Any, An
 def _window(window: Any, stage: _Stage) -> Callable[[Any], Any]:
     """How the value of a window is made from the columns of the stage."""
     ops, role = operations(), stage.role
-    for part in window.group_by:
-        if part.dtype.is_floating():
+    for part, word in [(part, "groups") for part in window.group_by] + [(key.arg, "orders") for key in window.order_by]:
+        if not _comparable(part.dtype) or (word == "groups" and part.dtype.is_floating()):
             raise Unsupported(
-                f"{role} groups a window by numbers of type {part.dtype}; cast them to int64 or text first."
+                f"{role} {word} a window by values of type {part.dtype}; cast them to int64 or text first."
             )
     groups = [compared(part.to_expr()).op() for part in window.group_by]
     order = [key.copy(arg=_ready(key.arg.to_expr()).op()) for key in window.order_by]

@@ -48,7 +48,7 @@ log = logging.getLogger("hush.tables")
 SETTINGS = {"spark.ui.enabled": "false", "spark.sql.ansi.enabled": "true", "spark.ui.showConsoleProgress": "false"}
 #: The start of Spark's messages when a job (Spark Connect: an operation) was cancelled.
 CANCELLED = ("[SPARK_JOB_CANCELLED]", "[OPERATION_CANCELED]")
-TYPES = {"int64": "bigint", "string": "string", "bool": "boolean", "date32[day]": "date", "double": "double"}
+TYPES = {"int64": "bigint", "string": "string", "bool": "boolean", "date32[day]": "date"}
 
 
 @dataclass(frozen=True)
