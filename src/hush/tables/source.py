@@ -22,6 +22,7 @@ from hush.tables.interrupt import in_thread
 
 __all__ = ["open_source"]
 
+ADDRESSES = ("postgresql://", "postgres://")
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
 DATABASE = (".duckdb", ".ddb", ".db")
 FRAMES = ("pandas", "polars", "pyarrow")
@@ -42,9 +43,11 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
     if is_duckdb_relation(source):
         source = rows_of(source)
     family = type(source).__module__.partition(".")[0]
+    if isinstance(source, str) and source.startswith(ADDRESSES):
+        return on_postgres(source, name, engine)
     if name is not None and not (isinstance(source, str | Path) and str(source).endswith(DATABASE)):
         raise InvalidParameter(
-            f"name chooses a table of a DuckDB file, but the source is of another kind (name={name!r}); leave it out."
+            f"name chooses a table of a database, but the source is of another kind (name={name!r}); leave it out."
         )
     if family == "ibis":
         return from_ibis(source)
@@ -64,6 +67,15 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
         f"got {type(source).__name__}; "
         "write table('visits.parquet', unit='patient_id')."
     )
+
+
+def on_postgres(address: str, name: str | None, engine: Any) -> Source:
+    """A table of a PostgreSQL server, which is also its engine."""
+    from hush.tables.engines.postgres.connection import open_address
+
+    if engine not in ("duckdb", "postgres"):
+        raise InvalidParameter("a PostgreSQL table is queried in its own server; leave engine out.")
+    return open_address(address, name)
 
 
 def is_duckdb_relation(thing: Any) -> bool:

@@ -38,6 +38,8 @@ class Source:
     label: str
     owned: bool = False
     frames: Mapping[str, Any] = field(default_factory=dict)
+    #: opens another connection of the same kind, for one query; None if the connection is used directly
+    again: Callable[[], Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Engine:
     refuses: Callable[[Any], str] = lambda operation: ""
     #: the SQL of an Ibis expression
     compile: Callable[[Any, Any], str] = lambda backend, relation: str(backend.compile(relation))
+    #: may a decimal column that allows no null hold NaN?
+    nan_decimals: bool = False
     #: can it add noise and write the answers in its own tasks?
     executors: bool = False
 
