@@ -1,4 +1,4 @@
-"""Every engine through one fixture: `engine.table(rows, unit=...)` opens the same rows on DuckDB, Spark or PostgreSQL."""
+"""Every engine through one fixture: `engine.table(rows, unit=...)` opens the same rows on each of them."""
 
 from __future__ import annotations
 
@@ -46,8 +46,10 @@ class OnPostgres:
     def __init__(self, server: Any) -> None:
         self.server = server
 
-    def table(self, rows: pa.Table, *, unit: str, **options: Any) -> hush.tables.Table:
-        name = f"rows{next(self.number)}"
+    def table(self, rows: pa.Table, *, unit: str, name: str = "", **options: Any) -> hush.tables.Table:
+        """A table of a new name, or in the place of the table `name`."""
+        self.server.owner.execute(f'DROP TABLE IF EXISTS "{name}"') if name else None
+        name = name or f"rows{next(self.number)}"
         load(self.server.owner, name, rows)
         return hush.tables.table(self.server.address, name=f"public.{name}", unit=unit, **options)
 

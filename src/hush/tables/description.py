@@ -48,7 +48,7 @@ class TableDescription:
 
     @property
     def engine(self) -> str:
-        """The engine's name: "duckdb" or "pyspark"."""
+        """The engine's name: "duckdb", "pyspark" or "postgres"."""
         return engine_of(self.source.backend).name
 
     @property
@@ -144,7 +144,7 @@ class QueryDescription:
         one_of("hash", hash, HASHES)
         one_of("first", first, ORDERS)
         engine = engine_of(self.table.source.backend)
-        keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash)
+        keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash, engine.digits)
         plan = integer_aggregates(self.table.relation, self.table.unit, self.grouping, self.measures, keyed, first)
         return Aggregates(self.table.source, self.grouping, self.sensitivity, plan)
 

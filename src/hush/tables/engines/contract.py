@@ -54,6 +54,8 @@ class Engine:
     binary: str | None = None
     #: a fast hash of columns and of a secret number, both Ibis expressions, as 64 bits; None if there is none
     hash: Callable[[list[Any], Any], Any] | None = None
+    #: the number of the last eight digits of a hexadecimal text, if it has a faster way than one by one
+    digits: Callable[[Any], Any] | None = None
     #: raises an error if a connection cannot be used
     check: Callable[[Any], None] = lambda backend: None
     #: does an error mean that somebody stopped the query?

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from hush.errors import Unsupported
@@ -14,7 +15,7 @@ from hush.tables.arrow import batch_of
 from hush.tables.engines.builtin import call
 from hush.tables.engines.contract import Engine, Source
 from hush.tables.engines.postgres.rules import refuses
-from hush.tables.expression import as_int64, as_text, ibis
+from hush.tables.expression import as_int64, as_text, ibis, operations
 from hush.tables.interrupt import interruptible
 from hush.tables.keyed_hash import as_whole, is_text
 
@@ -88,11 +89,27 @@ def seeded_hash(columns: list[Any], key: Any) -> Any:
     return state
 
 
+def number_of(digits: Any) -> Any:
+    """The last eight hexadecimal digits as a number."""
+    return hex_number()(digits).to_expr()
+
+
+@cache
+def hex_number() -> Any:
+    """The operation that `number_of` uses: PostgreSQL reads hexadecimal digits as bits."""
+
+    class HexNumber(operations().Unary):  # type: ignore[misc]  # a class of Ibis, which has no types
+        dtype = ibis().dtype("int64")
+
+    return HexNumber
+
+
 ENGINE = Engine(
     "postgres",
     batches,
     binary="C",
     hash=seeded_hash,
+    digits=number_of,
     check=must_be_utf8,
     stopped=was_cancelled,
     refuses=refuses,

@@ -2,7 +2,7 @@
 
 PostgreSQL stops a query on overflow, on underflow, on division by zero and on a cast that does not fit. The methods
 here replace such operations by ones that are defined for every row and equal those of DuckDB wherever DuckDB has a
-result. Where DuckDB would stop too (an integer beyond 64 bits), the result is the nearest integer of 64 bits.
+result. Where DuckDB would stop too (an integer beyond 64 bits), the result is null.
 
 Columns are read in one form each: text without collation and without padding, numeric without NaN and within float64.
 Tables from memory become arrays in the SQL, because a reader may not create tables.
@@ -10,7 +10,7 @@ Tables from memory become arrays in the SQL, because a reader may not create tab
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import ibis.expr.datatypes as dt
 import sqlglot as sg
@@ -36,8 +36,8 @@ def compiled(relation: Any) -> str:
 class TotalPostgres(TotalNumbers):
     """The compiler. One object compiles one expression."""
 
-    SIMPLE_OPS: dict[Any, Any] = {}
-    UNSUPPORTED_OPS: tuple[Any, ...] = ()
+    SIMPLE_OPS: ClassVar[dict[Any, Any]] = {}
+    UNSUPPORTED_OPS: ClassVar[tuple[Any, ...]] = ()
 
     # -- rows ------------------------------------------------------------------------------------------------
 
@@ -97,6 +97,10 @@ class TotalPostgres(TotalNumbers):
         if how == "md5":
             return self.f.md5(arg)
         return filled("ENCODE(SHA256(CONVERT_TO(x, 'UTF8')), 'hex')", x=arg)
+
+    def visit_HexNumber(self, op: Any, *, arg: Any) -> Any:
+        """The last eight digits: the text is computed once."""
+        return filled("('x' || RIGHT(x, 8))::bit(32)::bigint", x=arg)
 
     def visit_Lowercase(self, op: Any, *, arg: Any) -> Any:
         return filled('LOWER(x COLLATE "default") COLLATE "C"', x=arg)

@@ -6,6 +6,7 @@ A password in the address is given to the server and to nothing else: labels and
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from hush.errors import InvalidParameter, needs
@@ -29,10 +30,9 @@ def open_address(address: str, name: str | None) -> Source:
     """One table of the database at this address."""
     with needs("psycopg", "a PostgreSQL source", extra="postgres"):
         import psycopg
-    try:
+    parts: dict[str, Any] | None = None
+    with suppress(psycopg.Error):
         parts = psycopg.conninfo.conninfo_to_dict(address)
-    except psycopg.Error:
-        parts = None
     if parts is None:  # raised here, so that the message about the address, with its password, is not kept
         raise InvalidParameter("source is no address of PostgreSQL; write 'postgresql://user@host:5432/database'.")
     parts.setdefault("application_name", "hush")

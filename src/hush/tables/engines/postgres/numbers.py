@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import ibis.expr.operations as ops
 import sqlglot.expressions as sge
@@ -14,12 +14,14 @@ from hush.tables.engines.postgres.templates import (
     ADD_FLOATS,
     DIVIDE_FLOATS,
     EXACT_FLOOR_DIVIDE,
+    FLOAT_TO_BIGINT,
     HALF_AWAY,
     MULTIPLY_FLOATS,
-    SATURATED,
+    TO_BIGINT,
     filled,
     over_constant,
     times_constant,
+    within,
 )
 
 __all__ = ["WITHIN_FLOATS", "TotalNumbers"]
@@ -31,10 +33,6 @@ SMALL = 2.0**969
 WITHIN_FLOATS = (
     "CASE WHEN x = 'NaN'::numeric THEN NULL WHEN x > 1e300 THEN 1e300 WHEN x < -1e300 THEN -1e300 "
     "WHEN ABS(x) < 1e-300 THEN 0 ELSE x END"
-)
-#: A float as bigint, rounded half to even like in DuckDB; null if it does not fit.
-FLOAT_TO_WHOLE = (
-    "CASE WHEN x >= '-9223372036854775808'::float8 AND x < '9223372036854775808'::float8 THEN x::bigint END"
 )
 NEAREST = {"int8": (-128, 127), "int16": (-(2**15), 2**15 - 1), "int32": (-(2**31), 2**31 - 1)}
 
@@ -50,8 +48,8 @@ def numeric(x: Any) -> Any:
 class TotalNumbers(PostgresCompiler):
     """Ibis's compiler with total operations on numbers."""
 
-    SIMPLE_OPS: dict[Any, Any] = {}
-    UNSUPPORTED_OPS: tuple[Any, ...] = ()
+    SIMPLE_OPS: ClassVar[dict[Any, Any]] = {}  # else these would replace the methods below
+    UNSUPPORTED_OPS: ClassVar[tuple[Any, ...]] = ()
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +83,7 @@ class TotalNumbers(PostgresCompiler):
             plain = SIGNS[type(op).__name__]
             if self.spans.fits(op):
                 return self.binop(plain, self.whole(op.left, left), self.whole(op.right, right))
-            return filled(SATURATED, x=self.binop(plain, numeric(left), numeric(right)))
+            return filled(TO_BIGINT, x=self.binop(plain, numeric(left), numeric(right)))
         if op.dtype.is_decimal():
             return self.binop(SIGNS[type(op).__name__], left, right)
         left, right = self.as_float(op.left, left), self.as_float(op.right, right)
@@ -116,7 +114,11 @@ class TotalNumbers(PostgresCompiler):
     def visit_Add(self, op: Any, *, left: Any, right: Any) -> Any:
         return self.arithmetic(op, left, right)
 
-    visit_Subtract = visit_Multiply = visit_Add
+    def visit_Subtract(self, op: Any, *, left: Any, right: Any) -> Any:
+        return self.arithmetic(op, left, right)
+
+    def visit_Multiply(self, op: Any, *, left: Any, right: Any) -> Any:
+        return self.arithmetic(op, left, right)
 
     def visit_Divide(self, op: Any, *, left: Any, right: Any) -> Any:
         left, right, value = self.as_float(op.left, left), self.as_float(op.right, right), constant_of(op.right)
@@ -127,7 +129,7 @@ class TotalNumbers(PostgresCompiler):
     def visit_FloorDivide(self, op: Any, *, left: Any, right: Any) -> Any:
         if op.left.dtype.is_integer() and op.right.dtype.is_integer():
             return filled(EXACT_FLOOR_DIVIDE, x=bigint(left), y=bigint(right))
-        return filled(FLOAT_TO_WHOLE, x=self.f.floor(self.visit_Divide(op, left=left, right=right)))
+        return filled(FLOAT_TO_BIGINT, x=self.f.floor(self.visit_Divide(op, left=left, right=right)))
 
     def visit_Modulus(self, op: Any, *, left: Any, right: Any) -> Any:
         """The remainder of whole numbers; null if the divisor is 0."""
@@ -139,21 +141,22 @@ class TotalNumbers(PostgresCompiler):
     def visit_Negate(self, op: Any, *, arg: Any) -> Any:
         if not op.dtype.is_integer():
             return sge.Neg(this=sge.paren(arg))
-        return filled(SATURATED, x=sge.Neg(this=sge.paren(numeric(arg))))
+        return filled(TO_BIGINT, x=sge.Neg(this=sge.paren(numeric(arg))))
 
     def visit_Abs(self, op: Any, *, arg: Any) -> Any:
-        return filled(SATURATED, x=self.f.abs(numeric(arg))) if op.dtype.is_integer() else self.f.abs(arg)
+        span = self.spans.of(op.arg)
+        if not op.dtype.is_integer() or (span is not None and span[0] > -(2**63)):
+            return self.f.abs(arg)
+        return filled(TO_BIGINT, x=self.f.abs(numeric(arg)))
 
     def visit_Sum(self, op: Any, *, arg: Any, where: Any) -> Any:
-        """A sum of bigint is numeric in PostgreSQL. It is cast back where it must fit, and moved to the nearest bigint
-        elsewhere.
-        """
+        """A sum of bigint is numeric in PostgreSQL. It is cast back; a sum that does not fit is null."""
         if not op.dtype.is_integer():
             return super().visit_Sum(op, arg=arg, where=where)
         added = self.agg.sum(self.whole(op.arg, arg), where=where)
         span = self.spans.of(op.arg)
         sure = span is not None and max(abs(span[0]), abs(span[1])) < 2**13  # times 2^50 rows
-        return bigint(added) if sure else filled(SATURATED, x=added)
+        return bigint(added) if sure else filled(TO_BIGINT, x=added)
 
     # -- rounding --------------------------------------------------------------------------------------------
 
@@ -168,18 +171,18 @@ class TotalNumbers(PostgresCompiler):
         if op.arg.dtype.is_integer():
             return arg
         made = self.f[way](self.as_float(op.arg, arg))
-        return bigint(made) if self.in_int64(op.arg) else filled(FLOAT_TO_WHOLE, x=made)
+        return bigint(made) if self.in_int64(op.arg) else filled(FLOAT_TO_BIGINT, x=made)
 
     def visit_Round(self, op: Any, *, arg: Any, digits: Any) -> Any:
         """To a whole number, halves away from zero. Rounding to digits is refused before."""
         if op.arg.dtype.is_integer():
             return arg
         made = filled(HALF_AWAY, x=self.as_float(op.arg, arg))
-        return filled(FLOAT_TO_WHOLE, x=made) if op.dtype.is_integer() else made
+        return filled(FLOAT_TO_BIGINT, x=made) if op.dtype.is_integer() else made
 
     def in_int64(self, op: Any) -> bool:
         span = self.spans.of(op)
-        return span is not None and -(2**62) <= span[0] and span[1] <= 2**62
+        return span is not None and span[0] >= -(2**62) and span[1] <= 2**62
 
     def cast_number(self, op: Any, arg: Any, to: Any) -> Any:
         """From a number or a truth value to a number."""
@@ -190,9 +193,9 @@ class TotalNumbers(PostgresCompiler):
         if to.is_decimal():
             return self.cast(self.whole(op.arg, arg) if from_.is_integer() or from_.is_boolean() else arg, to)
         if from_.is_floating():
-            made = bigint(arg) if self.in_int64(op.arg) else filled(FLOAT_TO_WHOLE, x=self.as_float(op.arg, arg))
+            made = bigint(arg) if self.in_int64(op.arg) else filled(FLOAT_TO_BIGINT, x=self.as_float(op.arg, arg))
         elif from_.is_decimal():
-            made = filled(SATURATED, x=self.f.round(arg))
+            made = filled(TO_BIGINT, x=self.f.round(arg))
         else:
             made = self.whole(op.arg, arg) if not isinstance(op.arg, ops.Literal) else bigint(arg)
         return self.narrow(op, made, to)
@@ -204,5 +207,5 @@ class TotalNumbers(PostgresCompiler):
         low, high = NEAREST[str(to.copy(nullable=True))]
         span = self.spans.of(op.arg) if op.arg.dtype.is_integer() else None
         if span is None or span[0] < low or span[1] > high:
-            made = filled(f"CASE WHEN x BETWEEN {low} AND {high} THEN x END", x=made)
+            made = filled(within(f"({low - 1})::bigint", f"{high + 1}::bigint"), x=made)
         return self.cast(made, to)

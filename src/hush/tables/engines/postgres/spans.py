@@ -7,6 +7,7 @@ that is defined for every row.
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -55,16 +56,22 @@ def type_span(kind: Any) -> Span | None:
 
 
 def meet(found: Span | None, kind: Span | None) -> Span | None:
-    """The part of a span that the type can hold. A larger result is moved to the end of the type or becomes null."""
+    """The part of a span that the type can hold. A larger result becomes null."""
     if found is None or kind is None:
         return found if kind is None else kind
-    return max(found[0], kind[0]), min(found[1], kind[1])
+    return math.floor(max(found[0], kind[0])), math.ceil(min(found[1], kind[1]))
 
 
-def join(spans: list[Span | None]) -> Span | None:
-    """The least span around several."""
-    known = [span for span in spans if span is not None]
-    return (min(s[0] for s in known), max(s[1] for s in known)) if known and len(known) == len(spans) else None
+def join(spans: Spans, nodes: Any) -> Span | None:
+    """The least span around several. The constant null has no value."""
+    found = [spans.of(node) for node in nodes if not is_null(node)]
+    known = [span for span in found if span is not None]
+    return (min(s[0] for s in known), max(s[1] for s in known)) if known and len(known) == len(found) else None
+
+
+def is_null(node: Any) -> bool:
+    """Is it the constant null?"""
+    return isinstance(node, operations().Literal) and node.value is None
 
 
 def times(a: Span, b: Span) -> Span:
@@ -154,10 +161,15 @@ def field(spans: Spans, node: Any) -> Span | None:
     if type(relation).__name__ in ("DatabaseTable", "InMemoryTable", "UnboundTable"):
         return None
     if type(relation).__name__ == "Union":
-        return join([spans.of(operations().Field(side, name)) for side in (relation.left, relation.right)])
+        return join(spans, [operations().Field(side, name) for side in (relation.left, relation.right)])
     if values is not None and name in values and values[name] != node:
         return spans.of(values[name])
     return spans.of(operations().Field(relation.parent, name)) if hasattr(relation, "parent") else None
+
+
+def absolute(spans: Spans, node: Any) -> Span | None:
+    inner = spans.of(node.arg)
+    return None if inner is None else (max(0, inner[0], -inner[1]), max(-inner[0], inner[1]))
 
 
 def counted(spans: Spans, node: Any) -> Span | None:
@@ -179,13 +191,17 @@ RULES = {
     "Modulus": remainder,
     **dict.fromkeys(("Least", "Greatest"), extreme),
     "Floor": lambda spans, node: spans.of(node.arg),
-    "IfElse": lambda spans, node: join([spans.of(node.true_expr), spans.of(node.false_null_expr)]),
-    "SearchedCase": lambda spans, node: join([spans.of(value) for value in (*node.results, node.default)]),
-    "Coalesce": lambda spans, node: join([spans.of(value) for value in node.arg]),
+    "IfElse": lambda spans, node: join(spans, (node.true_expr, node.false_null_expr)),
+    "SearchedCase": lambda spans, node: join(spans, (*node.results, node.default)),
+    "Coalesce": lambda spans, node: join(spans, node.arg),
     "Field": field,
     "WindowFunction": lambda spans, node: spans.of(node.func),
     **dict.fromkeys(("RowNumber", "DenseRank", "MinRank", "Count", "CountStar", "CountDistinct"), counted),
+    "Abs": absolute,
     "Sum": added,
     **dict.fromkeys(("Max", "Min"), lambda spans, node: spans.of(node.arg)),
+    "HexNumber": lambda spans, node: (0, 2**32 - 1),
+    "StringAscii": lambda spans, node: (0, 2**21),
+    "StringLength": lambda spans, node: (0, 2**30),
     "DateDelta": lambda spans, node: (-(2**32), 2**32),
 }

@@ -19,24 +19,32 @@ __all__ = [
     "ADD_FLOATS",
     "DIVIDE_FLOATS",
     "EXACT_FLOOR_DIVIDE",
+    "FLOAT_TO_BIGINT",
     "HALF_AWAY",
     "MULTIPLY_FLOATS",
-    "SATURATED",
+    "TO_BIGINT",
     "filled",
     "over_constant",
     "times_constant",
+    "within",
 ]
 
 #: Operands with more parts than this are computed in a sub-select if a template uses them several times.
 LONG = 40
 INF = "'Infinity'::float8"
-LOW, HIGH = "(-9223372036854775808)::numeric", "9223372036854775807::numeric"
 
-#: A numeric as bigint; a larger one is moved to the nearest bigint.
-SATURATED = (
-    f"CASE WHEN x >= {HIGH} THEN 9223372036854775807::bigint "
-    f"WHEN x <= {LOW} THEN (-9223372036854775808)::bigint ELSE x::bigint END"
-)
+
+def within(low: str, high: str) -> str:
+    """x between two numbers, and null at them and beyond. LEAST and GREATEST skip null, so null is `low` in between.
+    The operand is written once.
+    """
+    return f"NULLIF(NULLIF(LEAST(GREATEST(x, {low}), {high}), {low}), {high})"
+
+
+#: A numeric as bigint; null if it does not fit.
+TO_BIGINT = within("(-9223372036854775809)::numeric", "9223372036854775808::numeric") + "::bigint"
+#: A float as bigint, rounded half to even like in DuckDB; null if it does not fit. The ends are floats beyond int64.
+FLOAT_TO_BIGINT = within("'-9223372036854777856'::float8", "'9223372036854775808'::float8") + "::bigint"
 #: x + y of floats. Only two huge numbers overflow: then half of the sum is compared, which rounds in the same way.
 ADD_FLOATS = (
     f"CASE WHEN ABS(x) > '{2.0**969!r}'::float8 AND ABS(y) > '{2.0**969!r}'::float8 AND ABS(x) < {INF} "
@@ -67,7 +75,7 @@ DIVIDE_FLOATS = (
 )
 #: The largest whole number not above x / y; null if y is 0.
 EXACT_FLOOR_DIVIDE = (
-    "CASE WHEN y = -1 THEN CASE WHEN x = (-9223372036854775808)::bigint THEN 9223372036854775807::bigint ELSE -x END "
+    "CASE WHEN y = -1 THEN CASE WHEN x > (-9223372036854775808)::bigint THEN -x END "
     "WHEN y <> 0 THEN x / y - CASE WHEN x % y <> 0 AND (x < 0) <> (y < 0) THEN 1 ELSE 0 END END"
 )
 #: A float rounded to a whole number, halves away from zero.
@@ -89,7 +97,8 @@ def filled(text: str, **operands: Any) -> Any:
     if all(used.count(name) < 2 or len(list(operand.walk())) <= LONG for name, operand in operands.items()):
         return replaced(body, operands)
     columns = {name: sg.column(f"hush_{name}", table="hush_once") for name in operands}
-    once = sg.select(*(operand.as_(f"hush_{name}") for name, operand in operands.items())).subquery("hush_once")
+    inner = sg.select(*(operand.as_(f"hush_{name}") for name, operand in operands.items()))
+    once = inner.offset(0).subquery("hush_once")  # OFFSET keeps PostgreSQL from copying the operands into the body
     return sg.select(replaced(body, columns)).from_(once).subquery()
 
 

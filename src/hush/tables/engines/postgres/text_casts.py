@@ -7,7 +7,8 @@ __all__ = ["TRY_CASTS"]
 #: Up to 18 digits always fit bigint; up to 40 are compared as numeric.
 WHOLE = (
     "CASE WHEN x ~ '^\\s*[+-]?[0-9]{1,18}\\s*$' THEN x::bigint WHEN x ~ '^\\s*[+-]?[0-9]{19,40}\\s*$' THEN "
-    "CASE WHEN x::numeric BETWEEN (-9223372036854775808)::numeric AND 9223372036854775807::numeric THEN x::bigint END END"
+    "CASE WHEN x::numeric BETWEEN (-9223372036854775808)::numeric AND 9223372036854775807::numeric "
+    "THEN x::bigint END END"
 )
 #: At most 300 characters and an exponent of at most three digits: exact as numeric, which is then compared with the
 #: range of float8.
