@@ -50,7 +50,7 @@ def test_frames_and_files_on_spark(spark, frame, tmp_path):
         assert asked(t) == expected
         assert t.engine == "pyspark"
         assert name in t.fingerprint
-    with pytest.raises(InvalidParameter, match="write a DuckDB table to Parquet first"):
+    with pytest.raises(InvalidParameter, match="write a DuckDB table or JSON to Parquet first"):
         table(tmp_path / "visits.duckdb", unit="who", engine=spark)
 
 

@@ -23,7 +23,8 @@ def add_query(parser: argparse.ArgumentParser) -> None:
     rows.add_argument(
         "--unit", required=True, metavar="COLUMN", help="the column that identifies the person each row belongs to"
     )
-    rows.add_argument("--table", metavar="NAME", help="the table of a DuckDB file")
+    tables = "the table of a DuckDB or SQLite file, or schema.table of a PostgreSQL database"
+    rows.add_argument("--table", "--name", metavar="NAME", help=tables)
     comparison = "keep the rows where, for example, age>=18; one comparison, repeatable"
     rows.add_argument("--where", action="append", default=[], metavar="TEXT", help=comparison)
     groups = parser.add_argument_group("groups")

@@ -150,8 +150,8 @@ def collated(compiler: Any, operation: Any, *, arg: Any) -> Any:
     if name not in ENGINES:
         raise translation_error()(f"hush has no collation for {name!r} that compares bytes.")
     binary = ENGINES[name].binary
-    if binary is None:
-        return arg
+    if callable(binary):
+        return binary(arg)
     return sqlglot.expressions.Collate(this=arg, expression=sqlglot.to_identifier(binary, quoted=True))
 
 

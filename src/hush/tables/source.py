@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import re
 import uuid
 import warnings
 from collections.abc import Iterable
@@ -19,12 +20,16 @@ from hush.tables.engines.contract import WITHHELD, Source
 from hush.tables.engines.duckdb import was_interrupted
 from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
 from hush.tables.interrupt import in_thread
+from hush.tables.sqlite_file import copy_table, is_sqlite
 
 __all__ = ["open_source"]
 
 ADDRESSES = ("postgresql://", "postgres://")
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
-DATABASE = (".duckdb", ".ddb", ".db")
+JSON = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
+DATABASE = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3")
+#: The formats of files, and the endings of their names.
+FORMATS = (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV), ("json", JSON))
 FRAMES = ("pandas", "polars", "pyarrow")
 #: Characters of a source's name. A ledger accepts 1000, and the name of the unit column is added.
 LONGEST_LABEL = 900
@@ -33,7 +38,7 @@ KEPT_OF_LABEL = 300
 
 
 def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> Source:
-    """Open a source of rows. `name` is the table in a DuckDB file; `engine` is "duckdb", "spark", a Spark session or
+    """Open a source of rows. `name` is the table of a database; `engine` is "duckdb", "spark", a Spark session or
     "sc://host:port".
 
     A DuckDB relation, such as `duckdb.sql("SELECT ... FROM visits JOIN patients USING (id)")`, is run once, here, and
@@ -63,7 +68,8 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
     if isinstance(source, str | Path):
         return from_file(str(source), name)
     raise InvalidParameter(
-        "source must be a file, a pandas, polars or Arrow frame, a DuckDB relation, an Ibis table or a Spark frame, "
+        "source must be a file, an address postgresql://..., a pandas, polars or Arrow frame, a DuckDB relation, an "
+        "Ibis table or a Spark frame, "
         f"got {type(source).__name__}; "
         "write table('visits.parquet', unit='patient_id')."
     )
@@ -102,8 +108,14 @@ def described(columns: Iterable[str]) -> str:
 
 
 def file_label(path: str) -> str:
-    """The label of a file, its full path, or of an address, which is unchanged."""
+    """The label of a file, its full path, or of an address, without a password in it."""
+    path = without_password(path)
     return short(path if "://" in path else f"file {Path(path).absolute()}", f"{len(path)} characters")
+
+
+def without_password(text: str) -> str:
+    """Text in which addresses such as https://user:password@host have no password."""
+    return re.sub(r"(?<=://)([^/@:\s]*):[^/@\s]*@", r"\1@", text)
 
 
 def short(label: str, size: str) -> str:
@@ -158,27 +170,30 @@ def from_frame(frame: Any) -> Source:
 
 
 def from_file(path: str, name: str | None) -> Source:
-    """A Parquet, CSV or DuckDB file, a glob, or a folder of files of one kind."""
+    """A Parquet, CSV, JSON, DuckDB or SQLite file, a glob, or a folder of files of one kind."""
     backend = own_connection()
     if path.endswith(DATABASE):
         return from_database(backend, path, name)
     form, found = format_of(path)
     view = f"hush_{uuid.uuid4().hex}"
     quoted = found.replace("'", "''")
-    # The types of a CSV file are inferred from all rows, so that no row fails to fit them later. The schema is declared
-    # public, types included.
-    reader = (
-        f"read_parquet('{quoted}')" if form == "parquet" else f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)"
-    )
+    # The types of a CSV or JSON file are inferred from all rows, so that no row fails to fit them later. The schema is
+    # declared public, types included.
+    reader = {
+        "parquet": f"read_parquet('{quoted}')",
+        "json": f"read_json('{quoted}', sample_size=-1, maximum_sample_files=2147483647)",
+    }.get(form, f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)")
     trouble = ""
     try:  # in a thread, because DuckDB reads all of a CSV file before it checks for an interruption
         relation, empty = in_thread(partial(made_view, backend, view, reader), backend.con.interrupt)
-        if form != "parquet" and empty:
+        if form == "json" and tuple(relation.columns) == ("json",):
+            trouble = "is not a list of objects, or it is empty"
+        elif form != "parquet" and empty:
             trouble = "is empty; a CSV file starts with a line of column names"
     except Exception as failure:
         trouble = why_unreadable(failure, form)
     if trouble:  # raised here, not where it was caught: the engine's message may quote a row
-        raise InvalidParameter(f"source {path!r} {trouble}.") from None
+        raise InvalidParameter(without_password(f"source {path!r} {trouble}.")) from None
     return Source(relation, backend, file_label(path), owned=True)
 
 
@@ -206,9 +221,12 @@ def made_view(backend: Any, view: str, reader: str) -> tuple[Any, bool]:
 
 
 def from_database(backend: Any, path: str, name: str | None) -> Source:
-    """One table of a DuckDB file, opened for reading only."""
+    """One table of a DuckDB or SQLite file, opened for reading only."""
     if not Path(path).exists():
         raise missing(path)
+    if is_sqlite(path):
+        view = f"hush_{uuid.uuid4().hex}"
+        return database_source(backend, path, in_thread(partial(copy_table, backend.con, path, name, view)), view)
     quoted = path.replace("'", "''")
     try:
         backend.con.execute(f"ATTACH '{quoted}' AS source (READ_ONLY)")
@@ -228,7 +246,11 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     view = f"hush_{uuid.uuid4().hex}"
     quoted = chosen.replace('"', '""')
     backend.con.execute(f'CREATE VIEW {view} AS SELECT * FROM source."{quoted}"')
-    label = short(f"{file_label(path)}, table {chosen}", f"{len(chosen)} characters of a table's name")
+    return database_source(backend, path, chosen, view)
+
+
+def database_source(backend: Any, path: str, table: str, view: str) -> Source:
+    label = short(f"{file_label(path)}, table {table}", f"{len(table)} characters of a table's name")
     return Source(relation_of(backend, view), backend, label, owned=True)
 
 
@@ -241,20 +263,21 @@ def missing(path: str) -> InvalidParameter:
 
 
 def format_of(path: str) -> tuple[str, str]:
-    """The format, Parquet or CSV, and the path to read. A folder becomes a glob of its files."""
+    """The format and the path to read. A folder becomes a glob of its files."""
     if Path(path).is_dir():
-        for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
+        for form, endings in FORMATS:
             for ending in endings:
                 if any(Path(path).rglob(f"*{ending}")):
                     return form, str(Path(path) / "**" / f"*{ending}")
-        raise InvalidParameter(f"source names the folder {path!r}, which contains no Parquet or CSV file.")
+        raise InvalidParameter(f"source names the folder {path!r}, which contains no Parquet, CSV or JSON file.")
     if not glob.glob(path, recursive=True) and "://" not in path:
         raise missing(path)
-    for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
+    for form, endings in FORMATS:
         if path.endswith(endings):
             return form, path
     raise InvalidParameter(
-        f"source {path!r} has an unknown ending; it must end in {', '.join((*PARQUET, *CSV, *TSV, *DATABASE))}."
+        f"source {without_password(path)!r} has an unknown ending; it must end in "
+        f"{', '.join((*PARQUET, *CSV, *TSV, *JSON, *DATABASE))}."
     )
 
 
@@ -265,7 +288,8 @@ def on_spark(backend: Any, source: Any, family: str) -> Any:
     if isinstance(source, str | Path) and not str(source).endswith(DATABASE):
         path = str(source)
         form = format_of(path)[0]
-        return spark.read_file(backend, path, form)
+        if form != "json":
+            return spark.read_file(backend, path, form)
     raise InvalidParameter(
-        "engine='spark' reads Parquet, CSV, frames and Spark frames; write a DuckDB table to Parquet first."
+        "engine='spark' reads Parquet, CSV, frames and Spark frames; write a DuckDB table or JSON to Parquet first."
     )

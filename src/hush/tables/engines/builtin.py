@@ -8,7 +8,7 @@ from typing import Any
 
 from hush.tables.expression import ibis
 
-__all__ = ["call", "hash_of_any_arguments"]
+__all__ = ["call", "collate_function", "hash_of_any_arguments"]
 
 
 def call(name: str, arguments: list[Any], result: str) -> Any:
@@ -25,3 +25,15 @@ def call(name: str, arguments: list[Any], result: str) -> Any:
 def hash_of_any_arguments(name: str) -> Callable[[list[Any], Any], Any]:
     """The hash of an engine whose function takes any number of arguments."""
     return lambda columns, key: call(name, [*columns, key], "uint64")
+
+
+def collate_function(collation: str) -> Callable[[Any], Any]:
+    """The collation of an engine that has a function for it: COLLATE(text, 'collation')."""
+
+    def collated(text: Any) -> Any:
+        import sqlglot
+
+        literal = sqlglot.expressions.Literal.string(collation)
+        return sqlglot.expressions.Anonymous(this="COLLATE", expressions=[text, literal])
+
+    return collated

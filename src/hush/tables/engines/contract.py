@@ -50,8 +50,8 @@ class Engine:
     name: str
     #: how it runs a query; None if hush can only write the SQL of this engine (compile only)
     stream: Stream | None
-    #: the collation that compares text byte by byte; None if text has no other collation
-    binary: str | None = None
+    #: the collation that compares text byte by byte, or a function of sqlglot expressions that applies it
+    binary: str | Callable[[Any], Any] = "binary"
     #: a fast hash of columns and of a secret number, both Ibis expressions, as 64 bits; None if there is none
     hash: Callable[[list[Any], Any], Any] | None = None
     #: the number of the last eight digits of a hexadecimal text, if it has a faster way than one by one

@@ -6,6 +6,7 @@ A password in the address is given to the server and to nothing else: labels and
 from __future__ import annotations
 
 import warnings
+import weakref
 from contextlib import suppress
 from typing import Any
 
@@ -51,7 +52,9 @@ def open_address(address: str, name: str | None) -> Source:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Ibis marks this call as experimental
-        backend = ibis().postgres.from_connection(connect())
+        first = connect()
+        backend = ibis().postgres.from_connection(first)
+    weakref.finalize(backend, first.close)
     must_be_utf8(backend)
     schema, table = chosen(backend.con.execute(TABLES).fetchall(), name, shown(parts))
     info = backend.con.info
