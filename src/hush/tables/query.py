@@ -36,10 +36,11 @@ __all__ = ["GroupedTable", "Query", "Table", "table"]
 def table(source: Any, *, unit: str, name: str | None = None, engine: Any = "duckdb", max_rows: int = 2**40) -> Table:
     """A table of rows, each of which belongs to one person (or other unit) to be protected.
 
-    `source` is a CSV, Parquet (file, glob, folder) or DuckDB file (`name` chooses its table), a pandas, polars or Arrow
-    frame, a DuckDB relation, an Ibis table, or a Spark frame. `unit` is the column that identifies the person each row
-    belongs to. `engine` is "duckdb", "spark", a Spark session or "sc://host:port". `max_rows` is a public upper limit
-    on the number of rows: beyond 2^40 sums are kept at a coarser resolution.
+    `source` is a CSV, Parquet or JSON file (also a glob or a folder), a DuckDB or SQLite file or an address
+    "postgresql://user@host/database" (`name` chooses the table), a pandas, polars or Arrow frame, a DuckDB relation, an
+    Ibis table, or a Spark frame. `unit` is the column that identifies the person each row belongs to. `engine` is
+    "duckdb", "spark", a Spark session or "sc://host:port". `max_rows` is a public upper limit on the number of rows:
+    beyond 2^40 sums are kept at a coarser resolution.
 
     The schema is public. The rows of a view or a Spark frame are the data: neighbouring tables differ in the rows of
     one person of it. Rows with a null unit belong to nobody and are dropped.

@@ -213,7 +213,14 @@ def made_view(backend: Any, view: str, reader: str) -> tuple[Any, bool]:
     """A view of a file as an Ibis relation, and whether it is a CSV file without any content, for which DuckDB invents
     one column.
     """
-    backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}")  # not temporary: cursors must see it
+    chosen = "*"
+    if reader.startswith("read_json"):  # whole numbers of JSON become int64, as in other sources
+        kinds = backend.con.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()
+        wide = [row[0].replace('"', '""') for row in kinds if row[1] in ("HUGEINT", "UBIGINT")]
+        whole = ", ".join(f'TRY_CAST("{name}" AS BIGINT) AS "{name}"' for name in wide)
+        chosen = f"* REPLACE ({whole})" if wide else "*"
+    # not temporary: cursors must see it
+    backend.con.execute(f"CREATE VIEW {view} AS SELECT {chosen} FROM {reader}")
     relation = relation_of(backend, view)
     if tuple(relation.columns) != ("column0",):
         return relation, False

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from hush.errors import Unsupported
+from hush.errors import Unsupported, needs
 from hush.tables.arrow import batch_of
 from hush.tables.engines.builtin import call
 from hush.tables.engines.contract import Engine, Source
@@ -42,12 +42,12 @@ def batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
     """Stream through a cursor of the server. An open cursor blocks its connection, so a source that hush opened has a
     connection for each query. A user's connection is used directly: only it sees the user's temporary tables.
     """
+    with needs("psycopg", "a PostgreSQL source", extra="postgres"):
+        from psycopg.rows import tuple_row
     query, schema = compiled(source.backend, relation), relation.schema().to_pyarrow()
     connection = source.again() if source.again is not None else source.backend.con
 
     def produce() -> Iterator[Any]:
-        from psycopg.rows import tuple_row
-
         try:
             # rolled back at the end: then the settings do not outlive the query in a user's transaction
             with connection.transaction(force_rollback=True):
