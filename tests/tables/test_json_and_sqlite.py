@@ -105,7 +105,7 @@ def test_the_table_of_a_file(tmp_path):
 
 
 def test_an_address_has_no_password_in_labels_and_errors():
-    from hush.tables.source import file_label, without_password
+    from hush.tables.source_label import file_label, without_password
 
     assert file_label("https://u:hunter2@host/x.parquet") == "https://u@host/x.parquet"
     assert without_password("s3://bucket/a@b") == "s3://bucket/a@b"

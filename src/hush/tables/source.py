@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import glob
-import hashlib
-import re
 import uuid
 import warnings
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from hush.tables.engines.contract import WITHHELD, Source
 from hush.tables.engines.duckdb import was_interrupted
 from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
 from hush.tables.interrupt import in_thread
+from hush.tables.source_label import described, file_label, short, without_password
 from hush.tables.sqlite_file import copy_table, is_sqlite
 
 __all__ = ["open_source"]
@@ -31,10 +29,6 @@ DATABASE = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3")
 #: The formats of files, and the endings of their names.
 FORMATS = (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV), ("json", JSON))
 FRAMES = ("pandas", "polars", "pyarrow")
-#: Characters of a source's name. A ledger accepts 1000, and the name of the unit column is added.
-LONGEST_LABEL = 900
-#: Characters that are kept of a longer name.
-KEPT_OF_LABEL = 300
 
 
 def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> Source:
@@ -99,31 +93,6 @@ def rows_of(relation: Any) -> Any:
     if stopped:
         raise KeyboardInterrupt
     raise HushError(WITHHELD)
-
-
-def described(columns: Iterable[str]) -> str:
-    """The label of a frame in memory, which has no name: its columns."""
-    names = list(map(str, columns))
-    return short(f"a frame of {', '.join(names)}", f"{len(names)} columns")
-
-
-def file_label(path: str) -> str:
-    """The label of a file, its full path, or of an address, without a password in it."""
-    path = without_password(path)
-    return short(path if "://" in path else f"file {Path(path).absolute()}", f"{len(path)} characters")
-
-
-def without_password(text: str) -> str:
-    """Text in which addresses such as https://user:password@host have no password."""
-    return re.sub(r"(?<=://)([^/@:\s]*):[^/@\s]*@", r"\1@", text)
-
-
-def short(label: str, size: str) -> str:
-    """A label that a ledger accepts. A long one is shortened to its beginning, its size and a hash of all of it."""
-    if len(label) <= LONGEST_LABEL:
-        return label
-    digest = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{label[:KEPT_OF_LABEL]}... ({size}, SHA-256 {digest})"
 
 
 def checked(source: Source) -> Source:
