@@ -204,7 +204,10 @@ def register(command: Command) -> None:
     answer = command(
         "answer", _answer, "publish private statistics of a table, with error bars and a receipt", _EXAMPLES
     )
-    answer.add_argument("source", help="a Parquet, CSV or DuckDB file, a folder, or a pattern such as '2025-*.parquet'")
+    sources = (
+        "a Parquet, CSV, JSON, DuckDB or SQLite file, a folder, a pattern such as '2025-*.parquet', or postgresql://..."
+    )
+    answer.add_argument("source", help=sources)
     answer.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
     add_query(answer)
     _add_budget(answer)
