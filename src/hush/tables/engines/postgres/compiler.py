@@ -94,9 +94,10 @@ class TotalPostgres(TotalNumbers):
     # -- text ------------------------------------------------------------------------------------------------
 
     def visit_HexDigest(self, op: Any, *, arg: Any, how: str) -> Any:
+        """md5, sha256 or sha512; other digests are refused before."""
         if how == "md5":
             return self.f.md5(arg)
-        return filled("ENCODE(SHA256(CONVERT_TO(x, 'UTF8')), 'hex')", x=arg)
+        return filled(f"ENCODE({how.upper()}(CONVERT_TO(x, 'UTF8')), 'hex')", x=arg)
 
     def visit_HexNumber(self, op: Any, *, arg: Any) -> Any:
         """The last eight digits: the text is computed once."""
