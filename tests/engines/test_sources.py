@@ -14,7 +14,7 @@ from tables.compare import found
 from hush import tables
 from hush.errors import InvalidParameter, Unsupported
 from hush.tables import count, table
-from hush.tables.spark import find_java, without_vectors
+from hush.tables.engines.pyspark import find_java, without_vectors
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -50,7 +50,7 @@ def test_frames_and_files_on_spark(spark, frame, tmp_path):
         assert asked(t) == expected
         assert t.engine == "pyspark"
         assert name in t.fingerprint
-    with pytest.raises(InvalidParameter, match="write a DuckDB table to Parquet first"):
+    with pytest.raises(InvalidParameter, match="write a DuckDB table or JSON to Parquet first"):
         table(tmp_path / "visits.duckdb", unit="who", engine=spark)
 
 

@@ -17,6 +17,7 @@ from tables import reference
 
 import hush.tables
 from hush.tables import histogram
+from hush.tables.engines.builtin import hash_of_any_arguments
 from hush.tables.keyed_hash import Keyed, fresh_salt
 
 SALT = bytes(range(32))
@@ -27,7 +28,7 @@ ALARM = 1e-6
 def hashes(units: np.ndarray, groups: np.ndarray, salt: bytes, hash: str = "portable") -> np.ndarray:
     """The hash of every (unit, group), computed by DuckDB."""
     pairs = ibis.memtable(pa.table({"u": np.repeat(units, len(groups)), "g": np.tile(groups, len(units))}))
-    keyed = Keyed(salt, hash, "hash")
+    keyed = Keyed(salt, hash, hash_of_any_arguments("hash"))
     backend = ibis.duckdb.connect()
     found = backend.to_pyarrow(pairs.select(pairs.u, pairs.g, h=keyed.of([pairs.u, pairs.g], "groups", nulls=False)))
     order = np.lexsort((found["g"].to_numpy(), found["u"].to_numpy()))

@@ -245,7 +245,10 @@ def register(command: Command) -> None:
     answer = command(
         "answer", _answer, "publish private statistics of a table, with error bars and a receipt", _EXAMPLES
     )
-    source = "a Parquet, CSV or DuckDB file, a folder, or a pattern such as '2025-*.parquet'; left out with --policy"
+    source = (
+        "a Parquet, CSV, JSON, DuckDB or SQLite file, a folder, a pattern such as '2025-*.parquet', or "
+        "postgresql://...; left out with --policy"
+    )
     answer.add_argument("source", nargs="?", help=source)
     add_query(answer)
     _add_budget(answer)

@@ -39,13 +39,14 @@ def _columns(path: str, names: list[str]) -> Any:
     """The named columns of a file, as an Arrow table."""
     from hush.tables.expression import must_have
     from hush.tables.source import open_source
+    from hush.tables.source_label import without_password
 
     rows = open_source(path).relation
     for name in names:
         must_have(rows.columns, name, "a feature or the target")
     found = rows.select(names).to_pyarrow()
     if found.num_rows == 0:
-        raise InvalidParameter(f"{path} has no rows.")
+        raise InvalidParameter(f"{without_password(path)} has no rows.")
     for name in names:
         if found[name].null_count:
             raise InvalidParameter(

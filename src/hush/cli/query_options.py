@@ -30,7 +30,8 @@ def _add_table(table: Any) -> None:
     table.add_argument("--unit", metavar="COLUMNS", help=whose)
     table.add_argument("--each-row", action="store_true", help="each row is a person of its own, in place of --unit")
     add_policy(table)
-    table.add_argument("--table", metavar="NAME", help="the table of the policy, or of a DuckDB file")
+    which = "the table of the policy, of a DuckDB or SQLite file, or schema.table of a PostgreSQL database"
+    table.add_argument("--table", "--name", metavar="NAME", help=which)
     table.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
 
 

@@ -14,7 +14,8 @@ from hush.errors import one_of
 from hush.tables.aggregation import ORDERS, integer_aggregates
 from hush.tables.contribution import Reach
 from hush.tables.counts import CountUnits
-from hush.tables.engine import Source, engine_of
+from hush.tables.engines import engine_of
+from hush.tables.engines.contract import Source
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt
@@ -77,7 +78,7 @@ class TableDescription:
 
     @property
     def engine(self) -> str:
-        """The engine's name: "duckdb" or "pyspark"."""
+        """The engine's name: "duckdb", "pyspark" or "postgres"."""
         return engine_of(self.source.backend).name
 
     @property
@@ -180,7 +181,7 @@ class QueryDescription:
         one_of("hash", hash, HASHES)
         one_of("first", first, ORDERS)
         engine = engine_of(self.table.source.backend)
-        keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash)
+        keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash, engine.digits)
         plan = integer_aggregates(self.table.relation, self.table.person, self.grouping, self.measures, keyed, first)
         return Aggregates(self.table.source, self.grouping, self.sensitivity, plan)
 

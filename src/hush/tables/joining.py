@@ -14,13 +14,14 @@ from typing import Any
 from hush.errors import InvalidParameter, Unsupported, called_like, one_of
 from hush.tables.arrow import arrow
 from hush.tables.description import TableDescription
-from hush.tables.engine import Source, engine_of
+from hush.tables.engines import engine_of
+from hush.tables.engines.contract import Source
+from hush.tables.engines.pyspark import same_session, view_of
 from hush.tables.expression import compared, ibis, must_have, operations
 from hush.tables.ownership import Root, must_be_owned
 from hush.tables.policy.limits import combined
 from hush.tables.quantise import Limits
 from hush.tables.source import open_source
-from hush.tables.spark import same_session, view_of
 
 __all__ = ["SideTable", "joined", "linked", "public"]
 

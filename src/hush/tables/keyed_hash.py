@@ -17,8 +17,8 @@ on each engine and version.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,8 @@ class Keyed:
 
     salt: bytes
     hash: str = "portable"
-    function: str | None = None  # the engine's hash, a function of any number of arguments
+    function: Callable[[list[Any], Any], Any] | None = None  # the engine's hash of columns and a key
+    digits: Callable[[Any], Any] | None = None  # the engine's way to read the last eight hexadecimal digits
 
     def __post_init__(self) -> None:
         one_of("hash", self.hash, HASHES)
@@ -93,34 +94,32 @@ class Keyed:
         return (hashed * ibis().least(count, 2**31 - 1)) >> 32
 
     def digest(self, columns: list[Any], purpose: str) -> Any:
-        """The last eight digits of md5, as a number. Engines parse hexadecimal differently, so each digit is computed
-        from its character code.
-        """
+        """The last eight digits of md5, as a number."""
         message = ibis().literal(hashlib.sha256(self.salt + purpose.encode()).hexdigest())
         for column in columns:
             plain = as_text(column if is_text(column) else as_whole(column))
             part = plain.length().cast("string") + ":" + plain
             message = message + ";" + ibis().coalesce(part, ibis().literal("null"))
         digits = message.hexdigest("md5")
-        total = None
-        for i in range(8):
-            # the code of the first character: 48 to 57 for 0-9, 97 to 102 for a-f
-            code = as_int64(digits.right(i + 1).ascii_str())
-            digit = ((code & 15) + (code >> 6) * 9) * 16**i
-            total = digit if total is None else total + digit
-        return total
+        return last_digits(digits) if self.digits is None else self.digits(digits)
 
     def native(self, columns: list[Any], purpose: str) -> Any:
         """32 bits of the engine's hash of the columns and a number from the salt."""
         key = ibis().literal(self.numbers(f"{purpose} native", 1, 2**62)[0], type="int64")
-        kinds = tuple(column.type() for column in [*columns, key])
+        assert self.function is not None
+        return as_int64(self.function(columns, key) & MASK)
 
-        def engine_hash() -> Any: ...
 
-        places = [inspect.Parameter(f"argument{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD) for i in range(len(kinds))]
-        engine_hash.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]  # Ibis reads the number of arguments here
-        call = ibis().udf.scalar.builtin(engine_hash, name=self.function, signature=(kinds, "uint64"))
-        return as_int64(call(*columns, key) & MASK)
+def last_digits(digits: Any) -> Any:
+    """The last eight hexadecimal digits as a number. Engines parse hexadecimal differently, so each digit is computed
+    from its character code.
+    """
+    total = ibis().literal(0, type="int64")
+    for i in range(8):
+        # the code of the first character: 48 to 57 for 0-9, 97 to 102 for a-f
+        code = as_int64(digits.right(i + 1).ascii_str())
+        total = total + ((code & 15) + (code >> 6) * 9) * 16**i
+    return total
 
 
 def is_text(column: Any) -> bool:

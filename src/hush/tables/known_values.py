@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from hush.tables.engines import ENGINES
 from hush.tables.expression import operations
 
 __all__ = ["never_missing"]
@@ -39,7 +40,7 @@ def _followed(node: Any) -> tuple[list[tuple[Any, Any]], bool]:
     while isinstance(node, ops.Field):
         relation, name = node.rel, node.name
         if isinstance(relation, ops.PhysicalTable):
-            return facts, bool(relation.schema[name].nullable)
+            return facts, bool(relation.schema[name].nullable or _may_be_nan(relation, name))
         if isinstance(relation, ops.Project | ops.Aggregate):
             node = relation.values[name]
             continue
@@ -50,6 +51,12 @@ def _followed(node: Any) -> tuple[list[tuple[Any, Any]], bool]:
             facts += [(node, part) for predicate in relation.predicates for part in _parts(predicate)]
     counted = node.func if isinstance(node, ops.WindowFunction) else node
     return facts, not isinstance(counted, ops.CountStar | ops.Count | ops.CountDistinct)
+
+
+def _may_be_nan(relation: Any, name: str) -> bool:
+    """Is it a decimal column of an engine whose decimals may be NaN?"""
+    engine = ENGINES.get(getattr(getattr(relation, "source", None), "name", ""))
+    return bool(relation.schema[name].is_decimal() and engine is not None and engine.nan_decimals)
 
 
 def _parts(predicate: Any) -> Iterator[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hush.tables.engine import Source
+from hush.tables.engines.contract import Source
 from hush.tables.ownership import Root
 from hush.tables.unit import opened_unit
 

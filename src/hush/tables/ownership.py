@@ -44,7 +44,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hush.errors import Unsupported
-from hush.tables.engine import Source
+from hush.tables.engines.contract import Source
 from hush.tables.expression import inside, must_be_rowwise, operations
 from hush.tables.unit import Unit
 

@@ -53,13 +53,14 @@ def table(
 ) -> Table:
     """A table of rows, each of which belongs to one person (or other unit) to be protected.
 
-    `source` is a CSV, Parquet (file, glob, folder) or DuckDB file (`name` chooses its table), a pandas, polars or Arrow
-    frame, a DuckDB relation, an Ibis table, or a Spark frame. `unit` is the column that identifies the person each row
-    belongs to; a list of columns, such as ["patient_id", "month"], that identify the unit together; or
-    `hush.tables.each_row` where each row is a person of its own. `engine` is "duckdb", "spark", a Spark session or
-    "sc://host:port". `max_rows` is a public upper limit on the number of rows, also of joined rows: beyond 2^40 sums
-    are kept at a coarser resolution. `population` names the people. Tables of one population share one ledger. With
-    `policy`, `source` is the name of a table of the policy, which declares everything else.
+    `source` is a CSV, Parquet or JSON file (also a glob or a folder), a DuckDB or SQLite file or an address
+    "postgresql://user@host/database" (`name` chooses the table), a pandas, polars or Arrow frame, a DuckDB relation, an
+    Ibis table, or a Spark frame. `unit` is the column that identifies the person each row belongs to; a list of
+    columns, such as ["patient_id", "month"], that identify the unit together; or `hush.tables.each_row` where each row
+    is a person of its own. `engine` is "duckdb", "spark", a Spark session or "sc://host:port". `max_rows` is a public
+    upper limit on the number of rows, also of joined rows: beyond 2^40 sums are kept at a coarser resolution.
+    `population` names the people. Tables of one population share one ledger. With `policy`, `source` is the name of a
+    table of the policy, which declares everything else.
 
     The schema is public. The rows of a view or a Spark frame are the data: neighbouring tables differ in the rows of
     one person of it. Rows with a null unit belong to nobody and are dropped.

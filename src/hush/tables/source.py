@@ -6,31 +6,34 @@ import glob
 import hashlib
 import uuid
 import warnings
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hush.errors import HushError, InvalidParameter, nearest
-from hush.tables import spark
 from hush.tables.arrow import as_arrow
-from hush.tables.engine import WITHHELD, Source, duckdb_stopped, engine_of
+from hush.tables.engines import engine_of
+from hush.tables.engines import pyspark as spark
+from hush.tables.engines.contract import WITHHELD, Source
+from hush.tables.engines.duckdb import was_interrupted
 from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
 from hush.tables.interrupt import in_thread
+from hush.tables.source_label import described, file_label, short, without_password
+from hush.tables.sqlite_file import copy_table, is_sqlite
 
 __all__ = ["open_source", "short"]
 
+ADDRESSES = ("postgresql://", "postgres://")
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
-DATABASE = (".duckdb", ".ddb", ".db")
+JSON = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
+DATABASE = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3")
+#: The formats of files, and the endings of their names.
+FORMATS = (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV), ("json", JSON))
 FRAMES = ("pandas", "polars", "pyarrow")
-#: Characters of a source's name. A ledger accepts 1000, and the name of the unit column is added.
-LONGEST_LABEL = 900
-#: Characters that are kept of a longer name.
-KEPT_OF_LABEL = 300
 
 
 def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> Source:
-    """Open a source of rows. `name` is the table in a DuckDB file; `engine` is "duckdb", "spark", a Spark session or
+    """Open a source of rows. `name` is the table of a database; `engine` is "duckdb", "spark", a Spark session or
     "sc://host:port".
 
     A DuckDB relation, such as `duckdb.sql("SELECT ... FROM visits JOIN patients USING (id)")`, is run once, here, and
@@ -40,9 +43,11 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
     if is_duckdb_relation(source):
         source = rows_of(source)
     family = type(source).__module__.partition(".")[0]
+    if isinstance(source, str) and source.startswith(ADDRESSES):
+        return on_postgres(source, name, engine)
     if name is not None and not (isinstance(source, str | Path) and str(source).endswith(DATABASE)):
         raise InvalidParameter(
-            f"name chooses a table of a DuckDB file, but the source is of another kind (name={name!r}); leave it out."
+            f"name chooses a table of a database, but the source is of another kind (name={name!r}); leave it out."
         )
     if family == "ibis":
         return from_ibis(source)
@@ -58,10 +63,20 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
     if isinstance(source, str | Path):
         return from_file(str(source), name)
     raise InvalidParameter(
-        "source must be a file, a pandas, polars or Arrow frame, a DuckDB relation, an Ibis table or a Spark frame, "
+        "source must be a file, an address postgresql://..., a pandas, polars or Arrow frame, a DuckDB relation, an "
+        "Ibis table or a Spark frame, "
         f"got {type(source).__name__}; "
         "write table('visits.parquet', unit='patient_id')."
     )
+
+
+def on_postgres(address: str, name: str | None, engine: Any) -> Source:
+    """A table of a PostgreSQL server, which is also its engine."""
+    from hush.tables.engines.postgres.connection import open_address
+
+    if engine not in ("duckdb", "postgres"):
+        raise InvalidParameter("a PostgreSQL table is queried in its own server; leave engine out.")
+    return open_address(address, name)
 
 
 def is_duckdb_relation(thing: Any) -> bool:
@@ -75,29 +90,10 @@ def rows_of(relation: Any) -> Any:
     try:
         return in_thread(lambda: as_arrow(relation.to_arrow_table()))
     except Exception as failure:
-        stopped = duckdb_stopped(failure)
+        stopped = was_interrupted(failure)
     if stopped:
         raise KeyboardInterrupt
     raise HushError(WITHHELD)
-
-
-def described(columns: Iterable[str]) -> str:
-    """The label of a frame in memory, which has no name: its columns."""
-    names = list(map(str, columns))
-    return short(f"a frame of {', '.join(names)}", f"{len(names)} columns")
-
-
-def file_label(path: str) -> str:
-    """The label of a file, its full path, or of an address, which is unchanged."""
-    return short(path if "://" in path else f"file {Path(path).absolute()}", f"{len(path)} characters")
-
-
-def short(label: str, size: str) -> str:
-    """A label that a ledger accepts. A long one is shortened to its beginning, its size and a hash of all of it."""
-    if len(label) <= LONGEST_LABEL:
-        return label
-    digest = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{label[:KEPT_OF_LABEL]}... ({size}, SHA-256 {digest})"
 
 
 def checked(source: Source) -> Source:
@@ -151,27 +147,30 @@ def from_frame(frame: Any, backend: Any = None) -> Source:
 
 
 def from_file(path: str, name: str | None, backend: Any = None) -> Source:
-    """A Parquet, CSV or DuckDB file, a glob, or a folder of files of one kind."""
+    """A Parquet, CSV, JSON, DuckDB or SQLite file, a glob, or a folder of files of one kind."""
     backend = backend or own_connection()
     if path.endswith(DATABASE):
         return from_database(backend, path, name)
     form, found = format_of(path)
     view = f"hush_{uuid.uuid4().hex}"
     quoted = found.replace("'", "''")
-    # The types of a CSV file are inferred from all rows, so that no row fails to fit them later. The schema is declared
-    # public, types included.
-    reader = (
-        f"read_parquet('{quoted}')" if form == "parquet" else f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)"
-    )
+    # The types of a CSV or JSON file are inferred from all rows, so that no row fails to fit them later. The schema is
+    # declared public, types included.
+    reader = {
+        "parquet": f"read_parquet('{quoted}')",
+        "json": f"read_json('{quoted}', sample_size=-1, maximum_sample_files=2147483647)",
+    }.get(form, f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)")
     trouble = ""
     try:  # in a thread, because DuckDB reads all of a CSV file before it checks for an interruption
         relation, empty = in_thread(partial(made_view, backend, view, reader), backend.con.interrupt)
-        if form != "parquet" and empty:
+        if form == "json" and tuple(relation.columns) == ("json",):
+            trouble = "is not a list of objects, or it is empty"
+        elif form != "parquet" and empty:
             trouble = "is empty; a CSV file starts with a line of column names"
     except Exception as failure:
         trouble = why_unreadable(failure, form)
     if trouble:  # raised here, not where it was caught: the engine's message may quote a row
-        raise InvalidParameter(f"source {path!r} {trouble}.") from None
+        raise InvalidParameter(without_password(f"source {path!r} {trouble}.")) from None
     return Source(relation, backend, file_label(path), owned=True, reopen=partial(from_file, path, name))
 
 
@@ -191,7 +190,14 @@ def made_view(backend: Any, view: str, reader: str) -> tuple[Any, bool]:
     """A view of a file as an Ibis relation, and whether it is a CSV file without any content, for which DuckDB invents
     one column.
     """
-    backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}")  # not temporary: cursors must see it
+    chosen = "*"
+    if reader.startswith("read_json"):  # whole numbers of JSON become int64, as in other sources
+        kinds = backend.con.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()
+        wide = [row[0].replace('"', '""') for row in kinds if row[1] in ("HUGEINT", "UBIGINT")]
+        whole = ", ".join(f'TRY_CAST("{name}" AS BIGINT) AS "{name}"' for name in wide)
+        chosen = f"* REPLACE ({whole})" if wide else "*"
+    # not temporary: cursors must see it
+    backend.con.execute(f"CREATE VIEW {view} AS SELECT {chosen} FROM {reader}")
     relation = relation_of(backend, view)
     if tuple(relation.columns) != ("column0",):
         return relation, False
@@ -199,9 +205,12 @@ def made_view(backend: Any, view: str, reader: str) -> tuple[Any, bool]:
 
 
 def from_database(backend: Any, path: str, name: str | None) -> Source:
-    """One table of a DuckDB file, opened for reading only."""
+    """One table of a DuckDB or SQLite file, opened for reading only."""
     if not Path(path).exists():
         raise missing(path)
+    if is_sqlite(path):
+        view = f"hush_{uuid.uuid4().hex}"
+        return database_source(backend, path, in_thread(partial(copy_table, backend.con, path, name, view)), view, name)
     quoted = path.replace("'", "''")
     # one name for one file: two of its tables may be joined on one connection, which attaches a file only once
     alias = f"source_{hashlib.sha256(str(Path(path).resolve()).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
@@ -223,7 +232,11 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     view = f"hush_{uuid.uuid4().hex}"
     quoted = chosen.replace('"', '""')
     backend.con.execute(f'CREATE VIEW {view} AS SELECT * FROM {alias}."{quoted}"')
-    label = short(f"{file_label(path)}, table {chosen}", f"{len(chosen)} characters of a table's name")
+    return database_source(backend, path, chosen, view, name)
+
+
+def database_source(backend: Any, path: str, table: str, view: str, name: str | None) -> Source:
+    label = short(f"{file_label(path)}, table {table}", f"{len(table)} characters of a table's name")
     return Source(relation_of(backend, view), backend, label, owned=True, reopen=partial(from_file, path, name))
 
 
@@ -236,20 +249,21 @@ def missing(path: str) -> InvalidParameter:
 
 
 def format_of(path: str) -> tuple[str, str]:
-    """The format, Parquet or CSV, and the path to read. A folder becomes a glob of its files."""
+    """The format and the path to read. A folder becomes a glob of its files."""
     if Path(path).is_dir():
-        for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
+        for form, endings in FORMATS:
             for ending in endings:
                 if any(Path(path).rglob(f"*{ending}")):
                     return form, str(Path(path) / "**" / f"*{ending}")
-        raise InvalidParameter(f"source names the folder {path!r}, which contains no Parquet or CSV file.")
+        raise InvalidParameter(f"source names the folder {path!r}, which contains no Parquet, CSV or JSON file.")
     if not glob.glob(path, recursive=True) and "://" not in path:
         raise missing(path)
-    for form, endings in (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV)):
+    for form, endings in FORMATS:
         if path.endswith(endings):
             return form, path
     raise InvalidParameter(
-        f"source {path!r} has an unknown ending; it must end in {', '.join((*PARQUET, *CSV, *TSV, *DATABASE))}."
+        f"source {without_password(path)!r} has an unknown ending; it must end in "
+        f"{', '.join((*PARQUET, *CSV, *TSV, *JSON, *DATABASE))}."
     )
 
 
@@ -260,7 +274,8 @@ def on_spark(backend: Any, source: Any, family: str) -> Any:
     if isinstance(source, str | Path) and not str(source).endswith(DATABASE):
         path = str(source)
         form = format_of(path)[0]
-        return spark.read_file(backend, path, form)
+        if form != "json":
+            return spark.read_file(backend, path, form)
     raise InvalidParameter(
-        "engine='spark' reads Parquet, CSV, frames and Spark frames; write a DuckDB table to Parquet first."
+        "engine='spark' reads Parquet, CSV, frames and Spark frames; write a DuckDB table or JSON to Parquet first."
     )

@@ -15,7 +15,7 @@ from hush.tables.policy.rules import ROW, TableRule
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
-    from hush.tables.engine import Source
+    from hush.tables.engines.contract import Source
     from hush.tables.joining import SideTable
     from hush.tables.query import Table
 

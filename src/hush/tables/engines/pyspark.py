@@ -25,10 +25,13 @@ from typing import Any
 
 from hush.errors import InvalidParameter, MissingExtra, Unsupported, needs
 from hush.tables.arrow import batch_of
+from hush.tables.engines.builtin import hash_of_any_arguments
+from hush.tables.engines.contract import Engine, Source, memory_tables
 from hush.tables.expression import ibis
 from hush.tables.interrupt import in_thread, interruptible
 
 __all__ = [
+    "ENGINE",
     "Java",
     "connect",
     "find_java",
@@ -36,7 +39,6 @@ __all__ = [
     "must_be_ansi",
     "read_file",
     "same_session",
-    "spark_batches",
     "view_of",
     "was_cancelled",
     "write_in_batches",
@@ -164,8 +166,9 @@ def view_of(backend: Any, frame: Any) -> Any:
     return backend.table(name)
 
 
-def spark_batches(backend: Any, relation: Any, tables: dict[str, Any], size: int) -> Iterator[Any]:
-    """The rows of an Ibis expression as Arrow batches; the driver holds one partition at a time."""
+def batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
+    """Stream through Spark's local iterator: the driver holds one partition at a time."""
+    backend, tables = source.backend, memory_tables(relation)
     session, query, schema = session_of(backend), backend.compile(relation), relation.schema().to_pyarrow()
     tag = Tag(session)
 
@@ -281,3 +284,14 @@ def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers:
     shown = frame.mapInArrow(work, schema)
     # one sorted file: the files must not reveal how the engine distributed the groups, shown or not
     shown.repartition(1).sortWithinPartitions(*keys).write.mode("errorifexists").parquet(path)
+
+
+ENGINE = Engine(
+    "pyspark",
+    batches,
+    binary="UTF8_BINARY",
+    hash=hash_of_any_arguments("xxhash64"),
+    check=must_be_ansi,
+    stopped=was_cancelled,
+    executors=True,
+)
