@@ -4,47 +4,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import hush
-from hush.cli import (
-    answer,
-    audit,
-    calibrate,
-    cite,
-    completion,
-    curve,
-    doctor,
-    explore,
-    gaussian,
-    learn,
-    ledger,
-    report,
-    sample,
-)
 from hush.errors import HushError, nearest
 
 __all__ = ["main", "parser"]
 
-#: The module of each command, in the order of `hush --help`.
-_COMMANDS = {
-    "calibrate": calibrate,
-    "curve": curve,
-    "gaussian": gaussian,
-    "explore": explore,
-    "ledger": ledger,
-    "report": report,
-    "audit": audit,
-    "answer": answer,
-    "sample": sample,
-    "learn": learn,
-    "cite": cite,
-    "completion": completion,
-    "doctor": doctor,
-}
+#: The commands in the order of `hush --help`. The module of a command has its name; it is loaded when it is needed.
+_COMMANDS = (
+    *("calibrate", "curve", "gaussian", "explore", "ledger", "report", "audit"),
+    *("answer", "sample", "learn", "cite", "completion", "doctor"),
+)
 
 
 class _Help(argparse.HelpFormatter):
@@ -91,6 +66,14 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {hint}")
 
 
+class _Version(argparse.Action):
+    """Print the version and exit. The version is looked up only here, because that takes time."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *unused: Any) -> NoReturn:
+        print(f"hush {hush.__version__}")
+        parser.exit()
+
+
 def parser(first: str | None = None) -> argparse.ArgumentParser:
     """The parser of the command line; if `first` is a command, only that command is built, which is faster."""
     whole = _Parser(
@@ -100,7 +83,7 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
         epilog="`hush <command> --help` shows examples.",
         formatter_class=_Help,
     )
-    whole.add_argument("--version", action="version", version=f"hush {hush.__version__}")
+    whole.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = whole.add_subparsers(dest="command", metavar="command", required=True)
 
     def command(name: str, action: Any, text: str, examples: str) -> argparse.ArgumentParser:
@@ -112,8 +95,8 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
         sub.add_argument("--json", action="store_true", help="print JSON")
         return sub
 
-    for module in [_COMMANDS[first]] if first in _COMMANDS else _COMMANDS.values():
-        module.register(command)
+    for name in [first] if first in _COMMANDS else _COMMANDS:
+        importlib.import_module(f"hush.cli.{name}").register(command)
     return whole
 
 
@@ -153,7 +136,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _entries(options: argparse.Namespace) -> int:
     """The number of entries in the ledger of a command; 0 if there is no ledger, or if it cannot be read."""
     if getattr(options, "ledger", None):
-        with contextlib.suppress(HushError, OSError), ledger.opened(options.ledger) as book:
+        from hush.cli.ledger import opened
+
+        with contextlib.suppress(HushError, OSError), opened(options.ledger) as book:
             return len(book.entries)
     return 0
 

@@ -17,7 +17,7 @@ from hush.ledger.entry import printable
 from hush.numerics.rounding import rounded_down, rounded_up
 from hush.releasing.receipt import Receipt
 from hush.releasing.text import html_table
-from hush.tables.arrow import arrow
+from hush.tables.arrow import arrow, plain_numbers
 from hush.tables.chart import LEGEND, bars, fact_lines, text_table
 from hush.tables.left_out import left_out_lines
 
@@ -50,7 +50,7 @@ class Answer:
         """One column, as a numpy array."""
         if name not in self.table.column_names:
             raise InvalidParameter(f"the answer has no column {name!r}; it has {', '.join(self.table.column_names)}.")
-        values: NDArray[Any] = self.table.column(name).to_numpy()
+        values: NDArray[Any] = plain_numbers(self.table.column(name))
         return values
 
     def to_arrow(self) -> Any:

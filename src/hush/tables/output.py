@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.tables.arrow import arrow
+from hush.tables.arrow import arrow, number_column
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
 from hush.tables.estimate import Ends, Estimate
@@ -64,13 +64,13 @@ def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
     pa = arrow()
     columns = {name: keys.column(name) for name in keys.schema.names}
     if keys.num_rows == 0 and keys.schema.names:  # no group is shown: the same columns, empty
-        return pa.table(columns | {name: pa.array([], pa.float64()) for name in with_ends(recipe.names)})
+        return pa.table(columns | {name: pa.nulls(0, pa.float64()) for name in with_ends(recipe.names)})
     for aggregate in recipe.shown:
         found = [_columns(numbers) for numbers in (aggregate.answer(released), *aggregate.ends(released))]
         for name, *cells in zip(aggregate.names, *found, strict=True):
             for ending, cell in zip(("", "_low", "_high"), cells, strict=True):
                 unknown = aggregate.unknown
-                columns[f"{name}{ending}"] = pa.nulls(cell.size, pa.float64()) if unknown else pa.array(cell)
+                columns[f"{name}{ending}"] = pa.nulls(cell.size, pa.float64()) if unknown else number_column(cell)
     return pa.table(columns).combine_chunks()  # one chunk: the engine's batches would reveal groups that are not shown
 
 
