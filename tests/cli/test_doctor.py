@@ -330,7 +330,7 @@ def test_an_engine_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, capsys:
 
 def test_spark_that_hangs_or_fails_is_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pyspark")
-    from hush.tables import spark
+    from hush.tables.engines import pyspark as spark
 
     monkeypatch.setattr(spark, "find_java", lambda: spark.Java(None, "nowhere"))
     monkeypatch.setattr(selftest, "_SPARK", "raise SystemExit('no Java here')")
@@ -343,7 +343,7 @@ def test_spark_that_hangs_or_fails_is_left(monkeypatch: pytest.MonkeyPatch, caps
 def test_spark_without_java(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Without --spark the missing Java is only shown; with --spark it is a problem."""
     pytest.importorskip("pyspark")
-    from hush.tables import spark
+    from hush.tables.engines import pyspark as spark
 
     def none() -> Any:
         raise hush.MissingExtra("Spark needs Java, and none was found; install Java.")

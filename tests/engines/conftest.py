@@ -15,7 +15,7 @@ from tables.messy import arrow_of, as_read, messy
 
 import hush.tables
 from hush.errors import HushError
-from hush.tables.spark import find_java
+from hush.tables.engines.pyspark import find_java
 
 
 class OnDuckDB:

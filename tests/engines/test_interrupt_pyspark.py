@@ -15,8 +15,8 @@ import pytest
 
 import hush.tables
 from hush.tables import count
+from hush.tables.engines.pyspark import was_cancelled
 from hush.tables.interrupt import still_working
-from hush.tables.spark import was_cancelled
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),

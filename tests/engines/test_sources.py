@@ -14,7 +14,7 @@ from tables.compare import found
 from hush import tables
 from hush.errors import InvalidParameter, Unsupported
 from hush.tables import count, table
-from hush.tables.spark import find_java, without_vectors
+from hush.tables.engines.pyspark import find_java, without_vectors
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),

@@ -19,7 +19,7 @@ from hush import tables
 from hush.errors import HushError, InvalidParameter, Unsupported
 from hush.tables import count, histogram, mean, table
 from hush.tables.aggregation import ORDERS
-from hush.tables.engine import WITHHELD, Engine
+from hush.tables.engines.contract import WITHHELD, Engine
 from hush.tables.keyed_hash import HASHES
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2

@@ -13,7 +13,7 @@ import hush
 import hush.tables
 from hush import tables
 from hush.tables import count, count_units, histogram, mean, quantile, table
-from hush.tables.engine import memory_tables
+from hush.tables.engines.contract import memory_tables
 
 ASKED = {
     "n": count(rows_per_unit=2),

@@ -23,7 +23,7 @@ from tables import reference
 
 import hush.tables
 from hush.tables import aggregation, bound, count, count_units, histogram, mean, quantile, variance
-from hush.tables.engine import memory_tables
+from hush.tables.engines.contract import memory_tables
 from hush.tables.expression import as_int64
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2

@@ -25,7 +25,10 @@ from hush.sampling.entropy import SecureEntropy
 __all__ = ["Check", "checks"]
 
 _SPARK_SECONDS = 180.0  # seconds that Spark has to start and to answer
-_SPARK = "from hush.tables import spark; print(spark.session_of(spark.connect()).sql('SELECT 41 + 1').collect()[0][0])"
+_SPARK = (
+    "from hush.tables.engines import pyspark as spark; "
+    "print(spark.session_of(spark.connect()).sql('SELECT 41 + 1').collect()[0][0])"
+)
 _STOP = "do not release anything from this machine"
 
 
@@ -114,7 +117,7 @@ def _spark(*, start: bool) -> Check:
 
     if find_spec("pyspark") is None:
         return Check("engines", "spark", "absent", "not installed", "pip install 'hush[spark]'")
-    from hush.tables.spark import find_java
+    from hush.tables.engines.pyspark import find_java
 
     try:
         origin = find_java().origin

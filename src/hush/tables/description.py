@@ -14,7 +14,8 @@ from hush.errors import one_of
 from hush.tables.aggregation import ORDERS, integer_aggregates
 from hush.tables.contribution import Reach
 from hush.tables.counts import CountUnits
-from hush.tables.engine import Source, engine_of
+from hush.tables.engines import engine_of
+from hush.tables.engines.contract import Source
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt

@@ -22,7 +22,7 @@ from hush.ledger.payment import Draws
 from hush.tables.arrow import arrow
 from hush.tables.column_draws import named_noise
 from hush.tables.column_noise import Spending
-from hush.tables.engine import WITHHELD
+from hush.tables.engines.contract import WITHHELD
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.output import Recipe, answer_table, plain_names, with_ends
 
@@ -67,7 +67,7 @@ def write_on_executors(
     aggregates: Aggregates, spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, path: str
 ) -> None:
     """Let the executors write the answers of the shown groups. The secret exists only during this call."""
-    from hush.tables.spark import write_in_batches
+    from hush.tables.engines.pyspark import write_in_batches
 
     work = noise_in_batches(aggregates.keys, spent, draws, recipe, os.urandom(64))
     backend, ends, failed = aggregates.source.backend, with_ends(recipe.names), False

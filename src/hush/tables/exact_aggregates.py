@@ -8,7 +8,8 @@ from typing import Any
 
 from hush.tables.arrow import arrow, filled, named, named_schema, whole_table
 from hush.tables.contribution import Reach
-from hush.tables.engine import Source, engine_of
+from hush.tables.engines import engine_of
+from hush.tables.engines.contract import Source
 from hush.tables.group import Grouping
 
 __all__ = ["Aggregates"]

@@ -27,6 +27,7 @@ from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription
 from hush.tables.destination import must_be_writable, part_file
 from hush.tables.distributed import write_on_executors
+from hush.tables.engines import engine_of
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.left_out import LeftOut, left_out
 from hush.tables.output import Recipe, answer_table
@@ -89,7 +90,7 @@ class Request:
         """Write the answer to a Parquet file (on Spark, a folder), one batch of groups at a time; returns the
         receipt.
         """
-        on_executors = self.query.table.engine == "pyspark" and self.query.grouping.keys is None
+        on_executors = engine_of(self.query.table.source.backend).executors and self.query.grouping.keys is None
         must_be_writable(path, folder=on_executors)
         self._prepare()
         self.progress("charging the ledger")

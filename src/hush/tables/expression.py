@@ -29,9 +29,6 @@ __all__ = [
     "translation_error",
 ]
 
-#: For each engine, by its name in Ibis, the collation that compares text byte by byte.
-BINARY = {"duckdb": "binary", "pyspark": "UTF8_BINARY"}
-
 #: Relations in which each row is made from one row of the source. Sorting changes no row, and a union that keeps
 #: duplicates only adds rows.
 ROWWISE_RELATIONS = (
@@ -144,13 +141,18 @@ def text_by_bytes() -> Any:
 
 
 def collated(compiler: Any, operation: Any, *, arg: Any) -> Any:
-    """`arg COLLATE "binary"` in the dialect of the compiler's engine. An engine that is not in BINARY is rejected."""
+    """`arg COLLATE "binary"` in the dialect of the compiler's engine. An engine that hush does not know is rejected."""
     import sqlglot
 
+    from hush.tables.engines import ENGINES
+
     name = compiler.dialect.__name__.lower()
-    if name not in BINARY:
+    if name not in ENGINES:
         raise translation_error()(f"hush has no collation for {name!r} that compares bytes.")
-    return sqlglot.expressions.Collate(this=arg, expression=sqlglot.to_identifier(BINARY[name], quoted=True))
+    binary = ENGINES[name].binary
+    if binary is None:
+        return arg
+    return sqlglot.expressions.Collate(this=arg, expression=sqlglot.to_identifier(binary, quoted=True))
 
 
 def must_have(columns: Iterable[str], name: object, role: str) -> str:
@@ -208,6 +210,23 @@ def must_be_rowwise(relation: Any, role: str) -> None:
                 f"{role} casts text to {node.to}, which fails if a text cannot be converted and so reveals that "
                 f"there is such a row; write .try_cast('{node.to}'), which makes it null."
             )
+    must_not_fail(relation, role)
+
+
+def must_not_fail(relation: Any, role: str) -> None:
+    """Reject operations that the engine of this relation computes for some rows only, and fails on others."""
+    from hush.tables.engines import ENGINES
+
+    nodes = relation.op().find(operations().Node)
+    names = {node.source.name for node in nodes if isinstance(node, operations().DatabaseTable)}
+    for engine in (ENGINES[name] for name in sorted(names & set(ENGINES))):
+        for node in nodes:
+            reason = engine.refuses(node)
+            if reason:
+                raise Unsupported(
+                    f"{role} uses {type(node).__name__}, {reason}; such a failure would reveal that there is such a "
+                    "row, so compute the column in a view of the database instead."
+                )
 
 
 def trouble(node: Any, ops: Any) -> str:

@@ -17,8 +17,8 @@ on each engine and version.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ class Keyed:
 
     salt: bytes
     hash: str = "portable"
-    function: str | None = None  # the engine's hash, a function of any number of arguments
+    function: Callable[[list[Any], Any], Any] | None = None  # the engine's hash of columns and a key
 
     def __post_init__(self) -> None:
         one_of("hash", self.hash, HASHES)
@@ -113,14 +113,8 @@ class Keyed:
     def native(self, columns: list[Any], purpose: str) -> Any:
         """32 bits of the engine's hash of the columns and a number from the salt."""
         key = ibis().literal(self.numbers(f"{purpose} native", 1, 2**62)[0], type="int64")
-        kinds = tuple(column.type() for column in [*columns, key])
-
-        def engine_hash() -> Any: ...
-
-        places = [inspect.Parameter(f"argument{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD) for i in range(len(kinds))]
-        engine_hash.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]  # Ibis reads the number of arguments here
-        call = ibis().udf.scalar.builtin(engine_hash, name=self.function, signature=(kinds, "uint64"))
-        return as_int64(call(*columns, key) & MASK)
+        assert self.function is not None
+        return as_int64(self.function(columns, key) & MASK)
 
 
 def is_text(column: Any) -> bool:

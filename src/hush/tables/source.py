@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from hush.errors import HushError, InvalidParameter, nearest
-from hush.tables import spark
 from hush.tables.arrow import as_arrow
-from hush.tables.engine import WITHHELD, Source, duckdb_stopped, engine_of
+from hush.tables.engines import engine_of
+from hush.tables.engines import pyspark as spark
+from hush.tables.engines.contract import WITHHELD, Source
+from hush.tables.engines.duckdb import was_interrupted
 from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
 from hush.tables.interrupt import in_thread
 
@@ -75,7 +77,7 @@ def rows_of(relation: Any) -> Any:
     try:
         return in_thread(lambda: as_arrow(relation.to_arrow_table()))
     except Exception as failure:
-        stopped = duckdb_stopped(failure)
+        stopped = was_interrupted(failure)
     if stopped:
         raise KeyboardInterrupt
     raise HushError(WITHHELD)

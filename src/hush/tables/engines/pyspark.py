@@ -25,17 +25,19 @@ from typing import Any
 
 from hush.errors import InvalidParameter, MissingExtra, Unsupported, needs
 from hush.tables.arrow import batch_of
+from hush.tables.engines.builtin import hash_of_any_arguments
+from hush.tables.engines.contract import Engine, Source, memory_tables
 from hush.tables.expression import ibis
 from hush.tables.interrupt import in_thread, interruptible
 
 __all__ = [
+    "ENGINE",
     "Java",
     "connect",
     "find_java",
     "is_session",
     "must_be_ansi",
     "read_file",
-    "spark_batches",
     "view_of",
     "was_cancelled",
     "write_in_batches",
@@ -158,8 +160,9 @@ def view_of(backend: Any, frame: Any) -> Any:
     return backend.table(name)
 
 
-def spark_batches(backend: Any, relation: Any, tables: dict[str, Any], size: int) -> Iterator[Any]:
-    """The rows of an Ibis expression as Arrow batches; the driver holds one partition at a time."""
+def batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
+    """Stream through Spark's local iterator: the driver holds one partition at a time."""
+    backend, tables = source.backend, memory_tables(relation)
     session, query, schema = session_of(backend), backend.compile(relation), relation.schema().to_pyarrow()
     tag = Tag(session)
 
@@ -269,3 +272,14 @@ def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers:
     shown = frame.mapInArrow(work, schema)
     # one sorted file: the files must not reveal how the engine distributed the groups, shown or not
     shown.repartition(1).sortWithinPartitions(*keys).write.mode("errorifexists").parquet(path)
+
+
+ENGINE = Engine(
+    "pyspark",
+    batches,
+    binary="UTF8_BINARY",
+    hash=hash_of_any_arguments("xxhash64"),
+    check=must_be_ansi,
+    stopped=was_cancelled,
+    executors=True,
+)

@@ -1,0 +1,34 @@
+"""The engines: one file or folder for each, found by its `ENGINE`.
+
+`ENGINES` has every engine by its name in Ibis. A new file in this folder that defines `ENGINE` adds one; nothing else
+lists the engines.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from hush.errors import Unsupported
+from hush.tables.engines.contract import Engine
+
+__all__ = ["ENGINES", "engine_of"]
+
+
+def found() -> dict[str, Engine]:
+    """The engines of this folder, by name."""
+    modules = [import_module(f"{__name__}.{item.name}") for item in iter_modules(__path__)]
+    engines = [module.ENGINE for module in modules if hasattr(module, "ENGINE")]
+    return {engine.name: engine for engine in engines}
+
+
+ENGINES = found()
+
+
+def engine_of(backend: Any) -> Engine:
+    """The engine behind an Ibis connection."""
+    if backend.name not in ENGINES:
+        run = ", ".join(name for name, engine in ENGINES.items() if not engine.compile_only)
+        raise Unsupported(f"hush does not support the engine {backend.name!r}; it supports {run}.")
+    return ENGINES[backend.name]

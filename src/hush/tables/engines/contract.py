@@ -1,0 +1,98 @@
+"""The contract of an engine: what hush needs to know about it, and how its rows become Arrow batches.
+
+Each engine has one file (or one folder) beside this one, with an `ENGINE`. The guide is docs/add_an_engine.md. The
+tests in `tests/engines` check that the results of all engines are equal to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hush.errors import HushError, Unsupported
+from hush.tables.expression import operations, translation_error
+
+__all__ = ["WITHHELD", "Engine", "Source", "memory_tables"]
+
+#: The only message when an engine fails. The engine's message may quote a row, and no budget was spent to show one.
+WITHHELD = (
+    "the query failed in the engine, perhaps because a value could not be converted or read; the engine's message is "
+    "hidden because it may quote the data; run the expression in the engine to see it."
+)
+
+#: Turns a source and an Ibis expression into Arrow batches of the given number of rows.
+Stream = Callable[["Source", Any, int], Iterator[Any]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows of a table: an Ibis relation, its connection, and whether hush opened that connection (`owned`).
+
+    `label` is its name for people and ledgers. `frames` are the tables held in memory, by name: a DuckDB cursor does
+    not see frames that were registered on its parent.
+    """
+
+    relation: Any
+    backend: Any
+    label: str
+    owned: bool = False
+    frames: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine and its capabilities. Only `name` and `stream` have no default."""
+
+    #: its name in Ibis
+    name: str
+    #: how it runs a query; None if hush can only write the SQL of this engine (compile only)
+    stream: Stream | None
+    #: the collation that compares text byte by byte; None if text has no other collation
+    binary: str | None = None
+    #: a fast hash of columns and of a secret number, both Ibis expressions, as 64 bits; None if there is none
+    hash: Callable[[list[Any], Any], Any] | None = None
+    #: raises an error if a connection cannot be used
+    check: Callable[[Any], None] = lambda backend: None
+    #: does an error mean that somebody stopped the query?
+    stopped: Callable[[Exception], bool] = lambda failure: False
+    #: why this engine cannot compute an operation of Ibis without failing on some rows; empty if it can
+    refuses: Callable[[Any], str] = lambda operation: ""
+    #: the SQL of an Ibis expression
+    compile: Callable[[Any, Any], str] = lambda backend, relation: str(backend.compile(relation))
+    #: can it add noise and write the answers in its own tasks?
+    executors: bool = False
+
+    @property
+    def compile_only(self) -> bool:
+        """Is only the SQL written, and nothing run?"""
+        return self.stream is None
+
+    def batches(self, source: Source, relation: Any, size: int) -> Iterator[Any]:
+        """The rows of an expression as Arrow batches. A failure of the engine raises one constant sentence. A query
+        that somebody stopped raises KeyboardInterrupt.
+
+        Both are raised after the handler has ended, so that the engine's message is not kept as their context, where a
+        crash reporter would find it. Translation errors pass: Ibis makes them from the expression before it reads any
+        data.
+        """
+        if self.stream is None:
+            raise Unsupported(
+                f"hush only writes SQL for the engine {self.name!r} and does not run it; copy the table to DuckDB, "
+                "PostgreSQL or Spark."
+            )
+        try:
+            yield from self.stream(source, relation, size)
+            return
+        except (HushError, translation_error()):
+            raise
+        except Exception as failure:
+            stopped = self.stopped(failure)
+        if stopped:
+            raise KeyboardInterrupt
+        raise HushError(WITHHELD)
+
+
+def memory_tables(relation: Any) -> dict[str, Any]:
+    """The tables that an expression holds in memory, as Arrow, by their names in the expression."""
+    return {node.name: node.data.to_pyarrow(node.schema) for node in relation.op().find(operations().InMemoryTable)}
