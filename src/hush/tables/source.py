@@ -23,6 +23,7 @@ from hush.tables.interrupt import in_thread
 __all__ = ["open_source"]
 
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
+COMPRESSED = (".gz", ".zst")
 DATABASE = (".duckdb", ".ddb", ".db")
 FRAMES = ("pandas", "polars", "pyarrow")
 #: Characters of a source's name. A ledger accepts 1000, and the name of the unit column is added.
@@ -160,7 +161,8 @@ def from_file(path: str, name: str | None) -> Source:
     )
     trouble = ""
     try:  # in a thread, because DuckDB reads all of a CSV file before it checks for an interruption
-        relation, empty = in_thread(partial(made_view, backend, view, reader), backend.con.interrupt)
+        made = partial(made_view, backend, view, reader, kept=is_compressed(found))
+        relation, empty = in_thread(made, backend.con.interrupt)
         if form != "parquet" and empty:
             trouble = "is empty; a CSV file starts with a line of column names"
     except Exception as failure:
@@ -182,11 +184,20 @@ def why_unreadable(failure: Exception, form: str) -> str:
     return f"cannot be read as {what}: {reason}"
 
 
-def made_view(backend: Any, view: str, reader: str) -> tuple[Any, bool]:
+def is_compressed(path: str) -> bool:
+    """Is it a compressed text file, or a pattern that matches one?"""
+    return any(file.endswith(COMPRESSED) for file in (path, *glob.iglob(path, recursive=True)))
+
+
+def made_view(backend: Any, view: str, reader: str, *, kept: bool = False) -> tuple[Any, bool]:
     """A view of a file as an Ibis relation, and whether it is a CSV file without any content, for which DuckDB invents
     one column.
+
+    With `kept` the rows are read once, into a table of DuckDB, which moves them to disk if memory is short. A view of a
+    compressed file would be decompressed and parsed twice for each question: once for the types, once for the rows.
     """
-    backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM {reader}")  # not temporary: cursors must see it
+    kind = "TABLE" if kept else "VIEW"
+    backend.con.execute(f"CREATE {kind} {view} AS SELECT * FROM {reader}")  # not temporary: cursors must see it
     relation = relation_of(backend, view)
     if tuple(relation.columns) != ("column0",):
         return relation, False
