@@ -56,9 +56,9 @@ def forms(path: Path, book: hush.Ledger) -> dict[str, Action]:
     plain = f"SELECT grp, count(*), sum(value) FROM '{path}' GROUP BY grp"
     return {
         "SQL by hand": lambda: connection.sql(by_hand(path)).to_arrow_table(),
-        "aggregates, private keys, portable hash": lambda: private.aggregates().to_arrow(),
+        "aggregates, private keys, portable hash": lambda: private.aggregates(hash="portable").to_arrow(),
         "aggregates, private keys, native hash": lambda: private.aggregates(hash="native").to_arrow(),
-        "aggregates, public keys, portable hash": lambda: public.aggregates().to_arrow(),
+        "aggregates, public keys, portable hash": lambda: public.aggregates(hash="portable").to_arrow(),
         "aggregates, public keys, native hash": lambda: public.aggregates(hash="native").to_arrow(),
         "whole private answer, default options": lambda: plan.answer(ledger=book),
         "whole private answer, native hash, limits not measured": lambda: bare.answer(ledger=book),

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import providers
 
 HERE = Path(__file__).resolve().parent
+os.environ["HUSH_CACHE"] = ""  # no test reads or writes the calibrations of the user; tests of them name a folder
 if str(HERE) not in sys.path:
     sys.path.insert(0, str(HERE))  # tests/reference.py is shared by several rooms
 

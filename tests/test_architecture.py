@@ -117,29 +117,44 @@ def test_files_and_functions_are_short(path):
             assert node.end_lineno - node.lineno + 1 - told <= 40, node.name
 
 
+def loaded_by(code: str, *names: str) -> list[str]:
+    """The modules of these names, or below them, that a fresh Python has loaded after some code."""
+    shown = f"\nprint([m for m in sys.modules if any(m == n or m.startswith(n + '.') for n in {names!r})])"
+    environment = {"PYTHONPATH": str(SOURCE.parent), "HUSH_CACHE": ""}
+    command = [sys.executable, "-c", f"import sys\n{code}{shown}"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return ast.literal_eval(found.stdout.splitlines()[-1])
+
+
 def test_import_is_lean():
-    """`import hush` loads none of the heavy or optional packages."""
-    heavy = [
-        "scipy.optimize",
-        "scipy.stats",
-        "scipy.integrate",
-        "duckdb",
-        "ibis",
-        "mpmath",
-        "pyspark",
-        "sklearn",
-        "flwr",
-        "altair",
-        "marimo",
-        "rich",
-        "jinja2",
-        "shtab",
-    ]
-    code = f"import sys, hush; print([name for name in {heavy!r} if name in sys.modules])"
-    shown = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(SOURCE.parent)}
-    )
-    assert shown.stdout.strip() == "[]"
+    """`import hush` loads nothing else; a name loads its module, and no special function before it is called."""
+    assert loaded_by("import hush", "hush", "numpy", "scipy") == ["hush"]
+    assert loaded_by("import hush; hush.Laplace(1.0)", "scipy", "duckdb", "pyarrow", "hush.tables", "hush.report") == []
+    assert "scipy.special" in loaded_by("import hush; hush.Gaussian(1.0).isf(0.1)", "scipy"), "the check can tell"
+
+
+def test_an_answer_loads_no_heavy_package(tmp_path):
+    """A private answer from the command line loads neither pandas nor packages that it does not use."""
+    file = tmp_path / "visits.parquet"
+    words = f"['answer', {str(file)!r}, '--unit', 'patient_id', '--by', 'ward', '--count-units', '--mean', "
+    words += "'stay_days:0:30', '--groups-per-unit', '8', '--keys', 'private', '--epsilon', '1', '--delta', '1e-6']"
+    made = f"main(['sample', 'visits', '--rows', '2000', '--out', {str(file)!r}])"
+    heavy = ("pandas", "polars", "matplotlib", "altair", "sklearn", "pyspark", "flwr", "mpmath", "jinja2", "marimo")
+    heavy += ("scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.linalg", "scipy.sparse", "pyarrow.dataset")
+    heavy += ("hush.learn", "hush.federated", "hush.auditing", "hush.report", "hush.explorer")
+    assert loaded_by(f"from hush.cli import main\n{made}", "hush.tables"), "the sample is written first"
+    assert loaded_by(f"from hush.cli import main\nassert main({words}) == 0", *heavy) == []
+
+
+def test_names_are_loaded_from_where_they_are_imported_for_type_checkers():
+    """The imports in hush/__init__.py, which type checkers read, and its table of modules, which Python reads."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module.startswith("hush.")]
+    read = {alias.name: node.module for node in imports for alias in node.names if node.col_offset == 4}
+    assert {name: home for name, home in read.items() if name != "nearest"} == hush._HOME
+    assert {*hush._HOME, "__version__"} == set(hush.__all__)
+    rooms = {path.stem for path in SOURCE.iterdir() if path.suffix in ("", ".py") and not path.name.startswith("__")}
+    assert rooms == set(hush._ROOMS)
 
 
 NAMES = {

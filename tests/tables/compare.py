@@ -12,9 +12,11 @@ import hush.tables
 SALT = bytes(range(32))
 
 
-def found(query: hush.tables.Query, salt: bytes = SALT, **options: Any) -> dict[tuple[Any, ...], dict[str, int]]:
+def found(
+    query: hush.tables.Query, salt: bytes = SALT, hash: str = "portable", **options: Any
+) -> dict[tuple[Any, ...], dict[str, int]]:
     """What the engine computes: group key -> integer columns."""
-    result = query.aggregates(salt=salt, **options)
+    result = query.aggregates(salt=salt, hash=hash, **options)
     rows = result.to_arrow().to_pylist()
     keys = [tuple(row[name] for name in result.keys) for row in rows]
     assert len(set(keys)) == len(keys), "a group came back twice"

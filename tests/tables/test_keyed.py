@@ -6,8 +6,11 @@ part of the hash alone must fail: so the test can tell.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+from collections.abc import Callable
 from statistics import NormalDist
+from typing import Any
 
 import ibis
 import numpy as np
@@ -17,7 +20,7 @@ from tables import reference
 
 import hush.tables
 from hush.tables import histogram
-from hush.tables.engines.builtin import hash_of_any_arguments
+from hush.tables.engines import engine_of
 from hush.tables.keyed_hash import Keyed, fresh_salt
 
 SALT = bytes(range(32))
@@ -28,7 +31,7 @@ ALARM = 1e-6
 def hashes(units: np.ndarray, groups: np.ndarray, salt: bytes, hash: str = "portable") -> np.ndarray:
     """The hash of every (unit, group), computed by DuckDB."""
     pairs = ibis.memtable(pa.table({"u": np.repeat(units, len(groups)), "g": np.tile(groups, len(units))}))
-    keyed = Keyed(salt, hash, hash_of_any_arguments("hash"))
+    keyed = Keyed(salt, hash, engine_of(ibis.duckdb.connect()).hash)
     backend = ibis.duckdb.connect()
     found = backend.to_pyarrow(pairs.select(pairs.u, pairs.g, h=keyed.of([pairs.u, pairs.g], "groups", nulls=False)))
     order = np.lexsort((found["g"].to_numpy(), found["u"].to_numpy()))
@@ -82,6 +85,34 @@ def test_text_and_native_hashes_are_even_too():
         for u in range(2000)
     ]
     assert largest_z(kept_of(np.array(named))) < LIMIT
+
+
+PEOPLE, OWN, SALTS = 2000, 5, 30
+
+
+def unevenness(native: Callable[[list[Any], Any], Any]) -> float:
+    """How often each of a person's groups is first, over fresh salts, as a chi-square statistic in standard
+    deviations.
+    """
+    pairs = ibis.memtable(
+        pa.table({"u": np.repeat(np.arange(PEOPLE), OWN), "g": np.tile([f"ward {g}" for g in range(OWN)], PEOPLE)})
+    )
+    each = [Keyed(hashlib.sha256(b"%d" % i).digest(), "native", native) for i in range(SALTS)]
+    columns = {f"h{i}": keyed.of([pairs.u, pairs.g], "groups", nulls=False) for i, keyed in enumerate(each)}
+    found = ibis.duckdb.connect().to_pyarrow(pairs.select(pairs.u, pairs.g, **columns).order_by("u", "g"))
+    first = [found[name].to_numpy().reshape(PEOPLE, OWN).argmin(axis=1) for name in columns]
+    kept = np.stack([np.bincount(row, minlength=OWN) for row in np.stack(first, axis=1)])
+    free = PEOPLE * (OWN - 1)
+    return float((((kept - SALTS / OWN) ** 2).sum() / (SALTS / OWN) - free) / np.sqrt(2.0 * free))
+
+
+def test_each_of_a_persons_groups_is_kept_equally_often():
+    """With fresh salts no person has a group that is kept more often than the others. One key alone would be seen."""
+    native = engine_of(ibis.duckdb.connect()).hash
+    limit = NormalDist().inv_cdf(1 - ALARM / 2)
+    assert abs(unevenness(native)) < limit
+    assert unevenness(lambda columns, after: native(columns[1:], after)) > 3 * limit, "a key at the end only"
+    assert unevenness(lambda columns, after: native(columns[:-1], columns[-1])) > 3 * limit, "a key at the start only"
 
 
 def test_the_same_numbers_as_in_python():

@@ -75,6 +75,7 @@ SHAPES = {
     "text units": Shape(("g",), "private", 1, (*TOTALS, "m", "two"), unit="name"),
     "aggregate first": Shape(("k",), "private", 2, tuple(TOTALS), options=(("first", "aggregate"),)),
     "native hash": Shape(("g",), "private", 2, (*TOTALS, "m", "one", "two"), options=(("hash", "native"),)),
+    "native hash of text": Shape(("g",), "private", 1, (*TOTALS, *ROWS), unit="name", options=(("hash", "native"),)),
 }
 
 values = st.one_of(
@@ -118,7 +119,7 @@ class Bench:
         """The integers of these rows: group key -> columns. Groups without rows are left out."""
         connection, query = self.backend.con, self.query_of(shape)
         if (shape, salt) not in self.compiled:
-            built = query.aggregates(salt=salt, **dict(shape.options)).plan
+            built = query.aggregates(salt=salt, **{"hash": "portable", **dict(shape.options)}).plan
             for name, table in memory_tables(built).items():
                 connection.register(name, table)
             self.compiled[shape, salt] = name = f"q{len(self.compiled)}"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hush.calibration.arguments import demand_of, no_effect
+from hush.calibration.kept import kept_or_found
 from hush.calibration.lower_limit import lower_limit
 from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.request import LOSSES, VALUES, CalibrationRequest
@@ -37,6 +38,11 @@ def _optimal(demand: CalibrationRequest) -> Law:
     if not demand.plain or demand.count != 1 or demand.loss not in ("variance", "mae") or demand.step is not None:
         raise Unsupported("the optimal noise is computed only for one number, and for loss='variance' or 'mae'")
     return optimal(demand.epsilon, demand.delta, demand.shift, loss=demand.loss)
+
+
+def _optimal_choice(demand: CalibrationRequest) -> RankedNoise:
+    noise = _optimal(demand)
+    return RankedNoise("optimal", noise=noise, loss=demand.value(noise))
 
 
 def _calibrated(demand: CalibrationRequest, row: Family) -> Law:
@@ -87,10 +93,10 @@ def calibrate(
     demand = demand_of(epsilon, delta, sensitivity, loss, times, notion, step, weights)
     one_of("values", values, VALUES)
     if family == "optimal":
-        noise = _optimal(demand)
-        return _plan(demand, (RankedNoise("optimal", noise=noise, loss=demand.value(noise)),))
+        return _plan(demand, tuple(kept_or_found(demand, family, values, lambda: [_optimal_choice(demand)])))
     remark = no_effect(demand) if values == "integer" else ""
-    choices = _choices(demand, family, whole_numbers=values == "integer" and not remark)
+    whole_numbers = values == "integer" and not remark
+    choices = kept_or_found(demand, family, values, lambda: _choices(demand, family, whole_numbers=whole_numbers))
     present = _ranked([c for c in choices if c.noise is not None])
     if not present:
         reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
@@ -200,11 +206,10 @@ def _on_whole_numbers(demand: CalibrationRequest, choices: list[RankedNoise]) ->
 def _optimal_if_better(demand: CalibrationRequest, choices: list[RankedNoise]) -> list[RankedNoise]:
     """The optimum over all noises, if it is better than every family by more than 1 %."""
     try:
-        noise = _optimal(demand)
+        best = _optimal_choice(demand)
     except HushError:
         return []
-    value = demand.value(noise)
-    return [RankedNoise("optimal", noise=noise, loss=value)] if value < 0.99 * min(c.loss for c in choices) else []
+    return [best] if best.loss < 0.99 * min(c.loss for c in choices) else []
 
 
 def _ranked(choices: list[RankedNoise]) -> list[RankedNoise]:

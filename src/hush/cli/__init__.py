@@ -4,52 +4,28 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
+import importlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import hush
-from hush.cli import (
-    answer,
-    audit,
-    calibrate,
-    cite,
-    completion,
-    curve,
-    doctor,
-    explore,
-    gaussian,
-    learn,
-    ledger,
-    policy,
-    report,
-    sample,
-    sql,
-)
-from hush.cli.policy_options import ledger_paths
 from hush.errors import HushError, nearest
 
 __all__ = ["main", "parser"]
 
-#: The module of each command, in the order of `hush --help`.
-_COMMANDS = {
-    "calibrate": calibrate,
-    "curve": curve,
-    "gaussian": gaussian,
-    "explore": explore,
-    "ledger": ledger,
-    "policy": policy,
-    "report": report,
-    "audit": audit,
-    "answer": answer,
-    "sql": sql,
-    "sample": sample,
-    "learn": learn,
-    "cite": cite,
-    "completion": completion,
-    "doctor": doctor,
-}
+#: The commands in the order of `hush --help`. The module of a command has its name; it is loaded when it is needed.
+_COMMANDS = (
+    *("calibrate", "curve", "gaussian", "explore", "ledger", "policy", "report", "audit"),
+    *("answer", "sql", "sample", "learn", "cite", "completion", "doctor"),
+)
+
+
+#: New objects between two searches for unused cycles. With Python's 700 a short command would search hundreds of times
+#: while packages are loaded.
+_OBJECTS = 100_000
 
 
 class _Help(argparse.HelpFormatter):
@@ -96,6 +72,14 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {hint}")
 
 
+class _Version(argparse.Action):
+    """Print the version and exit. The version is looked up only here, because that takes time."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *unused: Any) -> NoReturn:
+        print(f"hush {hush.__version__}")
+        parser.exit()
+
+
 def parser(first: str | None = None) -> argparse.ArgumentParser:
     """The parser of the command line; if `first` is a command, only that command is built, which is faster."""
     whole = _Parser(
@@ -105,7 +89,7 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
         epilog="`hush <command> --help` shows examples.",
         formatter_class=_Help,
     )
-    whole.add_argument("--version", action="version", version=f"hush {hush.__version__}")
+    whole.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = whole.add_subparsers(dest="command", metavar="command", required=True)
 
     def command(name: str, action: Any, text: str, examples: str) -> argparse.ArgumentParser:
@@ -117,8 +101,8 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
         sub.add_argument("--json", action="store_true", help="print JSON")
         return sub
 
-    for module in [_COMMANDS[first]] if first in _COMMANDS else _COMMANDS.values():
-        module.register(command)
+    for name in [first] if first in _COMMANDS else _COMMANDS:
+        importlib.import_module(f"hush.cli.{name}").register(command)
     return whole
 
 
@@ -127,6 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one sentence on standard error, 130 after Ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        gc.set_threshold(_OBJECTS)
     if not given:
         parser().print_help()
         return 0
@@ -139,9 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hush: {failure}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        charged = _entries(options) > entries
-        charge = f", but the ledger {', '.join(ledger_paths(options))} was charged, and the charge remains"
-        charge = charge if charged else ""
+        charged = ", ".join(_ledgers(options)) if _entries(options) > entries else ""
+        charge = f", but the ledger {charged} was charged, and the charge remains" if charged else ""
         print(f"hush: stopped; nothing was released{charge}.", file=sys.stderr)
         if arguments is None:
             _end_engines()
@@ -160,10 +145,21 @@ def _entries(options: argparse.Namespace) -> int:
     """The number of entries in the ledgers of a command; 0 if there is none, or if they cannot be read."""
     found = 0
     with contextlib.suppress(HushError, OSError):
-        for path in ledger_paths(options):
-            with contextlib.suppress(HushError, OSError), ledger.opened(path) as book:
+        for path in _ledgers(options):
+            from hush.cli.ledger import opened
+
+            with contextlib.suppress(HushError, OSError), opened(path) as book:
                 found += len(book.entries)
     return found
+
+
+def _ledgers(options: argparse.Namespace) -> list[str]:
+    """The ledgers that a command may charge."""
+    if not getattr(options, "ledger", None) and not getattr(options, "policy", None):
+        return []
+    from hush.cli.policy_options import ledger_paths
+
+    return list(ledger_paths(options))
 
 
 def _end_engines() -> None:

@@ -11,7 +11,6 @@ from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
 from hush.numerics.rounding import rounded_up
-from hush.report.proof import named
 
 __all__ = ["opened", "register"]
 
@@ -44,6 +43,8 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 
 def _mechanism(entry: Entry) -> str:
+    from hush.report.proof import named  # here, because hush.report is slow to load and other commands open ledgers too
+
     parts = [named(charge) + (f" x {charge.times}" if charge.times > 1 else "") for charge in entry.charges]
     return ", ".join(parts) + (f", extra delta {entry.extra_delta:g}" if entry.extra_delta else "")
 

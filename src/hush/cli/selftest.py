@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import hush
+from hush.calibration import kept
 from hush.cli import known_answers
 from hush.cli.requirements import Requirement, declared
 from hush.errors import HushError, NotCertified
@@ -64,6 +65,7 @@ def checks(*, spark: bool = False, folder: str | None = None) -> Iterator[Check]
             yield _tried("numerics", row.name, partial(known_answers.reference_delta, row.reference), reinstall)
     yield _tried("numerics", "gaussian.sigma", known_answers.gaussian_sigma, reinstall)
     yield _tried("ledger", "write and lock", lambda: _ledger(folder), "keep ledgers on a local disk that is writable")
+    yield _calibrations()
     yield _data()
 
 
@@ -173,6 +175,14 @@ def _excludes(path: Path) -> bool:
         except sqlite3.OperationalError:
             return True
         return False
+
+
+def _calibrations() -> Check:
+    place = kept.folder()
+    if place is None:
+        return Check("calibrations", "kept on disk", "absent", "HUSH_CACHE is empty", "unset it to keep calibrations")
+    detail = f"{kept.kept_files()} in {place}; deleting them is safe, and HUSH_CACHE= switches them off"
+    return Check("calibrations", "kept on disk", "ok", detail)
 
 
 def _data() -> Check:

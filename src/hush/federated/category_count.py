@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammaln, ndtri
 
 from hush.errors import InvalidParameter, must_be_level
 from hush.federated.category import Answers
+from hush.numerics import special
 from hush.numerics.search import first_true
 from hush.releasing.text import text_table
 
@@ -79,7 +79,7 @@ def _count_ends(
     tally: NDArray[np.float64], n: int, p: float, q: float, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Intervals of counts: by the score test with z increased for skewness, by exact tails for small variances."""
-    z: Any = float(-ndtri(0.5 * (1.0 - level)))
+    z: Any = float(-special.ndtri(0.5 * (1.0 - level)))
     for _ in range(2):  # the first pass finds the variance, the second uses it
         low, high = (np.clip(_ends(tally + half, n, p, q, z)[end], 0.0, n) for end, half in ((0, -0.5), (1, 0.5)))
         least = np.minimum(*(c * p * (1.0 - p) + (n - c) * q * (1.0 - q) for c in (low, high)))
@@ -121,10 +121,14 @@ def _at_least(tally: int, n: int, c: int, p: float, q: float) -> float:
     wide = 10.0 * math.sqrt(c * p * (1.0 - p)) + 30.0
     j = np.arange(max(math.floor(c * p - wide), 0), min(math.ceil(c * p + wide), c) + 1, dtype=np.float64)
     mass = np.exp(
-        gammaln(c + 1.0) - gammaln(j + 1.0) - gammaln(c - j + 1.0) + j * math.log(p) + (c - j) * math.log1p(-p)
+        special.gammaln(c + 1.0)
+        - special.gammaln(j + 1.0)
+        - special.gammaln(c - j + 1.0)
+        + j * math.log(p)
+        + (c - j) * math.log1p(-p)
     )
     rest = tally - j  # the least value of the second law
     inside = (rest > 0.0) & (rest <= n - c)
     tail = np.where(rest <= 0.0, 1.0, 0.0)
-    tail[inside] = betainc(rest[inside], n - c - rest[inside] + 1.0, q)
+    tail[inside] = special.betainc(rest[inside], n - c - rest[inside] + 1.0, q)
     return float(mass @ tail)

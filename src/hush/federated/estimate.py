@@ -22,12 +22,12 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from hush.errors import HushError, InvalidParameter, Unsupported, must_be_level, one_of
 from hush.federated.local_report import STEPS, Reports
 from hush.federated.unbiased import Bounded, bounded
 from hush.noise.contract import Law
+from hush.numerics import special
 from hush.numerics.rounding import CLOSED_FORM, SUM_OF_POSITIVE_TERMS, up
 
 __all__ = ["Estimate", "half_width", "mean", "methods", "total"]
@@ -126,7 +126,7 @@ def _bounded_width(g: Bounded, count: int, level: float) -> float:
     log, reach = math.log(2.0 / miss), (g.most + 1.0) / 3.0
     bernstein = (log * reach + math.sqrt((log * reach) ** 2 + 2.0 * count * g.variance * log)) / count
     proved = min(deviation / math.sqrt(miss), bernstein)  # Chebyshev
-    z = float(-ndtri(0.5 * miss))
+    z = float(-special.ndtri(0.5 * miss))
     skewness, kurtosis = g.third / (g.variance**1.5 * math.sqrt(count)), g.fourth / (g.variance**2 * count)
     more = (z * z + 1.0) / 6.0 * skewness + (z**3 + 3.0 * z) / 24.0 * kurtosis
     if count < _FEW or more > 0.25 * z:
@@ -146,7 +146,7 @@ def _sampled(numbers: NDArray[np.float64], noise: Law, method: str, level: float
         )
     extra = bounded(noise.plain()).bias if method == "bounded" else 0.0
     deviation = float(numbers.std(ddof=1))
-    t = float(-stdtrit(numbers.size - 1, 0.5 * (1.0 - level)))
+    t = float(-special.stdtrit(numbers.size - 1, 0.5 * (1.0 - level)))
     skewness = abs(float(np.mean((numbers - numbers.mean()) ** 3))) / deviation**3 if deviation > 0.0 else 0.0
     # in small samples the mean and the standard deviation are correlated if the law is skewed (Johnson 1978)
     wide = t + (2.0 * t * t + 1.0) / 6.0 * skewness / math.sqrt(numbers.size)
@@ -161,7 +161,7 @@ def _average_width(noise: Law, count: int, level: float) -> float:
         return float(noise.scaled(count ** (1.0 / noise.stability[0] - 1.0)).isf(beyond))
     deviation = math.sqrt(noise.variance)
     if count > _MANY:
-        return 1.001 * float(-ndtri(beyond)) * deviation / math.sqrt(count)
+        return 1.001 * float(-special.ndtri(beyond)) * deviation / math.sqrt(count)
     return _convolved(noise, count, beyond, deviation / _PER_DEVIATION) / count
 
 

@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from scipy.special import ndtri
-
 from hush.errors import HushError, InvalidParameter, called_like, must_be_level, positive, reject, whole
 from hush.federated.category import chances
 from hush.federated.estimate import METHODS, half_width
 from hush.federated.local_report import LOCAL_FAMILIES, local_noise, local_range
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.noise.contract import Law
+from hush.numerics import special
 from hush.numerics.search import first_true_from
 from hush.releasing.text import text_table
 
@@ -120,7 +119,7 @@ def answers_needed(error: float, epsilon: float, categories: int, *, level: floa
     """
     goal, sure = positive("error", error, "write error=0.02"), must_be_level(level)
     epsilon, k = one_budget(epsilon), whole("categories", categories, 2)
-    z, rows = float(-ndtri(0.5 * (1.0 - sure))), []
+    z, rows = float(-special.ndtri(0.5 * (1.0 - sure))), []
     for method in ("response", "unary"):
         keep, stray = (float(value) for value in chances(epsilon, k, method))
         worst = math.sqrt(max(keep * (1.0 - keep), stray * (1.0 - stray))) / (keep - stray)

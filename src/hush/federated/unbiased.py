@@ -29,10 +29,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc
 
 from hush.errors import Unsupported
 from hush.noise.contract import Law
+from hush.numerics import special
 from hush.numerics.rounding import BETWEEN_COARSE_POINTS, BETWEEN_FINE_POINTS, up
 
 __all__ = ["Bounded", "bounded"]
@@ -138,7 +138,7 @@ def _clamped(noise: Law, b: float) -> Bounded:
     def moment(power: int) -> Array:
         """E (g - x)^power: on each side |z|^power up to the end of the range, and (reach + b)^power beyond it."""
         above, below = (
-            0.5 * b**power * math.factorial(power) * gammainc(power + 1.0, reach / b)
+            0.5 * b**power * math.factorial(power) * special.gammainc(power + 1.0, reach / b)
             + 0.5 * np.exp(-reach / b) * (reach + b) ** power
             for reach in (1.0 - x, x)
         )

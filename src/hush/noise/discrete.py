@@ -23,6 +23,8 @@ from hush.numerics.twofold import Twofold
 __all__ = ["FAMILY", "Discrete"]
 
 Array = NDArray[np.float64]
+
+_RARE = 1e-300  # points with less probability beyond them are left out
 _FURTHEST_TERM = 2e7  # points; sums of more take too long
 
 
@@ -49,12 +51,23 @@ class Discrete(Lattice):
                 "write for example Discrete(Gaussian(2.0), step=1.0)."
             )
         object.__setattr__(self, "step", positive("step", self.step, "write Discrete(Gaussian(2.0), step=1.0)"))
-        if self.noise.isf(1e-300) / self.step > MOST_POINTS:
-            least = self.noise.isf(1e-300) / MOST_POINTS
+        if not self._surely_few_points and self.noise.isf(_RARE) / self.step > MOST_POINTS:
+            least = self.noise.isf(_RARE) / MOST_POINTS
             raise Unsupported(
                 f"a lattice of step {self.step:g} is too fine for {self.noise}; "
                 f"use a step of at least {rounded_up(least, 3)}."
             )
+
+    @property
+    def _surely_few_points(self) -> bool:
+        """Does a quick bound show that the lattice is not too fine?
+
+        The hazard rate of a log-concave law grows, and at the centre it is 2 f(0). So P(X > x) <= exp(-2 f(0) x)/2.
+        """
+        base = self.noise
+        assert isinstance(base, LogConcave)
+        peak = math.exp(float(base.unit_log_density(Twofold(0.0)).hi))
+        return math.log(0.5 / _RARE) / (2.0 * peak) * base.unit <= MOST_POINTS * self.step
 
     # -- the table of the points 0, 1, 2, ... ----------------------------------------------------------------
 

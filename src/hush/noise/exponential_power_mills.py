@@ -20,8 +20,8 @@ from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import zeta
 
+from hush.numerics import special
 from hush.numerics.logarithm import PARTS, log_twofold, split
 from hush.numerics.quadrature import gauss
 from hush.numerics.twofold import Twofold
@@ -77,7 +77,7 @@ def _log_gamma_below_one(q: float) -> float:
     if q > 0.25:
         return math.lgamma(1.0 - q)
     k = np.arange(2.0, 32.0)
-    return math.fsum([np.euler_gamma * q, *(zeta(k) * q**k / k)])
+    return math.fsum([np.euler_gamma * q, *(special.zeta(k) * q**k / k)])
 
 
 @dataclass(frozen=True)

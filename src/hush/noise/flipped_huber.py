@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, log_ndtr, ndtri_exp
 
 from hush.errors import non_negative, positive, reals
 from hush.noise.contract import Law
@@ -17,6 +16,7 @@ from hush.noise.family import Family, Reference, Shape
 from hush.noise.gaussian import Gaussian
 from hush.noise.log_concave import LogConcave
 from hush.noise.request import Request
+from hush.numerics import special
 from hush.numerics.ball import Ball, Tail, flint_module, normal_tail
 from hush.numerics.bracket import unwrap
 from hush.numerics.mills import drop, mean_excess, mills
@@ -140,7 +140,9 @@ class FlippedHuber(LogConcave):
         if b < 1e-100:
             return self.gamma * self.gamma
         c = b * b
-        centre = 2.0 * float(gammainc(3.0, c)) / b**3 if c > 1e-4 else (1.0 / 3.0 - c / 4.0 + c * c / 10.0) * b**3
+        centre = (
+            2.0 * float(special.gammainc(3.0, c)) / b**3 if c > 1e-4 else (1.0 / 3.0 - c / 4.0 + c * c / 10.0) * b**3
+        )
         return (centre + math.exp(-c) * (b + float(mills(b)))) / self._half_kappa * (self.gamma * self.gamma)
 
     @property
@@ -148,7 +150,7 @@ class FlippedHuber(LogConcave):
         """E|T| = (gamma^2/kappa) 2 [Gamma(2; b^2)/b^2 + e^(-b^2)], b = alpha/gamma."""
         b = float(self._b.hi)
         c = b * b
-        centre = float(gammainc(2.0, c)) / c if c > 1e-4 else c / 2.0 - c * c / 3.0 + c**3 / 8.0
+        centre = float(special.gammainc(2.0, c)) / c if c > 1e-4 else c / 2.0 - c * c / 3.0 + c**3 / 8.0
         return (centre + math.exp(-c)) / self._half_kappa * self.gamma
 
     @property
@@ -178,7 +180,7 @@ class FlippedHuber(LogConcave):
         """gamma Qinv(sqrt(pi/2)/omega), the offset of FH paper, Lemma 6."""
         half = 0.5 * float((self._b * self._b).hi)
         log_tail = 0.5 * math.log(math.pi / 2.0) - math.log(2.0 * self._half_kappa) - half
-        return max(-float(ndtri_exp(min(log_tail, -math.log(2.0)))) * self.gamma, 0.0)
+        return max(-float(special.ndtri_exp(min(log_tail, -math.log(2.0)))) * self.gamma, 0.0)
 
     def log_mgf(self, s: Any) -> Any:
         """log E e^(sT), finite for every s."""
@@ -220,7 +222,7 @@ def _log_centre(slope: Array, b: float) -> Array:
 
 def _log_tail(u: Array, b: float) -> Array:
     """Return the log of the integral of e^(u y - (y^2 + b^2)/2) over (b, infinity)."""
-    return 0.5 * u * u - 0.5 * b * b + 0.5 * math.log(2.0 * math.pi) + log_ndtr(u - b)
+    return 0.5 * u * u - 0.5 * b * b + 0.5 * math.log(2.0 * math.pi) + special.log_ndtr(u - b)
 
 
 def _noise(request: Request) -> Law:

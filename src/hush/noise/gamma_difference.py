@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from hush.errors import epsilons, positive, reject
 from hush.noise.contract import Law
@@ -23,6 +22,7 @@ from hush.noise.gamma_difference_density import LEAST, UnitLaw
 from hush.noise.gamma_difference_tail import tail
 from hush.noise.laplace import Laplace
 from hush.noise.region import Region
+from hush.numerics import special
 from hush.numerics.root import halved, safe_chords
 from hush.numerics.rounding import CLOSED_FORM, Claim, up
 
@@ -87,7 +87,12 @@ class GammaDifference(Law):
     @property
     def mean_abs(self) -> float:
         """2 scale Gamma(r + 1/2)/(sqrt(pi) Gamma(r)) = scale E sqrt(2 G) sqrt(2/pi)."""
-        return 2.0 * self.scale * math.exp(float(gammaln(self.shape + 0.5) - gammaln(self.shape))) / math.sqrt(math.pi)
+        return (
+            2.0
+            * self.scale
+            * math.exp(float(special.gammaln(self.shape + 0.5) - special.gammaln(self.shape)))
+            / math.sqrt(math.pi)
+        )
 
     @property
     def kinks(self) -> tuple[float, ...]:

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaln, kve, log_ndtr
 
+from hush.numerics import special
 from hush.numerics.quadrature import gauss
 
 __all__ = ["LEAST", "UnitLaw"]
@@ -71,7 +71,7 @@ class UnitLaw:
                 exponent = r * w - np.exp(w) + log_factor(y[part, None], w)
                 top = exponent.max(axis=1, keepdims=True)
                 total = np.exp(exponent - top).sum(axis=1)
-            out[part] = top[:, 0] + np.log(total * span[:, 0]) - gammaln(r)
+            out[part] = top[:, 0] + np.log(total * span[:, 0]) - special.gammaln(r)
         return out
 
     def log_density(self, y: Array) -> Array:
@@ -81,8 +81,8 @@ class UnitLaw:
         flat = np.minimum(np.maximum(y.ravel(), LEAST), _END)
         if r <= _BESSEL:
             with np.errstate(over="ignore", divide="ignore"):
-                log_k = np.log(kve(r - 0.5, flat)) - flat
-            value = (r - 0.5) * (np.log(flat) - math.log(2.0)) + log_k - 0.5 * math.log(math.pi) - gammaln(r)
+                log_k = np.log(special.kve(r - 0.5, flat)) - flat
+            value = (r - 0.5) * (np.log(flat) - math.log(2.0)) + log_k - 0.5 * math.log(math.pi) - special.gammaln(r)
             # only shapes above 1/2 overflow, and only close to the centre
             value = np.where(np.isfinite(log_k), value, self.log_centre)
         else:
@@ -96,14 +96,18 @@ class UnitLaw:
     def log_centre(self) -> float:
         """log f(0) = log of Gamma(r - 1/2)/(2 sqrt(pi) Gamma(r)); infinite for r <= 1/2."""
         r = self.shape
-        return math.inf if r <= 0.5 else float(gammaln(r - 0.5) - gammaln(r)) - math.log(2.0 * math.sqrt(math.pi))
+        return (
+            math.inf
+            if r <= 0.5
+            else float(special.gammaln(r - 0.5) - special.gammaln(r)) - math.log(2.0 * math.sqrt(math.pi))
+        )
 
     def log_tail(self, y: Array) -> Array:
         """Return log P(X > y)."""
         y = np.asarray(y, dtype=np.float64)
         flat = y.ravel()
         inner = np.clip(flat, 1e-300, self.furthest)
-        value = self._trapezoid(inner, lambda x, w: log_ndtr(-x * np.exp(-0.5 * w) / math.sqrt(2.0)))
+        value = self._trapezoid(inner, lambda x, w: special.log_ndtr(-x * np.exp(-0.5 * w) / math.sqrt(2.0)))
         value = np.where(flat <= 0.0, -math.log(2.0), np.where(flat > self.furthest, -np.inf, value))
         return np.minimum(value, -math.log(2.0)).reshape(y.shape)
 
@@ -124,9 +128,9 @@ class UnitLaw:
             log_x = 2.0 * (log_y - math.log(2.0) - v)
             with np.errstate(under="ignore"):
                 # for small x the first term of the series of P(r, x) is enough
-                below = np.exp(np.minimum(self.shape * log_x, 0.0) - gammaln(self.shape + 1.0))
+                below = np.exp(np.minimum(self.shape * log_x, 0.0) - special.gammaln(self.shape + 1.0))
                 middle = (log_x > -40.0) & (log_x < 7.0)
-                below[middle] = gammainc(self.shape, np.exp(log_x[middle]))
+                below[middle] = special.gammainc(self.shape, np.exp(log_x[middle]))
                 below[log_x >= 7.0] = 1.0
                 out[part] = (below * np.exp(v - np.exp(2.0 * v))).sum(axis=1) * (0.1 / math.sqrt(math.pi))
         return out

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.noise.log_concave import LogConcave
-from hush.numerics.mills import drop, mills
+from hush.numerics.mills import MILLS_AT_ZERO, drop, mills
 from hush.numerics.twofold import Twofold
 
 __all__ = ["GaussianTailed"]
 
 Array = NDArray[np.float64]
 
-_GAUSSIAN_PEAK = Twofold(-math.log(2.0 * float(mills(0.0))))
+_GAUSSIAN_PEAK = Twofold(-math.log(2.0 * MILLS_AT_ZERO))
 
 
 class GaussianTailed(LogConcave):

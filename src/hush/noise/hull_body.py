@@ -18,12 +18,12 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from hush.noise.binomial_sums import ball_sums, log_sums
 from hush.noise.hull_counts import Exact, evaluated, hull_counts, pascal, shifted
 from hush.noise.hull_points import ordered, placed, positive_points
 from hush.noise.uniform_numbers import UniformNumbers
+from hush.numerics import special
 from hush.numerics.ball import Ball, flint_module
 
 __all__ = ["OneSided", "TwoSided"]
@@ -227,5 +227,5 @@ def _log_multinomial(n: int, most: int | None = None) -> Array:
     i = np.arange(n + 1.0)[:, None]
     j = np.arange((n if most is None else most) + 1.0)
     rest = np.maximum(n - i - j, 0.0)
-    found = gammaln(n + 1.0) - gammaln(i + 1.0) - gammaln(j + 1.0) - gammaln(rest + 1.0)
+    found = special.gammaln(n + 1.0) - special.gammaln(i + 1.0) - special.gammaln(j + 1.0) - special.gammaln(rest + 1.0)
     return np.asarray(np.where(i + j <= n, found, -np.inf))

@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from hush.noise.uniform_numbers import UniformNumbers
+from hush.numerics import special
 
 __all__ = ["ordered", "placed", "positive_points"]
 
@@ -45,7 +45,10 @@ def _box_is_smaller(level: Whole, j: int, l0: int) -> Flags:
     """R^j <= C(l0 R, j), up to rounding: both ways are exact, this only chooses the faster one."""
     r = level.astype(np.float64)
     top = np.maximum(l0 * r, float(j))
-    return np.asarray(j * np.log(np.maximum(r, 1.0)) <= gammaln(top + 1.0) - gammaln(top - j + 1.0) - gammaln(j + 1.0))
+    return np.asarray(
+        j * np.log(np.maximum(r, 1.0))
+        <= special.gammaln(top + 1.0) - special.gammaln(top - j + 1.0) - special.gammaln(j + 1.0)
+    )
 
 
 def _accepted(numbers: UniformNumbers, propose: Propose, level: Whole, j: int, l0: int) -> Whole:

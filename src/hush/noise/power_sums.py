@@ -17,8 +17,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
 
+from hush.numerics import special
 from hush.numerics.ball import Ball, flint_module
 
 __all__ = ["PowerSums", "ProductSums"]
@@ -33,7 +33,9 @@ class PowerSums:
     def __init__(self, rate: Fraction, exponent: int, slope: int = 1) -> None:
         self.rate, self.exponent, self.slope = rate, exponent, slope
         j = np.arange(exponent + 1, dtype=np.float64)
-        self._log_binomials = gammaln(exponent + 1.0) - gammaln(j + 1.0) - gammaln(exponent - j + 1.0)
+        self._log_binomials = (
+            special.gammaln(exponent + 1.0) - special.gammaln(j + 1.0) - special.gammaln(exponent - j + 1.0)
+        )
         self._log_binomials = self._log_binomials + j * math.log(slope)
 
     def log(self, a: Array, weights: Sequence[int]) -> Array:
@@ -41,9 +43,9 @@ class PowerSums:
         moments = _log_moments(float(self.rate), self.exponent + len(weights))
         j = np.arange(self.exponent + 1)
         terms = [math.log(c) + moments[j + i] for i, c in enumerate(weights) if c]
-        fixed = self._log_binomials + logsumexp(terms, axis=0)
+        fixed = self._log_binomials + special.logsumexp(terms, axis=0)
         powers = (self.exponent - j) * np.log(np.asarray(a, dtype=np.float64))[..., None]
-        return np.asarray(logsumexp(fixed + powers, axis=-1))
+        return np.asarray(special.logsumexp(fixed + powers, axis=-1))
 
     def ball(self, a: int, weights: Sequence[int]) -> Ball:
         """S(a; p) at the ambient precision."""
@@ -91,7 +93,7 @@ class ProductSums:
         for end in ends:
             raised = np.concatenate([np.full((*shape, 1), -np.inf), logs[..., :-1]], axis=-1)
             logs = np.logaddexp(logs + np.log(end)[..., None], raised)
-        return np.asarray(logsumexp(logs + moments, axis=-1) + outside)
+        return np.asarray(special.logsumexp(logs + moments, axis=-1) + outside)
 
     def ball(self, starts: Sequence[int]) -> Ball:
         """The sum at the ambient precision, with exact coefficients."""
@@ -110,8 +112,8 @@ def _log_moments(rate: float, count: int) -> Array:
     found[0] = -math.log(-math.expm1(-rate))
     for j in range(1, count):
         i = np.arange(j, dtype=np.float64)
-        binomials = gammaln(j + 1.0) - gammaln(i + 1.0) - gammaln(j - i + 1.0)
-        found[j] = -rate + found[0] + logsumexp(binomials + found[:j])
+        binomials = special.gammaln(j + 1.0) - special.gammaln(i + 1.0) - special.gammaln(j - i + 1.0)
+        found[j] = -rate + found[0] + special.logsumexp(binomials + found[:j])
     return found
 
 

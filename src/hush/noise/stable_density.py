@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
+from hush.numerics import special
 from hush.numerics.quadrature import gauss
 from hush.numerics.root import halved
 
@@ -195,7 +195,11 @@ class StableLaw:
         # SaS paper, eq. (20) with its 1/k!: (-1)^(k+1) sin(k pi alpha/2) = sin(k pi (2-alpha)/2)
         n = np.arange(1, _TERMS + 1)
         lift = np.sin(0.5 * math.pi * n * (2.0 - alpha))
-        self._series = np.exp(gammaln(n * alpha + 1.0) - gammaln(n + 1.0) - gammaln(alpha + 1.0)) * lift / lift[0]
+        self._series = (
+            np.exp(special.gammaln(n * alpha + 1.0) - special.gammaln(n + 1.0) - special.gammaln(alpha + 1.0))
+            * lift
+            / lift[0]
+        )
         self._log_first = math.log(math.gamma(alpha + 1.0) * lift[0] / math.pi)  # p(x) is about e^this x^(-alpha-1)
         self._k: Array = n.astype(np.float64)
 

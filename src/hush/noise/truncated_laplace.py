@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc
 
 from hush.errors import Unsupported, positive
 from hush.noise.contract import Law
@@ -17,6 +16,7 @@ from hush.noise.family import Family, Reference
 from hush.noise.log_concave import LogConcave
 from hush.noise.region import Region
 from hush.noise.request import Request
+from hush.numerics import special
 from hush.numerics.ball import Ball, Tail, flint_module
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
 from hush.numerics.search import nudged
@@ -117,11 +117,11 @@ class TruncatedLaplace(LogConcave):
     @property
     def variance(self) -> float:
         """2 scale^2 P(3, B)/(1 - e^(-B)), with P the regularised incomplete gamma function and B = bound/scale."""
-        return 2.0 * float(gammainc(3.0, self._edge.hi)) / self._kept * (self.scale * self.scale)
+        return 2.0 * float(special.gammainc(3.0, self._edge.hi)) / self._kept * (self.scale * self.scale)
 
     @property
     def mean_abs(self) -> float:
-        return float(gammainc(2.0, self._edge.hi)) / self._kept * self.scale
+        return float(special.gammainc(2.0, self._edge.hi)) / self._kept * self.scale
 
     @property
     def fisher_information(self) -> float:

@@ -18,15 +18,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
 
+from hush.numerics import special
 from hush.numerics.quadrature import gauss
 
-__all__ = ["drop", "mean_excess", "mills", "moment_ratios"]
+__all__ = ["MILLS_AT_ZERO", "drop", "mean_excess", "mills", "moment_ratios"]
 
 Array = NDArray[np.float64]
 
-_SQRT_HALF_PI = 1.2533141373155003
+#: M(0) = sqrt(pi/2).
+MILLS_AT_ZERO = 1.2533141373155003
 _SQRT_HALF = 0.7071067811865476
 _WIDE = 0.125  # for d >= x/8, subtraction enlarges the relative error by a factor of at most 11
 _FRACTION_FROM = 3.0  # the smallest x for the continued fraction
@@ -56,7 +57,7 @@ def mills(x: Any) -> Array:
     1.2533141373155003
     """
     with np.errstate(over="ignore"):
-        return _SQRT_HALF_PI * erfcx(np.asarray(x, dtype=np.float64) * _SQRT_HALF)
+        return MILLS_AT_ZERO * special.erfcx(np.asarray(x, dtype=np.float64) * _SQRT_HALF)
 
 
 def _tail(x: Any, n: int) -> Any:

@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, next_fast_len, rfft
 
 from hush.errors import Unsupported
+from hush.numerics import special
 from hush.numerics.rounding import NEAR_ENOUGH, UNIT, down, next_down
 from hush.numerics.search import guarded_newton
 from hush.privacy.composed_law import ComposedLaw, Dense, Spectral
@@ -103,7 +103,7 @@ class TiltedSum:
         first = max(lowest, math.floor((mean - below) / self.step))
         last = min(highest, math.ceil((mean + above) / self.step))
         least = max(last - first + 1, max(part.masses.size for part, _ in self.parts), 16)
-        length = next_fast_len(least, real=True)
+        length = special.next_fast_len(least, real=True)
         if length > _MOST_POINTS:
             raise Unsupported(
                 f"the composition needs more than {_MOST_POINTS} grid points; use fewer releases or more noise."
@@ -117,7 +117,7 @@ class TiltedSum:
             faint = 2.0 * float(size.sum() - size[numbers].sum() + UNIT) / length
             turned = np.exp(-2j * math.pi / length * (numbers * (lowest % length) % length))
             return Spectral(*known, rounding, numbers, spectrum[numbers] * turned, faint)
-        circle = np.roll(irfft(spectrum, length), -((first - lowest) % length))
+        circle = np.roll(special.irfft(spectrum, length), -((first - lowest) % length))
         return Dense(*known, rounding * 2.0 * float(size.mean()), np.maximum(circle, 0.0))
 
     def _spectrum(self, tilt: float, length: int) -> Spectrum:
@@ -130,14 +130,14 @@ class TiltedSum:
             for part, times in self.parts:
                 masses = part.tilted(tilt, part.log_mgf(tilt))
                 if times > 1 or 8 * masses.size > length:
-                    spectrum *= _power(rfft(masses, length), times)
+                    spectrum *= _power(special.rfft(masses, length), times)
                     continue
                 if sum(w.size for w in waiting) + masses.size > length // 4:
-                    spectrum *= rfft(_convolved(waiting), length)
+                    spectrum *= special.rfft(_convolved(waiting), length)
                     waiting = []
                 waiting.append(masses)
             if waiting:
-                spectrum *= rfft(_convolved(waiting), length)
+                spectrum *= special.rfft(_convolved(waiting), length)
         return spectrum
 
     def _window(self, tilt: float, log_m: float, mean: float, variance: float) -> tuple[float, float, float]:
@@ -175,11 +175,11 @@ def _convolved(rows: list[Array]) -> Array:
     if len(rows) == 1:
         return rows[0]
     size = sum(row.size for row in rows) - len(rows) + 1
-    length = next_fast_len(size, real=True)
-    product = rfft(rows[0], length)
+    length = special.next_fast_len(size, real=True)
+    product = special.rfft(rows[0], length)
     for row in rows[1:]:
-        product *= rfft(row, length)
-    return irfft(product, length)[:size]
+        product *= special.rfft(row, length)
+    return special.irfft(product, length)[:size]
 
 
 def _power(transform: Spectrum, times: int) -> Spectrum:

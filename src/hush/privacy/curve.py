@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from hush.errors import NotCertified, as_float, called_like, deltas, epsilons, probabilities, reject
 from hush.noise.contract import Law
+from hush.numerics import special
 from hush.numerics.bracket import Bracket, around, unwrap
 from hush.numerics.root import bracket_upwards, narrowed_maximum, safe_root
 from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, PURE_EPSILON, down, next_down, next_up, up
@@ -190,7 +190,7 @@ class Mirrored(Curve):
     def spread(self) -> float:
         """The shift at which a unit Gaussian has the same total variation from its copy."""
         apart = float(np.asarray(self._end(np.zeros(()), "upper")))
-        return float(min(2.0 * ndtri(0.5 * (1.0 + min(apart, down(1.0, FEW_ROUNDINGS)))), 16.0))
+        return float(min(2.0 * special.ndtri(0.5 * (1.0 + min(apart, down(1.0, FEW_ROUNDINGS)))), 16.0))
 
     @property
     def atoms(self) -> tuple[float, ...]:

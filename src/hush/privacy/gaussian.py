@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, erfinv, ndtri, ndtri_exp
 
 from hush.errors import InvalidParameter, Unsupported, budgets, called_like, deltas, one_of, positives
 from hush.noise.gaussian import Gaussian
+from hush.numerics import special
 from hush.numerics.bracket import Bracket, unwrap
 from hush.numerics.mills import drop, mills
 from hush.numerics.root import raised_until, safe_root
@@ -151,7 +151,7 @@ def _refuse_unproved(method: str, epsilon: Array, delta: Array, amount: Array) -
 
 
 def _epsilon_free(delta: Array) -> Array:
-    return up(1.0 / (2.0 * _SQRT_2 * erfinv(delta)), GAUSSIAN_AMOUNT)
+    return up(1.0 / (2.0 * _SQRT_2 * special.erfinv(delta)), GAUSSIAN_AMOUNT)
 
 
 def epsilon_free_sigma(delta: Any, sensitivity: Any = 1.0) -> Any:
@@ -174,13 +174,13 @@ def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:
     epsilon, delta = budgets("epsilon", epsilon), deltas("delta", delta, zero=False)
     reach = positives("sensitivity", sensitivity)
     epsilon, delta, reach = np.broadcast_arrays(epsilon, delta, reach)
-    above = 1.0 / step(-ndtri(delta), epsilon)  # (31b)
+    above = 1.0 / step(-special.ndtri(delta), epsilon)  # (31b)
     upper = up(np.minimum(_epsilon_free(delta), above), GAUSSIAN_AMOUNT)
-    lower = 1.0 / step(ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0)), epsilon)  # (32a), (33a)
+    lower = 1.0 / step(special.ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0)), epsilon)  # (32a), (33a)
     at_zero = 0.5 * drop(np.zeros_like(epsilon), np.sqrt(2.0 * epsilon)) / mills(0.0)  # delta at y = 0
     lower = np.maximum(lower, np.where(at_zero > delta, 1.0 / np.sqrt(2.0 * epsilon), 0.0))  # (32b), Theorem 2 (ii)
-    deep = (delta >= 0.5) & (erfcx(np.sqrt(epsilon)) < 1.0 - delta)
-    lower = np.where(deep, np.maximum(lower, 1.0 / step(-_SQRT_2 * erfinv(delta), epsilon)), lower)  # (33b)
+    deep = (delta >= 0.5) & (special.erfcx(np.sqrt(epsilon)) < 1.0 - delta)
+    lower = np.where(deep, np.maximum(lower, 1.0 / step(-_SQRT_2 * special.erfinv(delta), epsilon)), lower)  # (33b)
     return Bracket(down(lower, GAUSSIAN_AMOUNT) * reach, upper * reach)
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfinv, log_ndtr, ndtri, ndtri_exp
 
 from hush.errors import InvalidParameter
+from hush.numerics import special
 from hush.numerics.mills import drop, mills
 from hush.numerics.root import narrowed_maximum, newton_roots
 
@@ -53,7 +53,7 @@ def log_dp(y: Array, epsilon: Array) -> Array:
 
 def log_pdp(y: Array, epsilon: Array) -> Array:
     """log of Q(y) + Q(y + d)."""
-    return np.logaddexp(log_ndtr(-y), log_ndtr(-y - step(y, epsilon)))
+    return np.logaddexp(special.log_ndtr(-y), special.log_ndtr(-y - step(y, epsilon)))
 
 
 def _slope_dp(y: Array, epsilon: Array, log_delta: Array) -> Array:
@@ -90,15 +90,15 @@ def _solve(log_value: Any, slope: Any, epsilon: Array, log_target: Array, low: A
 def _y_optimal(epsilon: Array, delta: Array) -> Array:
     """Theorem 2, solved by Algorithm 1 inside the brackets of Lemma 14."""
     # (90c): a > -inverfc((2 - 2 delta)/(e^eps + 1)), that is y > ndtri((1 - delta)/(e^eps + 1))
-    low = ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0))
-    high = np.where(delta < 0.5, -ndtri(np.minimum(delta, 0.5)), 0.0)  # Lemma 10 (31b): a < inverfc(2 delta)
+    low = special.ndtri_exp(np.log1p(-delta) - np.logaddexp(epsilon, 0.0))
+    high = np.where(delta < 0.5, -special.ndtri(np.minimum(delta, 0.5)), 0.0)  # Lemma 10 (31b): a < inverfc(2 delta)
     # aim below delta by slightly more than the error bound of the certified curve, so that one check is enough
     return _solve(log_dp, _slope_dp, epsilon, np.log(delta) - 6e-14, low, np.maximum(high, low))
 
 
 def _y_pdp_optimal(epsilon: Array, delta: Array) -> Array:
     """Theorem 6, between the ends of Lemma 5: inverfc(2 delta) < d < inverfc(delta)."""
-    low, high = -ndtri(delta), -ndtri(0.5 * delta)
+    low, high = -special.ndtri(delta), -special.ndtri(0.5 * delta)
     return _solve(log_pdp, _slope_pdp, epsilon, np.log(delta), low, high)
 
 
@@ -110,9 +110,9 @@ def _y_mechanism1(epsilon: Array, delta: Array) -> Array:
     # 1/2 - Q(u) = (1 - erfcx(sqrt eps))/2 - delta, the first difference without cancellation
     middle = 0.5 * drop(np.zeros_like(root), root) / mills(0.0) - delta
     defined = middle > -0.5
-    u = _SQRT_2 * erfinv(np.where(defined, 2.0 * middle, 0.0))
-    log_tail = np.log(delta) + log_ndtr(-u) - log_dp(u, epsilon)
-    return np.where(defined, -ndtri_exp(np.minimum(log_tail, -1e-300)), 0.0)
+    u = _SQRT_2 * special.erfinv(np.where(defined, 2.0 * middle, 0.0))
+    log_tail = np.log(delta) + special.log_ndtr(-u) - log_dp(u, epsilon)
+    return np.where(defined, -special.ndtri_exp(np.minimum(log_tail, -1e-300)), 0.0)
 
 
 def _y_mechanism2(epsilon: Array, delta: Array) -> Array:
@@ -124,7 +124,7 @@ def _y_mechanism2(epsilon: Array, delta: Array) -> Array:
 
 def _y_mechanism3(epsilon: Array, delta: Array) -> Array:
     """Theorem 8, eq. (14a): f = inverfc(delta)."""
-    return -ndtri(0.5 * delta) + 0.0 * epsilon
+    return -special.ndtri(0.5 * delta) + 0.0 * epsilon
 
 
 def _y_mechanism4(epsilon: Array, delta: Array) -> Array:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 from hush.errors import positive, reject, whole
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.osgt import OSGT
+from hush.numerics import special
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CONVERSION, ELEMENTARY, FEW_ROUNDINGS, TWO_TAILS, UNIT, up
 from hush.privacy.conversion import best_delta, check_order
@@ -43,10 +43,14 @@ def osgt_appendix_e(noise: OSGT, order: float, sensitivity: float = 1.0) -> floa
     m, s = noise.m, noise.sigma
     b3 = order * shift - m * (1.0 - 2.0 * order)
     grown = order * (order - 1.0) * (4.0 * m * shift + 4.0 * m * m) / (2.0 * s * s)
-    low, high = float(log_ndtr(-(b3 - shift) / s)), float(log_ndtr(-b3 / s))
+    low, high = float(special.log_ndtr(-(b3 - shift) / s)), float(special.log_ndtr(-b3 / s))
     middle = grown + low + math.log(-math.expm1(high - low))
-    parts = [float(log_ndtr((-m + (order - 1.0) * shift) / s)), float(log_ndtr((-m - order * shift) / s)), middle]
-    total = float(np.logaddexp.reduce(parts)) - math.log(2.0) - float(log_ndtr(-m / s))
+    parts = [
+        float(special.log_ndtr((-m + (order - 1.0) * shift) / s)),
+        float(special.log_ndtr((-m - order * shift) / s)),
+        middle,
+    ]
+    total = float(np.logaddexp.reduce(parts)) - math.log(2.0) - float(special.log_ndtr(-m / s))
     return order * shift * shift / (2.0 * s * s) + total / (order - 1.0)
 
 
@@ -63,7 +67,11 @@ def osgt_theorem2(noise: OSGT, order: float, l2: float = 1.0, *, k: int = 1) -> 
         return math.inf
     r = noise.m / noise.sigma
     # log((1 - Q)/Q) = 2 artanh(1 - 2 Q): for small r a difference of logarithms would lose its digits
-    odds = 2.0 * math.atanh(math.erf(r / math.sqrt(2.0))) if r < 0.5 else float(log_ndtr(r)) - float(log_ndtr(-r))
+    odds = (
+        2.0 * math.atanh(math.erf(r / math.sqrt(2.0)))
+        if r < 0.5
+        else float(special.log_ndtr(r)) - float(special.log_ndtr(-r))
+    )
     zeta = k / (order - 1.0) * odds
     return up(zeta + order * l2 * l2 / (2.0 * noise.sigma**2), ELEMENTARY)
 
@@ -123,7 +131,7 @@ class FlippedHuberTheorem8(Curve):
         near = excess / self.l2 - self.l2 / (2.0 * gamma)
         far = gamma * epsilon / self.l2 + self.l2 / (2.0 * gamma) + spread / (2.0 * gamma * self.l2)
         far = far + self.noise.theta * math.sqrt(k) / gamma
-        first, second = log_ndtr(-near), epsilon + log_ndtr(-far)
+        first, second = special.log_ndtr(-near), epsilon + special.log_ndtr(-far)
         with np.errstate(under="ignore"):
             value = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
             # near and far have an error of a few units of the larger, and exponents that times themselves; this matters

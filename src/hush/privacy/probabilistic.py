@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from hush.errors import budgets, deltas, positives, reject
+from hush.numerics import special
 from hush.numerics.bracket import unwrap
 from hush.numerics.mills import mills
 from hush.numerics.rounding import GAUSSIAN_AMOUNT, NORMAL_TAILS, up
@@ -46,7 +46,7 @@ def _tail(y: Twofold) -> Array:
     out = y.where(y.hi > 0.0, 0.0)
     with np.errstate(under="ignore"):
         far = (-(out * out).halved()).exp() * mills(out.hi) / _SQRT_2PI
-    return np.where(y.hi > 0.0, far, ndtr(-y.hi))
+    return np.where(y.hi > 0.0, far, special.ndtr(-y.hi))
 
 
 def dp_from_pdp(epsilon: float, delta: float) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from hush.errors import InvalidParameter, needs
 from hush.ledger.entry import printable
 from hush.ledger.notebook import Bar, card
 from hush.releasing.receipt import Receipt
-from hush.tables.arrow import arrow
+from hush.tables.arrow import arrow, plain_numbers
 from hush.tables.chart import LEGEND, bars, text_table
 from hush.tables.facts import facts_of, summary_of
 from hush.tables.publish import derive, reshape
@@ -54,7 +54,7 @@ class Answer:
         """One column, as a numpy array."""
         if name not in self.table.column_names:
             raise InvalidParameter(f"the answer has no column {name!r}; it has {', '.join(self.table.column_names)}.")
-        values: NDArray[Any] = self.table.column(name).to_numpy()
+        values: NDArray[Any] = plain_numbers(self.table.column(name))
         return values
 
     def to_arrow(self) -> Any:

@@ -1,4 +1,8 @@
-"""All code that makes Arrow tables: from frames, from public keys, and from an engine's aggregates."""
+"""All code that makes Arrow tables: from frames, from public keys, and from an engine's aggregates.
+
+`pyarrow.array` and `to_numpy` load pandas if it is installed, which takes longer than many queries. So numbers and
+texts go in and out of Arrow by their bytes.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hush.errors import needs
 
-__all__ = ["as_arrow", "batch_of", "filled", "key_table", "named", "named_schema", "whole_table"]
+__all__ = [
+    "as_arrow",
+    "batch_of",
+    "chosen_rows",
+    "filled",
+    "key_table",
+    "named",
+    "named_schema",
+    "number_column",
+    "plain_numbers",
+    "text_column",
+    "whole_table",
+]
+
+_FEW = 10_000  # runs of rows that are copied one by one
 
 
 def arrow() -> Any:
@@ -46,7 +65,15 @@ def as_arrow(frame: Any) -> Any:
 def key_table(columns: Mapping[str, tuple[str, Sequence[Any]]]) -> Any:
     """A table of public values: for each column the name of its Arrow type, and the values."""
     pa = arrow()
-    return pa.table({name: pa.array(values, pa.type_for_alias(kind)) for name, (kind, values) in columns.items()})
+
+    def column(kind: str, values: Sequence[Any]) -> Any:
+        if kind == "string":
+            return text_column(values)
+        if kind == "int64" and None not in values:
+            return number_column(np.array(values, dtype=np.int64))
+        return pa.array(values, pa.type_for_alias(kind))
+
+    return pa.table({name: column(*given) for name, given in columns.items()})
 
 
 def batch_of(rows: Iterable[Sequence[Any]], schema: Any) -> Any:
@@ -73,6 +100,56 @@ def whole_table(batches: Iterable[Any], schema: Any) -> Any:
     return arrow().Table.from_batches(batches, schema=schema)
 
 
+def plain_numbers(column: Any) -> NDArray[Any]:
+    """A column as a numpy array. `to_numpy` is called only for other types than int64 and float64, because it loads
+    pandas.
+    """
+    kind = {arrow().int64(): np.int64, arrow().float64(): np.float64}.get(column.type)
+    if kind is None or column.null_count:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    pieces = column.chunks if hasattr(column, "chunks") else [column]
+    found = [np.frombuffer(piece.buffers()[1], kind, len(piece), 8 * piece.offset) for piece in pieces if len(piece)]
+    return np.concatenate([np.zeros(0, dtype=kind), *found])
+
+
+def number_column(values: NDArray[Any]) -> Any:
+    """Numbers (int64 or float64) as an Arrow array."""
+    pa = arrow()
+    kind = pa.int64() if values.dtype == np.int64 else pa.float64()
+    plain = np.ascontiguousarray(values, dtype=np.int64 if values.dtype == np.int64 else np.float64)
+    return pa.Array.from_buffers(kind, len(plain), [None, pa.py_buffer(plain)])
+
+
+def text_column(values: Sequence[str | None]) -> Any:
+    """Texts and nulls as an Arrow array."""
+    pa = arrow()
+    parts = [b"" if value is None else value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+    if ends[-1] > np.iinfo(np.int32).max:
+        return pa.array(values, pa.string())
+    known = np.packbits(np.array([value is not None for value in values], dtype=bool), bitorder="little")
+    buffers = [pa.py_buffer(known), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(parts))]
+    return pa.Array.from_buffers(pa.string(), len(parts), buffers)
+
+
+def chosen_rows(table: Any, places: NDArray[np.int64]) -> Any:
+    """Copies of some rows of a table, in ascending order, and nothing of the others.
+
+    Few rows are copied as slices, run by run, because `take` loads pandas. An Arrow slice shares the memory of all
+    rows, those of groups that are not shown included, so the slices are joined into new arrays.
+    """
+    pa = arrow()
+    runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
+    if len(runs) > _FEW or not len(places):
+        return table.take(number_column(places))
+    columns = []
+    for column in table.combine_chunks().columns:
+        whole = column.chunk(0)
+        pieces = [whole.slice(0, 0), *(whole.slice(run[0], len(run)) for run in runs)]
+        columns.append(pa.concat_arrays(pieces))
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
 def filled(batches: Iterable[Any], keys: dict[str, Any], count: int, names: Sequence[str], size: int) -> Iterator[Any]:
     """Batches of all `count` public groups in the order of the list: the engine's totals, and zeros for groups without
     rows.
@@ -82,9 +159,9 @@ def filled(batches: Iterable[Any], keys: dict[str, Any], count: int, names: Sequ
     pa = arrow()
     totals = np.zeros((len(names), count), dtype=np.int64)
     for batch in batches:
-        columns = [column.to_numpy(zero_copy_only=False).astype(np.int64) for column in batch.columns]
+        columns = [plain_numbers(column).astype(np.int64) for column in batch.columns]
         places = columns.pop(0) if keys else np.zeros(batch.num_rows, dtype=np.int64)
         for total, column in zip(totals, columns, strict=True):
             total[places] = column
-    table = pa.table({**keys, **dict(zip(names, totals, strict=True))})
+    table = pa.table({**keys, **{name: number_column(total) for name, total in zip(names, totals, strict=True)}})
     yield from table.to_batches(max_chunksize=size)

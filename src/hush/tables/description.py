@@ -171,17 +171,17 @@ class QueryDescription:
         )
         return replace(self, measures=settled, threshold=threshold, search=None, declared=(), unknown=unknown)
 
-    def aggregates(self, *, salt: bytes | None = None, hash: str = "portable", first: str = "rank") -> Aggregates:
+    def aggregates(self, *, salt: bytes | None = None, hash: str | None = None, first: str = "rank") -> Aggregates:
         """The exact integer aggregates. They are not private: noise must be added before anyone sees them.
 
         A fresh `salt` is drawn by default; a given salt makes the choice of kept groups and rows repeatable. `hash`
-        is "portable" (the same choice on every engine) or "native" (faster). `first` is "rank", or "aggregate" where
-        people have many rows in a group.
+        is "native" (the fast hash of the engine, the default where it has one) or "portable" (the same choice on every
+        engine). `first` is "rank", or "aggregate" where people have many rows in a group.
         """
-        one_of("hash", hash, HASHES)
         one_of("first", first, ORDERS)
         engine = engine_of(self.table.source.backend)
-        keyed = Keyed(fresh_salt() if salt is None else salt, hash, engine.hash, engine.digits)
+        chosen = ("portable" if engine.hash is None else "native") if hash is None else one_of("hash", hash, HASHES)
+        keyed = Keyed(fresh_salt() if salt is None else salt, chosen, engine.hash, engine.digits)
         plan = integer_aggregates(self.table.relation, self.table.person, self.grouping, self.measures, keyed, first)
         return Aggregates(self.table.source, self.grouping, self.sensitivity, plan)
 

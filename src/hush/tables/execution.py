@@ -21,7 +21,7 @@ from hush.ledger.payment import Draws, Payment, pay
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
-from hush.tables.arrow import arrow
+from hush.tables.arrow import arrow, chosen_rows, number_column, plain_numbers
 from hush.tables.column_draws import noisy_columns
 from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription
@@ -44,7 +44,7 @@ _ROW_GROUP = 65_536  # shown groups in one row group of a Parquet file
 
 
 def _columns_of(table: Any, names: Iterable[str]) -> dict[str, Any]:
-    return {name: table.column(name).to_numpy(zero_copy_only=False) for name in names}
+    return {name: plain_numbers(table.column(name)) for name in names}
 
 
 def _silent(text: str) -> None:
@@ -83,7 +83,7 @@ class Request:
         self.progress("drawing noise")
         keys, released = settled._noisy(exact, settled.spent.open(payment, "answers"))
         recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
-        noisy = arrow().table({name: arrow().array(column) for name, column in released.items()})
+        noisy = arrow().table({name: number_column(column) for name, column in released.items()})
         receipt = settled._receipt(payment, found, beside) | {"groups": keys.num_rows}
         basis = Basis.of(settled.query, settled.spent, settled.level)
         return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names, basis)
@@ -184,7 +184,7 @@ class Request:
         if spent.threshold is None or spent.units is None:
             return keys, released
         shown = np.flatnonzero(released[spent.units] >= spent.threshold)
-        return keys.take(arrow().array(shown)), {name: column[shown] for name, column in released.items()}
+        return chosen_rows(keys, shown), {name: column[shown] for name, column in released.items()}
 
     def _stream(
         self, aggregates: Aggregates, recipe: Recipe, draws: Mapping[str, Draws], part: Path, receipt: Receipt

@@ -10,8 +10,14 @@ visibly uneven, because it is linear. Two rounds of s -> ((s xor (s >> k)) * odd
 each round is one-to-one. If any part is text, all parts go through md5 as text, each after its length, so that no two
 lists of parts give the same text. The last eight digits, read as hexadecimal, are the hash.
 
-"native" is one call of the engine's hash function. It is faster, above all on text, but it keeps other groups and rows
-on each engine and version.
+"native" is one call of the engine's hash function. It is faster, above all on text, and the default. But it keeps other
+groups and rows on each engine and version, so comparisons of engines ask for "portable".
+
+An engine's hash must be a function of the values of its arguments alone: not of other rows, of the order of rows, of
+time or of a random number. It is keyed by two secret numbers, one before the columns and one after them. Engines hash
+one column after the other, and some join the hash of a column to the hashes so far by one exclusive or. A single key at
+the end would then only flip bits: of five groups, a person's first group would be kept half of the time for some people
+and hardly ever for others. A single key at the beginning would favour the same groups for all people.
 """
 
 from __future__ import annotations
@@ -104,10 +110,10 @@ class Keyed:
         return last_digits(digits) if self.digits is None else self.digits(digits)
 
     def native(self, columns: list[Any], purpose: str) -> Any:
-        """32 bits of the engine's hash of the columns and a number from the salt."""
-        key = ibis().literal(self.numbers(f"{purpose} native", 1, 2**62)[0], type="int64")
+        """32 bits of the engine's hash of the columns between two numbers from the salt."""
+        before, after = (ibis().literal(n, type="int64") for n in self.numbers(f"{purpose} native", 2, 2**62))
         assert self.function is not None
-        return as_int64(self.function(columns, key) & MASK)
+        return as_int64(self.function([before, *columns], after) & MASK)
 
 
 def last_digits(digits: Any) -> Any:

@@ -20,12 +20,12 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
 
 from hush.errors import NotCertified
 from hush.noise.contract import Law
 from hush.noise.level_noise import LevelNoise
 from hush.noise.level_sums import joint_half_widths
+from hush.numerics import special
 from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.sampling.exact import law_of
 from hush.tables.column_law import ColumnLaw
@@ -126,7 +126,7 @@ def _half_widths(sums: tuple[tuple[Term, ...], ...], level: float) -> tuple[floa
     for start in range(0, len(sums), block):
         chosen = sums[start : start + block]
         spectra = np.stack([_spectrum(terms, step, points, known) for terms in chosen])
-        masses = irfft(spectra, points, axis=-1)
+        masses = special.irfft(spectra, points, axis=-1)
         for terms, mass in zip(chosen, masses, strict=True):
             count = sum(term.times for term in terms)
             rounding = 0.5 * step * count if count <= FEW else step
@@ -151,7 +151,7 @@ def half_width_of_sum(terms: tuple[Term, ...], level: float) -> float:
     exact = on_lattice and 2.0 * far / unit + 4.0 <= _MOST_POINTS
     points = 1 << math.ceil(math.log2(2.0 * far / unit + 4.0)) if exact else _MOST_POINTS
     step = unit if exact else 2.0 * far / (points - 2)
-    mass = irfft(_spectrum(used, step, points, {}), points)
+    mass = special.irfft(_spectrum(used, step, points, {}), points)
     found = _least_steps(mass, missed - 2.0 * outside - SUM_OF_POSITIVE_TERMS.share) * step
     rounding = 0.0 if exact else 0.5 * step * sum(term.times for term in used)
     return min(found + rounding, _far(used, missed))
@@ -209,7 +209,7 @@ def _transform(term: Term, step: float, points: int) -> Array:
     mass[0] = 1.0 - tails[0]
     mass[1:half] = 0.5 * (tails[:-1] - tails[1:])
     mass[half + 1 :] = mass[1:half][::-1]
-    return np.asarray(rfft(mass).real)
+    return np.asarray(special.rfft(mass).real)
 
 
 def _least_steps(mass: Array, allowed: float) -> int:

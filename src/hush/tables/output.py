@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.tables.arrow import arrow
+from hush.tables.arrow import arrow, number_column
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
 from hush.tables.estimate import Ends, Estimate, Linear, linear_forms
@@ -81,14 +81,14 @@ def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
     columns = {name: keys.column(name) for name in keys.schema.names}
     if keys.num_rows == 0 and keys.schema.names:  # no group is shown: the same columns, empty
         kinds = {name: pa.int64() if whole else pa.float64() for name, whole in recipe.columns.items()}
-        return pa.table(columns | {name: pa.array([], kind) for name, kind in kinds.items()})
+        return pa.table(columns | {name: pa.nulls(0, kind) for name, kind in kinds.items()})
     for aggregate in recipe.shown:
         found = [_columns(numbers) for numbers in (aggregate.answer(released), *aggregate.ends(released))]
         for name, *cells in zip(aggregate.names, *found, strict=True):
             shown = whole_numbers(*cells) if aggregate.whole else cells
             for ending, cell in zip(("", "_low", "_high"), shown, strict=True):
                 unknown = aggregate.unknown
-                columns[f"{name}{ending}"] = pa.nulls(cell.size, pa.float64()) if unknown else pa.array(cell)
+                columns[f"{name}{ending}"] = pa.nulls(cell.size, pa.float64()) if unknown else number_column(cell)
     return pa.table(columns).combine_chunks()  # one chunk: the engine's batches would reveal groups that are not shown
 
 

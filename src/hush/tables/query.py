@@ -242,14 +242,15 @@ class Query(QueryDescription):
         family: str | None = None,
         key_share: float = 0.1,
         limits_share: float = LIMITS_SHARE,
-        hash: str = "portable",
+        hash: str | None = None,
         first: str = "rank",
     ) -> QueryPlan:
         """The least noise for this budget, and the error to expect of each answer. Nothing is spent.
 
         `weights` makes the error of an aggregate that many times smaller, at the cost of the others. `family` names a
         noise family instead of the best one. `key_share` of delta pays for private keys. `limits_share` of the budget
-        measures how much the limits leave out (0 switches that off). `hash` and `first` are those of `aggregates`.
+        measures how much the limits leave out (0 switches that off). `hash` is the engine's fast hash, or "portable"
+        for the same choice of groups and rows on every engine; `first` is that of `aggregates`.
         """
         options = {"hash": hash, "first": first}
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")

@@ -25,6 +25,7 @@ __all__ = ["open_source", "short"]
 
 ADDRESSES = ("postgresql://", "postgres://")
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
+COMPRESSED = (".gz", ".zst")
 JSON = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 DATABASE = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3")
 #: The formats of files, and the endings of their names.
@@ -162,7 +163,8 @@ def from_file(path: str, name: str | None, backend: Any = None) -> Source:
     }.get(form, f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)")
     trouble = ""
     try:  # in a thread, because DuckDB reads all of a CSV file before it checks for an interruption
-        relation, empty = in_thread(partial(made_view, backend, view, reader), backend.con.interrupt)
+        made = partial(made_view, backend, view, reader, kept=is_compressed(found))
+        relation, empty = in_thread(made, backend.con.interrupt)
         if form == "json" and tuple(relation.columns) == ("json",):
             trouble = "is not a list of objects, or it is empty"
         elif form != "parquet" and empty:
@@ -186,9 +188,17 @@ def why_unreadable(failure: Exception, form: str) -> str:
     return f"cannot be read as {what}: {reason}"
 
 
-def made_view(backend: Any, view: str, reader: str) -> tuple[Any, bool]:
+def is_compressed(path: str) -> bool:
+    """Is it a compressed text file, or a pattern that matches one?"""
+    return any(file.endswith(COMPRESSED) for file in (path, *glob.iglob(path, recursive=True)))
+
+
+def made_view(backend: Any, view: str, reader: str, *, kept: bool = False) -> tuple[Any, bool]:
     """A view of a file as an Ibis relation, and whether it is a CSV file without any content, for which DuckDB invents
     one column.
+
+    With `kept` the rows are read once, into a table of DuckDB, which moves them to disk if memory is short. A view of a
+    compressed file would be decompressed and parsed twice for each question: once for the types, once for the rows.
     """
     chosen = "*"
     if reader.startswith("read_json"):  # whole numbers of JSON become int64, as in other sources
@@ -196,8 +206,8 @@ def made_view(backend: Any, view: str, reader: str) -> tuple[Any, bool]:
         wide = [row[0].replace('"', '""') for row in kinds if row[1] in ("HUGEINT", "UBIGINT")]
         whole = ", ".join(f'TRY_CAST("{name}" AS BIGINT) AS "{name}"' for name in wide)
         chosen = f"* REPLACE ({whole})" if wide else "*"
-    # not temporary: cursors must see it
-    backend.con.execute(f"CREATE VIEW {view} AS SELECT {chosen} FROM {reader}")
+    kind = "TABLE" if kept else "VIEW"  # not temporary: cursors must see it
+    backend.con.execute(f"CREATE {kind} {view} AS SELECT {chosen} FROM {reader}")
     relation = relation_of(backend, view)
     if tuple(relation.columns) != ("column0",):
         return relation, False
