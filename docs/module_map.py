@@ -26,15 +26,19 @@ def first_sentence(path: Path) -> str:
 
 
 def module_map() -> str:
-    """The Markdown of the map: one table a package."""
-    parts = []
-    for package in PACKAGES:
-        folder = ROOT / "src" / "hush" / package
-        rows = [f"| `{path.name}` | {first_sentence(path)} |" for path in sorted(folder.glob("*.py"))]
-        rows = [row for row in rows if not row.startswith("| `__init__.py`")]
-        parts.append(f"### {package}\n\n{first_sentence(folder / '__init__.py')}.\n")
+    """The Markdown of the map: one table a package, also for the packages inside a package."""
+    return "\n".join(part for package in PACKAGES for part in _tables(ROOT / "src" / "hush" / package, package))
+
+
+def _tables(folder: Path, name: str) -> list[str]:
+    """The heading and the table of a package, then those of the packages in it."""
+    files = [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    rows = [f"| `{path.name}` | {first_sentence(path)} |" for path in files]
+    parts = [f"### {name}\n\n{first_sentence(folder / '__init__.py')}.\n"]
+    if rows:
         parts.append("\n".join(["| module | holds |", "|---|---|", *rows]) + "\n")
-    return "\n".join(parts)
+    inner = [path.parent for path in sorted(folder.glob("*/__init__.py"))]
+    return parts + [part for each in inner for part in _tables(each, f"{name}/{each.name}")]
 
 
 def written(page: str) -> str:

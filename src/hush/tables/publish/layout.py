@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported
 from hush.noise.contract import Noise
 from hush.noise.level_noise import LevelNoise
+from hush.noise.level_sums import joint_half_widths
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, down, up
 from hush.tables.column_law import ColumnLaw
 from hush.tables.column_noise import Spending
 from hush.tables.estimate import Linear
-from hush.tables.joint_sum import joint_half_widths
 from hush.tables.noise_sum import Term, half_width_of_sum
 from hush.tables.publish.level_sum import is_quick, reach_of_draws
 
