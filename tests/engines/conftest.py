@@ -53,6 +53,12 @@ class OnPostgres:
         load(self.server.owner, name, rows)
         return hush.tables.table(self.server.address, name=f"public.{name}", unit=unit, **options)
 
+    def side(self, make: Any, rows: pa.Table) -> Any:
+        """A table without a unit."""
+        name = f"side{next(self.number)}"
+        load(self.server.owner, name, rows)
+        return make(self.server.address, name=f"public.{name}")
+
 
 class Server:
     """A running server: its owner's connection, and the address for a role that may only read."""
