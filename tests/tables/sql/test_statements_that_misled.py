@@ -89,6 +89,29 @@ def test_a_join_keeps_what_is_known_of_a_person(policy):
         statement(f"SELECT AVG(stay_days) AS m FROM {inner} JOIN wards ON v.age = wards.floor", policy)
 
 
+def test_the_table_before_a_column_is_not_ignored():
+    """After a join a column of the other table was once answered by the column of the same name of the first."""
+    rows = pa.table({"u": [1, 2, 3], "k": [1, 2, 9], "age": [5, 5, 5]})
+    names = {"k": ColumnRule(0, 9), "age": ColumnRule(0, 9)}
+    own = Policy(
+        {
+            "t": TableRule(rows, unit="u", rows_per_unit=1, columns=names),
+            "side": TableRule(pa.table({"k": [1, 2], "age": [7, 7], "floor": [3, 4]}), public=True),
+        }
+    )
+    for text, joined in [
+        ("COUNT(s.k)", "LEFT JOIN side AS s USING (k)"),
+        ("COUNT(s.k)", "LEFT JOIN side AS s ON s.k = t.k"),
+        ("SUM(s.age)", "JOIN side AS s USING (k)"),
+        ("COUNT(t.floor)", "JOIN side AS s USING (k)"),
+    ]:
+        with pytest.raises(Refused, match="is not a column of"):
+            statement(f"SELECT {text} AS n FROM t {joined}", own)
+    for text, how, number in [("COUNT(s.k)", "", 2), ("COUNT(t.k)", "LEFT", 3), ("COUNT(s.floor)", "LEFT", 2)]:
+        query = statement(f"SELECT {text} AS n FROM t {how} JOIN side AS s USING (k)", own).query
+        assert list(query.aggregates(salt=b"0" * 16).to_arrow().to_pylist()[0].values()) == [number], text
+
+
 @pytest.mark.parametrize(
     "condition",
     [

@@ -27,10 +27,14 @@ def joined(found: Scope, join: Any, policy: Catalogue) -> Scope:
     pairs = _pairs(join, found, tuple(other.columns), node.alias or name)
     made = found.table.join(other, on=pairs, how=how)
     columns = {column: replace(cell, column=made[column]) for column, cell in found.columns.items()}
-    for column in other.columns:
-        if column not in found.table.columns and column in made.columns:
-            columns[column] = declared(made[column], rule.column(column))
-    return replace(found, table=made, columns=columns, aliases=(*found.aliases, node.alias or name))
+    new = [column for column in other.columns if column not in found.table.columns and column in made.columns]
+    columns |= {column: declared(made[column], rule.column(column)) for column in new}
+    alias = node.alias or name
+    # without a partner in a left join, the key of the public table is null; in an inner join both keys are equal
+    keys = [right for left, right in pairs.items() if left == right and how == "inner"]
+    owned = {known: frozenset(found.columns) for known in found.aliases} | dict(found.owned)
+    owned[alias] = frozenset([*new, *keys])
+    return replace(found, table=made, columns=columns, aliases=(*found.aliases, alias), owned=owned)
 
 
 def _is_column(found: Scope, name: str) -> bool:
