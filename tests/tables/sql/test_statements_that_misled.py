@@ -179,3 +179,13 @@ def test_columns_of_an_interval_have_their_names(policy):
 def test_a_constant_date_outside_the_calendar_is_refused(policy):
     with pytest.raises(Refused, match="not a date between the years"):
         statement("SELECT COUNT(*) AS n FROM visits WHERE day < DATE '9999-12-31' + INTERVAL 5 DAY", policy)
+
+
+def test_a_number_is_true_unless_it_is_zero():
+    """Not every engine casts numbers to truth values, so the cast is written as a comparison."""
+    rows = pa.table({"u": range(4), "x": [0.0, 2.5, None, -1.0], "k": pa.array([0, 7, None, -(2**63)], pa.int64())})
+    own = Policy({"t": TableRule(rows, unit="u", rows_per_unit=1, columns={"x": ColumnRule(), "k": ColumnRule()})})
+    for column in ("x", "k"):
+        query = statement(f"SELECT COUNT(*) AS n FROM t WHERE CAST({column} AS BOOLEAN)", own).query
+        assert query.aggregates(salt=b"0" * 16).to_arrow().column("n").to_pylist() == [2]
+        assert "CAST" not in str(query.table.relation.compile()).upper().replace("CAST(0 AS", "")
