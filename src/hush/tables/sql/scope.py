@@ -71,7 +71,7 @@ class Scope:
             near = nearest(node.name, self.columns)
             hint = near or f"the columns are {', '.join(list(self.columns)[:20])}"
             raise Refused(f"there is no column {node.name!r} that may be asked; {hint}", node)
-        if alias in self.owned and found not in self.owned[alias]:
+        if alias is not None and found not in self.owned.get(alias, self.columns):
             raise Refused(
                 f"after this join {node.name!r} is not a column of {alias}: the other table has a column of this name",
                 node,
