@@ -73,6 +73,7 @@ class Policy:
         opened = self._opened(name, rule)
         visible = [column for column in opened.relation.columns if rule.may_ask(column)]
         made = with_unit(opened, each_row if rule.unit == ROW else rule.unit, visible=visible)
+        made["roots"] = tuple(replace(root, rule=rule) for root in made["roots"])
         return Table(**made, limits=Limits(2**40), rule=replace(rule, ledger=self.ledger_path(name)))
 
     def lookup(self, name: str) -> SideTable:

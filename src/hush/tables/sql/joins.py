@@ -21,16 +21,25 @@ def joined(found: Scope, join: Any, policy: Catalogue) -> Scope:
     name = matching(node.name, public) if type(node).__name__ == "Table" and not node.args.get("db") else None
     if name is None:
         raise Refused("only a public table of the policy is joined, on a key; ask each table of people by itself", join)
-    if found.conditions or any(column not in found.table.columns for column in found.columns):
+    if found.conditions or not all(_is_column(found, column) for column in found.columns):
         raise Refused("JOIN takes a table of the policy on its left, not a subquery", join)
     other, rule = policy.lookup(name), policy.rule(name)
     pairs = _pairs(join, found, tuple(other.columns), node.alias or name)
     made = found.table.join(other, on=pairs, how=how)
-    columns = {column: declared(made[column], found.rule.column(column)) for column in found.columns}
-    for column in other.columns:
-        if column not in found.table.columns and column in made.columns:
-            columns[column] = declared(made[column], rule.column(column))
-    return replace(found, table=made, columns=columns, aliases=(*found.aliases, node.alias or name))
+    columns = {column: replace(cell, column=made[column]) for column, cell in found.columns.items()}
+    new = [column for column in other.columns if column not in found.table.columns and column in made.columns]
+    columns |= {column: declared(made[column], rule.column(column)) for column in new}
+    alias = node.alias or name
+    # without a partner in a left join, the key of the public table is null; in an inner join both keys are equal
+    keys = [right for left, right in pairs.items() if left == right and how == "inner"]
+    owned = {known: frozenset(found.columns) for known in found.aliases} | dict(found.owned)
+    owned[alias] = frozenset([*new, *keys])
+    return replace(found, table=made, columns=columns, aliases=(*found.aliases, alias), owned=owned)
+
+
+def _is_column(found: Scope, name: str) -> bool:
+    """Is it the column of the table with the same name, and not one that a subquery computed under this name?"""
+    return name in found.table.columns and bool(found.columns[name].column.equals(found.table[name]))
 
 
 def _how(join: Any) -> str:

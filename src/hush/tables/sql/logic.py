@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hush.tables.expression import ibis
-from hush.tables.sql.cell import FAR, Cell, literal, nothing, one_type
+from hush.tables.sql.cell import FAR, Cell, as_number, literal, nothing, one_type
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.row import Rows, handler
 
@@ -205,6 +205,8 @@ def _cast(node: Any, rows: Rows) -> Cell:
         raise Refused(f"a value of type {cell.column.type()} is not cast", node)
     if kind == "string" and cell.family == "text":
         return cell
+    if kind == "boolean" and cell.family == "number":  # PostgreSQL has this cast for 32-bit integers only
+        return truth(as_number(cell, node).column != 0)
     return _known_after(cell, cell.column.try_cast(kind), kind)
 
 

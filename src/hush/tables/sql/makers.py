@@ -51,10 +51,12 @@ class Measuring(Protocol):
 
 
 def people(scope: Scope) -> Any:
-    """COUNT(DISTINCT unit), as a node of a suggestion."""
+    """COUNT(DISTINCT unit), as a node of a suggestion; COUNT(*) where no column names the unit."""
     import sqlglot
 
-    return sqlglot.exp.Count(this=sqlglot.exp.Distinct(expressions=[sqlglot.exp.column(scope.unit)]))
+    exp = sqlglot.exp
+    units = [exp.column(unit) for unit in scope.units]
+    return exp.Count(this=exp.Distinct(expressions=units) if units else exp.Star())
 
 
 def _count(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
@@ -81,12 +83,14 @@ def _count(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
 
 def _distinct(measures: Measuring, node: Any, asked: Asked, name: str, parts: list[Any]) -> Number:
     scope = measures.scope
-    if {part.name.lower() for part in parts if scope.is_unit(part)} != {unit.lower() for unit in scope.units}:
+    named = {part.name.lower() if scope.is_unit(part) else None for part in parts}
+    if not scope.units or named != {unit.lower() for unit in scope.units}:
+        instead = people(scope)
         raise Refused(
             f"{node.sql()} counts values, and one person can add a new value that nobody else has; count people with "
-            f"COUNT(DISTINCT {scope.unit}), or group by the column",
+            f"{instead.sql()}, or group by the column",
             node,
-            people(scope),
+            instead,
         )
     if asked.keep is None:
         return released(measures.add(counts.count_units(), name), counts=True)

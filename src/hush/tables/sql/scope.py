@@ -7,7 +7,7 @@ table in the policy, and all its conditions are conditions on these rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hush.errors import nearest
@@ -36,6 +36,8 @@ class Scope:
     conditions: tuple[tuple[Any, str], ...] = ()
     #: columns that a condition restricts to constants of the statement, by their expression
     listed: tuple[tuple[Cell, tuple[Any, ...]], ...] = ()
+    #: after a join, the columns that belong to each alias
+    owned: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def rows(self) -> Rows:
@@ -57,7 +59,8 @@ class Scope:
         if type(node.this).__name__ != "Identifier":
             raise Refused("name a column", node)
         owner = node.args.get("table")
-        if owner is not None and matching(owner.name, self.aliases, quoted=bool(owner.quoted)) is None:
+        alias = None if owner is None else matching(owner.name, self.aliases, quoted=bool(owner.quoted))
+        if owner is not None and alias is None:
             raise Refused(f"{owner.name!r} is not the table of this FROM", node, _unqualified(node))
         if self.is_unit(node):
             raise Refused(
@@ -68,6 +71,12 @@ class Scope:
             near = nearest(node.name, self.columns)
             hint = near or f"the columns are {', '.join(list(self.columns)[:20])}"
             raise Refused(f"there is no column {node.name!r} that may be asked; {hint}", node)
+        if alias is not None and found not in self.owned.get(alias, self.columns):
+            raise Refused(
+                f"after this join {node.name!r} is not a column of {alias}: the other table has a column of this name",
+                node,
+                _unqualified(node),
+            )
         return self.columns[found]
 
     def where(self, node: Any) -> Scope:
@@ -162,7 +171,7 @@ def _source(node: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any])
     if kind == "Subquery":
         allow_only(node, "this", "alias", what="a subquery")
         found = _rowwise(node.this, policy, dialect, ctes)
-        return replace(found, aliases=(node.alias,) if node.alias else ())
+        return replace(found, aliases=(node.alias,) if node.alias else (), owned={})
     if kind != "Table":
         raise Refused(f"FROM takes a table of the policy: {', '.join(policy.people)}", node, _first(policy))
     if node.args.get("db") is not None and type(node.this).__name__ == "Identifier":
@@ -185,7 +194,7 @@ def _source(node: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any])
     if inner is not None:
         select, before = ctes[inner]
         found = _rowwise(select, policy, dialect, before)
-        return replace(found, aliases=(node.alias or inner,))
+        return replace(found, aliases=(node.alias or inner,), owned={})
     return _opened(node, policy, dialect)
 
 
