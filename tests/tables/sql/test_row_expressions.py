@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hush.tables.policy import ColumnRule, Policy, TableRule
 from hush.tables.sql.catalogue import Catalogue
-from hush.tables.sql.scope import scope_of
+from hush.tables.sql.from_clause import scope_of
 
 #: Ibis calls a method of DuckDB that newer versions warn of.
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")

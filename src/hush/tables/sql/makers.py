@@ -81,7 +81,8 @@ def _count(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
 
 def _distinct(measures: Measuring, node: Any, asked: Asked, name: str, parts: list[Any]) -> Number:
     scope = measures.scope
-    if {part.name.lower() for part in parts if scope.is_unit(part)} != {unit.lower() for unit in scope.units}:
+    units = {part.name.lower() for part in parts if scope.is_unit(part)}
+    if not scope.units or len(units) != len(scope.units) or not all(map(scope.is_unit, parts)):
         raise Refused(
             f"{node.sql()} counts values, and one person can add a new value that nobody else has; count people with "
             f"COUNT(DISTINCT {scope.unit}), or group by the column",
