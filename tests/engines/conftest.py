@@ -66,6 +66,12 @@ class OnPostgres:
         load(self.server.owner, name, rows)
         return {"source": self.server.address, "name": f"public.{name}"}
 
+    def side(self, make: Any, rows: pa.Table) -> Any:
+        """A table without a unit."""
+        name = f"side{next(self.number)}"
+        load(self.server.owner, name, rows)
+        return make(self.server.address, name=f"public.{name}")
+
 
 class Server:
     """A running server: its owner's connection, and the address for a role that may only read."""

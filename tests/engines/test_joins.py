@@ -42,6 +42,8 @@ def named_visits(engine: Any) -> tables.Table:
 
 def side(engine: Any, make: Callable[..., Any], rows: pa.Table) -> Any:
     """A table without a unit on the connection of an engine."""
+    if engine.name == "postgres":
+        return engine.side(make, rows)
     return make(rows, engine=engine.session) if engine.name == "pyspark" else make(rows)
 
 

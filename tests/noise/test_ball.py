@@ -187,10 +187,15 @@ def test_words_at_the_edges_are_left_to_balls(monkeypatch: pytest.MonkeyPatch) -
 
 def test_inaccurate_floats_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     draws_module._validated.cache_clear()
-    exact = draws_module._logarithms
-    monkeypatch.setattr(draws_module, "_logarithms", lambda words: exact(words) * (1.0 + 1e-10))
-    with pytest.raises(hush.NotCertified, match="not accurate"):
-        NormalDraws(hush.Ball(2, 1.0), 1.0)
+    uniforms, sides = draws_module._uniforms, draws_module._sides
+    for name, wrong in (
+        ("_uniforms", lambda words: uniforms(words) * (1.0 + 1e-10)),
+        ("_sides", lambda words: tuple(side + 1e-13 for side in sides(words))),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(draws_module, name, wrong)
+            with pytest.raises(hush.NotCertified, match="not accurate"):
+                NormalDraws(hush.Ball(2, 1.0), 1.0)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ it is within their error bound of a half. The bound includes the width of the in
 in ball arithmetic from the same words, with more bits of the same uniforms until the whole ball rounds to one number.
 So both ways give the same draws.
 
-Error bounds. Words U with U or 1 - U below 2^-30 are left to ball arithmetic. For the others -log U is within a share
-of 2^-34: the interval costs at most 2^-65/(U |log U|) <= 2^-35, and each of the few roundings 2^-52. The same holds for
-the sum of such terms, and half of it for their roots. Cosines and sines are within 2^-45, and roots are below 6.5, so
-a normal number is within 2^-32 and the square of one within 2^-38 + 2^-34 of itself. `_validated` compares logarithms,
-cosines and sines with ball arithmetic.
+Error bounds. Words U with U or 1 - U below 2^-30 are left to ball arithmetic. For the others the float of U is within a
+share of 2^-52 of the middle of its interval, and the interval adds 2^-65/U. So -log U is within 2^-34 if U <= 1/2, and
+within 2^-50 if U > 1/2. A radius r = root(-2 log U) is at least 1.1 in the first case and 2^-14.5 in the second, and
+its error is that of -log U divided by r: at most 2^-34 in both. Cosines and sines are within 2^-45 and radii below 6.5,
+so a normal number is within 2^-33. The logarithm of a product of k uniforms is within k 2^-34, and a sum of such
+logarithms has roundings of a share of at most 2^-40 in all. `_validated` compares logarithms, cosines and sines with
+ball arithmetic.
 """
 
 from __future__ import annotations
@@ -40,25 +42,33 @@ Words = NDArray[np.uint64]
 
 _BLOCK = 1 << 15  # words in one block, so that its arrays stay in the processor cache
 _EDGE = np.uint64(1 << 34)  # words closer to 0 or 2^64 than this are left to ball arithmetic
-_LOGARITHM = 2.0**-34  # relative error of -log U
+_SPAN = np.uint64((1 << 64) - (2 << 34))  # the number of the other words
+_FLOAT_LOGARITHM = 2.0**-51  # relative error of the float logarithm of a uniform, beside the width of its interval
+_LOGARITHM = 2.0**-33  # absolute error of -2 log U
+_SUM = 2.0**-40  # relative error of a sum of logarithms
+_FACTORS = 32  # uniforms in one product: it stays above 2^-960
 _ANGLE = 2.0**-45  # absolute error of a cosine or sine
 _NORMAL = 2.0**-31  # absolute error of a normal number, and of a sum of two whose squared weights add up to 1
-_SQUARE = 2.0**-38  # absolute error of the square of a normal number, beside its relative error
+_LARGEST = 10.0  # above the size of such a number
 _PRODUCTS = 2.0**-49  # relative error of the last products and of the quotient of width and step
 
 
-def _logarithms(words: Words) -> Array:
-    """-log U for uniforms in the middle of the words' intervals."""
-    high = words >= np.uint64(1 << 63)
-    near = (np.where(high, ~words, words).astype(np.float64) + 0.5) * 2.0**-64  # U or 1 - U, at most 1/2
-    out = -np.log(near)
-    out[high] = -np.log1p(-near[high])
-    return out
+def _uniforms(words: Words) -> Array:
+    """U, the middle of the interval of each word."""
+    return (words.astype(np.float64) + 0.5) * 2.0**-64
 
 
-def _turns(words: Words) -> Array:
-    """2 pi V."""
-    return (words.astype(np.float64) + 0.5) * (2.0**-64 * 2.0 * math.pi)
+def _sides(words: Words) -> tuple[Array, Array]:
+    """The cosine and the sine of 2 pi V, both from the tangent t of half the angle: (1 - t^2)/(1 + t^2) and
+    2 t/(1 + t^2). One tangent takes half the time of a cosine and a sine.
+    """
+    half = _uniforms(words)
+    half *= math.pi
+    tangent = np.tan(half, out=half)
+    square = tangent * tangent
+    inverse = 1.0 / (1.0 + square)
+    tangent *= 2.0 * inverse
+    return np.multiply(1.0 - square, inverse, out=square), tangent
 
 
 @cache
@@ -70,16 +80,27 @@ def _validated() -> None:
     scattered = [k * 0x9E3779B97F4A7C15 % (1 << 64) for k in range(1, 200)]
     listed = [*ends, *((1 << 64) - 1 - word for word in ends), *scattered]
     words = np.array(listed, dtype=np.uint64)
-    logarithms, turns = _logarithms(words), _turns(words)
-    sides = (np.cos(turns), np.sin(turns))
+    logarithms, sides = np.log(_uniforms(words)), _sides(words)
     with precision(192):
         for i, word in enumerate(listed):
             middle = (2 * arb(word) + 1) / arb(2) ** 65
-            exact = -middle.log()
-            wrong = float(abs(logarithms[i] - exact).upper()) > 0.125 * _LOGARITHM * float(exact)
+            exact = middle.log()
+            wrong = float(abs(logarithms[i] - exact).upper()) > _FLOAT_LOGARITHM * (0.5 + abs(float(exact)))
             around = ((2 * middle).cos_pi(), (2 * middle).sin_pi())
             if wrong or any(float(abs(s[i] - e).upper()) > 0.125 * _ANGLE for s, e in zip(sides, around, strict=True)):
                 raise NotCertified("logarithms or cosines of floats are not accurate here; nothing was drawn.")
+
+
+def _chi_squared(uniforms: Array, normal: Array | None) -> tuple[Array, Array]:
+    """-2 log of the product of the uniforms, plus the square of a normal number, and a bound on its absolute error."""
+    count, size = uniforms.shape
+    total, error = np.zeros(size), np.full(size, count * _LOGARITHM)
+    for start in range(0, count, _FACTORS):
+        total -= 2.0 * np.log(uniforms[start : start + _FACTORS].prod(axis=0))
+    if normal is not None:
+        total += normal * normal
+        error += 2.0 * _NORMAL * (np.abs(normal) + _NORMAL)
+    return total, error + _SUM * total
 
 
 @dataclass(frozen=True)
@@ -121,27 +142,32 @@ class NormalDraws:
     def _fast(self, words: Words, out: Whole) -> NDArray[np.bool_]:
         """Round the vectors of these words into `out`; return which numbers are certain."""
         pairs, d, freedom = self._pairs, self.noise.dimension, self.noise.freedom
-        radial = np.concatenate([words[:pairs], words[2 * pairs :]])
-        plain = ((radial >= _EDGE) & (radial < ~_EDGE)).all(axis=0)
-        logarithms, turns = _logarithms(radial), _turns(words[pairs : 2 * pairs])
-        radius = np.sqrt(2.0 * logarithms[:pairs])
-        normal = np.concatenate([radius * np.cos(turns), radius * np.sin(turns)])
-        own, shared = math.sqrt(1.0 - self.noise.correlation), math.sqrt(self.noise.correlation)
-        numbers = normal[:d] if not shared else own * normal[:d] + shared * normal[d]
-        squared = np.ones(words.shape[1])
-        error = np.zeros(words.shape[1])
+        radial = words[:pairs]
+        plain = (radial - _EDGE < _SPAN).all(axis=0)
+        radius = np.sqrt(-2.0 * np.log(_uniforms(radial)))
+        normal = np.empty((2 * pairs, words.shape[1]))
+        for side, half in zip(_sides(words[pairs : 2 * pairs]), (normal[:pairs], normal[pairs:]), strict=True):
+            np.multiply(radius, side, out=half)
+        numbers = normal[:d]
+        if self.noise.correlation:
+            own, shared = math.sqrt(1.0 - self.noise.correlation), math.sqrt(self.noise.correlation)
+            numbers = own * numbers + shared * normal[d]
+        length, error = np.ones(words.shape[1]), np.zeros(words.shape[1])
         if freedom:
-            squared = 2.0 * logarithms[pairs:].sum(axis=0)
-            if freedom % 2:
-                squared += normal[-1] ** 2
-            error = _LOGARITHM * squared + _SQUARE * (freedom % 2)
-        length = np.sqrt(squared)
-        unit = self.noise.width / self.step
-        steps = (unit * length) * numbers
-        wrong = unit * (length * _NORMAL + np.abs(numbers) * (error / length)) + np.abs(steps) * _PRODUCTS
-        whole = np.rint(steps)
-        certain = (np.abs(steps - whole) + self.margin * wrong < 0.5) & (np.abs(steps) < 2.0**50) & plain
-        np.copyto(out, np.where(certain, whole, 0.0).T, casting="unsafe")
+            factors = words[2 * pairs :]
+            plain &= (factors - _EDGE < _SPAN).all(axis=0)
+            squared, error = _chi_squared(_uniforms(factors), normal[-1] if freedom % 2 else None)
+            length = np.sqrt(squared)
+            error /= length
+        unit = (self.noise.width / self.step) * length
+        numbers *= unit
+        whole = np.rint(numbers)
+        wrong = (self.noise.width / self.step) * (length * (_NORMAL + _LARGEST * _PRODUCTS) + _LARGEST * error)
+        reached = np.where(plain & (_LARGEST * unit < 2.0**50), 0.5 - self.margin * wrong, 0.0)
+        numbers -= whole
+        certain = np.abs(numbers, out=numbers) < reached
+        with np.errstate(invalid="ignore"):  # numbers beyond int64 are not certain, and drawn again
+            np.copyto(out, whole.T, casting="unsafe")
         return certain.T
 
     # -- balls -----------------------------------------------------------------------------------------------

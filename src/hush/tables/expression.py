@@ -26,6 +26,8 @@ __all__ = [
     "inside",
     "must_be_rowwise",
     "must_have",
+    "must_not_fail",
+    "new_values",
     "operations",
     "translation_error",
 ]
@@ -186,6 +188,7 @@ def bind(relation: Any, value: Any, role: str) -> Any:
         raise InvalidParameter(f"{role} must be one column, got {len(columns)}.")
     for value in selected.op().values.values():
         must_be_rowwise(inside(value), role)
+        must_not_fail(inside(value), role)
     return columns[0]
 
 
@@ -200,12 +203,22 @@ def inside(value: Any) -> Iterator[Any]:
             waiting += [child for child in node.__children__ if not isinstance(child, ops.Relation)]
 
 
+def new_values(step: Any) -> list[Any]:
+    """The expressions of one step: the columns of a projection, the conditions of a filter, or the aggregates."""
+    ops = operations()
+    if isinstance(step, ops.Project):
+        return list(step.values.values())
+    if isinstance(step, ops.Filter):
+        return list(step.predicates)
+    return list(step.metrics.values()) if isinstance(step, ops.Aggregate) else []
+
+
 def must_be_rowwise(nodes: Iterable[Any], role: str, *, but: str = "") -> None:
     """Reject an expression that uses other rows, other tables or anything that changes between runs, and one that fails
     on text that is not a number: the failure would reveal, without a charge, that there is such a row. `but` names what
     else is allowed in this place.
     """
-    ops, nodes = operations(), list(nodes)
+    ops = operations()
     for node in nodes:
         reason = trouble(node, ops)
         if reason:
@@ -223,11 +236,12 @@ def must_be_rowwise(nodes: Iterable[Any], role: str, *, but: str = "") -> None:
                 f"{role} casts text to {node.to}, which fails if a text cannot be converted and so reveals that "
                 f"there is such a row; write .try_cast('{node.to}'), which makes it null."
             )
-    must_not_fail(nodes, role)
 
 
 def must_not_fail(nodes: Iterable[Any], role: str) -> None:
-    """Reject operations that the engine of these nodes computes for some rows only, and fails on others."""
+    """Reject operations of a user's expression that its engine computes for some rows only, and fails on others. What
+    hush adds to it is total.
+    """
     from hush.tables.engines import ENGINES
 
     ops, nodes = operations(), list(nodes)

@@ -14,7 +14,16 @@ from hush.numerics.rounding import SPARE, down
 from hush.tables.answer import Answer
 from hush.tables.column_noise import Shares, Spending, quick_spending, spending
 from hush.tables.description import QueryDescription, TableDescription, prepared
-from hush.tables.expression import bind, first_line, must_be_rowwise, must_have, operations
+from hush.tables.expression import (
+    bind,
+    first_line,
+    inside,
+    must_be_rowwise,
+    must_have,
+    must_not_fail,
+    new_values,
+    operations,
+)
 from hush.tables.group import Grouping, ungrouped
 from hush.tables.joining import joined
 from hush.tables.left_out import SHARE as LIMITS_SHARE
@@ -31,7 +40,7 @@ from hush.tables.quantise import Limits
 from hush.tables.query_checks import as_expression, check_aggregate, check_columns, check_names, one_aggregate
 from hush.tables.query_plan import QueryPlan
 from hush.tables.source import open_source
-from hush.tables.unit import must_not_use
+from hush.tables.unit import must_keep_key, must_not_use
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -158,29 +167,17 @@ class Table(TableDescription):
         except Exception as failure:
             raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
         if self.whose.each_row:
-            rows = self.source.relation.op()
+            rows, one_row = self.source.relation.op(), True
             must_be_rowwise(relation.op().find(operations().Node, filter=lambda node: node != rows), role)
-            self._must_keep_unit(relation, role)
-            return replace(self, relation=relation)
-        owner = must_be_owned(relation, self.roots, self.unit, role)
-        self._must_keep_unit(relation, role)
-        if settle is not None:
+        else:
+            one_row = must_be_owned(relation, self.roots, self.unit, role).one_row
+        must_keep_key(self.hidden, relation.op(), role)
+        for value in new_values(relation.op()):
+            must_not_fail(inside(value), role)
+        if settle is not None and not self.whose.each_row:
             relation = settle(relation, role)
-            owner = must_be_owned(relation, self.roots, self.unit, role)
-        return replace(self, relation=relation, one_row=owner.one_row)
-
-    def _must_keep_unit(self, relation: Any, role: str) -> None:
-        """Reject a step that uses or changes the hidden key of the unit."""
-        hidden, step, ops = self.hidden, relation.op(), operations()
-        if hidden and isinstance(step, ops.Filter):
-            must_not_use(hidden, step.predicates, role)
-        elif hidden and isinstance(step, ops.Aggregate):
-            must_not_use(hidden, step.metrics.values(), role)
-        elif hidden and isinstance(step, ops.Project):
-            must_not_use(hidden, (value for name, value in step.values.items() if name not in hidden), role)
-            kept = {name: value for name, value in step.values.items() if name in hidden}
-            if any(not isinstance(value, ops.Field) or value.name != name for name, value in kept.items()):
-                raise InvalidParameter(f"{role} changes the key of the unit, which a question cannot use.")
+            one_row = must_be_owned(relation, self.roots, self.unit, role).one_row
+        return replace(self, relation=relation, one_row=one_row)
 
     @called_like("group_by('ward', keys='private', groups_per_unit=3)")
     def group_by(self, *names: str, keys: Any = None, groups_per_unit: int | None = None) -> GroupedTable:

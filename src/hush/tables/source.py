@@ -16,7 +16,7 @@ from hush.tables.engines import engine_of
 from hush.tables.engines import pyspark as spark
 from hush.tables.engines.contract import WITHHELD, Source
 from hush.tables.engines.duckdb import was_interrupted
-from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
+from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, must_not_fail, operations
 from hush.tables.interrupt import in_thread
 from hush.tables.source_label import described, file_label, short, without_password
 from hush.tables.sqlite_file import copy_table, is_sqlite
@@ -107,6 +107,7 @@ def from_ibis(table: Any) -> Source:
     if not hasattr(table, "schema") or not hasattr(table, "select"):
         raise InvalidParameter(f"source must be an Ibis table, got an Ibis {type(table).__name__}.")
     must_be_rowwise(table.op().find(operations().Node), "source")
+    must_not_fail(table.op().find(operations().Node), "source")
     names = sorted(str(node.name) for node in table.op().find(operations().PhysicalTable))
     return checked(Source(table, table.get_backend(), short(f"table {', '.join(names)}", f"{len(names)} tables")))
 

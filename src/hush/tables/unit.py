@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hush.errors import InvalidParameter, Unsupported
-from hush.tables.expression import as_text, ibis, must_have, operations
+from hush.tables.expression import as_text, ibis, must_have, new_values, operations
 
-__all__ = ["KEY", "EachRow", "Unit", "each_row", "must_not_use", "one_row", "opened_unit"]
+__all__ = ["KEY", "EachRow", "Unit", "each_row", "must_keep_key", "must_not_use", "one_row", "opened_unit"]
 
 #: The column of a key that is made from several columns or hidden. The dot keeps it apart from aggregates.
 KEY = ".unit"
@@ -120,6 +120,18 @@ def _inside(value: Any) -> Iterator[Any]:
         yield node
         free = [part for part in node.group_by if isinstance(part, ops.Field)] if hasattr(node, "group_by") else []
         waiting += [child for child in node.__children__ if not isinstance(child, ops.Relation) and child not in free]
+
+
+def must_keep_key(hidden: frozenset[str], step: Any, role: str) -> None:
+    """Reject a step (an operation of Ibis) that shows or changes the hidden key of the unit."""
+    ops = operations()
+    if hidden and isinstance(step, ops.Project):
+        must_not_use(hidden, (value for name, value in step.values.items() if name not in hidden), role)
+        kept = {name: value for name, value in step.values.items() if name in hidden}
+        if any(not isinstance(value, ops.Field) or value.name != name for name, value in kept.items()):
+            raise InvalidParameter(f"{role} changes the key of the unit, which a question cannot use.")
+    elif hidden:
+        must_not_use(hidden, new_values(step), role)
 
 
 def _columns_of(relation: Any, unit: Any) -> tuple[str, ...]:
