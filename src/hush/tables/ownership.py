@@ -40,7 +40,7 @@ of k people, with k times epsilon.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hush.errors import Unsupported
@@ -66,6 +66,8 @@ class Root:
     population: str | None = None
     #: who is protected, as declared; None: the rows with the same value of `unit`
     whose: Unit | None = None
+    #: what a policy declares about this source, a `TableRule`; None: nothing
+    rule: Any = field(default=None, compare=False)
 
     @property
     def node(self) -> Any:

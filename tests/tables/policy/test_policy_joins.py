@@ -59,6 +59,20 @@ def test_two_tables_of_the_policy_are_joined_on_their_unit() -> None:
         visits.join(public(PEOPLE), on={visits.unit: "who"})
 
 
+def test_what_is_declared_holds_for_the_columns_of_both_tables() -> None:
+    """Bounds and keys by hand may only tighten the policy, also those of the table that was joined."""
+    visits, people = (policy_of().open(name) for name in ("visits", "people"))
+    for made in (visits.join(people, on=visits.unit), people.join(visits, on=people.unit)):
+        used = dict(made.aggregate(a=mean("age"), s=mean("stay")).declared)
+        assert [(one.low, one.high) for one in used.values()] == [(0, 100), (0, 5)]
+        for column, high in (("age", 101), ("stay", 6)):
+            with pytest.raises(InvalidParameter, match="may only be narrower"):
+                made.aggregate(m=mean(column, low=0, high=high))
+        assert made.group_by("ward").grouping.keys == (("x",), ("y",), ("z",))
+        with pytest.raises(InvalidParameter, match="does not list"):
+            made.group_by("ward", keys=["x", "w"])
+
+
 def test_ledgers_of_two_tables(tmp_path: Any) -> None:
     policy = policy_of(ledger=str(tmp_path / "a.ledger"))
     visits, people = policy.open("visits"), policy.open("people")

@@ -45,9 +45,15 @@ class Facts:
         return self.about_column(bind(self.table.relation, column, f"the column of {name!r}"))
 
     def about_column(self, column: Any) -> ColumnRule:
-        """What the policy declares about a column of the relation; nothing about a computed one."""
-        found = None if self.table.rule is None else _origin(column.op(), self.table.source.relation.op())
-        return _NOTHING if found is None else self.rule.column(found)
+        """What the policy declares about a column of the relation, also of a joined table; nothing about a computed
+        one.
+        """
+        for root in self.table.roots:
+            found = None if root.rule is None else _origin(column.op(), root.node)
+            if found is not None:
+                declared: ColumnRule = root.rule.column(found)
+                return declared
+        return _NOTHING
 
     def rows(self, name: str, given: int | None) -> int:
         """How many rows of a person count in a group: as given, else as declared, else 1."""

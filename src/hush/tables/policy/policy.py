@@ -74,6 +74,7 @@ class Policy:
         visible = [column for column in opened.relation.columns if rule.may_ask(column)]
         unit = each_row if rule.unit == ROW else rule.unit
         made = with_unit(opened, unit, visible=visible, population=rule.population)
+        made["roots"] = tuple(replace(root, rule=rule) for root in made["roots"])
         return Table(**made, limits=Limits(2**40), rule=replace(rule, ledger=self.ledger_path(name)))
 
     def lookup(self, name: str) -> SideTable:

@@ -211,4 +211,5 @@ def _clamp(node: Any, rows: Rows) -> Cell:
     inside = ibis().least(ibis().greatest(a.column, low.column), high.column)
     column = ibis().cases((a.column.isnull(), ibis().null(a.column.type())), else_=inside)
     ends = (low.value if a.low is None else max(a.low, low.value), high.value)
-    return Cell(column, ends[0], high.value if a.high is None else min(a.high, high.value), reach=a.reach)
+    reach = max(cell.reach for cell in (a, low, high))  # a value below `low` becomes `low`
+    return Cell(column, ends[0], high.value if a.high is None else min(a.high, high.value), reach=reach)

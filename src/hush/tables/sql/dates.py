@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from hush.tables.expression import ibis
@@ -61,6 +62,14 @@ def _dated(node: Any, rows: Rows) -> Cell:
     return cell
 
 
+def _usual_dates(node: Any, rows: Rows) -> Cell:
+    """A date or a time; null outside the years 1 to 9000, where functions of dates fail in some engines."""
+    cell = _dated(node, rows)
+    if cell.constant:
+        return cell
+    return replace(cell, column=ibis().cases((_usual(cell.column), cell.column), else_=ibis().null(cell.column.type())))
+
+
 def _as_cast(node: Any) -> Any:
     import sqlglot
 
@@ -78,7 +87,7 @@ def _truncated(node: Any, rows: Rows) -> Cell:
     allow_only(node, "this", "unit", "zone", "input_type_preserved")
     if node.args.get("zone") is not None:
         raise Refused("DATE_TRUNC with a time zone is not translated", node)
-    cell, unit = _dated(node.this, rows), _unit(node.args.get("unit"))
+    cell, unit = _usual_dates(node.this, rows), _unit(node.args.get("unit"))
     if unit in _TIMES and cell.family == "time":
         return Cell(cell.column.truncate(_TIMES[unit]))
     if unit not in _UNITS:
@@ -122,7 +131,7 @@ def _to_date(node: Any, rows: Rows) -> Cell:
 
 
 def _part(name: str, given: Any, node: Any, rows: Rows) -> Cell:
-    cell, name = _dated(given, rows), _SAME.get(name, name)
+    cell, name = _usual_dates(given, rows), _SAME.get(name, name)
     if name in _CLOCK and cell.family == "time":
         call, listed = _CLOCK[name]
         return Cell(call(cell.column), listed[0], listed[-1], tuple(listed), reach=2**31)
@@ -138,7 +147,7 @@ def _part(name: str, given: Any, node: Any, rows: Rows) -> Cell:
 @handler("TimeToStr")
 def _formatted(node: Any, rows: Rows) -> Cell:
     allow_only(node, "this", "format")
-    cell, form = _dated(node.this, rows), rows.of(node.args["format"]).value
+    cell, form = _usual_dates(node.this, rows), rows.of(node.args["format"]).value
     if not isinstance(form, str) or not _FORMAT.match(form):
         raise Refused("the format of a date may use %Y, %m, %d, %j, %H and %M", node)
     on_clock = "%H" in form or "%M" in form
@@ -187,8 +196,12 @@ def _difference(node: Any, rows: Rows) -> Cell:
 
 
 def _usual(column: Any) -> Any:
-    """Dates between the years 1 and 9000."""
-    return (column >= ibis().literal(_FIRST)) & (column <= ibis().literal(_LAST))
+    """Dates or times between the years 1 and 9000."""
+    ends: list[Any] = [_FIRST, _LAST]
+    if not column.type().is_date():
+        ends = [datetime.datetime.combine(day, datetime.time()) for day in ends]
+    first, last = (ibis().literal(end, type=column.type()) for end in ends)
+    return (column >= first) & (column <= last)
 
 
 def _by(cell: Cell, amount: Any, unit: Any, sign: int, node: Any, rows: Rows) -> Cell:
@@ -203,9 +216,14 @@ def _by(cell: Cell, amount: Any, unit: Any, sign: int, node: Any, rows: Rows) ->
     if cell.constant and isinstance(cell.value, Day) and name in ("DAY", "WEEK"):
         from hush.tables.sql.cell import literal
 
-        return literal(cell.value + datetime.timedelta(number * (7 if name == "WEEK" else 1)))
-    inside = _usual(cell.column if cell.family == "date" else cell.column.date())
+        try:
+            return literal(cell.value + datetime.timedelta(number * (7 if name == "WEEK" else 1)))
+        except OverflowError as failure:
+            raise Refused(f"{node.sql()} is not a date between the years 1 and 9999", node) from failure
+    if cell.family == "date" and name in ("HOUR", "MINUTE"):
+        raise Refused("a date is moved by days, weeks, months or years; hours need CAST(... AS TIMESTAMP)", node)
+    inside = _usual(cell.column)
     moved = cell.column + ibis().interval(**{f"{name.lower()}s": number})
-    if cell.family == "date" and name not in ("HOUR", "MINUTE"):
+    if cell.family == "date":
         moved = moved.cast("date")
     return Cell(ibis().cases((inside, moved), else_=ibis().null(moved.type())))

@@ -51,10 +51,12 @@ class Measuring(Protocol):
 
 
 def people(scope: Scope) -> Any:
-    """COUNT(DISTINCT unit), as a node of a suggestion."""
+    """COUNT(DISTINCT unit), as a node of a suggestion; COUNT(*) where no column names the unit."""
     import sqlglot
 
-    return sqlglot.exp.Count(this=sqlglot.exp.Distinct(expressions=[sqlglot.exp.column(scope.unit)]))
+    exp = sqlglot.exp
+    units = [exp.column(unit) for unit in scope.units]
+    return exp.Count(this=exp.Distinct(expressions=units) if units else exp.Star())
 
 
 def _count(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
@@ -83,11 +85,12 @@ def _distinct(measures: Measuring, node: Any, asked: Asked, name: str, parts: li
     scope = measures.scope
     units = {part.name.lower() for part in parts if scope.is_unit(part)}
     if not scope.units or len(units) != len(scope.units) or not all(map(scope.is_unit, parts)):
+        instead = people(scope)
         raise Refused(
             f"{node.sql()} counts values, and one person can add a new value that nobody else has; count people with "
-            f"COUNT(DISTINCT {scope.unit}), or group by the column",
+            f"{instead.sql()}, or group by the column",
             node,
-            people(scope),
+            instead,
         )
     if asked.keep is None:
         return released(measures.add(counts.count_units(), name), counts=True)

@@ -11,7 +11,9 @@ import numpy as np
 from hush.tables.sql.interval import Triple, constant, divided, monotone, plus, times
 from hush.tables.sql.refusal import Refused, allow_only
 
-__all__ = ["Number", "formula", "released"]
+__all__ = ["Number", "digits_of", "formula", "number_of", "released"]
+
+_MOST_DIGITS = 15
 
 Of = Callable[[Mapping[str, Triple]], Triple]
 
@@ -79,6 +81,15 @@ def number_of(node: Any) -> float:
         raise Refused(f"a constant number is needed, not {node.sql()}", node) from failure
 
 
+def digits_of(node: Any) -> int:
+    """The digits of ROUND, a constant of the statement."""
+    given = node.args.get("decimals")
+    number = 0.0 if given is None else number_of(given)
+    if not (abs(number) <= _MOST_DIGITS and number == int(number)):
+        raise Refused(f"ROUND takes a whole number of digits from -{_MOST_DIGITS} to {_MOST_DIGITS}", node)
+    return int(number)
+
+
 # -- the parts of a formula ----------------------------------------------------------------------------------
 
 Part = Callable[[Any], Number]
@@ -109,8 +120,7 @@ def _negative(node: Any, part: Part) -> Number:
 
 def _rounded(node: Any, part: Part) -> Number:
     allow_only(node, "this", "decimals")
-    given = node.args.get("decimals")
-    digits = int(number_of(given)) if given is not None else 0
+    digits = digits_of(node)
     name = type(node).__name__
     function = {"Floor": np.floor, "Ceil": np.ceil}.get(name, lambda x: np.round(x, digits))
     return mapped(part(node.this), function)
@@ -161,6 +171,13 @@ def _inside(node: Any, part: Part) -> Number:
     return part(node.this)
 
 
+def _not_zero(node: Any, part: Part) -> Number:
+    """NULLIF(a, 0), which guards a division. A division by 0 is unknown anyway."""
+    if type(node.expression).__name__ != "Literal" or number_of(node.expression) != 0.0:
+        raise Refused("NULLIF of an aggregate takes 0, to guard a division; write NULLIF(a, 0)", node)
+    return part(node.this)
+
+
 _FORMULAS: dict[str, Callable[[Any, Part], Number]] = {
     "Literal": _constant,
     "Add": _plus,
@@ -175,7 +192,7 @@ _FORMULAS: dict[str, Callable[[Any, Part], Number]] = {
     "Sqrt": _root,
     "Abs": _absolute,
     "Coalesce": _coalesce,
-    "Nullif": _inside,  # NULLIF(a, 0) guards a division, and a division by 0 is unknown anyway
+    "Nullif": _not_zero,
     "Cast": _cast,
     "TryCast": _cast,
     "Paren": _inside,

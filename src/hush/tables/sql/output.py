@@ -32,6 +32,11 @@ class Output:
     number: Number | None = None
     node: Any = None
 
+    @property
+    def columns(self) -> list[str]:
+        """Its columns in the answer: a number has those of its interval."""
+        return [self.name] if self.number is None else with_ends([self.name])
+
 
 @dataclass(frozen=True)
 class Ordered:
@@ -79,8 +84,7 @@ def finished(
             for ending, part in (("", made.value), ("_low", made.low), ("_high", made.high)):
                 columns[output.name + ending] = _column(part, output.number.date, ending).take(take)
         else:
-            values = [plain_value(output.node, rows.row(i)) for i in kept]
-            columns[output.name] = pa.array(values)
+            columns[output.name] = _plain_column([plain_value(output.node, rows.row(i)) for i in kept])
     return pa.table(columns).combine_chunks(), tuple(output.name for output in shown)
 
 
@@ -180,6 +184,13 @@ def _sortable(value: Any) -> tuple[str, Any]:
     """Values of one kind sort by themselves; kinds are never mixed by accident."""
     kind = "number" if isinstance(value, bool | int | float) else type(value).__name__
     return kind, value
+
+
+def _plain_column(values: list[Any]) -> Any:
+    """A column of values of one kind. Whole numbers beside other numbers are floats: Arrow rejects large ones there."""
+    if any(isinstance(value, float) for value in values):
+        values = [None if value is None else float(value) for value in values]
+    return arrow().array(values)
 
 
 def _floats(column: Any) -> Any:

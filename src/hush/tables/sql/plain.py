@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hush.tables.sql.number import number_of
-from hush.tables.sql.refusal import Refused
+from hush.tables.sql.number import digits_of, number_of
+from hush.tables.sql.refusal import Refused, allow_only
 
 __all__ = ["check_plain", "plain_value"]
 
@@ -23,6 +23,12 @@ _COMPARE = {
     "GT": operator.gt,
     "GTE": operator.ge,
 }
+_CHOICES = ("Case", "If", "Coalesce")
+#: The parts of a node that are read here. A node with another part, such as BETWEEN SYMMETRIC, is refused.
+_PARTS = (
+    *("this", "expression", "expressions", "negate", "low", "high", "ifs", "true", "false", "default", "decimals"),
+    *("is_string", "typed", "safe", "is_nvl", "is_null", "unnest", "query", "field"),
+)
 _ARITHMETIC = {"Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Mod": operator.mod}
 
 
@@ -37,26 +43,67 @@ def plain_value(node: Any, row: Row) -> Any:
         return _compared(node, row, _COMPARE[kind])
     if kind in _ARITHMETIC or kind in ("Div", "SafeDivide"):
         return _computed(node, row)
-    found = _PLAIN.get(kind)
-    if found is None:
-        raise Refused(f"{node.sql()} is not a function of released values that hush computes", node)
-    return found(node, row)
-
-
-def check_plain(node: Any, known: Row) -> None:
-    """Refuse an expression that cannot be computed, before anything is spent."""
     try:
-        known(node)
-        return
+        value = _PLAIN[kind](node, row)
+    except (TypeError, ArithmeticError, ValueError):
+        return None  # values of different kinds: after the answer is paid for, nothing may fail
+    return (None if value is None else not value) if node.args.get("negate") else value
+
+
+def check_plain(node: Any, known: Callable[[Any], str]) -> str | None:
+    """Refuse an expression that cannot be computed, before anything is spent. Returns the kind of its values: number,
+    text, truth, date or time; None for NULL. `known` gives the kind of a key or a number, and raises KeyError for other
+    nodes.
+    """
+    try:
+        return known(node)
     except KeyError:
         pass
     kind = type(node).__name__
-    if kind not in _COMPARE and kind not in _ARITHMETIC and kind not in ("Div", "SafeDivide") and kind not in _PLAIN:
+    counts = kind in _ARITHMETIC or kind in ("Div", "SafeDivide")
+    if not counts and kind not in _COMPARE and kind not in _PLAIN:
         raise Refused(
             f"{node.sql()} is neither a group nor an aggregate, nor a function of them that hush computes", node
         )
-    for part in node.iter_expressions():
-        check_plain(part, known)
+    allow_only(node, *_PARTS)
+    if kind == "Round":
+        digits_of(node)
+    found = {part.arg_key: check_plain(part, known) for part in node.iter_expressions() if not _is_branch(part)}
+    for part in (part for part in node.iter_expressions() if _is_branch(part)):
+        check_plain(part.this, known)
+    if counts or kind in ("Round", "Neg", "Abs"):
+        if set(found.values()) - {"number", "truth", None}:
+            raise Refused(f"{node.sql()} computes with something that is not a number", node)
+        return "number"
+    if kind == "Literal":
+        return "text" if node.is_string else "number"
+    if kind == "Paren":
+        return found["this"]
+    if kind in _CHOICES:
+        return _one_kind(node, [check_plain(part, known) for part in _results(node)])
+    return None if kind == "Null" else "truth"
+
+
+def _is_branch(part: Any) -> bool:
+    """Is it a WHEN ... THEN ... of a CASE?"""
+    return type(part).__name__ == "If" and part.arg_key == "ifs"
+
+
+def _results(node: Any) -> list[Any]:
+    """The expressions of which a CASE, an IF or a COALESCE chooses one."""
+    if type(node).__name__ == "Coalesce":
+        return [node.this, *node.expressions]
+    branches = [part.args["true"] for part in node.args.get("ifs") or ()]
+    others = [node.args.get(name) for name in ("true", "false", "default")]
+    return branches + [part for part in others if part is not None]
+
+
+def _one_kind(node: Any, kinds: list[str | None]) -> str | None:
+    """A column of the answer has one kind of values."""
+    found = {kind for kind in kinds if kind is not None}
+    if len(found) > 1:
+        raise Refused(f"{node.sql()} gives {' and '.join(sorted(found))}; a column has one kind of values", node)
+    return next(iter(found), None)
 
 
 def _compared(node: Any, row: Row, apply: Callable[[Any, Any], bool]) -> bool | None:
@@ -114,10 +161,11 @@ def _is(node: Any, row: Row) -> bool:
 
 
 def _case(node: Any, row: Row) -> Any:
-    if node.this is not None:
-        raise Refused("write CASE WHEN condition THEN value END", node)
     for part in node.args["ifs"]:
-        if plain_value(part.this, row):
+        holds = plain_value(part.this, row)
+        if node.this is not None:
+            holds = _pair(plain_value(node.this, row), holds, operator.eq, node)
+        if holds:
             return plain_value(part.args["true"], row)
     given = node.args.get("default")
     return None if given is None else plain_value(given, row)
@@ -138,8 +186,8 @@ def _literal(node: Any, row: Row) -> Any:
 
 
 def _rounded(node: Any, row: Row) -> Any:
-    value, given = plain_value(node.this, row), node.args.get("decimals")
-    return None if value is None else round(value, int(number_of(given)) if given is not None else 0)
+    value = plain_value(node.this, row)
+    return None if value is None else round(value, digits_of(node))
 
 
 def _negative(node: Any, row: Row) -> Any:

@@ -83,6 +83,8 @@ class Scope:
         if found is None:
             near = nearest(node.name, known)
             hint = near or f"the columns are {', '.join(list(known)[:20])}"
+            if known is not self.columns and owner is not None:
+                raise Refused(f"{node.name!r} is not a column of {owner.name} that may be asked; {hint}", node)
             raise Refused(f"there is no column {node.name!r} that may be asked; {hint}", node)
         return known[found]
 

@@ -128,10 +128,10 @@ class _Select:
                     with_people(self.select, self.scope),
                 )
             made += self._output(node, part.alias, part)
-        names = [output.name.lower() for output in made]
-        for output in made:
-            if names.count(output.name.lower()) > 1:
-                raise Refused(f"two columns of SELECT are called {output.name}; give one another name", self.select)
+        names = [name.lower() for output in made for name in output.columns]
+        for name in names:
+            if names.count(name) > 1:
+                raise Refused(f"two columns of the answer are called {name}; give one another name", self.select)
         return tuple(made)
 
     def _output(self, node: Any, alias: str, part: Any) -> list[Output]:
@@ -260,10 +260,12 @@ class _Select:
         for part in node.iter_expressions():
             self._register(part)
 
-    def _known(self, node: Any) -> None:
+    def _known(self, node: Any) -> str:
+        """The kind of values of a key or a number; KeyError if the node is neither."""
         text = node.sql()
-        if text not in self.numbers and text not in self.known_keys:
-            raise KeyError(text)
+        if text in self.known_keys:
+            return self.keys[self.known_keys[text]].cell.family
+        return "date" if self.numbers[text].date else "number"
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the plan should know about the translation."""
