@@ -18,6 +18,7 @@ from tables.messy import arrow_of, as_read, messy
 import hush.tables
 from hush.errors import HushError
 from hush.tables.engines.pyspark import find_java
+from hush.tables.source import open_source
 
 
 class OnDuckDB:
@@ -25,6 +26,10 @@ class OnDuckDB:
 
     def table(self, rows: pa.Table, *, unit: str, **options: Any) -> hush.tables.Table:
         return hush.tables.table(rows, unit=unit, **options)
+
+    def source(self, rows: pa.Table) -> dict[str, Any]:
+        """The source of a policy's table."""
+        return {"source": rows}
 
 
 class OnSpark:
@@ -35,6 +40,9 @@ class OnSpark:
 
     def table(self, rows: pa.Table, *, unit: str, **options: Any) -> hush.tables.Table:
         return hush.tables.table(rows, unit=unit, engine=self.session, **options)
+
+    def source(self, rows: pa.Table) -> dict[str, Any]:
+        return {"source": open_source(rows, engine=self.session).relation}
 
 
 class OnPostgres:
@@ -52,6 +60,11 @@ class OnPostgres:
         name = name or f"rows{next(self.number)}"
         load(self.server.owner, name, rows)
         return hush.tables.table(self.server.address, name=f"public.{name}", unit=unit, **options)
+
+    def source(self, rows: pa.Table) -> dict[str, Any]:
+        name = f"rows{next(self.number)}"
+        load(self.server.owner, name, rows)
+        return {"source": self.server.address, "name": f"public.{name}"}
 
     def side(self, make: Any, rows: pa.Table) -> Any:
         """A table without a unit."""

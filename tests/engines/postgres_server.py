@@ -25,6 +25,7 @@ TYPES = {
     "date32[day]": "date",
     "double": "double precision",
     "float": "real",
+    "timestamp[us]": "timestamp",
 }
 #: No disk is waited for, and the server is small.
 SETTINGS = (

@@ -53,6 +53,19 @@ def orders(rows: int = 400) -> pa.Table:
     )
 
 
+def labs(rows: int = 300) -> pa.Table:
+    """Laboratory values of the patients, with a column `day` of their own."""
+    draw = np.random.default_rng(13)
+    return pa.table(
+        {
+            "patient_id": draw.integers(0, 250, rows),
+            "kind": draw.choice(["blood", "urine"], rows),
+            "value": draw.random(rows) * 60.0,
+            "day": pa.array([DAYS[0] + datetime.timedelta(int(d)) for d in draw.integers(0, 365, rows)], pa.date32()),
+        }
+    )
+
+
 @pytest.fixture(scope="session")
 def policy() -> Policy:
     """What a curator declares about these tables."""
@@ -68,6 +81,7 @@ def policy() -> Policy:
         "note": ColumnRule(),
     }
     bought = {"item": ColumnRule(), "quantity": ColumnRule(0, 100), "price": ColumnRule()}
+    measured = {"kind": ColumnRule(values=("blood", "urine")), "value": ColumnRule(0, 50), "day": ColumnRule(*DAYS)}
     survey = pa.table({"answer": pa.array([1, 2, 3, None, 5] * 20), "group": ["a", "b"] * 50})
     wards = pa.table({"ward": ["surgery", "burns", "maternity"], "floor": [1, 2, 2]})
     return Policy(
@@ -77,6 +91,7 @@ def policy() -> Policy:
             "survey": TableRule(
                 survey, unit="row", columns={"answer": ColumnRule(0, 10), "group": ColumnRule(values=("a", "b"))}
             ),
+            "labs": TableRule(labs(), unit="patient_id", groups_per_unit=3, rows_per_unit=2, columns=measured),
             "wards": TableRule(wards, public=True),
         }
     )

@@ -48,6 +48,11 @@ def test_nothing_is_spent(policy, tmp_path, text):
         ("SELECT COUNT(*) FROM visits WHERE random() < 0.5 AND age > 3", "changes between runs", "SELECT COUNT(*) FROM visits WHERE age > 3"),
         ("SELECT AVG(LENGTH(note)) FROM visits", "has no bounds", "SELECT AVG(CLAMP(LENGTH(note), 0, 100)) FROM visits"),
         ("SELECT COUNT(*) FROM visits UNION SELECT COUNT(*) FROM orders", "UNION", "SELECT COUNT(*) FROM visits"),
+        ("SELECT TOP 3 ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC", "TOP 3 is written with LIMIT", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC LIMIT 3"),
+        ("SELECT TOP (5) ward, COUNT(*) AS n FROM visits GROUP BY ward", "TOP 5 is written with LIMIT", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward LIMIT 5"),
+        ("SELECT DISTINCT ward, COUNT(*) AS n FROM visits", "DISTINCT is not needed", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"),
+        ("SELECT DISTINCT ward, COUNT(*) AS n FROM visits GROUP BY ward", "DISTINCT is not needed", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"),
+        ("SELECT DISTINCT ward FROM visits", "lists the values", "SELECT ward, COUNT(DISTINCT patient_id) AS people FROM visits GROUP BY ward"),
         ("SELECT COUNT(*) FROM people", "no table 'people'", "SELECT COUNT(*) FROM visits"),
     ],
 )  # fmt: skip

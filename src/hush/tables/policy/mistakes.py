@@ -58,7 +58,7 @@ def _in_table(place: str, rule: TableRule) -> Iterator[Mistake]:
     """The mistakes in one table."""
     if rule.source is None or (isinstance(rule.source, str | Path) and not str(rule.source).strip()):
         yield Mistake(f"{place}.source", 'is missing; name a file or a database, such as source = "visits.parquet".')
-    for key in ("name", "ledger", "engine"):
+    for key in ("name", "ledger", "engine", "population"):
         value = getattr(rule, key)
         if value is not None and (not isinstance(value, str) or not value.strip()):
             yield Mistake(f"{place}.{key}", f"must be text, got {value!r}.")
@@ -84,7 +84,7 @@ def _in_table(place: str, rule: TableRule) -> Iterator[Mistake]:
 
 def _in_public_table(place: str, rule: TableRule) -> Iterator[Mistake]:
     """A public table protects nobody, so it has no unit, limits or ledger."""
-    for key in ("unit", "groups_per_unit", "rows_per_unit", "ledger", "max_epsilon", "max_delta"):
+    for key in ("unit", "groups_per_unit", "rows_per_unit", "ledger", "max_epsilon", "max_delta", "population"):
         if getattr(rule, key) is not None:
             yield Mistake(f"{place}.{key}", f"a public table has no {key}, because its rows are no secret; remove it.")
 

@@ -72,7 +72,8 @@ class Policy:
             raise InvalidParameter(f"{name!r} is a public table, which protects nobody; join it with another table.")
         opened = self._opened(name, rule)
         visible = [column for column in opened.relation.columns if rule.may_ask(column)]
-        made = with_unit(opened, each_row if rule.unit == ROW else rule.unit, visible=visible)
+        unit = each_row if rule.unit == ROW else rule.unit
+        made = with_unit(opened, unit, visible=visible, population=rule.population)
         made["roots"] = tuple(replace(root, rule=rule) for root in made["roots"])
         return Table(**made, limits=Limits(2**40), rule=replace(rule, ledger=self.ledger_path(name)))
 

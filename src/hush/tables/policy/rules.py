@@ -77,6 +77,8 @@ class TableRule:
     public: bool = False
     #: the engine that reads the source; None: DuckDB, or the database of a URL
     engine: str | None = None
+    #: the name of the people; tables of one population share one ledger and can be joined
+    population: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.unit, list):

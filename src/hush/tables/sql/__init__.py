@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hush.errors import called_like
 from hush.tables.answer import Answer
 from hush.tables.policy import Policy
-from hush.tables.sql import arithmetic, dates, logic, texts  # noqa: F401  # they register the row expressions
+from hush.tables.sql import arithmetic, casts, dates, logic, texts  # noqa: F401  # they register the row expressions
 from hush.tables.sql.planned import Statement, StatementPlan, statement
 from hush.tables.sql.refusal import Refused
 

@@ -17,7 +17,7 @@ from hush.tables.sql.private_clause import BOUNDED
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.scope import Scope
 
-__all__ = ["Measures", "is_aggregate", "named"]
+__all__ = ["Measures", "has_aggregate", "is_aggregate", "named"]
 
 _NAMES = {"Count": "count", "CountIf": "count_if", "Avg": "avg", "ApproxDistinct": "count"}
 #: Aggregates that only wrap another one.
@@ -159,6 +159,12 @@ def is_aggregate(node: Any) -> bool:
     if kind == "Anonymous":
         return str(node.this).lower() in BOUNDED and len(node.expressions) == 3
     return isinstance(node, sqlglot.exp.AggFunc)
+
+
+def has_aggregate(node: Any) -> bool:
+    """Is there an aggregate in the node, outside of windows?"""
+    inner = node.walk(prune=lambda part: type(part).__name__ == "Window")
+    return any(is_aggregate(part) for part in inner)
 
 
 def named(node: Any) -> str:

@@ -1,7 +1,7 @@
 """Arithmetic of row expressions that never fails, and the bounds of its results.
 
 Whole numbers are added and multiplied as 64-bit integers where their types show that the result fits. Otherwise they
-are computed as floats, and a result beyond 64 bits is null. Division by zero is null. Floats give infinity or NaN,
+are computed as floats, and a result beyond 9e18 is null. Division by zero is null. Floats give infinity or NaN,
 which aggregates treat as missing.
 """
 
@@ -13,14 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 from hush.tables.expression import ibis
+from hush.tables.sql.casts import FITS, whole_part
 from hush.tables.sql.cell import FAR, Cell, as_number, literal, one_type, span
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.row import Rows, handler
 
 __all__: list[str] = []
-
-#: Floats below this size have a whole part that fits 64 bits.
-_FITS = 9.0e18
 
 
 def _floats(cell: Cell) -> Any:
@@ -33,7 +31,7 @@ def _computed(a: Cell, b: Cell, apply: Callable[[Any, Any], Any], reach: int, en
     if a.whole and b.whole:
         if reach < FAR:
             return Cell(apply(a.column, b.column), low, high, reach=reach)
-        return Cell(apply(_floats(a), _floats(b)).try_cast("int64"), low, high)
+        return Cell(whole_part(apply(_floats(a), _floats(b))), low, high)
     return Cell(apply(_floats(a), _floats(b)), low, high)
 
 
@@ -88,7 +86,7 @@ def _quotient(node: Any, rows: Rows) -> Cell:
 
 def _towards_zero(column: Any) -> Any:
     """The whole part of a float; null where it does not fit 64 bits."""
-    small = column.abs() < _FITS
+    small = column.abs() < FITS
     return ibis().cases((small & (column < 0), column.ceil()), (small, column.floor()), else_=ibis().null("int64"))
 
 
@@ -109,7 +107,7 @@ def _remainder(node: Any, rows: Rows) -> Cell:
         values = tuple(range(least, size)) if size <= 100 else None
         return Cell(a.column % b.column, least, size - 1, values, reach=size)
     left = _floats(a) % _floats(b).nullif(0.0)
-    return Cell(left.try_cast("int64") if a.whole and b.whole else left)
+    return Cell(whole_part(left) if a.whole and b.whole else left)
 
 
 @handler("Neg")
@@ -120,11 +118,7 @@ def _negative(node: Any, rows: Rows) -> Cell:
     ends = (-a.high, -a.low) if a.bounded else (None, None)
     if not a.whole:
         return Cell(-a.column, *ends)
-    return (
-        Cell(-a.column, ends[0], ends[1], reach=a.reach)
-        if a.reach < FAR
-        else Cell((-_floats(a)).try_cast("int64"), *ends)
-    )
+    return Cell(-a.column, ends[0], ends[1], reach=a.reach) if a.reach < FAR else Cell(whole_part(-_floats(a)), *ends)
 
 
 @handler("Abs")
@@ -135,7 +129,7 @@ def _absolute(node: Any, rows: Rows) -> Cell:
         ends = (0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high)), max(abs(a.low), abs(a.high)))
     if not a.whole or a.reach < FAR:
         return Cell(a.column.abs(), ends[0], ends[1], reach=a.reach)
-    return Cell(_floats(a).abs().try_cast("int64"), *ends)
+    return Cell(whole_part(_floats(a).abs()), *ends)
 
 
 @handler("Floor", "Ceil", "Round", "Trunc")
@@ -153,7 +147,7 @@ def _rounded(node: Any, rows: Rows) -> Cell:
         return Cell(_towards_zero(a.column), *_whole_ends(a, math.trunc))
     made = getattr(a.column, name.lower())()
     near: Callable[[Any], int] = {"Floor": math.floor, "Ceil": math.ceil}.get(name, lambda x: math.floor(x + 0.5))
-    column = ibis().cases((a.column.abs() < _FITS, made), else_=ibis().null("int64"))
+    column = ibis().cases((a.column.abs() < FITS, made), else_=ibis().null("int64"))
     return Cell(column, *_whole_ends(a, near))
 
 

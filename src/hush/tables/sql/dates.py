@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from hush.tables.expression import ibis
+from hush.tables.sql.casts import as_date
 from hush.tables.sql.cell import Cell, by_day
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.row import Rows, handler
@@ -93,7 +94,7 @@ def _truncated(node: Any, rows: Rows) -> Cell:
         raise Refused(f"DATE_TRUNC takes {', '.join((*_UNITS, *_TIMES))}", node)
     letter, same = _UNITS[unit]
     day = cell.column if cell.family == "date" else cell.column.date()
-    return by_day(cell, day if letter == "D" else day.truncate(letter), same)
+    return by_day(cell, day if letter == "D" else as_date(day.truncate(letter)), same)
 
 
 @handler("Extract")

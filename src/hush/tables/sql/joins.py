@@ -1,76 +1,232 @@
-"""JOIN with a public table of the policy, on any key: each row still belongs to one person."""
+"""JOIN: with a public table of the policy on any key, or with another table of the same people on the unit of both.
+
+Each row of the result belongs to one person (`hush.tables.ownership`). The rules of both tables count: the bounds and
+values of their columns, and the smaller limits.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from hush.errors import InvalidParameter
+from hush.tables.expression import operations
 from hush.tables.sql.catalogue import Catalogue
+from hush.tables.sql.cell import Cell
+from hush.tables.sql.from_clause import declared, source_of
 from hush.tables.sql.logic import conjuncts
 from hush.tables.sql.refusal import Refused
-from hush.tables.sql.scope import Scope, declared, matching
+from hush.tables.sql.scope import Scope, matching
 
 __all__ = ["joined"]
 
 
-def joined(found: Scope, join: Any, policy: Catalogue) -> Scope:
-    """The rows of the left table, each with the columns of the public rows that match it."""
-    how = _how(join)
+@dataclass(frozen=True)
+class _Side:
+    """The right side of a join: a table, its alias, its cells and their columns in the table."""
+
+    table: Any
+    alias: str
+    cells: Mapping[str, Cell]
+    names: Mapping[str, str]
+    #: the rows of a table of people
+    people: Scope | None = None
+
+
+def joined(found: Scope, join: Any, policy: Catalogue, ctes: Mapping[str, Any]) -> Scope:
+    """The rows of the left table, each with the columns of the rows that match it."""
     node = join.this
     public = [name for name, rule in policy.tables.items() if rule.public]
     name = matching(node.name, public) if type(node).__name__ == "Table" and not node.args.get("db") else None
-    if name is None:
-        raise Refused("only a public table of the policy is joined, on a key; ask each table of people by itself", join)
-    if found.conditions or not all(_is_column(found, column) for column in found.columns):
-        raise Refused("JOIN takes a table of the policy on its left, not a subquery", join)
-    other, rule = policy.lookup(name), policy.rule(name)
-    pairs = _pairs(join, found, tuple(other.columns), node.alias or name)
-    made = found.table.join(other, on=pairs, how=how)
-    columns = {column: replace(cell, column=made[column]) for column, cell in found.columns.items()}
-    new = [column for column in other.columns if column not in found.table.columns and column in made.columns]
-    columns |= {column: declared(made[column], rule.column(column)) for column in new}
-    alias = node.alias or name
-    # without a partner in a left join, the key of the public table is null; in an inner join both keys are equal
-    keys = [right for left, right in pairs.items() if left == right and how == "inner"]
-    owned = {known: frozenset(found.columns) for known in found.aliases} | dict(found.owned)
-    owned[alias] = frozenset([*new, *keys])
-    return replace(found, table=made, columns=columns, aliases=(*found.aliases, alias), owned=owned)
+    if name is not None and matching(node.name, ctes) is None:
+        other, rule = policy.lookup(name), policy.rule(name)
+        cells = {column: declared(other.root.source.relation[column], rule.column(column)) for column in other.columns}
+        side = _Side(other, node.alias or name, cells, {column: column for column in cells})
+    else:
+        right, names = _settled(source_of(node, policy, found.dialect, ctes))
+        if not right.aliases:
+            raise Refused("a subquery in JOIN needs a name; write AS name", join)
+        side = _Side(right.table, right.aliases[0], right.columns, names, right)
+    if matching(side.alias, found.aliases) is not None:
+        raise Refused(f"two tables of FROM are called {side.alias}; write AS and another name", join)
+    how = _how(join, found, side)
+    left, names = _settled(found)
+    pairs = _pairs(join, left, names, side)
+    suffix = _suffix(left.table, side)
+    try:
+        made = left.table.join(side.table, on=pairs, how=how, suffix=suffix)
+    except InvalidParameter as failure:
+        raise Refused(str(failure), join) from failure
+    return _result(left, names, side, made, pairs, how, suffix)
 
 
-def _is_column(found: Scope, name: str) -> bool:
-    """Is it the column of the table with the same name, and not one that a subquery computed under this name?"""
-    return name in found.table.columns and bool(found.columns[name].column.equals(found.table[name]))
+def _result(
+    left: Scope, names: Mapping[str, str], side: _Side, made: Any, pairs: Mapping[str, str], how: str, suffix: str
+) -> Scope:
+    """The columns of both sides over the joined table."""
+    taken = {name.casefold() for name in left.table.relation.columns}
+    merged = {b for a, b in pairs.items() if a == b}
+    theirs: dict[str, Cell] = {}
+    for name, cell in side.cells.items():
+        column = side.names[name]
+        if column in merged and how == "left":
+            continue  # the joined table has one column for both keys, and it is never null
+        new = column if column in merged or column.casefold() not in taken else f"{column}{suffix}"
+        theirs[name] = replace(cell, column=made[new])
+    moved = left.over_columns(made)
+    known = {name.casefold(): name for name in moved.columns}
+    same = {known[name.casefold()] for name in theirs if name.casefold() in known}
+    using = {name for name in same if pairs.get(names[name]) in merged}
+    doubtful = moved.ambiguous | (same - using)
+    columns = {name: cell for name, cell in {**theirs, **moved.columns}.items() if name not in doubtful}
+    qualified = moved.qualified or dict.fromkeys(moved.aliases, moved.columns)
+    found = replace(
+        moved,
+        columns=columns,
+        qualified={**qualified, side.alias: theirs},
+        ambiguous=frozenset(doubtful),
+        aliases=(*left.aliases, side.alias),
+    )
+    return found if side.people is None else _of_both(found, side, made, how)
 
 
-def _how(join: Any) -> str:
+def _of_both(found: Scope, side: _Side, made: Any, how: str) -> Scope:
+    """The joined rows of two tables of people, with the limits of both."""
+    right = side.people
+    assert right is not None
+    rule = made.rule if not made.one_row else replace(made.rule, rows_per_unit=1, groups_per_unit=1)
+    also = tuple((side.alias, unit, how == "inner") for unit in right.units)
+    name = found.name if found.rule.ledger is not None or right.rule.ledger is None else right.name
+    return replace(found, name=name, rule=rule, also=(*found.also, *also))
+
+
+def _settled(scope: Scope) -> tuple[Scope, dict[str, str]]:
+    """The scope with every cell as a column of its filtered table, and the names of these columns."""
+    found = scope.over(scope.filtered())
+    relation, field = found.table.relation.op(), operations().Field
+    cells = [cell for group in (found.columns, *found.qualified.values()) for cell in group.values()]
+    taken, made = {name.casefold() for name in found.table.relation.columns}, dict[Any, str]()
+    for cell in cells:
+        op = cell.column.op()
+        if op in made or (isinstance(op, field) and op.rel == relation):
+            continue
+        number = len(made) + 1
+        while f"computed_{number}" in taken:
+            number += 1
+        taken.add(f"computed_{number}")
+        made[op] = f"computed_{number}"
+    if made:
+        table = found.table.mutate(**{name: op.to_expr() for op, name in made.items()})
+
+        def moved(cell: Cell) -> Cell:
+            op = cell.column.op()
+            return replace(cell, column=table[made.get(op, op.name)])
+
+        columns = {name: moved(cell) for name, cell in found.columns.items()}
+        qualified = {alias: {n: moved(c) for n, c in group.items()} for alias, group in found.qualified.items()}
+        found = replace(found, table=table, columns=columns, qualified=qualified)
+    found = replace(found, listed=(), windows={})
+    return found, {name: cell.column.op().name for name, cell in found.columns.items()}
+
+
+def _how(join: Any, found: Scope, side: _Side) -> str:
     """inner or left; other joins and conditions are refused."""
     for part, value in join.args.items():
         if value and part not in ("this", "on", "using", "side", "kind"):
-            raise Refused(f"JOIN with {part.upper()} is not answered", join)
-    side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
+            raise Refused(f"JOIN with {part.upper()} is not answered", join, _on_units(join, found, side))
+    way, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
     if (
-        side not in ("", "LEFT")
+        way not in ("", "LEFT")
         or kind not in ("", "INNER", "OUTER")
         or not (join.args.get("on") or join.args.get("using"))
     ):
-        raise Refused("JOIN is answered as INNER JOIN or LEFT JOIN with ON a = b or USING (a)", join)
-    return "left" if side else "inner"
+        sentence = "JOIN is answered as INNER JOIN or LEFT JOIN with ON a = b or USING (a)"
+        raise Refused(sentence, join, _on_units(join, found, side))
+    return "left" if way else "inner"
 
 
-def _pairs(join: Any, found: Scope, others: tuple[str, ...], alias: str) -> dict[str, str]:
-    """The columns that must be equal: those of the left table, and those of the public one."""
+def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dict[str, str]:
+    """The columns that must be equal, of the left table and of the right one. Units are compared as their keys."""
     using = join.args.get("using") or ()
     parts = [(part, part) for part in using]
     for part in conjuncts(join.args["on"]) if join.args.get("on") is not None else ():
-        if type(part).__name__ != "EQ":
-            raise Refused("JOIN compares columns with =", join)
+        if type(part).__name__ != "EQ" or {type(end).__name__ for end in (part.this, part.expression)} != {"Column"}:
+            raise Refused("JOIN compares columns with =", join, _on_units(join, left, side))
         parts.append((part.this, part.expression))
     pairs: dict[str, str] = {}
+    units: list[tuple[str, str]] = []
+    right = side.people
     for a, b in parts:
-        if not using and str(a.args.get("table") and a.table).lower() == alias.lower():
+        if not using and matching(str(a.args.get("table") and a.table), [side.alias]) is not None:
             a, b = b, a
-        left, right = matching(a.name, found.columns), matching(b.name, others)
-        if left is None or right is None:
-            raise Refused(f"JOIN needs a column of {found.name} and one of {alias} that may be asked", join)
-        pairs[left] = right
-    return pairs
+        if right is not None and (unit := _units(a, b, left, right, bool(using))) is not None:
+            units.append(unit)
+            continue
+        yours = matching(b.name, side.names)
+        if yours is None or left.is_unit(a) or (using and matching(a.name, names) is None):
+            sentence = f"JOIN needs a column of {left.name} and one of {side.alias} that may be asked"
+            raise Refused(sentence, join, _on_units(join, left, side))
+        mine = names[str(matching(a.name, names))] if using else left.cell(a).column.op().name
+        pairs[mine] = side.names[yours]
+    if right is None:
+        return pairs
+    if not left.units or [(*left.units,), (*right.units,)] != [tuple(u) for u in zip(*units, strict=True)]:
+        mine, yours = ", ".join(left.units) or "the unit", ", ".join(right.units) or "the unit"
+        sentence = (
+            f"{left.aliases[0]} and {side.alias} are tables of people, so a row may only be joined with rows of the "
+            f"same person: join them on the unit of both, {mine} and {yours}"
+        )
+        raise Refused(sentence, join, _on_units(join, left, side))
+    _must_be_of_one_kind(join, left, right)
+    return {left.table.unit: right.table.unit, **pairs}
+
+
+def _must_be_of_one_kind(join: Any, left: Scope, right: Scope) -> None:
+    """Refuse units that no engine can compare without a cast."""
+    kinds = [side.table.relation[side.table.unit].type() for side in (left, right)]
+    if kinds[0].is_integer() != kinds[1].is_integer() or (not kinds[0].is_integer() and kinds[0] != kinds[1]):
+        raise Refused(
+            f"{left.unit} is of type {kinds[0]} and {right.unit} of type {kinds[1]}, so they cannot be equal; cast one "
+            "of them in the source",
+            join,
+        )
+
+
+def _units(a: Any, b: Any, left: Scope, right: Scope, using: bool) -> tuple[str, str] | None:
+    """The names of two unit columns that are compared; None if they are not both of a unit."""
+    if not using and not left.is_unit(a):
+        return None
+    mine, yours = matching(a.name, left.units), matching(b.name, right.units)
+    if mine is None and left.is_unit(a):  # the unit of a table that was joined before
+        mine = left.units[0] if len(left.units) == 1 else None
+    return None if mine is None or yours is None else (mine, yours)
+
+
+def _on_units(join: Any, left: Scope, side: _Side) -> Any:
+    """The join on the units, for a suggestion; None if there is none."""
+    import sqlglot
+
+    right, exp = side.people, sqlglot.exp
+    if right is None or not left.units or len(left.units) != len(right.units):
+        return None
+    made = exp.Join(this=join.this.copy())
+    if str(join.args.get("side") or "").upper() == "LEFT":
+        made.set("side", "LEFT")
+    pairs = zip(left.units, right.units, strict=True)
+    made.set(
+        "on",
+        exp.and_(
+            *(exp.EQ(this=exp.column(a, left.aliases[0]), expression=exp.column(b, side.alias)) for a, b in pairs)
+        ),
+    )
+    return made if left.aliases else None
+
+
+def _suffix(table: Any, side: _Side) -> str:
+    """An ending for names of the right table that the left one has, which makes no name twice."""
+    theirs = side.people.table.relation.columns if side.people is not None else side.table.columns
+    taken, ending, number = {name.casefold() for name in (*table.relation.columns, *theirs)}, "_right", 2
+    while any(f"{name}{ending}".casefold() in taken for name in theirs):
+        ending, number = f"_right{number}", number + 1
+    return ending

@@ -31,7 +31,7 @@ class Key:
         return str(self.node.sql())
 
 
-def keys_of(select: Any, scope: Scope, is_aggregate: Any) -> tuple[Key, ...]:
+def keys_of(select: Any, scope: Scope, has_aggregate: Any) -> tuple[Key, ...]:
     """The expressions of GROUP BY: columns, expressions, aliases and places of SELECT, or ALL."""
     group = select.args.get("group")
     if group is None:
@@ -39,7 +39,7 @@ def keys_of(select: Any, scope: Scope, is_aggregate: Any) -> tuple[Key, ...]:
     allow_only(group, "expressions", "all", what="GROUP BY")
     shown = select.expressions
     if group.args.get("all"):
-        nodes = [part for part in shown if not any(is_aggregate(node) for node in part.walk())]
+        nodes = [part for part in shown if not has_aggregate(part)]
     else:
         nodes = [_meant(node, shown, scope) for node in group.expressions]
     found: dict[str, Key] = {}

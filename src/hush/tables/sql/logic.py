@@ -1,28 +1,18 @@
-"""Constants, comparisons, conditions, CASE and casts of row expressions."""
+"""Constants, comparisons, conditions and CASE of row expressions."""
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import replace
 from typing import Any
 
 from hush.tables.expression import ibis
-from hush.tables.sql.cell import FAR, Cell, as_number, literal, nothing, one_type
+from hush.tables.sql.cell import FAR, Cell, literal, nothing, one_type
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.row import Rows, handler
 
 __all__ = ["condition", "conjuncts"]
 
 _SIGNS = {"EQ": "__eq__", "NEQ": "__ne__", "LT": "__lt__", "LTE": "__le__", "GT": "__gt__", "GTE": "__ge__"}
-#: Types of a cast, by sqlglot's name, and the type in the engine. Each cast gives null where a value does not fit.
-_TYPES = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "int64"),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL", "BIGDECIMAL"), "float64"),
-    **dict.fromkeys(("VARCHAR", "TEXT", "CHAR", "NVARCHAR"), "string"),
-    "BOOLEAN": "boolean",
-    "DATE": "date",
-    **dict.fromkeys(("TIMESTAMP", "DATETIME", "TIMESTAMPNTZ"), "timestamp"),
-}
 _MOST_LISTED = 1000
 
 
@@ -185,44 +175,3 @@ def _nullif(node: Any, rows: Rows) -> Cell:
     a, b = one_type([rows.of(node.this), rows.of(node.expression)], node)
     values = None if a.values is None else tuple(dict.fromkeys((*a.values, None)))
     return replace(a, column=a.column.nullif(b.column), values=values, constant=False)
-
-
-# -- casts ---------------------------------------------------------------------------------------------------
-
-
-@handler("Cast", "TryCast")
-def _cast(node: Any, rows: Rows) -> Cell:
-    allow_only(node, "this", "to", "safe")
-    name = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
-    if name not in _TYPES:
-        raise Refused(
-            f"a cast to {node.to.sql()} is not translated; use BIGINT, DOUBLE, VARCHAR, BOOLEAN or DATE", node
-        )
-    cell, kind = rows.of(node.this), _TYPES[name]
-    if cell.constant and isinstance(cell.value, str) and kind in ("date", "timestamp"):
-        return _dated(cell.value, kind, node)
-    if cell.family not in ("number", "text", "truth", "date", "time"):
-        raise Refused(f"a value of type {cell.column.type()} is not cast", node)
-    if kind == "string" and cell.family == "text":
-        return cell
-    if kind == "boolean" and cell.family == "number":  # PostgreSQL has this cast for 32-bit integers only
-        return truth(as_number(cell, node).column != 0)
-    return _known_after(cell, cell.column.try_cast(kind), kind)
-
-
-def _known_after(cell: Cell, column: Any, kind: str) -> Cell:
-    """What is still known after a cast."""
-    ends = (cell.low, cell.high) if kind in ("int64", "float64") and cell.family == "number" else (None, None)
-    ends = (cell.low, cell.high) if kind == "date" == cell.family else ends
-    if kind == "int64" and ends != (None, None):
-        ends = (None if ends[0] is None else round(ends[0])), (None if ends[1] is None else round(ends[1]))
-    values = cell.values if kind == "int64" and cell.whole else None
-    return Cell(column, ends[0], ends[1], values, cell.reach if cell.whole else FAR)
-
-
-def _dated(text: str, kind: str, node: Any) -> Cell:
-    read = datetime.date.fromisoformat if kind == "date" else datetime.datetime.fromisoformat
-    try:
-        return literal(read(text))
-    except ValueError as failure:
-        raise Refused(f"{text!r} is not a {kind}; write DATE '2025-12-31'", node) from failure

@@ -83,8 +83,8 @@ def _count(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
 
 def _distinct(measures: Measuring, node: Any, asked: Asked, name: str, parts: list[Any]) -> Number:
     scope = measures.scope
-    named = {part.name.lower() if scope.is_unit(part) else None for part in parts}
-    if not scope.units or named != {unit.lower() for unit in scope.units}:
+    units = {part.name.lower() for part in parts if scope.is_unit(part)}
+    if not scope.units or len(units) != len(scope.units) or not all(map(scope.is_unit, parts)):
         instead = people(scope)
         raise Refused(
             f"{node.sql()} counts values, and one person can add a new value that nobody else has; count people with "

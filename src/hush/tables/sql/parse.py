@@ -53,6 +53,7 @@ def parsed(text: str, dialect: str = "duckdb") -> Parsed:
         import sqlglot
     asked = _EXPLAIN.sub("", text, count=1)
     rest = _one_statement(asked, _tokens(sqlglot, asked, dialect))
+    _refuse_top(sqlglot, rest, dialect)
     plain, options = without_private_clauses(rest, _tokens(sqlglot, rest, dialect))
     return Parsed(text, _tree(sqlglot, plain, dialect), dialect, asked != text, options)
 
@@ -86,6 +87,20 @@ def _one_statement(text: str, tokens: list[Any]) -> str:
         what = f"{first} is not answered" if first.isalpha() else "this is not answered"
         raise Refused(f"{what}: hush answers SELECT and EXPLAIN SELECT, and changes nothing")
     return text[tokens[0].start : tokens[-1].end + 1]
+
+
+def _refuse_top(sqlglot: Any, text: str, dialect: str) -> None:
+    """Refuse SELECT TOP 3 ..., which most dialects do not have, with LIMIT in its place."""
+    tokens = _tokens(sqlglot, text, dialect)
+    words = [token.text.upper() for token in tokens[:5]]
+    places = [3] if words[2:3] and words[2].isdigit() else [5] if words[2:3] == ["("] and words[4:5] == [")"] else []
+    number = "".join(words[2 : places[0]]).strip("()") if places else ""
+    if words[:2] != ["SELECT", "TOP"] or not number.isdigit() or len(tokens) <= places[0]:
+        return
+    plain = _tree(sqlglot, f"SELECT {text[tokens[places[0]].start :]}", dialect)
+    plain = plain if plain.args.get("limit") else plain.limit(int(number), copy=False)
+    sentence = f"SELECT TOP {number} is written with LIMIT; put ORDER BY ... LIMIT {number} at the end"
+    raise Refused(sentence, plain, plain)
 
 
 def _tree(sqlglot: Any, text: str, dialect: str) -> Any:

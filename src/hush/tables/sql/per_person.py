@@ -38,7 +38,7 @@ def per_person(select: Any, scope: Scope) -> Scope:
     table = scope.filtered().per_unit(**made)
     columns = {name: replace(cell, column=table[name]) for name, cell in known.items()}
     rule = replace(scope.rule, rows_per_unit=1, groups_per_unit=1)
-    return replace(scope, table=table, rule=rule, columns=columns, units=tuple(units), conditions=(), listed=())
+    return replace(scope.alone(), table=table, rule=rule, columns=columns, units=tuple(units), conditions=(), listed=())
 
 
 def _aggregate(node: Any, scope: Scope) -> tuple[Any, Cell]:

@@ -6,8 +6,8 @@ row would show, without a charge, that there is such a row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from hush.tables.sql.cell import Cell
@@ -39,12 +39,16 @@ class Rows:
     #: the cell of a column's node; refuses columns that may not be asked
     column: Callable[[Any], Cell]
     dialect: str = "duckdb"
+    #: windows over the rows of one person, which are columns already, by their text
+    windows: Mapping[str, Cell] = field(default_factory=dict)
 
     def of(self, node: Any) -> Cell:
         """The cell of an expression."""
         name = type(node).__name__
         if name == "Column":
             return self.column(node)
+        if name == "Window" and (text := node.sql()) in self.windows:
+            return self.windows[text]
         if name == "Anonymous":
             name = str(node.this).lower()
         found = _HANDLERS.get(name)
@@ -61,7 +65,10 @@ def _why_not(name: str, node: Any) -> str:
     if name in ("Subquery", "Select", "Exists", "Any", "All"):
         return "a subquery inside an expression uses other rows; join the table, or write the values"
     if name == "Window":
-        return "a window function uses several rows; only windows partitioned by the unit could be answered"
+        return (
+            "a window function is not answered here: SQL computes it after WHERE; name it in a subquery, such as "
+            "SELECT *, COUNT(*) OVER (PARTITION BY patient_id) AS n"
+        )
     if name in ("Placeholder", "Parameter", "SessionParameter"):
         return f"{text} is a parameter; write the value itself"
     if name == "Star":

@@ -1,25 +1,19 @@
-"""FROM and WHERE: the table of a statement, the columns that can be named, and the rows that are kept.
-
-A subquery or a CTE in FROM may rename, compute and filter rows. All its columns are expressions over the rows of the
-table in the policy, and all its conditions are conditions on these rows.
-"""
+"""The rows of a statement: a table, the columns that can be named, and the conditions on its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hush.errors import nearest
-from hush.tables.policy import ColumnRule, TableRule
-from hush.tables.policy.rules import is_private
-from hush.tables.sql.catalogue import Catalogue
+from hush.tables.policy import TableRule
 from hush.tables.sql.cell import Cell
 from hush.tables.sql.logic import condition, conjuncts
-from hush.tables.sql.refusal import Refused, allow_only, refuse_clauses
+from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.row import Rows
 
-__all__ = ["Scope", "declared", "matching", "scope_of"]
+__all__ = ["Scope", "matching"]
 
 
 @dataclass(frozen=True)
@@ -36,13 +30,18 @@ class Scope:
     conditions: tuple[tuple[Any, str], ...] = ()
     #: columns that a condition restricts to constants of the statement, by their expression
     listed: tuple[tuple[Cell, tuple[Any, ...]], ...] = ()
-    #: after a join, the columns that belong to each alias
-    owned: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: windows over the rows of one person, by the text of the statement
+    windows: Mapping[str, Cell] = field(default_factory=dict)
+    #: after a join: the columns of each table by its alias, and the names that more than one table has
+    qualified: Mapping[str, Mapping[str, Cell]] = field(default_factory=dict)
+    ambiguous: frozenset[str] = frozenset()
+    #: after a join: the alias and the unit of another table of the same people, and whether each row has one
+    also: tuple[tuple[str, str, bool], ...] = ()
 
     @property
     def rows(self) -> Rows:
         """The translation of expressions over these columns."""
-        return Rows(self.cell, self.dialect)
+        return Rows(self.cell, self.dialect, self.windows)
 
     @property
     def unit(self) -> str:
@@ -50,8 +49,15 @@ class Scope:
         return self.units[0] if self.units else str(self.table.unit)
 
     def is_unit(self, node: Any) -> bool:
-        """Does the node name the unit?"""
-        return type(node).__name__ == "Column" and matching(node.name, self.units, quoted=_quoted(node)) is not None
+        """Does the node name the unit, of each row?"""
+        if type(node).__name__ != "Column":
+            return False
+        owner, quoted = node.args.get("table"), _quoted(node)
+        for alias, name, always in self.also:
+            if owner is not None and matching(owner.name, [alias], quoted=bool(owner.quoted)) is not None:
+                return always and matching(node.name, [name], quoted=quoted) is not None
+        others = [name for _, name, always in self.also if always and owner is None]
+        return matching(node.name, dict.fromkeys((*self.units, *others)), quoted=quoted) is not None
 
     def cell(self, node: Any) -> Cell:
         """The cell of a column that the statement names."""
@@ -59,25 +65,28 @@ class Scope:
         if type(node.this).__name__ != "Identifier":
             raise Refused("name a column", node)
         owner = node.args.get("table")
-        alias = None if owner is None else matching(owner.name, self.aliases, quoted=bool(owner.quoted))
-        if owner is not None and alias is None:
+        if owner is not None and matching(owner.name, self.aliases, quoted=bool(owner.quoted)) is None:
             raise Refused(f"{owner.name!r} is not the table of this FROM", node, _unqualified(node))
         if self.is_unit(node):
             raise Refused(
                 f"{node.name} identifies people, so it may only be counted: COUNT(DISTINCT {self.unit})", node
             )
-        found = matching(node.name, self.columns, quoted=_quoted(node))
+        known = self.columns
+        if owner is not None:
+            alias = matching(owner.name, self.qualified, quoted=bool(owner.quoted))
+            known = self.columns if alias is None else self.qualified[alias]
+        elif matching(node.name, self.ambiguous, quoted=_quoted(node)) is not None:
+            places = [alias for alias, names in self.qualified.items() if matching(node.name, names) is not None]
+            hint = " or ".join(f"{alias}.{node.name}" for alias in places)
+            raise Refused(f"several tables have a column {node.name}; write {hint}", node)
+        found = matching(node.name, known, quoted=_quoted(node))
         if found is None:
-            near = nearest(node.name, self.columns)
-            hint = near or f"the columns are {', '.join(list(self.columns)[:20])}"
+            near = nearest(node.name, known)
+            hint = near or f"the columns are {', '.join(list(known)[:20])}"
+            if known is not self.columns and owner is not None:
+                raise Refused(f"{node.name!r} is not a column of {owner.name} that may be asked; {hint}", node)
             raise Refused(f"there is no column {node.name!r} that may be asked; {hint}", node)
-        if alias is not None and found not in self.owned.get(alias, self.columns):
-            raise Refused(
-                f"after this join {node.name!r} is not a column of {alias}: the other table has a column of this name",
-                node,
-                _unqualified(node),
-            )
-        return self.columns[found]
+        return known[found]
 
     def where(self, node: Any) -> Scope:
         """The rows for which the condition of a WHERE clause holds."""
@@ -102,6 +111,32 @@ class Scope:
             return []
         plain = tuple(dict.fromkeys(value.value for value in values))
         return [(cell, plain)] if cell.family in ("text", "truth") or cell.whole else []
+
+    def over(self, table: Any) -> Scope:
+        """The same columns over a table that was made from this one's filtered rows. No conditions are left."""
+        return self._moved(table, lambda column: table.relation.bind(column)[0])
+
+    def over_columns(self, table: Any) -> Scope:
+        """The same columns over another table that has columns of the same names."""
+        return self._moved(table, lambda column: table[column.get_name()])
+
+    def _moved(self, table: Any, move: Callable[[Any], Any]) -> Scope:
+        def moved(cell: Cell) -> Cell:
+            return replace(cell, column=move(cell.column))
+
+        return replace(
+            self,
+            table=table,
+            columns={name: moved(cell) for name, cell in self.columns.items()},
+            qualified={alias: {n: moved(c) for n, c in cells.items()} for alias, cells in self.qualified.items()},
+            listed=tuple((moved(cell), values) for cell, values in self.listed),
+            windows={text: moved(cell) for text, cell in self.windows.items()},
+            conditions=(),
+        )
+
+    def alone(self) -> Scope:
+        """The same rows for the outside of a subquery, which knows nothing of its joins and windows."""
+        return replace(self, windows={}, qualified={}, ambiguous=frozenset(), also=())
 
     def filtered(self) -> Any:
         """The hush table with the conditions as filters; its receipt quotes them as the statement has them."""
@@ -132,144 +167,3 @@ def _unqualified(node: Any) -> Any:
     copy = node.copy()
     copy.set("table", None)
     return copy
-
-
-# -- FROM ----------------------------------------------------------------------------------------------------
-
-
-def scope_of(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any] | None = None) -> Scope:
-    """The rows of a SELECT's FROM and WHERE."""
-    from hush.tables.sql.joins import joined
-
-    known = {**(ctes or {}), **_ctes(select, ctes or {})}
-    source = select.args.get("from_")
-    if source is None:
-        raise Refused(f"the statement has no FROM; the tables are {', '.join(policy.people)}", select)
-    found = _source(source.this, policy, dialect, known)
-    for join in select.args.get("joins") or ():
-        found = joined(found, join, policy)
-    return found.where(select.args.get("where"))
-
-
-def _ctes(select: Any, outer: Mapping[str, Any]) -> dict[str, Any]:
-    """The named subqueries of WITH, each with those before it."""
-    clause = select.args.get("with_")
-    if clause is None:
-        return {}
-    allow_only(clause, "expressions", what="WITH")
-    found: dict[str, Any] = {}
-    for cte in clause.expressions:
-        allow_only(cte, "this", "alias", what="WITH")
-        if cte.args["alias"].args.get("columns"):
-            raise Refused("WITH name(columns) is not translated; name the columns inside", cte.args["alias"])
-        found[cte.alias] = (cte.this, {**outer, **found})
-    return found
-
-
-def _source(node: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any]) -> Scope:
-    kind = type(node).__name__
-    if kind == "Subquery":
-        allow_only(node, "this", "alias", what="a subquery")
-        found = _rowwise(node.this, policy, dialect, ctes)
-        return replace(found, aliases=(node.alias,) if node.alias else (), owned={})
-    if kind != "Table":
-        raise Refused(f"FROM takes a table of the policy: {', '.join(policy.people)}", node, _first(policy))
-    if node.args.get("db") is not None and type(node.this).__name__ == "Identifier":
-        raise Refused(
-            f"{node.sql()} names a schema; the policy's tables have none: {', '.join(policy.people)}",
-            node,
-            _plain_table(node, policy),
-        )
-    allow_only(node, "this", "alias", what="a table")
-    if type(node.this).__name__ != "Identifier":
-        raise Refused(
-            f"{node.this.sql()} reads outside the policy; its tables are {', '.join(policy.people)}",
-            node,
-            _first(policy),
-        )
-    alias = node.args.get("alias")
-    if alias is not None and alias.args.get("columns"):
-        raise Refused("an alias with a list of columns is not translated", alias)
-    inner = matching(node.name, ctes)
-    if inner is not None:
-        select, before = ctes[inner]
-        found = _rowwise(select, policy, dialect, before)
-        return replace(found, aliases=(node.alias or inner,), owned={})
-    return _opened(node, policy, dialect)
-
-
-def _opened(node: Any, policy: Catalogue, dialect: str) -> Scope:
-    """A table of the policy."""
-    name = matching(node.name, policy.tables, quoted=bool(node.this.quoted))
-    if name is None or policy.rule(name).public:
-        raise Refused(
-            f"the policy has no table {node.name!r} of people; its tables are {', '.join(policy.people)}",
-            node,
-            _first(policy),
-        )
-    rule, table = policy.rule(name), policy.open(name)
-    units = tuple(table.whose.columns)
-    hidden = {*units, table.unit}
-    asked = [column for column in table.columns if column not in hidden and rule.may_ask(column)]
-    columns = {column: declared(table[column], rule.column(column)) for column in asked}
-    return Scope(name, rule, table, columns, units, (node.alias or name,), dialect)
-
-
-def declared(column: Any, rule: ColumnRule) -> Cell:
-    """A column with what the policy declares about it."""
-    values = rule.values if isinstance(rule.values, tuple) else None
-    if values is None and column.type().is_boolean():
-        values = (False, True)
-    found = is_private(rule.values)
-    if rule.private_bounds:
-        return Cell(column, values=values, private=True, found=found)
-    return Cell(column, rule.low, rule.high, values, found=found)
-
-
-def _rowwise(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any]) -> Scope:
-    """A subquery that renames, computes and filters rows."""
-    import sqlglot
-
-    if not isinstance(select, sqlglot.exp.Select):
-        raise Refused("a subquery in FROM must be a SELECT over rows", select)
-    refuse_clauses(select, {"expressions", "from_", "where", "with_", "joins", "group"})
-    found = scope_of(select, policy, dialect, ctes)
-    if select.args.get("group") is not None:
-        from hush.tables.sql.per_person import groups_people, per_person
-
-        if not groups_people(select, found):
-            raise Refused(f"a subquery may be grouped by the unit only: GROUP BY {found.unit}", select.args["group"])
-        return per_person(select, found)
-    columns: dict[str, Cell] = {}
-    units: list[str] = []
-    for part in select.expressions:
-        if type(part).__name__ == "Star":
-            allow_only(part, what="*")
-            columns |= found.columns
-            units += found.units
-            continue
-        if found.is_unit(part.unalias()):
-            units.append(part.alias_or_name)
-            continue
-        if not part.alias_or_name:
-            raise Refused("a computed column of a subquery needs a name; write AS name", part)
-        columns[part.alias_or_name] = found.rows.of(part.unalias())
-    return replace(found, columns=columns, units=tuple(units))
-
-
-def _plain_table(node: Any, policy: Catalogue) -> Any:
-    """The table of the policy with the name that stands after a schema, as a node of a suggestion."""
-    found = matching(node.name, policy.people)
-    if found is None:
-        return _first(policy)
-    made = node.copy()
-    made.set("db", None)
-    made.set("catalog", None)
-    return made
-
-
-def _first(policy: Catalogue) -> Any:
-    """The first table of people, as a node of a suggestion."""
-    import sqlglot
-
-    return sqlglot.exp.to_table(policy.people[0], dialect="duckdb") if policy.people else None

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hush.tables.sql.aggregates import Measures, is_aggregate, named
+from hush.tables.sql.aggregates import Measures, has_aggregate, is_aggregate, named
 from hush.tables.sql.catalogue import Catalogue
+from hush.tables.sql.from_clause import scope_of
 from hush.tables.sql.keys import Key, grouped, keys_of
 from hush.tables.sql.number import Number, formula
 from hush.tables.sql.output import Ordered, Output, Shape
 from hush.tables.sql.plain import check_plain
 from hush.tables.sql.refusal import Refused, allow_only, refuse_clauses
-from hush.tables.sql.scope import Scope, matching, scope_of
+from hush.tables.sql.rewrites import refuse_distinct, with_people
+from hush.tables.sql.scope import Scope, matching
+from hush.tables.sql.windows import with_windows
 
 __all__ = ["Question", "question_of"]
 
@@ -34,10 +37,13 @@ class Question:
 
 def question_of(select: Any, policy: Catalogue, dialect: str, options: Mapping[str, Any]) -> Question:
     """The query of a SELECT. Nothing runs and nothing is spent."""
-    refuse_clauses(select, _CLAUSES)
+    refuse_clauses(select, {*_CLAUSES, "distinct"})
+    group = select.args.get("group")
     scope = scope_of(select, policy, dialect)
+    refuse_distinct(select, scope)
+    scope = with_windows(scope, [*select.expressions, *([group] if group is not None else [])])
     _check_unit(scope, options)
-    keys = keys_of(select, scope, is_aggregate)
+    keys = keys_of(select, scope, has_aggregate)
     rows = _tighter("max_rows_contributed", options, scope.rule.rows_per_unit, "rows_per_unit")
     measures = Measures(scope, rows, taken={key.name for key in keys})
     translator = _Select(select, scope, keys, measures)
@@ -47,7 +53,7 @@ def question_of(select: Any, policy: Catalogue, dialect: str, options: Mapping[s
         raise Refused(
             "the statement has no aggregate, and rows of people are not shown; name an aggregate",
             select,
-            _with_people(select, scope),
+            with_people(select, scope),
         )
     table, names = scope.filtered(), dict[str, str]()
     if keys:
@@ -100,33 +106,6 @@ def _tighter(option: str, options: Mapping[str, Any], most: int | None, name: st
     return int(given)
 
 
-def _with_people(select: Any, scope: Scope) -> Any:
-    """The statement with COUNT(DISTINCT unit), grouped by its columns: for a suggestion."""
-    import sqlglot
-
-    exp, made = sqlglot.exp, select.copy()
-    plain = [
-        part
-        for part in made.expressions
-        if type(part.unalias()).__name__ != "Star" and not scope.is_unit(part.unalias())
-    ]
-    people = exp.alias_(exp.Count(this=_counted(scope)), "people")
-    made.set("expressions", [part.copy() for part in plain] + [people])
-    for clause in ("distinct", "having", "order", "limit", "offset", "group"):
-        made.set(clause, None)
-    if plain:
-        made.set("group", exp.Group(expressions=[part.unalias().copy() for part in plain]))
-    return made
-
-
-def _counted(scope: Scope) -> Any:
-    import sqlglot
-
-    if not scope.units:
-        return sqlglot.exp.Star()
-    return sqlglot.exp.Distinct(expressions=[sqlglot.exp.column(unit) for unit in scope.units])
-
-
 class _Select:
     """The clauses of a SELECT that are about released values."""
 
@@ -146,7 +125,7 @@ class _Select:
                 raise Refused(
                     "SELECT * shows rows of people; name an aggregate",
                     self.select,
-                    _with_people(self.select, self.scope),
+                    with_people(self.select, self.scope),
                 )
             made += self._output(node, part.alias, part)
         names = [name.lower() for output in made for name in output.columns]
@@ -163,7 +142,7 @@ class _Select:
             return [Output(name, key=text)]
         if type(node).__name__ == "Anonymous" and str(node.this).lower().startswith("dp_interval_"):
             raise Refused("every number of the answer has its interval, in the columns name_low and name_high", part)
-        if not any(is_aggregate(inner) for inner in node.walk()):
+        if not has_aggregate(node):
             self._refuse_bare(node, part)
         if is_aggregate(node):
             return self._aggregate(node, alias)
@@ -205,8 +184,8 @@ class _Select:
         import sqlglot
 
         made = self.select.copy()
-        if not any(is_aggregate(node) for node in made.walk()):
-            return _with_people(self.select, self.scope)
+        if not any(has_aggregate(shown) for shown in made.expressions):
+            return with_people(self.select, self.scope)
         group = made.args.get("group") or sqlglot.exp.Group(expressions=[])
         group.append("expressions", part.unalias().copy())
         made.set("group", group)
@@ -271,6 +250,8 @@ class _Select:
         text = node.sql()
         if text in self.numbers or text in self.known_keys:
             return
+        if type(node).__name__ == "Window":
+            raise Refused("a window over groups is not answered; ORDER BY and LIMIT sort the groups", node)
         if is_aggregate(node):
             number = self.measures.of(node)
             assert number is not None
