@@ -14,6 +14,7 @@ from hush.errors import InvalidParameter
 __all__ = ["add_query", "query_of"]
 
 _QUANTILE = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median, or cost:0.25,0.75:0:20000 for two levels,"
+_BOUNDED = "column:low:high, column:low:high:rows or column:private"
 _HISTOGRAM = "column:edge,edge,edge or column:category,category"
 
 
@@ -96,7 +97,7 @@ def _measures(options: argparse.Namespace, table: Any) -> dict[str, Any]:
         made["units"] = tables.count_units()
     for flag, function in (("sum", tables.sum), ("mean", tables.mean), ("variance", tables.variance)):
         for text in getattr(options, flag):
-            column, *rest = _split(text, flag, "column:low:high or column:low:high:rows", 2 - declared, 4)
+            column, *rest = _split(text, flag, _BOUNDED, 2 - declared, 4)
             _add(made, f"{column}_{flag}", function(column, **_bounds(rest, flag, declared)), f"--{flag} {column}")
     for text in options.histogram:
         column, *rest = _split(text, "histogram", _HISTOGRAM, 2 - declared, 4)

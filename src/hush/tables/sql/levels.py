@@ -36,7 +36,7 @@ def levels_of(node: Any) -> tuple[Any, list[float], bool]:
         if not 0 <= at <= parts:
             raise Refused(f"APPROX_QUANTILES(x, {parts}) has the places 0 to {parts}", node)
         return node.this.this, [at / parts], True
-    word = node.key.upper()
+    word = {"groupconcat": "string_agg"}.get(node.key, node.key).upper()
     raise Refused(
         f"the aggregate {word} is not known; use COUNT, SUM, AVG, MIN, MAX, MEDIAN, quantiles, VARIANCE, STDDEV",
         node,

@@ -66,8 +66,8 @@ class Scope:
         found = matching(node.name, self.columns, quoted=_quoted(node))
         if found is None:
             near = nearest(node.name, self.columns)
-            hint = near or f"the columns are {', '.join(list(self.columns)[:20])}"
-            raise Refused(f"there is no column {node.name!r} that may be asked; {hint}", node)
+            hint = f"{near}?" if near else f"the columns are {', '.join(list(self.columns)[:20])}."
+            raise Refused(f"there is no column {node.name!r} that may be asked; {hint}", node, _meant(near))
         return self.columns[found]
 
     def where(self, node: Any) -> Scope:
@@ -117,6 +117,14 @@ def matching(name: str, known: Any, *, quoted: bool = False) -> str | None:
 
 def _quoted(node: Any) -> bool:
     return bool(node.this.args.get("quoted"))
+
+
+def _meant(near: str) -> Any:
+    """The column that a hint names, as a node of a suggestion; None if there is no hint, or if it names two."""
+    import sqlglot
+
+    parts = near.split("'")
+    return sqlglot.exp.column(parts[1]) if len(parts) == 3 else None
 
 
 def _unqualified(node: Any) -> Any:
@@ -194,7 +202,7 @@ def _opened(node: Any, policy: Catalogue, dialect: str) -> Scope:
     name = matching(node.name, policy.tables, quoted=bool(node.this.quoted))
     if name is None or policy.rule(name).public:
         raise Refused(
-            f"the policy has no table {node.name!r} of people; its tables are {', '.join(policy.people)}",
+            f"the policy has no table {node.name!r} that can be asked; its tables are {', '.join(policy.people)}",
             node,
             _first(policy),
         )
