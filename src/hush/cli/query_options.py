@@ -33,6 +33,8 @@ def _add_table(table: Any) -> None:
     add_policy(table)
     which = "the table of the policy, of a DuckDB or SQLite file, or schema.table of a PostgreSQL database"
     table.add_argument("--table", "--name", metavar="NAME", help=which)
+    same = "a name for the people; files with the same name share one ledger, such as one file for each month"
+    table.add_argument("--population", metavar="NAME", help=same)
     table.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
 
 
