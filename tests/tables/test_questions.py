@@ -1,7 +1,7 @@
-"""Questions that people ask about tables: each one on the command line and in Python, or with the sentence that says why
-it has no answer.
+"""Questions that people ask about tables: each one on the command line and in Python, or with the sentence that says
+why it has no answer.
 
-The data are 2,000 made-up visits, and `wards.csv` is a public table. Commands are checked to end well and to print a
+The data are 20,000 made-up visits, and `wards.csv` is a public table. Commands are checked to end well and to print a
 result; the Python calls are checked to name the same columns.
 """
 
@@ -48,7 +48,7 @@ FILE = "visits.parquet --unit patient_id"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The visits in several forms, a public table, a policy, and a ledger for a year."""
     place = tmp_path_factory.mktemp("questions")
-    visits = tables.sample("visits", 2000)
+    visits = tables.sample("visits", 20_000)
     pq.write_table(visits, place / "visits.parquet")
     for month in (1, 2):
         pq.write_table(visits.filter(pc.equal(pc.month(visits["day"]), month)), place / f"2025-0{month}.parquet")
@@ -194,8 +194,8 @@ QUESTIONS: dict[str, tuple[str, set[str], Callable[[], Any], set[str]]] = {
         set(),
     ),
     "the three largest groups": (
-        'sql "SELECT ward, COUNT(DISTINCT patient_id) AS people FROM visits GROUP BY ward ORDER BY people DESC LIMIT 3" '
-        f"--policy hush.toml {BUDGET}",
+        'sql "SELECT ward, COUNT(DISTINCT patient_id) AS people FROM visits GROUP BY ward ORDER BY people DESC '
+        f'LIMIT 3" --policy hush.toml {BUDGET}',
         {"ward", "people"},
         lambda: sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC LIMIT 3"),
         {"ward", "n"},
@@ -214,7 +214,7 @@ QUESTIONS: dict[str, tuple[str, set[str], Callable[[], Any], set[str]]] = {
         {"product", "age", "stay"},
     ),
     "people by their number of visits": (
-        'sql "SELECT n, COUNT(*) AS people FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) AS p '
+        'sql "SELECT n, COUNT(*) AS people FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) p '
         f'WHERE n IN (1, 2, 3) GROUP BY n" --policy hush.toml {BUDGET}',
         {"n", "people"},
         by_number_of_visits,
@@ -260,7 +260,7 @@ REFUSED = {
     "a correlation": ("SELECT CORR(age, stay_days) AS r FROM visits", "formula of means"),
     "the number of different values": (
         "SELECT COUNT(DISTINCT ward) AS n FROM visits",
-        "one person can add a new value",
+        "one person can add",
     ),
     "groups and their total in one statement": (
         "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)",

@@ -1,4 +1,4 @@
-"""The policy: what a curator declares once about tables, so that analysts need not, and may not loosen it."""
+"""The policy: facts about tables that a curator declares once. Analysts need not state them and may not loosen them."""
 
 from __future__ import annotations
 

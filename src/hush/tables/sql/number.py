@@ -64,7 +64,7 @@ def formula(node: Any, lookup: Callable[[Any], Number | None]) -> Number:
         )
     if make is None:
         raise Refused(
-            f"{node.sql()} is not a formula over aggregates that hush translates; it knows + - * /, ROUND, ABS, SQRT, "
+            f"{node.sql()} is not a formula over aggregates that hush translates; use + - * /, ROUND, ABS, SQRT, "
             "COALESCE and NULLIF",
             node,
         )
