@@ -244,6 +244,20 @@ def test_the_first_commands_run_and_leave_the_readmes_files_alone(
     assert len(made) >= 2 and not made & {word for words in _commands(ROOT / "README.md") for word in words}
 
 
+def test_the_commands_of_the_readme_run_with_its_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "README.md"
+    (tmp_path / "hush.toml").write_text(re.findall(r"```toml\n(.*?)```", page.read_text(), flags=re.DOTALL)[0])
+    typed = [words for words in _commands(page) if words[0] == "hush"]
+    assert [words[1] for words in typed] == ["sample", "ledger", "policy", "sql", "report", "answer"]
+    for words in typed:
+        more = {"sample": ["--rows", "5000"], "sql": ["--family", "gaussian"], "answer": ["--family", "gaussian"]}
+        assert main([*words[1:], *more.get(words[1], [])]) == 0, words
+    assert "| surgery |" in (tmp_path / "wards.md").read_text()
+    with hush.Ledger(tmp_path / "visits.ledger") as ledger:
+        assert len(ledger.entries) == 2
+
+
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_private_bounds_are_asked_for_in_pairs(page: Path) -> None:
     """hush refuses one end alone."""

@@ -339,7 +339,7 @@ PYTHON: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]] = 
         INVALID,
         ("did you mean 'stay_days'",),
     ),
-    ("bounds forgotten", lambda: tables.mean("stay_days"), INVALID, ("missing low", "low=0, high=30")),
+    ("bounds forgotten", lambda: asked(m=tables.mean("stay_days")), INVALID, ("missing low", "low=0, high=30")),
     (
         "bounds exchanged",
         lambda: asked(m=tables.mean("stay_days", low=30, high=0)),
@@ -433,7 +433,7 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
         f"answer visit.parquet --unit patient_id --count {BUDGETED}",
         ("not exist", "did you mean 'visits.parquet'"),
     ),
-    ("the unit forgotten", f"answer visits.parquet --count {BUDGETED}", ("required: --unit",)),
+    ("the unit forgotten", f"answer visits.parquet --count {BUDGETED}", ("--unit is needed", "--each-row")),
     ("the wrong unit", f"answer visits.parquet --unit patient --count {BUDGETED}", ("did you mean 'patient_id'",)),
     ("nothing asked", f"answer {TABLE} {BUDGETED}", ("the query has no aggregate", "--count", "--mean")),
     ("delta of an answer forgotten", f"answer {TABLE} --count --epsilon 1", ("--delta is needed", "--pure")),
@@ -451,7 +451,7 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
         f"answer {TABLE} --by ward --keys private --count {BUDGETED}",
         ("--by needs --groups-per-unit",),
     ),
-    ("a condition in words", f"answer {TABLE} --count --where age-is-18 {BUDGETED}", ("a comparison such as age>=18",)),
+    ("a condition in words", f"answer {TABLE} --count --where age-is-18 {BUDGETED}", ("there is no column 'is'",)),
     ("a condition on no column", f"answer {TABLE} --count --where agee>=18 {BUDGETED}", ("did you mean 'age'",)),
     (
         "an unknown engine",
@@ -470,9 +470,9 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
         ("left", "nothing was spent"),
     ),
     (
-        "a spreadsheet to write",
-        f"answer {TABLE} --count {BUDGETED} --ledger budget.ledger --out a.xlsx",
-        (".parquet or .csv",),
+        "a letter to write",
+        f"answer {TABLE} --count {BUDGETED} --ledger budget.ledger --out a.docx",
+        (".xlsx", "'a.docx'"),
     ),
     (
         "no folder to write to",

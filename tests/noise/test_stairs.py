@@ -156,7 +156,7 @@ def test_calibrate_is_monotone_and_takes_the_best(one_sided: bool) -> None:
             assert plan.value <= min(c.loss for c in plan.ranking) * (1.0 + 1e-4)
             losses.append(plan.value)
         assert losses == sorted(losses, reverse=True)
-    with pytest.raises(hush.Unsupported, match="cube and interval noise serve"):
+    with pytest.raises(hush.Unsupported, match="use cube or interval noise"):
         hush.calibrate(0.1, 0.0, hush.Sensitivity(linf=1.0, dimension=9), family="stairs")
 
 

@@ -137,7 +137,7 @@ def test_weights_move_accuracy(query):
     charge = heavy.spent.charge
     noise, bound, times = charge.noise, charge.sensitivity, charge.times
     assert hush.delta(noise, 1.0, bound, times=times) <= 1e-6
-    with pytest.raises(InvalidParameter, match="weights has a weight for 'nobody'"):
+    with pytest.raises(InvalidParameter, match="weights names 'nobody'"):
         query.plan(1.0, 1e-6, weights={"nobody": 2.0}, family="gaussian")
 
 

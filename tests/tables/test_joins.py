@@ -154,7 +154,7 @@ def test_a_ledger_protects_all_private_tables(visits):
 
 
 REFUSED = {
-    "no table": (lambda v: v.join("wards.csv", on="ward"), "join needs a table, and whose rows it holds, got str"),
+    "no table": (lambda v: v.join("wards.csv", on="ward"), "join needs a table that states whose rows it has, got str"),
     "a float key": (
         lambda v: v.join(tables.public(VISITS), on="cost"),
         "on joins 'cost' of type float64 .*floats are not keys",

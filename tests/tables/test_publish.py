@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -179,3 +180,12 @@ def test_plans_and_ledgers_have_pages() -> None:
     assert "<svg" in shown and "&lt;i&gt;label" in shown and "<i>" not in shown and "% is spent" in shown
     book.close()
     assert "closed" in book._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["answer.xls", "answer", "no/answer.xlsx"])
+def test_a_workbook_needs_its_ending_and_a_folder(tmp_path: Path, name: str) -> None:
+    visits = tables.table(tables.sample("visits", 100), unit="patient_id")
+    answer = visits.aggregate(n=tables.count_units()).answer(1.0, 0.0, ledger=None, family="laplace", limits_share=0)
+    with pytest.raises(hush.InvalidParameter, match=r"ends in \.xlsx, in a folder that exists"):
+        answer.to_excel(tmp_path / name)
+    assert not list(tmp_path.iterdir())

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from hush.cli.ledger import opened
-from hush.cli.output_options import add_shape, check_shape, document, must_be_format, saved, shaped
+from hush.cli.output_options import add_shape, check_shape, document, in_words, must_be_format, saved, shaped
 from hush.cli.plot import add_plot, check_plot, draw_plot
 from hush.cli.query_options import add_query, query_of
 from hush.cli.text import Command, add_budget, delta_of, number
@@ -177,6 +177,8 @@ def written(options: argparse.Namespace, made: Any) -> None:
     else:
         print(shown.described() if options.all else shown)
     if not options.json:
+        if figures:
+            print("", *map(in_words, figures), sep="\n")
         for table in tables:
             print("", table.text(), sep="\n")
 

@@ -17,6 +17,7 @@ __all__ = ["opened", "register"]
 _BAR = 40  # characters of the bar
 _LAST = 10  # entries that are shown without --all
 _LABEL = 40  # characters of a label that are shown
+_WIDEST = 60  # characters of a mechanism that are shown
 
 
 def _bar(share: float) -> str:
@@ -120,7 +121,7 @@ def _last(entries: tuple[Entry, ...], *, every: bool) -> list[str]:
             "number": e.number,
             "time": e.time[:19],
             "label": printable(e.label, _LABEL),
-            "what": _mechanism(e),
+            "what": printable(_mechanism(e), _WIDEST),
             "pair": _pair(e),
         }
         for e in shown
@@ -128,6 +129,8 @@ def _last(entries: tuple[Entry, ...], *, every: bool) -> list[str]:
     columns = {"number": "no.", "time": "time (UTC)", "label": "label", "what": "mechanism"}
     columns |= {"pair": "calibrated for"} if any(row["pair"] for row in rows) else {}
     lines = [table(rows, columns, left=5)]
+    if any(len(_mechanism(e)) > _WIDEST for e in shown):
+        lines.append("(... : the mechanism is longer; --json shows it in full)")
     more = len(entries) - len(shown)
     return [*lines, f"({more} earlier entries; --all shows them)"] if more else lines
 

@@ -10,7 +10,17 @@ from typing import Any
 from hush.cli.text import listed
 from hush.errors import InvalidParameter
 
-__all__ = ["ENDINGS", "add_shape", "add_view", "check_shape", "document", "must_be_format", "saved", "shaped"]
+__all__ = [
+    "ENDINGS",
+    "add_shape",
+    "add_view",
+    "check_shape",
+    "document",
+    "in_words",
+    "must_be_format",
+    "saved",
+    "shaped",
+]
 
 #: The endings of --out, and whether the file holds the receipt.
 ENDINGS = {".csv": False, ".parquet": True, ".xlsx": True, ".md": True, ".tex": True, ".html": True, ".json": True}
@@ -87,8 +97,13 @@ def shaped(options: argparse.Namespace, made: Any) -> tuple[Any, list[Any], list
         (tables if by else figures).append(made.total(name, by=by or None))
     others = [made.share(name) for name in options.share] + [made.ratio(*_two(text)) for text in options.ratio]
     shown = made.non_negative() if options.non_negative else made
-    shown = beside(shown, others, [repr(figure) for figure in figures])
+    shown = beside(shown, others, ["; ".join([in_words(figure), *figure.notes[1:]]) for figure in figures])
     return (shown.long() if options.long else shown), figures, tables
+
+
+def in_words(figure: Any) -> str:
+    """A total with its interval: total of units: 412 [400, 424]."""
+    return f"{figure.notes[0]}: {repr(figure).partition(' (')[0]}"
 
 
 def _name_and_keys(text: str) -> tuple[str, list[str]]:

@@ -77,8 +77,8 @@ def _check(options: argparse.Namespace) -> None:
     from hush.tables.policy.mistakes import must_be_right
     from hush.tables.policy.summary import table_in_words
 
+    must_be_right(options.file, Policy.mistakes_of(options.file))
     policy = Policy.read(options.file)
-    must_be_right(options.file, policy.mistakes())
     lines = [table_in_words(name, rule) for name, rule in policy.tables.items()]
     number = f"{len(lines)} table{'s' * (len(lines) != 1)}"
     emit(

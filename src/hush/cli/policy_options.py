@@ -31,7 +31,10 @@ def opened_table(options: argparse.Namespace) -> Any:
     if options.policy is None:
         if options.source is None:
             raise InvalidParameter("a source is needed, such as visits.parquet, or --policy hush.toml.")
-        return tables.table(options.source, unit=_unit(options), name=options.table, engine=options.engine)
+        people = getattr(options, "population", None)
+        return tables.table(
+            options.source, unit=_unit(options), name=options.table, engine=options.engine, population=people
+        )
     policy = tables.Policy.read(options.policy)
     if options.source is not None:
         raise InvalidParameter(
@@ -40,6 +43,8 @@ def opened_table(options: argparse.Namespace) -> Any:
         )
     if options.engine != "duckdb":
         raise InvalidParameter(f"the policy chooses the engine of its tables; leave --engine {options.engine} out.")
+    if options.population is not None:
+        raise InvalidParameter("the policy names the people of its tables by their source; leave --population out.")
     name = _chosen(options, policy)
     _must_be_unit(options, policy.rule(name))
     table = policy.open(name)

@@ -14,6 +14,7 @@ from hush.errors import InvalidParameter
 __all__ = ["add_query", "query_of"]
 
 _QUANTILE = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median, or cost:0.25,0.75:0:20000 for two levels,"
+_BOUNDED = "column:low:high, column:low:high:rows or column:private"
 _HISTOGRAM = "column:edge,edge,edge or column:category,category"
 
 
@@ -32,6 +33,8 @@ def _add_table(table: Any) -> None:
     add_policy(table)
     which = "the table of the policy, of a DuckDB or SQLite file, or schema.table of a PostgreSQL database"
     table.add_argument("--table", "--name", metavar="NAME", help=which)
+    same = "a name for the people; files with the same name share one ledger, such as one file for each month"
+    table.add_argument("--population", metavar="NAME", help=same)
     table.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
 
 
@@ -96,7 +99,7 @@ def _measures(options: argparse.Namespace, table: Any) -> dict[str, Any]:
         made["units"] = tables.count_units()
     for flag, function in (("sum", tables.sum), ("mean", tables.mean), ("variance", tables.variance)):
         for text in getattr(options, flag):
-            column, *rest = _split(text, flag, "column:low:high or column:low:high:rows", 2 - declared, 4)
+            column, *rest = _split(text, flag, _BOUNDED, 2 - declared, 4)
             _add(made, f"{column}_{flag}", function(column, **_bounds(rest, flag, declared)), f"--{flag} {column}")
     for text in options.histogram:
         column, *rest = _split(text, "histogram", _HISTOGRAM, 2 - declared, 4)

@@ -22,14 +22,16 @@ _EXAMPLES = """examples:
             GROUP BY ward" --policy hush.toml --epsilon 1 --delta 1e-6
   hush sql "SELECT DATE_TRUNC('month', day) AS month, MEDIAN(cost) FROM visits GROUP BY month ORDER BY month" \\
       --policy hush.toml --epsilon 1 --delta 1e-6 --out months.csv
-  hush sql "SELECT 100 * COUNTIF(urgent) / COUNT(*) AS share FROM visits" --policy hush.toml --epsilon 0.5 --pure
+  hush sql "SELECT 100 * COUNTIF(stay_days > 7) / COUNT(*) AS long_stays FROM visits" --policy hush.toml \\
+      --epsilon 0.5 --pure
   hush sql "EXPLAIN SELECT AVG(cost) FROM visits" --policy hush.toml --epsilon 1 --delta 1e-6
-  hush sql question.sql --policy hush.toml --dialect bigquery
+  hush sql question.sql --policy hush.toml --epsilon 1 --delta 1e-6 --dialect bigquery
 
-The policy declares the tables, whose rows they are, and the bounds of the columns; see `hush policy --help`.
+The policy declares the tables, the person that each row belongs to, and the bounds of the columns; see
+`hush policy --help`.
 EXPLAIN SELECT shows the noise and the errors to expect, and spends nothing.
 A statement that cannot be private is refused with the nearest one that can.
-A file whose name ends in .sql is read. epsilon and delta may also stand in the statement:
+epsilon and delta may also stand in the statement:
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 1, delta = 1e-6) ..."""
 
 
@@ -48,6 +50,7 @@ def _sql(options: argparse.Namespace) -> None:
     if options.pure and options.delta:
         raise InvalidParameter("--pure means delta = 0; leave --delta out.")
     asked, delta = _asked(options), 0.0 if options.pure else options.delta
+    _must_have_budget(asked.parsed.options, options.epsilon, delta)
     must_be_format(options.out)
     hint = "" if options.family else " (--family gaussian is quick)"
     with working(f"finding the least noise{hint}"):
@@ -56,6 +59,14 @@ def _sql(options: argparse.Namespace) -> None:
         _explained(options, plan)
         return
     _answered(options, plan)
+
+
+def _must_have_budget(stated: Any, epsilon: float | None, delta: float | None) -> None:
+    """Refuse a call in which neither an option nor the statement gives epsilon and delta."""
+    if epsilon is None and "epsilon" not in stated:
+        raise InvalidParameter("--epsilon is needed, for example --epsilon 1.")
+    if delta is None and "delta" not in stated:
+        raise InvalidParameter("--delta is needed (for example --delta 1e-6), or --pure for delta = 0.")
 
 
 def _explained(options: argparse.Namespace, plan: Any) -> None:
@@ -98,7 +109,8 @@ def register(command: Command) -> None:
     budget.add_argument("--delta", type=number, metavar="D", help="the extra probability, for example 1e-6")
     budget.add_argument("--pure", action="store_true", help="delta = 0")
     budget.add_argument("--ledger", metavar="FILE", help="charge this ledger, where the policy names none")
-    budget.add_argument("--label", default="", metavar="TEXT", help="the label of the ledger's entry")
+    label = "the label of the ledger's entry (default: the statement)"
+    budget.add_argument("--label", default="", metavar="TEXT", help=label)
     share = "share of the budget for measuring how much the bounds leave out (default 0.03; 0: off)"
     budget.add_argument("--limits-share", type=number, default=0.03, metavar="S", help=share)
     budget.add_argument("--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick")

@@ -219,8 +219,8 @@ class Ledger:
         if known != text:
             raise InvalidParameter(
                 f"{self._store} protects {known!r}, not {text!r}; use a separate ledger for each data set. If both are "
-                f"about the same people, give both tables the same population=, or charge this ledger with "
-                "hush.release."
+                "about the same people, give both tables the same population= (--population), or charge this ledger "
+                "with hush.release."
             )
 
     def verify(self) -> None:

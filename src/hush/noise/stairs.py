@@ -14,7 +14,8 @@ most k: the pure epsilon is k eps.
 uniform on {-(c + n (u - i)), ..., c + n i}. So P(x) is proportional to the sum of q^u over all pairs (u, i) that allow
 x. If x moves up by 0 to n steps in every number, (u + 1, i + 1) allows the new point for every (u, i) that allowed the
 old one: the upper end grows by n, and the lower end stays. Different pairs stay different, so P(new) >= q P(old). If x
-moves down, (u + 1, i) serves. So the pure epsilon of one such move is eps, and of a move by at most k n steps k eps.
+moves down, the same holds with (u + 1, i). So the pure epsilon of one such move is eps, and of a move by at most k n
+steps k eps.
 """
 
 from __future__ import annotations
@@ -230,7 +231,7 @@ def _least(request: Request) -> Stairs:
     if bound.dimension is None or bound.dimension == 1 or not request.plain:
         raise Unsupported("joint noise needs Sensitivity(linf=..., dimension=D), with one bound for all D > 1 numbers")
     if bound.dimension * request.times > _MOST_NUMBERS[bound.one_sided is True] * request.epsilon:
-        raise Unsupported("stairs help only if epsilon is large or the numbers are few: cube and interval noise serve")
+        raise Unsupported("stairs help only if epsilon is large or the numbers are few; use cube or interval noise")
     sides = [True, False] if bound.one_sided is True else [False]
     found = [least_stairs(request, partial(Stairs, one_sided=side)) for side in sides]
     return min(found, key=request.value)

@@ -219,7 +219,8 @@ def _checked_weights(reach: Reach, weights: Mapping[str, float]) -> dict[str, fl
     known = {part.aggregate for part in reach.parts}
     if foreign := sorted(set(given) - known):
         raise InvalidParameter(
-            f"weights has a weight for {foreign[0]!r}, which is no aggregate; they are {', '.join(sorted(known))}."
+            f"weights names {foreign[0]!r}, which is no aggregate of the query; the aggregates are "
+            f"{', '.join(sorted(known))}."
         )
     return given
 

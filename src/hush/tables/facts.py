@@ -43,7 +43,7 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     if receipt.get("shared"):
         facts.append(("shared", f"{'; '.join(receipt['shared'])}; their errors are not independent"))
     facts += [("left out", line) for line in left_out_lines(receipt)]
-    facts += [("made from", f"the released numbers: {text}") for text in receipt.get("post_processing", [])]
+    facts += [("computed", f"from the released numbers: {text}") for text in receipt.get("post_processing", [])]
     facts.append(("noise", f"{receipt['why'].rstrip('.')}; {_scaled(receipt)}."))
     facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))
     return facts

@@ -73,9 +73,9 @@ def joined(left: TableDescription, other: Any, on: Any, how: str, suffix: str) -
     """What changes in the description of the left table."""
     if not isinstance(other, TableDescription | SideTable):
         raise InvalidParameter(
-            f"join needs a table, and whose rows it holds, got {type(other).__name__}; write tables.public(...) for a "
-            "public table, tables.table(..., unit=...) for rows of people, or tables.linked(...) for rows of the same "
-            "people that are found by a key."
+            f"join needs a table that states whose rows it has, got {type(other).__name__}; write tables.public(...) "
+            "for a public table, tables.table(..., unit=...) for rows of people, or tables.linked(...) for rows of the "
+            "same people that are found by a key."
         )
     one_of("how", how, ("inner", "left"))
     if left.whose.each_row or (isinstance(other, TableDescription) and other.whose.each_row):

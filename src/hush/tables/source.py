@@ -256,7 +256,9 @@ def missing(path: str) -> InvalidParameter:
     folder = Path(path).parent
     near = nearest(Path(path).name, sorted(file.name for file in folder.iterdir())) if folder.is_dir() else ""
     where = "" if folder.is_dir() else f"; there is no folder {str(folder)!r} either"
-    return InvalidParameter(f"source names the file {path!r}, which does not exist{'; ' + near if near else where}.")
+    return InvalidParameter(
+        f"source names the file {path!r}, which does not exist{f'; {near}?' if near else where + '.'}"
+    )
 
 
 def format_of(path: str) -> tuple[str, str]:

@@ -66,7 +66,7 @@ def test_a_draft_comes_from_the_schema_alone(folder: Path, capsys: Any) -> None:
     for line in first.splitlines():
         assert not any(value in line for value in ("surgery", "emergency"))
     code, out, _ = run(capsys, "policy", "check", "a.toml")
-    assert code == 0 and "1 table, no mistake" in out and "0 columns may be asked" in out
+    assert code == 0 and "1 table, no mistake" in out and "no column may be asked yet" in out
     assert run(capsys, "policy", "new", "a.toml", "--source", "visits.parquet", "--unit", "patient_id")[0] == 2
     uncommented = first.replace("# stay_days =", "stay_days =").replace("# day =", "day =")
     Path("c.toml").write_text(uncommented)
@@ -196,3 +196,28 @@ def test_units_without_a_policy(folder: Path, capsys: Any) -> None:
     assert code == 0 and "for each patient_id and ward" in out
     assert "a source is needed" in run(capsys, "answer", "--unit", "patient_id", "--count", *BUDGET)[2]
     assert "--unit is needed" in run(capsys, "answer", "visits.parquet", "--count", *BUDGET)[2]
+
+
+def test_mistakes_of_the_form_and_of_the_schema_are_listed_together(folder: Path, capsys: Any) -> None:
+    """The example of docs/policy.md, and three more mistakes. A value is reported once."""
+    Path("wrong.toml").write_text(
+        '[tables.visits]\nsource = "visits.parquet"\nunit = "patient_id"\ngroups_per_unit = 0\n\n'
+        "[tables.visits.columns]\nstay_days = { low = 30, high = 0 }\nwrad = { values = ['a'] }\n"
+        "day = { low = 0, high = 2025-12-31 }\nage = { low = 2020-01-01, high = 2021-01-01 }\n"
+    )
+    code, out, err = run(capsys, "policy", "check", "wrong.toml")
+    lines = err.replace("tables.visits.", "").splitlines()
+    assert (
+        code == 2
+        and not out
+        and lines
+        == [
+            "hush: wrong.toml has 6 mistakes:",
+            "  groups_per_unit: must be a whole number, 1 or greater, got 0.",
+            "  columns.stay_days.low: low is 30 and high is 0, but low must be below high; exchange them.",
+            "  columns.day.low: low and high must both be numbers or both be dates, got 0 and 2025-12-31.",
+            "  columns.wrad: the source has no such column; did you mean 'ward'?",
+            "  columns.age.low: must be a number, because the column is of type int64, got 2020-01-01.",
+            "  columns.age.high: must be a number, because the column is of type int64, got 2021-01-01.",
+        ]
+    )

@@ -252,11 +252,11 @@ SCHEMA = {
     "tables.visits.columns.regon: the source has no such column; did you mean 'region'?": ("region =", "regon ="),
     "tables.visits.columns.zzz: the source has no such column; it has patient_id": ("region =", "zzz ="),
     "tables.visits.columns.region.low: 'region' needs a column of numbers": ('values = "private"', "low = 0, high = 1"),
-    "tables.visits.columns.day.low: low of 'day' must be a date for a column of dates, got 3": (
+    "tables.visits.columns.day.low: must be a date such as 2024-01-31, because the column is of type date, got 3": (
         "low = 2024-01-01, high = 2024-12-31",
         "low = 3, high = 4",
     ),
-    "tables.visits.columns.stay_days.low: low of 'stay_days' must be a number": (
+    "tables.visits.columns.stay_days.low: must be a number, because the column is of type": (
         "low = 0, high = 30",
         "low = 2024-01-01, high = 2024-12-31",
     ),

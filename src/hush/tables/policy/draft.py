@@ -20,7 +20,7 @@ groups_per_unit = 1
 rows_per_unit = 1
 """
 
-_LEDGER = """# every question is charged here; make it with `hush ledger new visits.ledger --epsilon 3 --delta 1e-5`
+_LEDGER = """# every question is charged here; make it with `hush ledger new {name}.ledger --epsilon 3 --delta 1e-5`
 # ledger = "{name}.ledger"
 # the most that one question may spend
 # max_epsilon = 1.0
@@ -28,11 +28,11 @@ _LEDGER = """# every question is charged here; make it with `hush ledger new vis
 """
 
 _COLUMNS = """# Only the columns with a line here may be asked. Remove the # of a line to allow its column.
-#   {{ low = 0, high = 30 }}             values outside are clipped: needed for sums, means and quantiles
+#   {{ low = 0, high = 30 }}                  values outside are clipped; sums, means and quantiles need bounds
 #   {{ low = "private", high = "private" }}   bounds are found with a part of the budget
-#   {{ values = ["a", "b"] }}            the groups of an answer, if it is grouped by this column
-#   {{ values = "private" }}             groups are found with a part of delta; small groups are not shown
-#   {{}}                                 the column may be used in conditions, and nothing is declared about it
+#   {{ values = ["a", "b"] }}                 the groups of an answer, if it is grouped by this column
+#   {{ values = "private" }}                  groups are found with a part of delta; small groups are not shown
+#   {{}}                                      the column may be used in conditions; nothing is declared about it
 """
 
 

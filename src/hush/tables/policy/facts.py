@@ -69,7 +69,7 @@ class Facts:
         return given
 
     def must_fit(self, measures: Iterable[Prepared]) -> None:
-        """Refuse aggregates that use more rows of a person than is allowed, also those that know no policy."""
+        """Refuse aggregates that use more rows of a person than is allowed, also if they do not look at a policy."""
         for measure in measures:
             self.rows(measure.name, measure.rows)
 

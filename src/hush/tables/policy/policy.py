@@ -1,11 +1,11 @@
-"""The policy: what a curator declares once about tables, so that analysts need not, and may not loosen it."""
+"""The policy: facts about tables that a curator declares once. Analysts need not state them and may not loosen them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hush.errors import HushError, InvalidParameter, budgets, deltas, nearest
 from hush.tables.policy.limits import must_be_allowed
@@ -47,6 +47,16 @@ class Policy:
         tables, mistakes = rules_of(file)
         must_be_right(str(path), [*mistakes, *(mistakes_in_tables(tables) if tables or not mistakes else ())])
         return cls(tables, file.absolute().parent)
+
+    @classmethod
+    def mistakes_of(cls, path: str | Path) -> list[Mistake]:
+        """All mistakes of a file: of its form, and against the schemas of its sources where the form is right."""
+        file = Path(path)
+        tables, mistakes = rules_of(file)
+        mistakes += mistakes_in_tables(tables) if tables or not mistakes else ()
+        usable = _without(tables, {mistake.place for mistake in mistakes})
+        sound = {name: rule for name, rule in usable.items() if not any(mistakes_in_tables({name: rule}))}
+        return mistakes + (cls(sound, file.absolute().parent).mistakes() if sound else [])
 
     def rule(self, name: str) -> TableRule:
         """What is declared about a table; an unknown name is refused."""
@@ -162,6 +172,21 @@ class Policy:
                         ledger.must_protect(self.open(name).fingerprint)
             except HushError as failure:
                 yield Mistake(f"{place}.ledger", str(failure))
+
+
+def _without(tables: Mapping[str, TableRule], wrong: set[str]) -> dict[str, TableRule]:
+    """The rules without the columns and the limits in which a mistake is already known."""
+    kept = {}
+    for name, rule in tables.items():
+        place, columns = f"tables.{name}", rule.columns
+        if isinstance(columns, Mapping):
+            starts = {f"{place}.columns.{column}": column for column in columns}
+            bad = {column for start, column in starts.items() if any(f"{w}.".startswith(f"{start}.") for w in wrong)}
+            columns = {column: line for column, line in columns.items() if column not in bad}
+        limits = ("groups_per_unit", "rows_per_unit", "max_epsilon", "max_delta")
+        none: dict[str, Any] = {key: None for key in limits if f"{place}.{key}" in wrong}
+        kept[name] = replace(rule, columns=columns, **none)
+    return kept
 
 
 def _no_ledger(path: str) -> str:

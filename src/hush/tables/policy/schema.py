@@ -4,6 +4,7 @@ identifies nobody. The schema is read, the rows are not.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,13 +50,7 @@ def _in_column(place: str, name: str, rule: ColumnRule, column: Any) -> Iterator
     """Bounds and values that do not fit the type of the column."""
     kind = column.type()
     if rule.has_bounds:
-        try:
-            value_kind(name, column, dates=True)
-            if not rule.private_bounds:
-                for side in ("low", "high"):
-                    as_bound(f"{side} of {name!r}", getattr(rule, side), kind, "write a number")
-        except InvalidParameter as failure:
-            yield Mistake(f"{place}.low", str(failure))
+        yield from _in_bounds(place, name, rule, column)
     if rule.values is None:
         return
     try:
@@ -64,6 +59,25 @@ def _in_column(place: str, name: str, rule: ColumnRule, column: Any) -> Iterator
             checked_value("it", value, kind)
     except InvalidParameter as failure:
         yield Mistake(f"{place}.values", str(failure))
+
+
+def _in_bounds(place: str, name: str, rule: ColumnRule, column: Any) -> Iterator[Mistake]:
+    """Bounds of a column that has no values to clip, and bounds of another type than the values."""
+    kind = column.type()
+    try:
+        value_kind(name, column, dates=True)
+    except InvalidParameter as failure:
+        yield Mistake(f"{place}.low", str(failure))
+        return
+    for side in () if rule.private_bounds else ("low", "high"):
+        bound = getattr(rule, side)
+        try:
+            as_bound(f"{side} of {name!r}", bound, kind, "write a number")
+        except InvalidParameter as failure:
+            wanted = "a date such as 2024-01-31" if kind.is_date() else "a number"
+            other = kind.is_date() != isinstance(bound, datetime.date)
+            text = f"must be {wanted}, because the column is of type {kind}, got {bound}." if other else str(failure)
+            yield Mistake(f"{place}.{side}", text)
 
 
 def _has(known: list[str]) -> str:

@@ -47,7 +47,7 @@ def columns_in_words(rule: TableRule) -> dict[str, str]:
             parts.append("bounds found privately" if column.private_bounds else f"from {column.low} to {column.high}")
         if column.values is not None:
             number = len(column.values)
-            parts.append("groups found privately" if is_private(column.values) else f"{number} listed values")
+            parts.append("groups found privately" if is_private(column.values) else _number(number, "listed value"))
         words[name] = "; ".join(parts) or "nothing is declared" if column.ask else "hidden"
     return words
 
@@ -62,10 +62,15 @@ def table_in_words(name: str, rule: TableRule) -> str:
     listed = sum(isinstance(column.values, tuple) for column in asked)
     private = sum(is_private(column.values) for column in asked)
     kinds = f"{bounds} with bounds, {listed} with listed values, {private} with values found privately"
-    columns = f"{len(asked)} column{'s' * (len(asked) != 1)} may be asked ({kinds})"
+    columns = f"{_number(len(asked), 'column')} may be asked ({kinds})" if asked else "no column may be asked yet"
     columns = "every column may be asked, none has bounds" if rule.columns is None else columns
     parts = [f"protects {facts['protects']}, {facts['limits']}", columns, f"ledger {facts['ledger']}"]
     return f"{name}: {'; '.join([*parts, facts['one question']])}"
+
+
+def _number(count: int, word: str) -> str:
+    """A number with its word: 1 group, 3 groups."""
+    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def _limits(rule: TableRule) -> str:
@@ -74,11 +79,11 @@ def _limits(rule: TableRule) -> str:
     groups = (
         "any number of groups (stated by each question)"
         if rule.groups_per_unit is None
-        else f"at most {rule.groups_per_unit} groups"
+        else f"at most {_number(rule.groups_per_unit, 'group')}"
     )
     rows = (
         "rows stated by each question"
         if rule.rows_per_unit is None
-        else f"at most {rule.rows_per_unit} rows in a group"
+        else f"at most {_number(rule.rows_per_unit, 'row')} in a group"
     )
     return f"{groups}, {rows}"

@@ -97,8 +97,9 @@ class Basis:
             hint = near or f"it has {', '.join(self.kinds)}"
             raise InvalidParameter(f"{what}: the answer has no column {name!r}; {hint}.")
         if name not in self.forms:
+            article = "" if what == "non_negative" else "a "
             raise InvalidParameter(
-                f"{what}: {name!r} is a {self.kinds[name]}, and a {what} needs counts or sums; ask for "
+                f"{what}: {name!r} is a {self.kinds[name]}, and {article}{what} needs counts or sums; ask for "
                 "tables.count() or tables.sum(...) in the same query."
             )
         return self.forms[name]

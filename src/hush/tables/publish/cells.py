@@ -52,7 +52,7 @@ def shown_above(value: Any) -> str:
 
 
 def for_spreadsheets(table: Any) -> Any:
-    """The table with harmless text in its cells and names: no spreadsheet runs it, and no terminal obeys it."""
+    """The table with harmless text in its cells and names: no spreadsheet and no terminal treats it as a command."""
     pa = arrow()
     for i, field_ in enumerate(table.schema):
         if pa.types.is_string(field_.type) or pa.types.is_large_string(field_.type):

@@ -203,9 +203,7 @@ def _two_groups(answer: Any, basis: Basis, between: Any) -> tuple[int, int]:
     for group in between:
         key = tuple(group) if isinstance(group, tuple | list) else (group,)
         if key not in known:
-            raise InvalidParameter(
-                f"difference: the answer has no group {_named(group)}; its keys are {', '.join(basis.keys) or 'none'}."
-            )
+            raise InvalidParameter(f"difference: the answer has no group {_named(group)}; {_some_groups(list(known))}.")
         found.append(known[key])
     if found[0] == found[1]:
         raise InvalidParameter(f"difference needs two groups, got {_named(between[0])} twice.")
@@ -214,3 +212,9 @@ def _two_groups(answer: Any, basis: Basis, between: Any) -> tuple[int, int]:
 
 def _named(group: Any) -> str:
     return ", ".join(map(repr, group)) if isinstance(group, tuple | list) else repr(group)
+
+
+def _some_groups(known: list[tuple[Any, ...]]) -> str:
+    """The first groups of an answer, in words."""
+    shown = ", ".join(_named(key[0] if len(key) == 1 else key) for key in known[:5])
+    return f"its groups are {shown}{', ...' * (len(known) > 5)}" if shown else "it has no groups"

@@ -28,6 +28,9 @@ def write_workbook(path: str | Path, table: Any, facts: Iterable[tuple[str, str]
     must_have_excel()
     import xlsxwriter
 
+    place = Path(path)
+    if place.suffix != ".xlsx" or not place.absolute().parent.is_dir():
+        raise InvalidParameter(f"path must be a file that ends in .xlsx, in a folder that exists, got {str(path)!r}.")
     if table.num_rows > _MOST_ROWS:
         raise InvalidParameter(
             f"an Excel sheet holds {_MOST_ROWS} rows, and the answer has {table.num_rows}; write a .parquet file."
@@ -36,10 +39,10 @@ def write_workbook(path: str | Path, table: Any, facts: Iterable[tuple[str, str]
     with xlsxwriter.Workbook(str(path), plain) as book:
         bold, day = book.add_format({"bold": True}), book.add_format({"num_format": "yyyy-mm-dd"})
         sheet = book.add_worksheet("answer")
-        for place, name in enumerate(table.column_names):
-            sheet.write_string(0, place, printable(name), bold)
+        for i, name in enumerate(table.column_names):
+            sheet.write_string(0, i, printable(name), bold)
             for row, cell in enumerate(table.column(name).to_pylist(), 1):
-                _write(sheet, row, place, cell, day)
+                _write(sheet, row, i, cell, day)
         sheet.freeze_panes(1, 0)
         sheet.autofit()
         beside = book.add_worksheet("receipt")

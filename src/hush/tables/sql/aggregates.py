@@ -130,10 +130,10 @@ class Measures:
             return 1
         if self.rows_per_unit is None:
             raise Refused(
-                f"{node.sql()} is about rows, and the policy does not say how many rows of a person count; declare "
-                f"rows_per_unit of {self.scope.name}",
+                f"{node.sql()} uses rows, and the policy does not state how many rows of one person count in a group; "
+                f"declare rows_per_unit of {self.scope.name}",
                 node,
-                people(self.scope),
+                people(self.scope) if type(node).__name__ == "Count" else None,
             )
         return self.rows_per_unit
 

@@ -89,7 +89,7 @@ def _opened(node: Any, policy: Catalogue, dialect: str) -> Scope:
     name = matching(node.name, policy.tables, quoted=bool(node.this.quoted))
     if name is None or policy.rule(name).public:
         raise Refused(
-            f"the policy has no table {node.name!r} of people; its tables are {', '.join(policy.people)}",
+            f"the policy has no table {node.name!r} that can be asked; its tables are {', '.join(policy.people)}",
             node,
             _first(policy),
         )

@@ -36,7 +36,13 @@ def levels_of(node: Any) -> tuple[Any, list[float], bool]:
         if not 0 <= at <= parts:
             raise Refused(f"APPROX_QUANTILES(x, {parts}) has the places 0 to {parts}", node)
         return node.this.this, [at / parts], True
-    word = node.key.upper()
+    if kind in ("Corr", "CovarPop", "CovarSamp"):
+        raise Refused(
+            f"{kind.upper().replace('COVAR', 'COVAR_')} is not an aggregate of hush; write it as a formula of means",
+            node,
+            _from_means(kind, node.this, node.expression),
+        )
+    word = {"groupconcat": "string_agg"}.get(node.key, node.key).upper()
     raise Refused(
         f"the aggregate {word} is not known; use COUNT, SUM, AVG, MIN, MAX, MEDIAN, quantiles, VARIANCE, STDDEV",
         node,
@@ -75,3 +81,13 @@ def _whole(part: Any, node: Any) -> int:
     if not (number == int(number) and 1 <= number < _MOST):
         raise Refused(f"APPROX_QUANTILES takes a whole number of parts from 1 to {_MOST - 1}", node)
     return int(number)
+
+
+def _from_means(kind: str, x: Any, y: Any) -> Any:
+    """A covariance or a correlation as a formula of means and standard deviations, as a node of a suggestion."""
+    import sqlglot
+
+    text = f"(AVG(({x.sql()}) * ({y.sql()})) - AVG({x.sql()}) * AVG({y.sql()}))"
+    if kind == "Corr":
+        text += f" / (STDDEV_POP({x.sql()}) * STDDEV_POP({y.sql()}))"
+    return sqlglot.parse_one(text)

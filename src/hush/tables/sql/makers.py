@@ -1,4 +1,4 @@
-"""Each aggregate of SQL as an aggregate of hush: COUNT, SUM, AVG, VARIANCE and their kin."""
+"""Each aggregate of SQL as an aggregate of hush: COUNT, SUM, AVG, VARIANCE and similar ones."""
 
 from __future__ import annotations
 

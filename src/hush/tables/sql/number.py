@@ -60,9 +60,13 @@ def formula(node: Any, lookup: Callable[[Any], Number | None]) -> Number:
     if found is not None:
         return found
     make = _FORMULAS.get(type(node).__name__)
+    if type(node).__name__ == "Window":
+        raise Refused(
+            f"{node.sql()} is a window function, which uses rows of several people; use GROUP BY", node, node.this
+        )
     if make is None:
         raise Refused(
-            f"{node.sql()} is not a formula over aggregates that hush translates; it knows + - * /, ROUND, ABS, SQRT, "
+            f"{node.sql()} is not a formula over aggregates that hush translates; use + - * /, ROUND, ABS, SQRT, "
             "COALESCE and NULLIF",
             node,
         )

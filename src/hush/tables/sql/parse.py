@@ -48,7 +48,7 @@ def parsed(text: str, dialect: str = "duckdb") -> Parsed:
     if len(text) > _LONGEST:
         raise InvalidParameter(f"the statement has {len(text)} characters; at most {_LONGEST} are read.")
     if _INVISIBLE.search(text):
-        raise Refused("the statement has an invisible or a control character; write it again without")
+        raise Refused("the statement has an invisible or a control character; type it again without this character")
     with needs("sqlglot", "hush.sql", extra="tables"):
         import sqlglot
     asked = _EXPLAIN.sub("", text, count=1)
@@ -63,7 +63,7 @@ def _tokens(sqlglot: Any, text: str, dialect: str) -> list[Any]:
     try:
         tokens = list(sqlglot.tokenize(text, read=dialect))
     except sqlglot.errors.SqlglotError as failure:
-        raise InvalidParameter(f"the statement cannot be read: {_first(failure)}.") from failure
+        raise InvalidParameter(f"the statement is not valid SQL: {_first(failure)}.") from failure
     depth = 0
     for token in tokens:
         if any(comment.lstrip().startswith(_HINTS) for comment in token.comments):
@@ -107,7 +107,7 @@ def _tree(sqlglot: Any, text: str, dialect: str) -> Any:
     try:
         trees = sqlglot.parse(text, read=dialect, error_level=sqlglot.ErrorLevel.IMMEDIATE)
     except sqlglot.errors.SqlglotError as failure:
-        raise InvalidParameter(f"the statement cannot be read as {dialect}: {_first(failure)}.") from failure
+        raise InvalidParameter(f"the statement is not valid SQL ({dialect}): {_first(failure)}.") from failure
     except RecursionError as failure:
         raise Refused("the statement is nested too deeply; write it shorter") from failure
     if len(trees) != 1 or trees[0] is None:
@@ -122,6 +122,10 @@ def _tree(sqlglot: Any, text: str, dialect: str) -> Any:
 
 
 def _first(failure: Exception) -> str:
-    """The first line of sqlglot's message, without the marks of a terminal."""
+    """The first mistake that sqlglot names, with its place."""
+    found = (getattr(failure, "errors", None) or [{}])[0]
+    if found.get("highlight"):
+        place = f"line {found['line']}, column {found['col']}"
+        return f"{str(found['description']).rstrip('. ')}, near {found['highlight']!r} in {place}"
     line = re.sub("\x1b\\[[0-9;]*m", "", str(failure)).strip().splitlines()[0]
     return line.rstrip(". ")

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Statement", "StatementPlan", "statement"]
 
+#: The most characters of a statement that become the label of a ledger's entry.
+_LABEL = 200
+
 
 def statement(text: str, policy: Policy, dialect: str = "duckdb") -> Statement:
     """A SELECT over a table of the policy. What cannot be answered is refused, with a statement that can."""
@@ -99,12 +102,15 @@ class StatementPlan:
         together: bool = False,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Answer:
-        """Run the query, spend the budget and answer. Without `ledger`, the policy's ledger is charged."""
+        """Run the query, spend the budget and answer. Without `ledger`, the policy's ledger is charged. Without
+        `label`, the statement is the label of the ledger's entry.
+        """
         level = must_be_level(level, MOST_LEVEL)
         own = self.statement.policy.ledger(self.statement.question.name) if ledger is None else None
         try:
             charged = ledger if own is None else own
-            released = self.plan.answer(ledger=charged, label=label, level=level, progress=progress)
+            text = label or _short(self.statement.parsed.text)
+            released = self.plan.answer(ledger=charged, label=text, level=level, progress=progress)
         finally:
             if own is not None:
                 own.close()
@@ -128,3 +134,9 @@ class StatementPlan:
 
     def __repr__(self) -> str:
         return self.described()
+
+
+def _short(text: str) -> str:
+    """A statement in one line, for a label."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LABEL else f"{line[: _LABEL - 4]} ..."

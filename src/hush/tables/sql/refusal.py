@@ -17,8 +17,13 @@ class Refused(Unsupported):
     """
 
     def __init__(self, sentence: str, node: Any = None, put: Any = None, *, instead: str = "") -> None:
-        self.sentence, self.node, self.put, self.instead = sentence.rstrip(". ") + ".", node, put, instead
+        self.sentence, self.node, self.put, self.instead = _ended(sentence), node, put, instead
         super().__init__(self.sentence + (f" Write instead: {instead}" if instead else ""))
+
+
+def _ended(sentence: str) -> str:
+    """The sentence with the mark at its end."""
+    return sentence if sentence.endswith("?") else sentence.rstrip(". ") + "."
 
 
 def allow_only(node: Any, *names: str, what: str = "") -> None:

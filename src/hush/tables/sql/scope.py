@@ -82,10 +82,10 @@ class Scope:
         found = matching(node.name, known, quoted=_quoted(node))
         if found is None:
             near = nearest(node.name, known)
-            hint = near or f"the columns are {', '.join(list(known)[:20])}"
+            hint = f"{near}?" if near else f"the columns are {', '.join(list(known)[:20])}."
             if known is not self.columns and owner is not None:
                 raise Refused(f"{node.name!r} is not a column of {owner.name} that may be asked; {hint}", node)
-            raise Refused(f"there is no column {node.name!r} that may be asked; {hint}", node)
+            raise Refused(f"there is no column {node.name!r} that may be asked; {hint}", node, _meant(near))
         return known[found]
 
     def where(self, node: Any) -> Scope:
@@ -161,6 +161,14 @@ def matching(name: str, known: Any, *, quoted: bool = False) -> str | None:
 
 def _quoted(node: Any) -> bool:
     return bool(node.this.args.get("quoted"))
+
+
+def _meant(near: str) -> Any:
+    """The column that a hint names, as a node of a suggestion; None if there is no hint, or if it names two."""
+    import sqlglot
+
+    parts = near.split("'")
+    return sqlglot.exp.column(parts[1]) if len(parts) == 3 else None
 
 
 def _unqualified(node: Any) -> Any:

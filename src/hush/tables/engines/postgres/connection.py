@@ -70,7 +70,7 @@ def open_address(address: str, name: str | None) -> Source:
 
 
 def reason(failure: Exception) -> str:
-    """Why a connection failed, in words of ours: the driver's message may repeat the address."""
+    """Why a connection failed, in our own words: the driver's message may repeat the address."""
     text = str(failure)
     for sign, words in (
         ("password authentication failed", "the server rejects this user or password"),
