@@ -67,10 +67,18 @@ def _pairs(join: Any, found: Scope, others: tuple[str, ...], alias: str) -> dict
         parts.append((part.this, part.expression))
     pairs: dict[str, str] = {}
     for a, b in parts:
-        if not using and str(a.args.get("table") and a.table).lower() == alias.lower():
+        if not using and _table(a) == alias.lower():
             a, b = b, a
+        named = using or (type(a).__name__ == type(b).__name__ == "Column" and _table(b) in ("", alias.lower()))
+        known = using or not _table(a) or matching(_table(a), found.aliases) is not None
         left, right = matching(a.name, found.columns), matching(b.name, others)
-        if left is None or right is None:
+        if not named or not known or left is None or right is None:
             raise Refused(f"JOIN needs a column of {found.name} and one of {alias} that may be asked", join)
-        pairs[left] = right
+        if pairs.setdefault(left, right) != right:
+            raise Refused(f"JOIN compares {left} with two columns of {alias}; compare it with one of them", join)
     return pairs
+
+
+def _table(node: Any) -> str:
+    """The table before the name of a column, in small letters; empty if there is none."""
+    return str((node.args.get("table") and node.table) or "").lower()
