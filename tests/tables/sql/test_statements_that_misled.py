@@ -197,3 +197,25 @@ def test_a_number_is_true_unless_it_is_zero():
         query = statement(f"SELECT COUNT(*) AS n FROM t WHERE CAST({column} AS BOOLEAN)", own).query
         assert query.aggregates(salt=b"0" * 16).to_arrow().column("n").to_pylist() == [2]
         assert "CAST" not in str(query.table.relation.compile()).upper().replace("CAST(0 AS", "")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "v.ward = w.ward AND v.ward = w.other",  # the second condition once replaced the first
+        "v.ward = 'ward'",  # a text is not the column of that name
+        "'ward' = w.ward",
+        "v.ward = v.ward",
+        "x.ward = w.ward",
+        "w.ward = w.ward",
+    ],
+)
+def test_every_condition_of_a_join_counts(condition):
+    rows = pa.table({"u": [1, 2], "ward": ["a", "b"]})
+    wards = pa.table({"ward": ["a", "b"], "other": ["b", "b"]})
+    rule = TableRule(rows, unit="u", rows_per_unit=1, columns={"ward": ColumnRule()})
+    own = Policy({"visits": rule, "wards": TableRule(wards, public=True)})
+    with pytest.raises(Refused, match=r"JOIN|not the table of this FROM"):
+        statement(f"SELECT COUNT(*) AS n FROM visits AS v JOIN wards AS w ON {condition}", own)
+    for right in ("w.ward = v.ward", "v.ward = w.ward", "w.other = v.ward", "v.WARD = W.other"):
+        assert statement(f"SELECT COUNT(*) AS n FROM visits AS v JOIN wards AS w ON {right}", own).query

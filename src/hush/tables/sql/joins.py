@@ -160,6 +160,9 @@ def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dic
     for a, b in parts:
         if not using and matching(str(a.args.get("table") and a.table), [side.alias]) is not None:
             a, b = b, a
+        if not using and b.args.get("table") and matching(b.table, [side.alias]) is None:
+            sentence = f"JOIN compares a column of {left.name} with one of {side.alias}"
+            raise Refused(sentence, join, _on_units(join, left, side))
         if right is not None and (unit := _units(a, b, left, right, bool(using))) is not None:
             units.append(unit)
             continue
@@ -168,7 +171,8 @@ def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dic
             sentence = f"JOIN needs a column of {left.name} and one of {side.alias} that may be asked"
             raise Refused(sentence, join, _on_units(join, left, side))
         mine = names[str(matching(a.name, names))] if using else left.cell(a).column.op().name
-        pairs[mine] = side.names[yours]
+        if pairs.setdefault(mine, side.names[yours]) != side.names[yours]:
+            raise Refused(f"JOIN compares {a.name} with two columns of {side.alias}; compare it with one of them", join)
     if right is None:
         return pairs
     if not left.units or [(*left.units,), (*right.units,)] != [tuple(u) for u in zip(*units, strict=True)]:
