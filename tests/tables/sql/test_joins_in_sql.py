@@ -75,6 +75,7 @@ def test_the_smaller_limits_count(policy):
         ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.patient_id = l.patient_id OR TRUE", "with =", "ON v.patient_id = l.patient_id"),
         ("SELECT COUNT(*) FROM visits v JOIN labs l USING (patient_id) WHERE day > DATE '2025-06-01'", "v.day or l.day", ""),
         ("SELECT COUNT(*) FROM visits v JOIN orders o ON v.patient_id = o.customer", "cast one of them", ""),
+        ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.patient_id = v.patient_id", "with one of l", "ON v.patient_id = l.patient_id"),
         ("SELECT COUNT(*) FROM visits JOIN visits USING (patient_id)", "another name", ""),
         ("SELECT COUNT(DISTINCT l.patient_id) FROM visits v LEFT JOIN labs l USING (patient_id)", "counts values", "COUNT(DISTINCT patient_id)"),
         ("SELECT AVG(l.patient_id) FROM visits v JOIN labs l USING (patient_id)", "identifies people", ""),

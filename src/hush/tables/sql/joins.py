@@ -158,19 +158,21 @@ def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dic
     units: list[tuple[str, str]] = []
     right = side.people
     for a, b in parts:
-        if not using and _table(a) == side.alias.lower():
+        if not using and matching(str(a.args.get("table") and a.table), [side.alias]) is not None:
             a, b = b, a
+        if not using and b.args.get("table") and matching(b.table, [side.alias]) is None:
+            sentence = f"JOIN compares a column of {left.name} with one of {side.alias}"
+            raise Refused(sentence, join, _on_units(join, left, side))
         if right is not None and (unit := _units(a, b, left, right, bool(using))) is not None:
             units.append(unit)
             continue
         yours = matching(b.name, side.names)
-        named = using or _table(b) in ("", side.alias.lower())
-        if not named or yours is None or left.is_unit(a) or (using and matching(a.name, names) is None):
+        if yours is None or left.is_unit(a) or (using and matching(a.name, names) is None):
             sentence = f"JOIN needs a column of {left.name} and one of {side.alias} that may be asked"
             raise Refused(sentence, join, _on_units(join, left, side))
         mine = names[str(matching(a.name, names))] if using else left.cell(a).column.op().name
         if pairs.setdefault(mine, side.names[yours]) != side.names[yours]:
-            raise Refused(f"JOIN compares {mine} with two columns of {side.alias}; compare it with one of them", join)
+            raise Refused(f"JOIN compares {a.name} with two columns of {side.alias}; compare it with one of them", join)
     if right is None:
         return pairs
     if not left.units or [(*left.units,), (*right.units,)] != [tuple(u) for u in zip(*units, strict=True)]:
@@ -232,8 +234,3 @@ def _suffix(table: Any, side: _Side) -> str:
     while any(f"{name}{ending}".casefold() in taken for name in theirs):
         ending, number = f"_right{number}", number + 1
     return ending
-
-
-def _table(node: Any) -> str:
-    """The table before the name of a column, in small letters; empty if there is none."""
-    return str((node.args.get("table") and node.table) or "").lower()
