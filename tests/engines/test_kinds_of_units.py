@@ -35,5 +35,5 @@ def test_the_same_integers_on_every_engine(engine: Any, unit: Any) -> None:
     found = []
     for opened in (engine.table(ROWS, unit=unit), hush.tables.table(ROWS, unit=unit)):
         query = opened.group_by("g", keys=["x", "y"], groups_per_unit=1).aggregate(**MEASURES)
-        found.append(query.aggregates(salt=SALT).to_arrow().to_pylist())
+        found.append(query.aggregates(salt=SALT, hash="portable").to_arrow().to_pylist())
     assert found[0] == found[1] and sum(row["n"] for row in found[0]) > 0
