@@ -347,7 +347,7 @@ def test_it_prints_what_is_spent_and_left(path: Path) -> None:
     shown = f"spent {ledger.spent.epsilon:.4g}, left {ledger.left.epsilon:.4g}"
     assert shown in repr(ledger) and "1 entries" in repr(ledger) and str(path) in repr(ledger)
     page = ledger._repr_html_()
-    assert "&lt;b&gt;first" in page and "<progress" in page and "Gaussian(sigma=20.0)" in page
+    assert "&lt;b&gt;first" in page and "hush-card" in page and "Gaussian(sigma=20.0)" in page
     assert str(ledger.entries[0]) == "1. <b>first</b>: Gaussian(sigma=20.0)"
     path.unlink()
     assert "does not exist any more" in repr(ledger)

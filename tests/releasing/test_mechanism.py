@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -220,3 +221,18 @@ def test_the_fact_about_people_matters_there():
         for move in ((4, 4), (3, 4))
     ]
     assert loss == pytest.approx([1.2, 1.5])
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 30.0, 300.0])
+@pytest.mark.parametrize(
+    "bound",
+    [{"l2": 1.0}, {"l1": 1.0}, {"linf": 1.0}, {"linf": 1.0, "one_sided": True}, {"linf": 1.0, "l2": 1.2}],
+    ids=str,
+)
+def test_the_least_noise_of_every_body_can_be_released(bound: dict[str, Any], epsilon: float) -> None:
+    """Real values, rounded to the lattice of the noise, also where the least noise falls in stairs."""
+    body = hush.Sensitivity(**bound, dimension=8)
+    plan = hush.calibrate(epsilon, 0.0, body)
+    made = hush.release(np.linspace(0.0, 7.3, 8), plan, ledger=None)
+    assert made.receipt["guarantee"]["epsilon"] == epsilon
+    assert hush.compose([Mechanism.of(plan, coordinates=8).charge]).pure_epsilon <= epsilon

@@ -185,8 +185,8 @@ def test_bins_of_dates():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "needs either low= and high=, or edges="),
-        ({"low": 0}, "needs either low= and high=, or edges="),
+        ({}, "quantile is missing low; write quantile.*low=0, high=20000.*, or edges="),
+        ({"low": 0}, "quantile is missing high; write quantile.*low=0, high=20000.*, or edges="),
         ({"low": 0, "high": 9, "edges": [0, 9]}, "needs either low= and high=, or edges="),
         ({"low": 0, "edges": [0, 9]}, "needs either low= and high=, or edges="),
         ({"edges": [0, 9], "bins": 20}, "leave bins out"),

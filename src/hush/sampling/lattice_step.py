@@ -25,7 +25,8 @@ def rounded_sensitivity(sensitivity: Sensitivity, step: float, *, integers: bool
 
     `integers` states that all values are whole numbers. `coordinates` is the number of values. A number of people that
     moves by a bound between two lattice points moves by fewer or by more steps after rounding, and no longer by exactly
-    its bound: this fact is dropped.
+    its bound: this fact is dropped. Under a bound in l1 or l2 each number moves by at most this bound, in whole steps:
+    this fact is added, because rounding all numbers makes the bounds in l1 and l2 larger.
     """
     if integers and divides_one(step):
         return sensitivity  # whole numbers are multiples of the step
@@ -41,6 +42,8 @@ def rounded_sensitivity(sensitivity: Sensitivity, step: float, *, integers: bool
         linf = tuple(to_whole_steps(s) for s in linf)
     elif linf is not None:
         linf = to_whole_steps(linf)
+    elif sensitivity.dimension is not None and columns is None:
+        linf = to_whole_steps(min(bound for bound in (l1, l2) if bound is not None))
     return dataclasses.replace(
         sensitivity,
         linf=linf,

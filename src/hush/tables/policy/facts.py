@@ -206,6 +206,9 @@ def _needs_bounds(what: str, name: str, policy: bool, low: bool) -> str:
             f"{name!r} needs low and high, because the policy declares no bounds of this column; write "
             f"{what}(..., low=0, high=100), with bounds that do not come from the data."
         )
-    examples = {"quantile": "quantile('cost', 0.5, low=0, high=20000)", "sum": "sum('cost', low=0, high=20000)"}
+    examples = {
+        "quantile": "quantile('cost', 0.5, low=0, high=20000), or edges=[...]",
+        "sum": "sum('cost', low=0, high=20000)",
+    }
     example = examples.get(what, f"{what}('stay_days', low=0, high=30)")
     return f"{what} is missing {'low' if low else 'high'}; write {example}."
