@@ -38,8 +38,8 @@ class Scaled(Noise):
     Guarantees: those of `noise` for moves that are divided by the factors; the proof is at the top of this module.
 
     >>> from hush import Cube
-    >>> Scaled(Cube(3, 1.0), (1.0, 30.0, 5.0)).variance.round(2)
-    array([6.59000e+00, 5.93064e+03, 1.64740e+02])
+    >>> Scaled(Cube(3, 1.0), (1.0, 30.0, 5.0)).variance.round(2).tolist()
+    [6.59, 5930.64, 164.74]
     """
 
     noise: Noise

@@ -58,7 +58,7 @@ class Stairs(LevelNoise):
     and the lattice form are new here.
 
     >>> round(Stairs(2, 8.0, 1.0, 0.125, 0.015625).variance, 4)
-    0.0158
+    0.016
     """
 
     dimension: int = field()
@@ -237,4 +237,4 @@ def _least(request: Request) -> Stairs:
     return min(found, key=request.value)
 
 
-FAMILY = Family("stairs", Stairs, paper="Geng and Viswanath 2014", cites=("geng2014", "hush"), calibrate=_least)
+FAMILY = Family("stairs", Stairs, paper="Geng and Viswanath 2014", cites=("geng2014",), calibrate=_least)
