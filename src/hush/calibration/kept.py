@@ -127,6 +127,8 @@ def _asked(demand: CalibrationRequest, family: str | None, values: str) -> dict[
     """
     if demand.notion != "dp" or not all(row.type.__module__.startswith("hush.") for row in families()):
         return None
+    if _source() is None:
+        return None
     numbers = {"epsilon": demand.epsilon.hex(), "delta": demand.delta.hex(), "times": demand.times}
     step = None if demand.step is None else demand.step.hex()
     weights = [weight.hex() for weight in demand.weights]
@@ -154,10 +156,15 @@ def _name(asked: dict[str, Any]) -> str:
 
 
 @cache
-def _source() -> str:
-    """A fingerprint of the source code that calibrates: names, sizes and times of its files."""
+def _source() -> str | None:
+    """A fingerprint of the source code that calibrates: names, sizes and times of its files. None if they are not
+    files, as in a zip archive.
+    """
     root = Path(__file__).parent.parent
-    files = [(f"{room}/{file.name}", file) for room in _ROOMS for file in os.scandir(root / room)]
+    try:
+        files = [(f"{room}/{file.name}", file) for room in _ROOMS for file in os.scandir(root / room)]
+    except OSError:
+        return None
     facts = [(name, file.stat()) for name, file in sorted(files, key=lambda pair: pair[0]) if name.endswith(".py")]
     return hashlib.sha256(repr([(name, s.st_size, s.st_mtime_ns) for name, s in facts]).encode()).hexdigest()
 
