@@ -5,8 +5,8 @@ this test does not rule out (Fieller 1954): |q A - p B| <= w(q, p), where P(|noi
 So it contains the true quotient at least as often as the level states, however small B is. If B can be 0, it has no
 upper end.
 
-w is computed at the nodes of a path of directions (q, p) with whole numbers; between two nodes the larger of the two
-widths is used.
+w is computed at the nodes of a path of directions (q, p) with whole numbers. Between two nodes the larger of the two
+widths is used. Tests check the coverage of this step; it is not proved.
 """
 
 from __future__ import annotations
