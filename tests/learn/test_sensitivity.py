@@ -234,7 +234,7 @@ def test_a_fit_sees_the_data_only_through_what_is_paid_for(kind, ways, delta):
             assert mechanism == again
             moved, bound = (steps - others).ravel() * mechanism.step, mechanism.sensitivity_on_lattice
             assert bound.linf is None or np.abs(moved).max() <= bound.linf
-            assert bound.linf is None or np.count_nonzero(moved) <= bound.l0
+            assert bound.l0 is None or np.count_nonzero(moved) <= bound.l0
             assert bound.l1 is None or np.abs(moved).sum() <= bound.l1
             assert bound.l2 is None or np.linalg.norm(moved) <= bound.l2
             assert bound.neighbours == "replace"

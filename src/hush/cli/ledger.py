@@ -17,7 +17,7 @@ __all__ = ["opened", "register"]
 _BAR = 40  # characters of the bar
 _LAST = 10  # entries that are shown without --all
 _LABEL = 40  # characters of a label that are shown
-_WIDEST = 60  # characters of a mechanism that are shown
+_WIDEST = 72  # characters of a mechanism that are shown
 
 
 def _bar(share: float) -> str:
