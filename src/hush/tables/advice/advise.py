@@ -123,7 +123,9 @@ class Search:
         def error(groups: int, rows: int | None) -> Candidate:
             if (groups, rows) not in tried:
                 other = self.query.with_limits(groups, rows)
-                tried[groups, rows] = expected(other, _quick(other, self.left), people, groups, rows)
+                tried[groups, rows] = expected(
+                    other, _quick(other, self.left), people, (groups, rows), self.query.open_rows
+                )
             return tried[groups, rows]
 
         groups, rows = self._most(people)

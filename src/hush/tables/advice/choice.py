@@ -11,7 +11,7 @@ Nothing here sees data: the inputs are public facts and released numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,12 +51,17 @@ def best(found: Iterable[Candidate]) -> Candidate:
     return min(found, key=lambda c: (c.error, c.groups_per_unit, c.rows_per_unit or 0))
 
 
-def expected(query: QueryDescription, spent: Spending, people: People, groups: int, rows: int | None) -> Candidate:
-    """The errors to expect of a query with these limits and this noise."""
+def expected(
+    query: QueryDescription, spent: Spending, people: People, limits: tuple[int, int | None], by_rows: Collection[str]
+) -> Candidate:
+    """The errors to expect of a query with these limits on groups and rows and with this noise. The aggregates in
+    `by_rows` count rows, also where the limit is one row.
+    """
+    groups, rows = limits
     errors, noises, shares = [], [], []
     for measure in query.shown:
         column = measure.totals[0].name if measure.totals else measure.bin_columns[0]
-        one_row = measure.rows is None or measure.counts_people
+        one_row = measure.rows is None or (measure.counts_people and measure.name not in by_rows)
         all_of, counted = (
             (people.pairs(), people.pairs(groups))
             if one_row

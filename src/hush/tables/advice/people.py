@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from hush.tables.aggregation import whole_rows
 from hush.tables.column_noise import Spending
@@ -30,7 +31,8 @@ __all__ = ["ENDS", "People", "PeopleQuery", "people_query"]
 #: last bin also has everybody with more.
 ENDS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 128, 192, 256, 384, 512, 1024, 2048)
 _ROWS_BITS = 20  # a row count is cut to this many bits beside its hash
-_CLEAR = 1.5  # a part of a histogram counts as empty below this many standard deviations of its noise
+_IMPROBABLE = 0.1  # people of the lower half who are there with a smaller probability are left out
+_TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class PeopleQuery:
         return People(found[0][0], found[0][1], found[1][1] if len(found) > 1 else one)
 
 
-def people_query(query: QueryDescription, most_rows: int | None) -> PeopleQuery:
+def people_query(query: QueryDescription, most_rows: int | None, salt: bytes | None = None) -> PeopleQuery:
     """One row for each person, with the bins of this person, and the histograms of these bins. No bin is for more
     groups or rows than the largest limits that may be chosen; None: rows do not matter.
     """
@@ -88,7 +90,7 @@ def people_query(query: QueryDescription, most_rows: int | None) -> PeopleQuery:
     if most_rows is not None:
         most["rows"] = _last_end(most_rows)
     engine, table = engine_of(query.table.source.backend), query.table
-    keyed = Keyed(fresh_salt(), "portable" if engine.hash is None else "native", engine.hash, engine.digits)
+    keyed = Keyed(salt or fresh_salt(), "portable" if engine.hash is None else "native", engine.hash, engine.digits)
     found = whole_rows(table.relation, table.person, query.grouping, {})
     keys = [name for name in found.columns if name.startswith("g")]
     pairs = found.group_by("u", *keys).aggregate(n=found.count())
@@ -124,21 +126,11 @@ def _bins(pairs: Any, keys: list[str], keyed: Keyed, most: Mapping[str, int], *,
 
 
 def _shares(counts: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
-    """Shares of the bins from noisy counts. All bins are split into halves again and again. A half gets its part of the
-    people if its sum is clear of the noise, nothing if only the other one is, and the same as the other one if neither
-    is. So noise in the many empty bins of large numbers adds nobody there.
+    """Shares of the bins from noisy counts. All bins are split into halves again and again, and the people of both
+    halves in proportion to what is to be expected of each. The more groups the upper half stands for, the surer it must
+    be that anybody is there: a few people too many in large bins would cost more than a few too few.
     """
-    shares, people = np.zeros(len(counts)), max(float(counts.sum()), 1.0)
-
-    def part(first: int, last: int, share: float) -> float:
-        """The sum of these bins if it is clear of its noise, else 0. For a normal error, `clear` is where the density
-        of the sum of empty bins falls below that of a sum that may be anything up to the people to be split.
-        """
-        spread = noise * math.sqrt(last + 1 - first)
-        odds = share * people / (spread * math.sqrt(2.0 * math.pi))
-        clear = max(math.sqrt(2.0 * math.log(odds)) if odds > 1.0 else 0.0, _CLEAR) * spread
-        total = float(counts[first : last + 1].sum())
-        return total if total > clear else 0.0
+    shares, people, numbers = np.zeros(len(counts)), max(float(counts.sum()), 1.0), _middles()
 
     def split(first: int, last: int, share: float) -> None:
         if first == last:
@@ -146,15 +138,34 @@ def _shares(counts: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
             return
         middle = (first + last) // 2
         halves = (first, middle), (middle + 1, last)
-        parts = [part(a, b, share) for a, b in halves]
-        if not any(parts):
-            parts = [1.0, 1.0] if share < 1.0 else [1.0, 0.0]  # nothing is known: everybody is in few groups
-        for (a, b), size in zip(halves, parts, strict=True):
-            if size > 0.0:
-                split(a, b, share * size / sum(parts))
+        times_larger = float(np.mean(numbers[middle + 1 : last + 1]) / np.mean(numbers[first : middle + 1]))
+        parts = [
+            _expected(float(counts[a : b + 1].sum()), noise * math.sqrt(b + 1 - a), share * people, sure)
+            for (a, b), sure in zip(halves, (_IMPROBABLE, 1.0 - times_larger**-2), strict=True)
+        ]
+        if not any(parts):  # nothing is known: everybody is in few groups
+            parts = [1.0, 0.0]
+        for (a, b), part in zip(halves, parts, strict=True):
+            if part > 0.0:
+                split(a, b, share * part / sum(parts))
 
     split(0, len(counts) - 1, 1.0)
     return shares
+
+
+def _expected(total: float, spread: float, most: float, sure: float) -> float:
+    """The number of people to expect behind a noisy sum, with normal noise: before the sum is seen, none and a number
+    from 0 to `most`, all as likely, have even odds. It is 0 unless anybody is there with a probability above `sure`.
+    """
+    low, high = -total / spread, (most - total) / spread
+    inside = float(ndtr(high) - ndtr(low))
+    if inside < _TINY:  # the sum is far outside [0, most]
+        return 0.0 if total < 0.0 else most
+    at_low, at_high = (math.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi) for z in (low, high))
+    mean = total + spread * (at_low - at_high) / inside
+    empty = at_low / spread
+    anybody = (inside / most) / (inside / most + empty)
+    return anybody * mean if anybody > sure else 0.0
 
 
 def _middles() -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import called_like, whole
@@ -15,6 +16,7 @@ from hush.tables.advice.advise import SHARE, Search, must_be_adaptive, search_of
 from hush.tables.advice.choice import ladder
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
+from hush.tables.column_noise import Spending
 from hush.tables.query_plan import QueryPlan
 
 if TYPE_CHECKING:
@@ -42,6 +44,11 @@ class LimitsPlan:
     def of(cls, query: Query, budget: Budget, options: Mapping[str, Any]) -> LimitsPlan:
         """The plan of a query, for a budget."""
         return cls(query, search_of(query, budget, SHARE), options)
+
+    @cached_property
+    def spent(self) -> Spending:
+        """The noise with the smallest limits: it stands for the noise of the answer where only its form matters."""
+        return self._with(1, 1).spent
 
     @property
     def why(self) -> str:
