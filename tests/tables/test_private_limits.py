@@ -11,9 +11,9 @@ from hush.cli import main
 from hush.errors import BudgetExceeded, HushError, InvalidParameter
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
-from hush.tables.advice.advise import search_of
 from hush.tables.advice.choice import Candidate, best, ladder
 from hush.tables.advice.people import ENDS, People, _shares, people_query
+from hush.tables.advice.search import search_of
 
 KEYS = list(range(12))
 #: At this epsilon the noise of the search moves a count of people by 10 with a probability below 1e-9.

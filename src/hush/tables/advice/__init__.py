@@ -6,7 +6,7 @@ least expected error, of noise and of what is left out, follow from it.
 
 from __future__ import annotations
 
-from hush.tables.advice.advise import Advice, advise
 from hush.tables.advice.plan import LimitsPlan
+from hush.tables.advice.search import Advice, advise
 
 __all__ = ["Advice", "LimitsPlan", "advise"]

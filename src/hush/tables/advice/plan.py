@@ -12,8 +12,8 @@ from hush.errors import called_like, whole
 from hush.ledger.refusal import must_be_ledger
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
-from hush.tables.advice.advise import SHARE, Search, must_be_adaptive, search_of
 from hush.tables.advice.choice import ladder
+from hush.tables.advice.search import SHARE, Search, must_be_adaptive, search_of
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
 from hush.tables.column_noise import Spending

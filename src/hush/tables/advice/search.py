@@ -142,11 +142,13 @@ def _quick(query: Query, budget: Budget) -> Spending:
     """The better of Laplace and Gaussian noise for a query: it stands for the noise that will be chosen."""
     shared = query.shared
     units = None if query.threshold is None else shared.get(query.threshold, query.threshold)
-    found = []
-    for family, delta in (("laplace", budget.delta if units else 0.0), ("gaussian", budget.delta)):
-        if family == "laplace" or delta > 0.0:
-            made = spending(query.sensitivity, budget.epsilon, delta, family=family, units=units, shared=shared)
-            found.append(made)
+    families = {"laplace": 0.0 if units is None else budget.delta} | (
+        {"gaussian": budget.delta} if budget.delta else {}
+    )
+    found = [
+        spending(query.sensitivity, budget.epsilon, delta, family=family, units=units, shared=shared)
+        for family, delta in families.items()
+    ]
     return min(found, key=lambda made: made.plan.variance)
 
 
