@@ -36,6 +36,7 @@ You declare the bounds; do not take them from the data:
   low and high of a value                     values outside are clipped
   the groups that one person contributes to   --groups-per-unit
   the rows of one person in one group         default 1; --count 3, or a fourth part: --mean stay_days:0:30:2
+'private' in the place of such a number chooses it with a part of the budget: --groups-per-unit private --count private.
 With the default, --count counts each person once in a group, whatever the number of rows.
 With --policy these facts are declared there: leave them out, or state narrower ones.
 

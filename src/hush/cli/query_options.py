@@ -49,13 +49,14 @@ def _add_groups(groups: Any) -> None:
     groups.add_argument("--by", metavar="COLUMNS", help="columns to group by, a comma list")
     text = 'the groups to publish, a comma list ("a, b" in quotes is one), or private; for several columns column=list'
     groups.add_argument("--keys", action="append", default=[], metavar="LIST", help=f"{text} (repeatable)")
-    most = "how many groups one person may contribute to; further groups of that person are left out"
-    groups.add_argument("--groups-per-unit", type=int, metavar="N", help=most)
+    most = "how many groups one person may contribute to; further groups of that person are left out; 'private' "
+    most += "chooses it with a part of the budget"
+    groups.add_argument("--groups-per-unit", type=_limit, metavar="N", help=most)
 
 
 def _add_measures(measures: Any) -> None:
-    at_most = "count rows, at most ROWS per person in each group (default 1)"
-    measures.add_argument("--count", type=int, nargs="?", const=False, metavar="ROWS", help=at_most)
+    at_most = "count rows, at most ROWS per person in each group (default 1; 'private' chooses it)"
+    measures.add_argument("--count", type=_limit, nargs="?", const=False, metavar="ROWS", help=at_most)
     measures.add_argument("--count-units", action="store_true", help="count people")
     bounds = "; COLUMN:private finds the bounds with a part of the budget"
     for flag, form, more in (
@@ -166,7 +167,17 @@ def _bounds(parts: list[str], flag: str, declared: bool = False) -> dict[str, An
     return given | ({"rows_per_unit": _whole(parts[2], flag)} if len(parts) > 2 else {})
 
 
-def _whole(text: str, flag: str) -> int:
+def _limit(text: str) -> Any:
+    """A contribution limit: a whole number, or "private"."""
+    try:
+        return text if text == "private" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number and not 'private'") from None
+
+
+def _whole(text: str, flag: str) -> Any:
+    if text == "private":
+        return text
     if not text.isdigit():
         raise InvalidParameter(f"--{flag}: {text!r} is not a whole number of rows.")
     return int(text)

@@ -13,6 +13,7 @@ without noise: they are not private.
 
 from __future__ import annotations
 
+from hush.tables.advice import Advice, LimitsPlan, advise
 from hush.tables.answer import Answer
 from hush.tables.contribution import Part, Reach
 from hush.tables.counts import count, count_units
@@ -31,11 +32,13 @@ from hush.tables.unit import each_row
 from hush.tables.variances import variance
 
 __all__ = [
+    "Advice",
     "Aggregates",
     "Answer",
     "ColumnRule",
     "Figure",
     "GroupedTable",
+    "LimitsPlan",
     "Part",
     "Policy",
     "Query",
@@ -44,6 +47,7 @@ __all__ = [
     "SideTable",
     "Table",
     "TableRule",
+    "advise",
     "count",
     "count_units",
     "each_row",

@@ -157,6 +157,8 @@ class Shares:
     family: str | None = None
     bounds: Spending | None = None
     limits: Spending | None = None
+    #: contribution limits that were found privately before, and their price; None: all limits were declared
+    found: Mapping[str, Any] | None = None
 
 
 def _scaled(charge: Charge, noise: Law, factor: float, bound: int) -> Mechanism:

@@ -73,7 +73,7 @@ class CountUnits(Measure):
 
 
 @called_like("count(rows_per_unit=3)")
-def count(*, rows_per_unit: int | None = None) -> Measure:
+def count(*, rows_per_unit: int | str | None = None) -> Measure:
     """The number of rows, at most `rows_per_unit` of a person in a group: 1, or what a policy declares, if left out."""
     return Count(optional_rows(rows_per_unit, "write count(rows_per_unit=3), or count_units() to count people"))
 

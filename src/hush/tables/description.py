@@ -110,11 +110,18 @@ class QueryDescription:
     declared: tuple[tuple[str, Measure], ...] = ()
     #: aggregates whose bounds could not be found: their answers are unknown
     unknown: frozenset[str] = frozenset()
+    #: aggregates whose limit on rows is still to be chosen privately
+    open_rows: frozenset[str] = frozenset()
 
     @property
     def shown(self) -> tuple[Prepared, ...]:
         """The aggregates of the answer, without a count that serves the threshold only."""
         return tuple(measure for measure in self.measures if measure.shown)
+
+    @property
+    def open_limits(self) -> bool:
+        """Is a contribution limit still to be chosen privately?"""
+        return self.grouping.open_limit or bool(self.open_rows)
 
     @property
     def open_bounds(self) -> frozenset[str]:

@@ -88,6 +88,11 @@ class Request:
         basis = Basis.of(settled.query, settled.spent, settled.level)
         return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names, basis)
 
+    def check(self) -> None:
+        """Run everything but payment and noise: what can fail, fails here."""
+        self._prepare()
+        self._exact(self.query)
+
     def write(self, path: str | os.PathLike[str]) -> Receipt:
         """Write the answer to a Parquet file (on Spark, a folder), one batch of groups at a time; returns the
         receipt.

@@ -35,6 +35,8 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts.append(
         ("bounds", f"at most {groups} group{'s' * (groups > 1)} for each {unit}; {'; '.join(receipt['bounds'])}")
     )
+    if receipt.get("limits_found"):
+        facts.append(("limits", _limits_found(receipt["limits_found"], guarantee)))
     if receipt["threshold"] is not None:
         shown = f"shown if the noisy number of people is at least {receipt['threshold']:.6g}"
         facts.append(("keys", f"found privately: {shown}"))
@@ -54,6 +56,15 @@ def _scaled(receipt: Mapping[str, Any]) -> str:
     scaled = "the noise of each column is scaled to its bound"
     shared = receipt.get("shares_draw")
     return scaled if not shared else f"{scaled}; {shared} share one draw, so their errors depend on each other"
+
+
+def _limits_found(found: Mapping[str, Any], guarantee: Mapping[str, Any]) -> str:
+    """The contribution limits that were found privately, their price, and the guarantee of both releases."""
+    limits = " and ".join(f"{name} {found[name]}" for name in ("groups_per_unit", "rows_per_unit") if name in found)
+    entry = f", entry {found['entry']}" if found.get("entry") is not None else ""
+    both = [found[name] + guarantee[name] for name in ("epsilon", "delta")]
+    paid = f"found privately for ({found['epsilon']:.6g}, {found['delta']:.6g}){entry}"
+    return f"{limits}, {paid}; with the answer the guarantee is ({both[0]:.6g}, {both[1]:.6g})"
 
 
 def _covered(receipt: Mapping[str, Any]) -> str:

@@ -36,6 +36,8 @@ class Grouping:
     groups: int
     #: is it proved that a person has at most one row, and so at most one group?
     one_row: bool = False
+    #: True: the limit is still to be chosen privately; `groups` is the largest that may be chosen
+    open_limit: bool = False
 
     @property
     def must_rank(self) -> bool:
@@ -44,7 +46,15 @@ class Grouping:
 
     def of_one_row(self) -> Grouping:
         """The same groups of a table in which a person has at most one row."""
-        return replace(self, groups=1, one_row=True)
+        return replace(self, groups=1, one_row=True, open_limit=False)
+
+    def limited(self, groups: int) -> Grouping:
+        """The same groups with a limit that was chosen."""
+        return replace(self, groups=groups, open_limit=False)
+
+    def with_open_limit(self) -> Grouping:
+        """The same groups with a limit to be chosen, at most the present one. Of one group nothing can be chosen."""
+        return replace(self, open_limit=self.groups > 1)
 
     def columns(self) -> dict[str, Any]:
         """The public keys as Arrow columns, in the order of the list."""

@@ -113,7 +113,7 @@ def histogram(
     *,
     edges: Iterable[Any] | None = None,
     categories: Iterable[Any] | None = None,
-    rows_per_unit: int | None = None,
+    rows_per_unit: int | str | None = None,
 ) -> Measure:
     """The number of rows in each bin: [edges[i], edges[i+1]), the last bin with its right end; or one bin per
     category. Rows in no bin are dropped. Where a policy lists the values of the column, both may be left out.

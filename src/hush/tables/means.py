@@ -133,7 +133,7 @@ class Mean(Bounded):
 
 
 @called_like("mean('stay_days', low=0, high=30)")
-def mean(column: Any, *, low: Any = None, high: Any = None, rows_per_unit: int | None = None) -> Measure:
+def mean(column: Any, *, low: Any = None, high: Any = None, rows_per_unit: int | str | None = None) -> Measure:
     """The mean over rows, each clipped to [low, high], at most `rows_per_unit` (1) of a person in a group. The mean of
     a column of dates is a day number (days since 1970-01-01). Under a policy low, high and rows_per_unit may be left
     out.

@@ -26,6 +26,7 @@ from hush.errors import InvalidParameter, whole
 from hush.tables.column_law import ColumnLaw
 from hush.tables.contribution import Part
 from hush.tables.estimate import Array, Estimate, Released
+from hush.tables.policy.rules import is_private
 from hush.tables.quantise import Limits
 
 if TYPE_CHECKING:
@@ -195,21 +196,30 @@ class Measure(ABC):
         """
         return self
 
+    @property
+    def wants_rows(self) -> bool:
+        """Is its limit on rows to be chosen privately?"""
+        return is_private(getattr(self, "rows_per_unit", None))
+
+    def with_rows(self, rows: int) -> Measure:
+        """The same aggregate with a limit on the rows of a person in a group."""
+        changed: Measure = replace(self, rows_per_unit=rows)  # type: ignore[type-var]  # a dataclass with this field
+        return changed
+
     def of_one_row(self) -> Measure:
         """The same aggregate of a table in which a person has at most one row: a larger limit would only add noise."""
         if getattr(self, "rows_per_unit", None) is None:
             return self
-        changed: Measure = replace(self, rows_per_unit=1)  # type: ignore[type-var]  # a dataclass with this field
-        return changed
+        return self.with_rows(1)
 
     @abstractmethod
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """The row value, integer columns and estimate for this table."""
 
 
-def optional_rows(rows: Any, hint: str = "") -> int | None:
-    """rows_per_unit as given, checked; None: left out."""
-    return None if rows is None else whole("rows_per_unit", rows, 1, hint)
+def optional_rows(rows: Any, hint: str = "") -> Any:
+    """rows_per_unit as given, checked; None: left out; "private": to be chosen privately."""
+    return rows if rows is None or is_private(rows) else whole("rows_per_unit", rows, 1, hint)
 
 
 def row_limit(name: str, rows: int | None, limits: Limits) -> int:

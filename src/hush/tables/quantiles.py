@@ -171,7 +171,7 @@ def quantile(
     high: Any = None,
     bins: int = BINS,
     edges: Iterable[Any] | None = None,
-    rows_per_unit: int | None = None,
+    rows_per_unit: int | str | None = None,
 ) -> Measure:
     """The smallest value, on a grid of at most `bins` values, with a share of at least q of the rows at or below it.
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hush.errors import IncompleteCall, InvalidParameter, budgets, called_like, deltas, within
-from hush.numerics.rounding import SPARE, down
+from hush.privacy.charge import Budget
+from hush.tables.advice.plan import LimitsPlan
 from hush.tables.answer import Answer
-from hush.tables.column_noise import Shares, Spending, quick_spending, spending
+from hush.tables.budget_split import beside, rest
+from hush.tables.column_noise import Shares, spending
 from hush.tables.description import QueryDescription, TableDescription, prepared
 from hush.tables.expression import (
     bind,
@@ -180,10 +182,11 @@ class Table(TableDescription):
         return replace(self, relation=relation, one_row=one_row)
 
     @called_like("group_by('ward', keys='private', groups_per_unit=3)")
-    def group_by(self, *names: str, keys: Any = None, groups_per_unit: int | None = None) -> GroupedTable:
+    def group_by(self, *names: str, keys: Any = None, groups_per_unit: int | str | None = None) -> GroupedTable:
         """Group by the values of columns. `keys` is the public list of groups to answer for (values; tuples for
         several columns; or a mapping of columns to values, for all combinations), or "private". `groups_per_unit` is
-        the most groups in which one person counts. Under a policy both may be left out.
+        the most groups in which one person counts, or "private": a part of the budget then chooses it. Under a policy
+        both may be left out.
         """
         for name in names:
             must_have(self.columns, name, "group_by")
@@ -211,6 +214,8 @@ class GroupedTable:
         for name, measure in aggregates.items():
             check_aggregate(name, measure, self.grouping.names)
         facts, relation = Facts(self.table), self.table.relation
+        open_rows = frozenset(name for name, m in aggregates.items() if m.wants_rows and not self.table.one_row)
+        aggregates = {name: m.with_rows(facts.most_rows) if m.wants_rows else m for name, m in aggregates.items()}
         aggregates = {name: measure.declared(name, facts) for name, measure in aggregates.items()}
         declared = tuple(aggregates.items())
         wanted = magnitude_histograms(relation, aggregates)
@@ -220,7 +225,7 @@ class GroupedTable:
         facts.must_fit(measures)
         used = [measure.value.op() for measure in measures if measure.value is not None]
         must_not_use(self.table.hidden, used, "an aggregate")
-        query = Query(self.table, self.grouping, measures, threshold, search, declared)
+        query = Query(self.table, self.grouping, measures, threshold, search, declared, open_rows=open_rows)
         check_names(self.grouping.names, query.shown)
         return query
 
@@ -241,7 +246,7 @@ class Query(QueryDescription):
         limits_share: float = LIMITS_SHARE,
         hash: str | None = None,
         first: str = "rank",
-    ) -> QueryPlan:
+    ) -> QueryPlan | LimitsPlan:
         """The least noise for this budget, and the error to expect of each answer. Nothing is spent.
 
         `weights` makes the error of an aggregate that many times smaller, at the cost of the others. `family` names a
@@ -253,13 +258,16 @@ class Query(QueryDescription):
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
         must_be_allowed(self.table.rule, *total)
+        if self.open_limits:
+            given = {"weights": weights, "family": family, "key_share": key_share, "limits_share": share, **options}
+            return LimitsPlan.of(self, Budget(*total), given)
         measured = left_out(self) if share > 0.0 else None
-        for_limits = _beside(measured.query, share, total) if measured else None
-        for_bounds = _beside(self.search, SHARE, total) if self.search else None
+        for_limits = beside(measured.query, share, total) if measured else None
+        for_bounds = beside(self.search, SHARE, total) if self.search else None
         shared = self.shared
         spent = spending(
             self.sensitivity,
-            *_rest(total, for_limits, for_bounds),
+            *rest(total, for_limits, for_bounds),
             weights=weights,
             family=family,
             units=None if self.threshold is None else shared.get(self.threshold, self.threshold),
@@ -268,23 +276,13 @@ class Query(QueryDescription):
         )
         return QueryPlan(self, spent, options, Shares(*total, family, for_bounds, for_limits))
 
+    def with_limits(self, groups: int, rows: int | None) -> Query:
+        """The same query with contribution limits in the place of those that are to be chosen privately."""
+        known = {name: m.with_rows(rows or 1) if name in self.open_rows else m for name, m in self.declared}
+        grouping = self.grouping.limited(groups) if self.grouping.open_limit else self.grouping
+        return GroupedTable(cast(Table, self.table), grouping).aggregate(**known)
+
     @called_like("answer(epsilon=1.0, delta=1e-6, ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
         """Spend the budget and answer: `plan(...)` and its `answer` in one call."""
         return self.plan(epsilon, delta, **options).answer(ledger=ledger, label=label)
-
-
-def _beside(query: QueryDescription, share: float, total: tuple[float, float]) -> Spending:
-    """The noise of a query that is asked beside the answers, for a share of the budget."""
-    return quick_spending(query.sensitivity, share * total[0], share * total[1], shared=query.shared)
-
-
-def _rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:
-    """The part of a budget that the others leave, less a billionth: then all parts add up to no more than the budget,
-    however their curves are rounded.
-    """
-    spent = [other for other in others if other]
-    if not spent:
-        return total
-    epsilon, delta = total[0] - sum(other.epsilon for other in spent), total[1] - sum(other.delta for other in spent)
-    return down(epsilon, SPARE), down(delta, SPARE)

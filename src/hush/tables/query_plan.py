@@ -160,6 +160,12 @@ class QueryPlan:
         """
         return self._request(ledger, label, level, together, progress).write(path)
 
+    def must_answer(
+        self, ledger: Ledger | None, *, label: str, level: float, together: bool, progress: Callable[[str], None]
+    ) -> None:
+        """Check the arguments of `answer` and that the engine can run the query. Nothing is spent."""
+        self._request(ledger, label, level, together, progress).check()
+
     def __repr__(self) -> str:
         return self.described()
 

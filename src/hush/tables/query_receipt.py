@@ -46,6 +46,7 @@ def receipt_of(
         "threshold": spent.threshold,
         "key_delta": spent.key_delta,
         "level": level,
+        **({} if shares.found is None else {"limits_found": dict(shares.found)}),
     }
     return Receipt.of(
         "answer",

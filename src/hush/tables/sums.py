@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hush.errors import InvalidParameter, called_like, whole
+from hush.errors import InvalidParameter, called_like
 from hush.tables.bounded_value import Bounded, in_fine_steps, per_row, range_of, value_kind
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import ROUNDED, Array, Ends, Linear, Released, Scaled, numbers
 from hush.tables.expression import bind
 from hush.tables.means import MeanOf, mean_of, sum_and_count
-from hush.tables.measure import Measure, Prepared, Total, bounds_in_words, row_limit, sum_of_values
+from hush.tables.measure import Measure, Prepared, Total, bounds_in_words, optional_rows, row_limit, sum_of_values
 from hush.tables.noise_sum import Term, half_widths
 from hush.tables.policy.rules import is_private
 from hush.tables.quantise import FURTHEST_ROW, Grid, Limits, quantised, wide_sum
@@ -132,16 +132,11 @@ def sum_in_128_bits(rows: Any, value: Any) -> Any:
 
 
 @called_like("sum('cost', low=0, high=20000)")
-def sum(column: Any, *, low: Any = None, high: Any = None, rows_per_unit: int | None = None) -> Measure:
+def sum(column: Any, *, low: Any = None, high: Any = None, rows_per_unit: int | str | None = None) -> Measure:
     """The sum of a column. Each person's total in a group is clipped to [low, high].
 
     With rows_per_unit, at most that many rows of a person are used, and each row is clipped instead. Without it, rows
     may have either sign, and a single row counts up to four million times the larger bound. Under a policy low and high
     may be left out: then each row is clipped to the declared bounds.
     """
-    rows = (
-        None
-        if rows_per_unit is None
-        else whole("rows_per_unit", rows_per_unit, 1, "leave it out to bound a person's total")
-    )
-    return Sum(column, low, high, rows)
+    return Sum(column, low, high, optional_rows(rows_per_unit, "leave it out to bound a person's total"))

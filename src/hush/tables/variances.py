@@ -202,7 +202,7 @@ def _squared(size: Any, bits: int) -> Any:
 
 
 @called_like("variance('stay_days', low=0, high=30)")
-def variance(column: Any, *, low: Any = None, high: Any = None, rows_per_unit: int | None = None) -> Measure:
+def variance(column: Any, *, low: Any = None, high: Any = None, rows_per_unit: int | str | None = None) -> Measure:
     """The variance over rows (divided by their number), each clipped to [low, high], at most `rows_per_unit` (1) of a
     person in a group. Under a policy low, high and rows_per_unit may be left out.
     """

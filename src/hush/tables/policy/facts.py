@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from hush.tables.description import TableDescription
     from hush.tables.measure import Prepared
 
-__all__ = ["Facts"]
+__all__ = ["MOST_CHOSEN", "Facts"]
 
+#: The largest contribution limit that is chosen privately where nothing smaller is declared.
+MOST_CHOSEN = 2048
 _NOTHING = ColumnRule()
 _NO_RULE = TableRule(source=None)
 
@@ -67,6 +69,17 @@ class Facts:
                 f"rows_per_unit of {name!r} is {given}, but the policy allows at most {most}; leave it out."
             )
         return given
+
+    @property
+    def most_rows(self) -> int:
+        """The largest row limit that may be chosen privately."""
+        most = 1 if self.table.one_row else self.rule.rows_per_unit or MOST_CHOSEN
+        return min(most, self.table.limits.rows_per_unit)
+
+    @property
+    def most_groups(self) -> int:
+        """The largest limit on the groups of a person that may be chosen privately."""
+        return 1 if self.table.one_row else self.rule.groups_per_unit or MOST_CHOSEN
 
     def must_fit(self, measures: Iterable[Prepared]) -> None:
         """Refuse aggregates that use more rows of a person than is allowed, also if they do not look at a policy."""

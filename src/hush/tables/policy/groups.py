@@ -31,14 +31,21 @@ def grouped_by_policy(table: Table, names: tuple[str, ...], keys: Any, groups: A
     if table.rule is None:
         if keys is None:
             raise IncompleteCall("group_by is missing keys; write group_by('ward', keys='private', groups_per_unit=3).")
-        return table, grouped(table.relation, table.person, names, keys, facts.groups(groups))
+        return table, _grouped(table, names, keys, facts, groups)
     rules = {name: facts.about_column(table[name]) for name in names}
     keys = _declared_keys(rules) if keys is None else _in_memory(keys)
     if is_private(keys):
         table = _listed_rows(table, rules)
     elif not isinstance(keys, str):
         _must_be_listed(facts, names, keys, rules)
-    return table, grouped(table.relation, table.person, names, keys, facts.groups(groups))
+    return table, _grouped(table, names, keys, facts, groups)
+
+
+def _grouped(table: Table, names: tuple[str, ...], keys: Any, facts: Facts, groups: Any) -> Grouping:
+    """The grouping. Its limit is a number, or is to be chosen privately."""
+    if is_private(groups):
+        return grouped(table.relation, table.person, names, keys, facts.most_groups).with_open_limit()
+    return grouped(table.relation, table.person, names, keys, facts.groups(groups))
 
 
 def _declared_keys(rules: dict[str, ColumnRule]) -> Any:

@@ -1,0 +1,135 @@
+"""The plan of a query whose contribution limits are chosen privately: first the limits, then the answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import called_like, whole
+from hush.ledger.refusal import must_be_ledger
+from hush.privacy.charge import Budget
+from hush.releasing.receipt import Receipt
+from hush.tables.advice.choice import ladder
+from hush.tables.advice.search import SHARE, Search, must_be_adaptive, search_of
+from hush.tables.answer import Answer
+from hush.tables.chart import text_table, wrapped
+from hush.tables.column_noise import Spending
+from hush.tables.query_plan import QueryPlan
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+    from hush.tables.query import Query
+
+__all__ = ["LimitsPlan"]
+
+_SHOWN = 8  # limits that a plan compares
+
+
+@dataclass(frozen=True)
+class LimitsPlan:
+    """The search for contribution limits, and the errors to expect with each of them. Nothing is spent.
+
+    `plan.answer(ledger=...)` spends a small part of the budget on the limits and the rest on the answer: two entries of
+    the ledger. The noise of the answer is chosen after the limits are known, so the ledger must be adaptive.
+    """
+
+    query: Query
+    search: Search
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, query: Query, budget: Budget, options: Mapping[str, Any]) -> LimitsPlan:
+        """The plan of a query, for a budget."""
+        return cls(query, search_of(query, budget, SHARE), options)
+
+    @cached_property
+    def spent(self) -> Spending:
+        """The noise with the smallest limits: it stands for the noise of the answer where only its form matters."""
+        return self._with(1, 1).spent
+
+    @property
+    def why(self) -> str:
+        """Which limits are chosen, and at what price."""
+        share = 100.0 * self.search.spent.epsilon / self.search.budget.epsilon
+        what = ["groups_per_unit"] * self.query.grouping.open_limit + ["rows_per_unit"] * bool(self.query.open_rows)
+        return (
+            f"{' and '.join(what)}: chosen privately, with {share:.2g} % of epsilon, for the least error of noise and "
+            "of what the limits leave out"
+        )
+
+    def errors(self, rows: int = 1000) -> dict[str, float]:
+        """The errors with the smallest limits, as `QueryPlan.errors` gives them: they cannot be smaller."""
+        return self._with(1, 1).errors(whole("rows", rows, 1, "write errors(rows=1000)"))
+
+    def what_if(self) -> list[dict[str, Any]]:
+        """The error of each answer for the limits that may be chosen."""
+        most = self.query.grouping.groups if self.query.grouping.open_limit else self.query.sensitivity.groups
+        rows = 1 if self.query.open_rows else None
+        limits = ladder(most)[:_SHOWN] if self.query.grouping.open_limit else [most]
+        return [{"groups_per_unit": groups, "errors": self._with(groups, rows).errors()} for groups in limits]
+
+    def _with(self, groups: int, rows: int | None) -> QueryPlan:
+        """The plan with these limits. Its noise is of a family that calibrates quickly."""
+        left = self.search.left
+        family = self.options["family"] or ("gaussian" if left.delta else "laplace")
+        given = {**self.options, "family": family, "limits_share": 0.0}
+        made = self.query.with_limits(groups, rows).plan(left.epsilon, left.delta, **given)
+        assert isinstance(made, QueryPlan)
+        return made
+
+    @called_like("answer(ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
+    def answer(
+        self,
+        *,
+        ledger: Ledger | None,
+        label: str = "",
+        level: float = 0.95,
+        together: bool = False,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> Answer:
+        """Find the limits, then answer with them. Both charge the ledger. The receipt states the limits."""
+        given: dict[str, Any] = {"label": label, "level": level, "together": together, "progress": progress}
+        return self._settled(ledger, given).answer(ledger=ledger, **given)
+
+    @called_like("write('answer.parquet', ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        ledger: Ledger | None,
+        label: str = "",
+        level: float = 0.95,
+        together: bool = False,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> Receipt:
+        """The same, written to a Parquet file without holding all of the answer in memory."""
+        given: dict[str, Any] = {"label": label, "level": level, "together": together, "progress": progress}
+        return self._settled(ledger, given).write(path, ledger=ledger, **given)
+
+    def _settled(self, ledger: Ledger | None, given: Mapping[str, Any]) -> QueryPlan:
+        """The plan with the limits that are found. What can be refused is refused before anything is spent."""
+        must_be_ledger(ledger)
+        must_be_adaptive(ledger)
+        self._with(1, 1).must_answer(ledger, **given)
+        label = f"{given['label']}: contribution limits" if given["label"] else ""
+        found = self.search.run(ledger, label, given["progress"])
+        made = found.query.plan(found.budget.epsilon, found.budget.delta, **self.options)
+        assert isinstance(made, QueryPlan)
+        return replace(made, shares=replace(made.shares, found=found.found))
+
+    def __repr__(self) -> str:
+        return self.described()
+
+    def described(self, *, rows: int = 1000) -> str:
+        """The plan in words, with the errors for a group in which `rows` rows count."""
+        budget, query = self.search.budget, self.query
+        pair = f"(epsilon, delta) = ({budget.epsilon:.6g}, {budget.delta:.6g})"
+        lines = [f"{pair} for each {query.table.whose.words}", *wrapped(self.why), ""]
+        names = [measure.name for measure in query.shown]
+        table = [
+            [str(row["groups_per_unit"]), *(f"+-{row['errors'][name]:.4g}" for name in names)] for row in self.what_if()
+        ]
+        return "\n".join([*lines, *text_table(["groups per person", *names], table, [])])

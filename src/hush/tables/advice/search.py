@@ -1,0 +1,202 @@
+"""`advise`: buy the histogram of people, and choose the limits of a query by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import InvalidParameter, called_like, within
+from hush.ledger.payment import pay
+from hush.ledger.refusal import must_be_ledger
+from hush.numerics.rounding import SPARE, down
+from hush.privacy.charge import Budget
+from hush.releasing.receipt import Receipt
+from hush.tables.advice.choice import Candidate, best, expected, ladder
+from hush.tables.advice.people import People, PeopleQuery, people_query
+from hush.tables.arrow import plain_numbers
+from hush.tables.chart import text_table
+from hush.tables.column_draws import noisy_columns
+from hush.tables.column_noise import Shares, Spending, quick_spending, spending
+from hush.tables.policy.facts import Facts
+from hush.tables.query_receipt import receipt_of
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+    from hush.tables.query import Query
+
+__all__ = ["SHARE", "Advice", "Search", "advise"]
+
+#: The part of the budget that finds limits.
+SHARE = 0.05
+_ROUNDS = 2  # of choosing each limit in turn
+_LEVEL = 0.95  # the level that a receipt states; the histogram itself is not shown with intervals
+
+
+@dataclass(frozen=True, repr=False)
+class Advice:
+    """The limits that were found, why, and the query with these limits. It is made from released numbers alone."""
+
+    query: Query
+    groups_per_unit: int
+    rows_per_unit: int | None
+    candidates: tuple[Candidate, ...]
+    people: People
+    #: what is left of the budget for the answer
+    budget: Budget
+    receipt: Receipt
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """The limits and their price, as values for JSON."""
+        limits = {"groups_per_unit": self.groups_per_unit}
+        if self.rows_per_unit is not None:
+            limits["rows_per_unit"] = self.rows_per_unit
+        paid, entry = self.receipt.guarantee, self.receipt["ledger"]
+        return limits | {"epsilon": paid.epsilon, "delta": paid.delta, "entry": entry and entry["number"]}
+
+    def __repr__(self) -> str:
+        rows = f", rows_per_unit={self.rows_per_unit}" if self.rows_per_unit is not None else ""
+        heads = ["groups per person", *["rows"] * bool(rows), "noise in a group", "left out", "expected error"]
+        best_error = min(c.error for c in self.candidates)
+        table = [
+            [
+                str(c.groups_per_unit),
+                *[str(c.rows_per_unit)] * bool(rows),
+                f"{c.noise:.3g}",
+                f"{100.0 * c.left_out:.1f} %",
+                "least" if c.error == best_error else f"x {c.error / best_error:.3g}" if best_error else "0",
+            ]
+            for c in self.candidates
+        ]
+        lines = [f"groups_per_unit={self.groups_per_unit}{rows} has the least expected error of noise and of what "]
+        lines[0] += "the limits leave out."
+        return "\n".join([*lines, "", *text_table(heads, table, [])])
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search for the limits of a query, and its noise."""
+
+    query: Query
+    asked: PeopleQuery
+    spent: Spending
+    budget: Budget  # of the search and the answer
+
+    @property
+    def left(self) -> Budget:
+        """What the search leaves of the budget, less a billionth for rounding."""
+        return Budget(
+            down(self.budget.epsilon - self.spent.epsilon, SPARE), max(self.budget.delta - self.spent.delta, 0.0)
+        )
+
+    def run(self, ledger: Ledger | None, label: str, progress: Callable[[str], None] = lambda text: None) -> Advice:
+        """Count people in the engine, charge the ledger, and choose."""
+        if ledger is not None:
+            ledger.must_protect(self.query.table.fingerprint)
+        for made in self.spent.sources.values():
+            made.prepare()
+        progress("counting groups and rows of each person")
+        exact = self.asked.query.aggregates().to_arrow()
+        payment = pay(
+            ledger, [self.spent.charge], label=label or "contribution limits", source=self.query.table.fingerprint
+        )
+        columns = {name: plain_numbers(exact.column(name)) for name in self.spent.mechanisms}
+        released = noisy_columns(columns, self.spent, self.spent.open(payment, "limits"))
+        people = self.asked.people(released, self.spent)
+        shares = Shares(self.spent.epsilon, self.spent.delta)
+        receipt = receipt_of(self.asked.query, self.spent, shares, _LEVEL, payment.receipt)
+        return self.chosen(people, receipt)
+
+    def _most(self, people: People) -> tuple[list[int], list[int | None]]:
+        """The limits to compare: no larger than anybody needs or the query allows."""
+        grouping, (groups, rows) = self.query.grouping, people.needed
+        of_groups = ladder(min(groups, grouping.groups)) if grouping.open_limit else [grouping.groups]
+        if not self.query.open_rows:
+            return of_groups, [None]
+        return of_groups, [*ladder(min(rows, Facts(self.query.table).most_rows))]
+
+    def chosen(self, people: People, receipt: Receipt) -> Advice:
+        """The limits with the least expected error for these people."""
+        tried: dict[tuple[int, int | None], Candidate] = {}
+
+        def error(groups: int, rows: int | None) -> Candidate:
+            if (groups, rows) not in tried:
+                other = self.query.with_limits(groups, rows)
+                tried[groups, rows] = expected(
+                    other, _quick(other, self.left), people, (groups, rows), self.query.open_rows
+                )
+            return tried[groups, rows]
+
+        groups, rows = self._most(people)
+        first = best([error(g, rows[-1]) for g in groups])
+        for _ in range(_ROUNDS if len(rows) > 1 else 0):  # each limit in turn, the other one as found
+            first = best([error(first.groups_per_unit, r) for r in rows])
+            first = best([error(g, first.rows_per_unit) for g in groups])
+        found = sorted(tried.values(), key=lambda c: (c.groups_per_unit, c.rows_per_unit or 0))
+        query = self.query.with_limits(first.groups_per_unit, first.rows_per_unit)
+        return Advice(query, first.groups_per_unit, first.rows_per_unit, tuple(found), people, self.left, receipt)
+
+
+def _quick(query: Query, budget: Budget) -> Spending:
+    """The better of Laplace and Gaussian noise for a query: it stands for the noise that will be chosen."""
+    shared = query.shared
+    units = None if query.threshold is None else shared.get(query.threshold, query.threshold)
+    families = {"laplace": 0.0 if units is None else budget.delta} | (
+        {"gaussian": budget.delta} if budget.delta else {}
+    )
+    found = [
+        spending(query.sensitivity, budget.epsilon, delta, family=family, units=units, shared=shared)
+        for family, delta in families.items()
+    ]
+    return min(found, key=lambda made: made.plan.variance)
+
+
+def search_of(query: Query, budget: Budget, share: float) -> Search:
+    """The search for the limits of a query, for a share of a budget. Nothing is read or spent."""
+    share = within("share", share, 0.001, 0.5, "write share=0.05")
+    asked = people_query(query, Facts(query.table).most_rows if query.open_rows else None)
+    spent = quick_spending(asked.query.sensitivity, share * budget.epsilon, 0.0)
+    return Search(query, asked, spent, budget)
+
+
+@called_like("advise(query, epsilon=1.0, delta=1e-6, ledger=ledger)")
+def advise(
+    query: Query,
+    epsilon: float,
+    delta: float,
+    *,
+    ledger: Ledger | None,
+    share: float = SHARE,
+    label: str = "",
+) -> Advice:
+    """Choose the contribution limits of a query privately.
+
+    `epsilon` and `delta` are the budget of the search and of the answer to come. A `share` of epsilon is spent now, for
+    a noisy histogram of people by their number of groups and rows; `advice.budget` is the rest. `advice.query` is the
+    query with the limits that have the least expected error of noise and of what is left out. Limits are chosen where
+    the query says "private": `groups_per_unit="private"`, `rows_per_unit="private"`.
+
+    The noise of the answer depends on the limits that are found. So the ledger must be adaptive.
+    """
+    from hush.tables.query import Query as _Query
+
+    if not isinstance(query, _Query):
+        raise InvalidParameter(f"query must be a query of a table, got {type(query).__name__}.")
+    if not query.open_limits:
+        raise InvalidParameter(
+            "the query has no limit to choose; write groups_per_unit='private' in group_by, or rows_per_unit='private' "
+            "in an aggregate."
+        )
+    must_be_ledger(ledger)
+    must_be_adaptive(ledger)
+    return search_of(query, Budget(epsilon, delta), share).run(ledger, label)
+
+
+def must_be_adaptive(ledger: Ledger | None) -> None:
+    """Refuse a ledger whose composition needs all noise to be fixed in advance."""
+    if ledger is not None and ledger.mode != "adaptive":
+        raise InvalidParameter(
+            "limits that are found privately change the noise of the answer, so the ledger must have mode='adaptive'; "
+            "this one is nonadaptive, for noise that is fixed in advance."
+        )
