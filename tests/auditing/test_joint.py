@@ -77,6 +77,16 @@ def test_every_mistake_is_found(name: str, seed: int) -> None:
     assert found.violated, str(found)
 
 
+@pytest.mark.parametrize(("scale", "violated"), [(2.0 / 3.0, True), (1.0, False)])
+def test_ball_noise_of_five_numbers_by_its_likelihood_ratio(scale: float, violated: bool) -> None:
+    """The events that tell are rare. The difference of two distances, the likelihood ratio of a ball, finds them."""
+    found = hush.audit(
+        ball(5, scale, 3), epsilon=1.0, inputs=(np.zeros(5), np.array([1.0, 0.0, 0.0, 0.0, 0.0])), samples=200_000
+    )
+    assert found.violated == violated, str(found)
+    assert not violated or found.event.startswith("Euclidean distance from the second input minus that from the first")
+
+
 @pytest.mark.parametrize("name", ["two numbers share one uniform", "one-sided noise under replace"])
 def test_one_pair_of_inputs_is_not_enough(name: str) -> None:
     """All numbers moved together show nothing in these: it takes moves of some numbers, or of both signs."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hush
+from hush.calibration.arguments import demand_of
 from hush.calibration.request import LOSSES
 from hush.noise.catalogue import ranked, ranked_joint
 
@@ -175,6 +176,16 @@ def test_the_offset_of_interval_noise_follows_the_loss(loss: str) -> None:
     assert min(every) <= plan.value <= min(every) * (1.005 if loss == "mae" else 1.0) + (0.0 if loss == "mae" else 1.0)
     by_variance = hush.calibrate(1.0, 0.0, bound, family="interval", step=1.0)
     assert plan.value <= LOSSES[loss](by_variance.noise)
+
+
+@pytest.mark.parametrize("loss", ["mae", "p95", "p999"])
+def test_the_offsets_of_plateau_noise_follow_the_loss(loss: str) -> None:
+    """Never worse than the offsets of least variance, and for the mean better."""
+    bound = hush.Sensitivity(linf=1.0, dimension=4, one_sided=(True, True, True, False), people=0)
+    plan, by_variance = (hush.calibrate(1.0, 0.0, bound, family="plateau", loss=name) for name in (loss, "variance"))
+    demand = demand_of(1.0, 0.0, bound, loss, 1, "dp", None, None)
+    assert plan.value == demand.value(plan.noise) <= demand.value(by_variance.noise)
+    assert loss != "mae" or plan.value < 0.999 * demand.value(by_variance.noise)
 
 
 def test_the_intervals_of_joint_noise_hold_as_often_as_they_say() -> None:

@@ -193,6 +193,26 @@ def test_another_true_fact_never_raises_the_divergence(name: str, order: float) 
     assert known[-1] < math.inf or math.isfinite(noise.marginal.support)
 
 
+@pytest.mark.parametrize(
+    "noise",
+    [
+        hush.Plateau(("people", "one_sided"), 3.0),
+        hush.Plateau(("two_sided", "one_sided", "people"), 3.0, (1.0, 1.0, 0.0)),
+        hush.Plateau(("one_sided", "two_sided"), 3.0),
+        hush.Plateau(("two_sided", "people"), 3.0, step=0.3),
+        hush.Hull(5, 2, 3.0),
+        hush.Hull(5, 2, 3.0, one_sided=True),
+        hush.Interval(3, 3.0),
+    ],
+    ids=str,
+)
+def test_a_refusal_names_facts_that_are_covered(noise: hush.Noise) -> None:
+    with pytest.raises(hush.Unsupported, match=r"write Sensitivity\(.*\)\.$") as refused:
+        hush.curve(noise, hush.Sensitivity(l2=1.0))
+    advised = str(refused.value).partition("; write ")[2].removesuffix(".")
+    assert hush.curve(noise, eval(advised, {"Sensitivity": hush.Sensitivity})).pure_epsilon < math.inf
+
+
 # -- exact ---------------------------------------------------------------------------------------------------
 
 

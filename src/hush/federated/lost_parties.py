@@ -12,7 +12,7 @@ import numpy as np
 from hush.errors import as_float, called_like, reject, whole
 from hush.federated.noise_share import Share, share
 from hush.federated.stable import one_delta
-from hush.noise.contract import Law
+from hush.noise.contract import Noise
 from hush.numerics.rounding import rounded_up
 from hush.releasing.text import text_table
 from hush.sampling.entropy import Entropy
@@ -47,7 +47,7 @@ class Dropout:
 class DropoutTable:
     """A list of `Dropout` cases; `str` formats it as a table."""
 
-    noise: Law
+    noise: Noise
     parties: int
     delta: float
     rows: tuple[Dropout, ...]
@@ -72,7 +72,7 @@ class DropoutTable:
 
 @called_like("dropout(noise, 100, delta=0.0)")
 def dropout(
-    noise: Law,
+    noise: Noise,
     parties: int,
     *,
     delta: float,
@@ -141,7 +141,7 @@ def _row(
     promised, true = (
         float(np.asarray(plan.central(sensitivity, answering=m).epsilon(delta))) for m in (plan.honest, answering)
     )
-    error = float(np.asarray(plan.sum_of(answering).isf(0.25)))
+    error = float(np.asarray(plan.sum_of(answering).marginal.isf(0.25)))
     return Dropout(
         part, answering, plan.honest, planned, promised, true, error, _measured(plan, answering, runs, entropy)
     )
@@ -151,8 +151,8 @@ def _measured(plan: Share, answering: int, runs: int, entropy: Entropy | None) -
     """The median |sum| of simulated sums of shares, each drawn on a fine lattice."""
     if runs == 0:
         return math.nan
-    step = math.ldexp(1.0, math.frexp(float(np.asarray(plan.noise.isf(0.25))) / 256.0)[1])
-    sums = np.zeros(whole("runs", runs), dtype=np.int64)
-    for _ in range(answering):
-        sums += plan.draw(sums.size, step, entropy=entropy)
+    step = math.ldexp(1.0, math.frexp(float(np.asarray(plan.noise.marginal.isf(0.25))) / 256.0)[1])
+    sums = plan.draw(whole("runs", runs), step, entropy=entropy)
+    for _ in range(answering - 1):
+        sums += plan.draw(len(sums), step, entropy=entropy)
     return float(np.median(np.abs(sums))) * step

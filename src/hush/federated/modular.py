@@ -77,7 +77,7 @@ class Ring:
         """
         cost, extra = self.share.charge(view, sensitivity), 0.0
         if view == "central":
-            extra = self._failure(numbers(sensitivity, coordinates))
+            extra = self._failure(numbers(sensitivity, coordinates, self.share.noise))
             if ledger is not None and not self.share.noise.discrete:
                 raise Unsupported(
                     "a ledger cannot compose sums of rounded shares here; use Skellam or Discrete(Laplace(...)) noise, "
@@ -98,7 +98,7 @@ class Ring:
 
     def central(self, sensitivity: Any = 1.0, *, answering: int | None = None, coordinates: int = 1) -> Curve:
         """The privacy curve of the sums on the lattice, with the overflow of each of `coordinates` numbers in delta."""
-        count = numbers(sensitivity, coordinates)
+        count = numbers(sensitivity, coordinates, self.share.noise)
         inner = self.share.central(sensitivity, answering=answering, step=self.step, coordinates=count)
         return Charged(inner, self._failure(count))
 
@@ -129,7 +129,7 @@ def ring(share: Share, *, bound: int, overflow: float, step: float | None = None
             f"share must be the result of federated.share, got {type(share).__name__}; "
             "write ring(share(Skellam(100.0), 1000), bound=100_000, overflow=1e-9)."
         )
-    law = share.noise
+    law = share.noise.marginal  # a number of a vector overflows as its own law does
     if law.discrete:
         if step is not None and positive("step", step) != law.step:
             raise Unsupported(f"{law} has its own lattice; write step={law.step!r} or leave step out.")

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, NotPaid, Unsupported, one_of, reject, whole
 from hush.federated.divisible import power
-from hush.federated.sum_curve import rounded_sum_curve
+from hush.federated.sum_curve import rounded_sum_curve, rounded_vectors_curve
 from hush.ledger.payment import Payment, must_be_payment
 from hush.noise.catalogue import in_words
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
 from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Charge
 from hush.privacy.compose import curve
@@ -40,21 +40,21 @@ class Share:
     reduces privacy.
     """
 
-    target: Law
+    target: Noise
     parties: int
     honest: int
 
     @property
-    def noise(self) -> Law:
+    def noise(self) -> Noise:
         """The law of one share."""
         return self.sum_of(1)
 
     @property
-    def total(self) -> Law:
+    def total(self) -> Noise:
         """The law of the sum if all parties answer: more noise than `target` if honest < parties."""
         return self.sum_of(self.parties)
 
-    def sum_of(self, count: int) -> Law:
+    def sum_of(self, count: int) -> Noise:
         """The law of the sum of `count` shares."""
         count = whole("count", count, 1, "write share.sum_of(10)")
         return power(self.target, Fraction(count, self.honest))
@@ -134,7 +134,9 @@ class Share:
             )
         if step is None or self.noise.discrete:
             return curve(power(self.target, Fraction(count, self.honest), upwards=False), sensitivity)
-        return rounded_sum_curve(self.noise, count, step, sensitivity, numbers(sensitivity, coordinates))
+        if not isinstance(self.noise, Law):
+            return rounded_vectors_curve(self.noise, count, step, sensitivity)
+        return rounded_sum_curve(self.noise, count, step, sensitivity, numbers(sensitivity, coordinates, self.noise))
 
     def local(self, sensitivity: Any = 1.0) -> Curve:
         """The privacy curve of one party's message alone; rounding it is post-processing."""
@@ -148,15 +150,19 @@ class Share:
             )
         else:
             lines.append(f"together they add {in_words(self.target)}")
-        unit = self.target.step if self.target.discrete else 1.0
+        unit, d = self.target.step if self.target.discrete else 1.0, self.target.dimension
+        move = unit if d is None else Sensitivity(linf=unit, dimension=d, one_sided=True)
+        many = "" if d is None else f" of {d} numbers in one direction"
         for name, law in (("the sum", self.target), ("one message alone", self.noise)):
-            lines.append(f"privacy of {name}, for sensitivity {unit:g}: {_in_words(curve(law, unit))}")
+            lines.append(f"privacy of {name}, for sensitivity {unit:g}{many}: {_in_words(curve(law, move))}")
         return "; ".join(lines)
 
 
-def numbers(sensitivity: Any, coordinates: int) -> int:
-    """The number of released numbers: `coordinates`, and at least the number that one party can move."""
-    return max(whole("coordinates", coordinates), Sensitivity.of(sensitivity).l0 or 1)
+def numbers(sensitivity: Any, coordinates: int, noise: Noise) -> int:
+    """The number of released numbers: `coordinates`, and at least the number that one party can move; all numbers of a
+    joint noise.
+    """
+    return max(whole("coordinates", coordinates), Sensitivity.of(sensitivity).l0 or 1, noise.dimension or 1)
 
 
 def _total_in_words(made: Share) -> str:
@@ -178,16 +184,17 @@ def _in_words(made: Curve) -> str:
     )
 
 
-def share(noise: Law, parties: int, *, honest: int | None = None) -> Share:
+def share(noise: Noise, parties: int, *, honest: int | None = None) -> Share:
     """The share that each of `parties` parties adds, such that the shares of `honest` of them sum to exactly `noise`.
 
-    The default of `honest` is all parties.
+    The default of `honest` is all parties. Of the joint noises, `Correlated(Gaussian(sigma), ...)` has shares: each
+    party adds a whole vector.
 
     >>> from hush import Stable
     >>> round(share(Stable(1.0, 10.0), 20, honest=10).total.gamma, 9)
     20.0
     """
-    if not isinstance(noise, Law):
+    if not isinstance(noise, Noise):
         raise InvalidParameter(
             f"noise must be a noise such as Stable(1.7, 10.0), got {noise!r}; write share(Stable(1.7, 10.0), 100)."
         )

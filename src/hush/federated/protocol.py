@@ -117,7 +117,9 @@ class Terms:
         over rounds at every epsilon.
         """
         turns = self._turns(rounds)
-        variation = rounding_variation(self.share.noise.plain(), self.share.parties, self.step, self.coordinates)
+        variation = rounding_variation(
+            self.share.noise.marginal.plain(), self.share.parties, self.step, self.coordinates
+        )
         pure = self.epsilon(view, 0.0, rounds=1)
         if math.isfinite(pure):
             factor = 0.5 * (1.0 + math.exp(min(pure, 350.0))) ** 2
@@ -261,5 +263,5 @@ def agree(
     norm, rule = _RULES[family]
     chosen = rule(Budget(budget, share_of), bound * (2.0 if neighbours == "replace" else 1.0), turns)
     shares = share(chosen, parties, honest=honest)
-    step = math.ldexp(1.0, math.frexp(float(np.asarray(shares.noise.isf(0.25))) / _FINE)[1] - 1)
+    step = math.ldexp(1.0, math.frexp(float(np.asarray(shares.noise.marginal.isf(0.25))) / _FINE)[1] - 1)
     return Terms(shares, bound, norm, whole("coordinates", coordinates), step, turns, neighbours)

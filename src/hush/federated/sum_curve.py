@@ -14,17 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import Unsupported
+from hush.federated.aliasing import log_vector_variation
 from hush.federated.divisible import power
 from hush.federated.lattice import RoundedSum
-from hush.noise.contract import Law
+from hush.noise.contract import Law, Noise
+from hush.noise.normal_mixture import NormalMixture
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import next_up
 from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
 
-__all__ = ["Near", "rounded_sum_curve", "saturated"]
+__all__ = ["Near", "rounded_sum_curve", "rounded_vectors_curve", "saturated"]
 
 Array = NDArray[np.float64]
+_SMALL = -90.0  # the logarithm of the largest total variation that a fine lattice may have: below 1e-39
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,9 @@ class Near(Curve):
         return Bracket(np.maximum(np.asarray(found.lower) - moved, 0.0), upper)
 
 
-def saturated(noise: Law, count: int, step: float) -> float:
+def saturated(noise: Noise, count: int, step: float) -> float:
     """A bound on the probability that one of `count` draws on the lattice saturates: draws are limited to +-2^62."""
-    return 2.0 * count * float(np.asarray(noise.sf(2.0**61 * step)))
+    return 2.0 * count * float(np.asarray(noise.marginal.sf(2.0**61 * step)))
 
 
 def rounded_sum_curve(noise: Law, count: int, step: float, sensitivity: Any, coordinates: int = 1) -> Curve:
@@ -65,3 +69,19 @@ def rounded_sum_curve(noise: Law, count: int, step: float, sensitivity: Any, coo
         return Near(curve(total, sensitivity), 1e-50 + lost)
     made = curve(RoundedSum(noise, count, step), sensitivity)
     return Near(made, lost) if lost > 0.0 else made
+
+
+def rounded_vectors_curve(noise: Noise, count: int, step: float, sensitivity: Any) -> Curve:
+    """The privacy of the sum of `count` rounded shares of a correlated Gaussian vector, saturating draws included.
+
+    It is the curve of the unrounded sum with the total variation that `aliasing` proves; the lattice must be fine.
+    """
+    if not isinstance(noise, NormalMixture) or noise.freedom:
+        raise Unsupported(f"nothing is proved about sums of rounded {type(noise).__name__} shares; use Gaussian ones.")
+    fine = step
+    while log_vector_variation(noise, count, fine) > _SMALL:
+        fine *= 0.5
+    if fine < step:
+        raise Unsupported(f"a step of {step:g} is too coarse for shares of {noise}; use a step of {fine:g} or less.")
+    total = power(noise, Fraction(count), upwards=False)
+    return Near(curve(total, sensitivity), 1e-38 + noise.dimension * saturated(noise, count, step))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,15 @@ class Ball(NormalMixture):
         log_sphere = math.log(2.0) + half * math.log(math.pi) - math.lgamma(half)  # the area of the unit sphere
         constant = log_sphere + math.lgamma(self.dimension) + self.dimension * math.log(self.scale)
         return np.asarray(-np.sqrt((rows**2).sum(axis=-1)) / self.scale - constant)
+
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Any:
+        """Raise: C is a sum of smaller independent variables, but each party rounds its share, and nothing is proved
+        about a sum of rounded shares.
+        """
+        raise Unsupported(
+            "Ball noise is a sum of smaller noises, but nothing is proved about sums of their rounded draws; "
+            "share Gaussian(sigma), or for counts Correlated(Gaussian(sigma), dimension, correlation)."
+        )
 
     def scaled(self, k: float) -> Ball:
         return Ball(self.dimension, self.scale * positive("k", k))

@@ -98,6 +98,17 @@ class Noise:
         """The noise before its numbers are multiplied by `factors`."""
         return self
 
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Any:
+        """Return the noise whose characteristic function is that of this noise to the power `ratio`.
+
+        n independent copies of the noise for ratio = 1/n add up to this noise. Parameters are rounded so that the noise
+        becomes larger if `upwards`, and smaller otherwise.
+        """
+        raise Unsupported(
+            f"{type(self).__name__} noise is not known to be a sum of smaller independent noises; share Stable, "
+            "Gaussian, Laplace, Discrete(Laplace(...)), Skellam or Correlated(Gaussian(...), ...) noise."
+        )
+
     def largest_loss(self, move: float, *, one_sided: bool) -> Fraction | None:
         """Return the largest change of the log density (a pure epsilon) when at most `most_moving` numbers move by at
         most `move`, with `one_sided` all in the same direction; None if unknown.
@@ -226,17 +237,6 @@ class Law(Distribution, Noise):
     def memoryless(self) -> float | None:
         """The b of a law whose density is proportional to e^(-|x|/b) everywhere; None for every other law."""
         return None
-
-    def power(self, ratio: Fraction, *, upwards: bool = True) -> Law:
-        """Return the law whose characteristic function is that of this law to the power `ratio`.
-
-        n independent copies of the law for ratio = 1/n add up to this law. Parameters are rounded so that the noise
-        becomes larger if `upwards`, and smaller otherwise.
-        """
-        raise Unsupported(
-            f"{type(self).__name__} noise is not known to be a sum of smaller independent noises; "
-            "share Stable, Gaussian, Laplace, Discrete(Laplace(...)) or Skellam noise."
-        )
 
     def power_on_lattice(self, ratio: Fraction, step: float, *, upwards: bool = True) -> Law | None:
         """Return `power` for the lattice version of this law, `Discrete(law, step)`; None where it is not known."""

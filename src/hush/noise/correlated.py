@@ -85,6 +85,10 @@ class Correlated(NormalMixture):
     def scaled(self, k: float) -> Correlated:
         return Correlated(self.noise.scaled(k), self.dimension, self.correlation)
 
+    def power(self, ratio: Fraction, *, upwards: bool = True) -> Correlated:
+        """The same correlation, with the power of `noise`: covariance matrices of independent noises add up."""
+        return Correlated(self.noise.power(ratio, upwards=upwards), self.dimension, self.correlation)
+
     def log_density_of(self, vectors: Any) -> Array:
         """The density of `noise` at the vector times the inverse root of the correlation matrix R, over root(det R)."""
         rows, d, r = reals("vectors", vectors), self.dimension, self.correlation

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from hush.noise.family import Family
 from hush.noise.level_calibration import calibrated
 from hush.noise.level_noise import LevelNoise
+from hush.noise.offsets import SHARES
 from hush.noise.power_sums import PowerSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -41,8 +42,6 @@ __all__ = ["FAMILY", "Interval"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-#: Offsets that are compared if the loss is not the variance, relative to the offset of least variance.
-_SHARES = (0.5, 0.7, 0.85, 1.15, 1.3, 1.6)
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,7 @@ def _best_offset(request: Request, scale: float, step: float) -> Interval:
     best = first_true(0, most, lambda c: made(c + 1).variance >= made(c).variance)
     if request.loss == "variance":
         return made(best)
-    around = {0, best, *(round(best * share) for share in _SHARES), *(max(best + side, 0) for side in (-1, 1))}
+    around = {0, best, *(round(best * share) for share in SHARES), *(max(best + side, 0) for side in (-1, 1))}
     return min(
         (made(c) for c in sorted(around)), key=lambda noise: (request.value(noise), abs(noise.offset - best * step))
     )

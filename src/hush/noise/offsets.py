@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-__all__ = ["least_offsets", "weight_classes"]
+__all__ = ["SHARES", "least_offsets", "weight_classes"]
+
+#: Offsets that are compared if the loss is not the variance, relative to those of least variance.
+SHARES = (0.5, 0.7, 0.85, 1.15, 1.3, 1.6)
 
 _MOST_CLASSES = 8
 

@@ -20,8 +20,7 @@ and c + u grow by m. A person who is removed needs u + m with i unchanged. So f 
 and the pure epsilon is m step/scale. If the number of people is not among the numbers, it is drawn and not released,
 which is post-processing; then numbers may also move while no number of people does.
 
-The law is that of a box with offsets for (t, 2 y_j), where y_j is a number minus half the number of people. The
-plateau is the region around 0 where the density is constant.
+The plateau is the region around 0 where the density is constant.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ from hush.errors import InvalidParameter, Unsupported, one_of, reject
 from hush.noise.family import Family
 from hush.noise.level_calibration import calibrated
 from hush.noise.level_noise import LevelMarginal, LevelNoise
-from hush.noise.offsets import least_offsets, weight_classes
+from hush.noise.offsets import SHARES, least_offsets, weight_classes
 from hush.noise.power_sums import ProductSums
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, flint_module
@@ -283,14 +282,18 @@ def least_plateau(kinds: tuple[str, ...], scale: float, step: float, weights: Se
 def _least(request: Request) -> Plateau:
     bound = request.bound
     if bound.people is None and len(set(bound.each_one_sided)) == 1 and not request.weights:
-        raise Unsupported(
-            "plateau noise is for numbers of several kinds or weights, or with a number of people among them"
-        )
-    kinds = tuple(
-        "people" if place == bound.people else "one_sided" if one_sided else "two_sided"
-        for place, one_sided in enumerate(bound.each_one_sided)
-    )
-    return calibrated(request, lambda scale, step: least_plateau(kinds, scale, step, request.weights), False)  # type: ignore[return-value]
+        raise Unsupported("plateau noise is for numbers of several kinds or weights, or with a number of people")
+    sides = ("one_sided" if flag else "two_sided" for flag in bound.each_one_sided)
+    kinds = tuple("people" if place == bound.people else side for place, side in enumerate(sides))
+    return calibrated(request, partial(_for_loss, request, kinds), False)  # type: ignore[return-value]
+
+
+def _for_loss(request: Request, kinds: tuple[str, ...], scale: float, step: float) -> Plateau:
+    """The offsets of least variance; for another loss the best of these and of some multiples of them."""
+    best = least_plateau(kinds, scale, step, request.weights)
+    shares = () if request.loss == "variance" else (0.0, *SHARES)
+    tried = (tuple(round(share * c / step) * step for c in best.offsets) for share in shares)
+    return min([best, *(Plateau(kinds, scale, offsets, step) for offsets in tried)], key=request.value)
 
 
 FAMILY = Family("plateau", Plateau, paper="this project", cites=("hush",), calibrate=_least)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from hush.noise.lattice import steps_in
 from hush.noise.level_noise import LevelNoise
+from hush.noise.offsets import SHARES
 from hush.noise.request import Request
 from hush.numerics.rounding import next_down
 
@@ -20,8 +21,6 @@ T = TypeVar("T", bound=LevelNoise)
 _FINE = 16.0  # steps in the standard deviation, at least: rounding to the lattice then costs under 0.1 % of variance
 _MOST_STAIRS = 1 << 12  # steps in the width of a stair, at most
 _PLACES = 24  # offsets of the first comparison
-#: Offsets that are compared if the loss is not the variance, relative to the offset of least variance.
-_SHARES = (0.5, 0.7, 0.85, 1.15, 1.3, 1.6)
 
 
 def least_stairs(request: Request, make: Callable[..., T]) -> T:
@@ -43,7 +42,7 @@ def least_stairs(request: Request, make: Callable[..., T]) -> T:
         best = _best_offset(partial(_at, made, step), bound.dimension, steps, epsilon)
     if request.loss == "variance":
         return made(best, step)
-    around = {0, best, *(round(best * share) for share in _SHARES)}
+    around = {0, best, *(round(best * share) for share in SHARES)}
     return min((made(c, step) for c in sorted(around)), key=request.value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from hush.errors import Unsupported
@@ -12,8 +13,11 @@ from hush.privacy.by_box import Pairs, box_of
 from hush.privacy.charge import Charge
 from hush.privacy.curve import Curve, PureBound
 from hush.privacy.exchange import whole_pair
+from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["finite", "joint_loss", "joint_pairs", "own_curve", "own_pairs", "own_pure"]
+__all__ = ["covered_facts", "finite", "joint_loss", "joint_pairs", "own_curve", "own_pairs", "own_pure"]
+
+_MOST_PLACES = 100  # places of a number of people that are tried
 
 
 def finite(value: float) -> Fraction | None:
@@ -60,3 +64,17 @@ def joint_pairs(charge: Charge) -> Pairs:
     found = joint_loss(charge)
     assert found is not None
     return [(PureBound(round_up(found)), charge.times)]
+
+
+def covered_facts(noise: Noise) -> Sensitivity | None:
+    """The first of a few simple sensitivities under which a joint noise has a pure epsilon; None if there is none.
+
+    All numbers move by 1 (or by one step): in any direction, in one direction, or with a number of people.
+    """
+    most = noise.most_moving if noise.most_moving != noise.dimension else None
+    move = noise.step if noise.discrete and (1.0 / noise.step) % 1.0 else 1.0
+    several = Sensitivity(linf=move, l0=most, dimension=noise.dimension)
+    one_way = replace(several, one_sided=True)
+    places = range(min(noise.dimension or 1, _MOST_PLACES))
+    tried = [several, one_way, *(replace(one_way, people=place) for place in places)]
+    return next((bound for bound in tried if joint_loss(Charge(noise, bound)) is not None), None)

@@ -50,7 +50,7 @@ from hush.privacy.by_ball import (
     correlated_renyi,
 )
 from hush.privacy.by_box import Pairs, box_covers, box_pairs, box_pure, box_renyi
-from hush.privacy.by_joint import finite, joint_loss, joint_pairs, own_curve, own_pairs, own_pure
+from hush.privacy.by_joint import covered_facts, finite, joint_loss, joint_pairs, own_curve, own_pairs, own_pure
 from hush.privacy.by_norm import (
     by_norm,
     huber_pairs,
@@ -242,12 +242,12 @@ def _refusal(charge: Charge) -> str:
     bound, name = charge.sensitivity, type(charge.noise).__name__
     if isinstance(charge.noise, Noise) and charge.noise.dimension is not None:
         facts = f"{name}, a noise of {charge.noise.dimension} numbers, under {bound!r}"
-        few = "" if charge.noise.most_moving is None else f"l0={charge.noise.most_moving}, "
-        return f"no theorem covers {facts}; write Sensitivity(linf=1.0, {few}dimension={charge.noise.dimension})."
-    known = f"l2={bound.l2!r}" if bound.l2 is not None else f"l1={bound.l1!r}"
+        known = covered_facts(charge.noise)
+        return f"no theorem covers {facts}; {'use another noise' if known is None else f'write {known!r}'}."
+    norm = f"l2={bound.l2!r}" if bound.l2 is not None else f"l1={bound.l1!r}"
     return (
-        f"no theorem covers {name} under {known} alone: it needs the number of coordinates that move; write "
-        f"Sensitivity({known}, l0=K), or Sensitivity(linf=..., l0=...), or use Gaussian(sigma)."
+        f"no theorem covers {name} under {norm} alone: it needs the number of coordinates that move; write "
+        f"Sensitivity({norm}, l0=K), or Sensitivity(linf=..., l0=...), or use Gaussian(sigma)."
     )
 
 

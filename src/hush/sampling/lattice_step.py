@@ -55,12 +55,18 @@ def rounded_sensitivity(sensitivity: Sensitivity, step: float, *, integers: bool
 
 
 def rounded_to_steps(sensitivity: Sensitivity, steps: tuple[float, ...]) -> Sensitivity:
-    """Return the sensitivity after number j is rounded to the multiples of steps[j]."""
+    """Return the sensitivity after number j is rounded to the multiples of steps[j].
+
+    A number of people that moves by no whole number of its steps no longer moves by exactly its bound.
+    """
     listed = sensitivity.linf if isinstance(sensitivity.linf, tuple) else (sensitivity.linf or 1.0,) * len(steps)
     moves = tuple(
         round_up(Fraction(step) * math.ceil(Fraction(move) / Fraction(step)))
         for move, step in zip(listed, steps, strict=True)
     )
+    people = sensitivity.people
+    if people is not None and Fraction(listed[people]) % Fraction(steps[people]):
+        people = None
     largest = math.sqrt(math.fsum(step * step for step in steps))
     l1, l2 = sensitivity.l1, sensitivity.l2
     return dataclasses.replace(
@@ -69,6 +75,7 @@ def rounded_to_steps(sensitivity: Sensitivity, steps: tuple[float, ...]) -> Sens
         dimension=len(steps),
         l1=None if l1 is None else up(l1 + math.fsum(steps), FEW_ROUNDINGS),
         l2=None if l2 is None else up(l2 + largest, FEW_ROUNDINGS),
+        people=people,
     )
 
 
