@@ -18,7 +18,7 @@ totals of each row, clamped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hush.tables.bound import clamped, keep_groups, keep_pairs, keep_rows
@@ -26,6 +26,7 @@ from hush.tables.expression import as_int64, compared, ibis
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import Keyed
 from hush.tables.measure import Prepared, Total
+from hush.tables.people_piece import PEOPLE, Beside, copied, keys_of_people, people_of, single
 from hush.tables.quantise import within_years
 from hush.tables.unit import one_row
 
@@ -54,42 +55,115 @@ def integer_aggregates(
     measures: tuple[Prepared, ...],
     keyed: Keyed,
     first: str = "rank",
+    beside: Beside | None = None,
+    *,
+    reuses: bool = True,
 ) -> Any:
     """The aggregates as an Ibis expression: g0 ... (the place of a public key, or the private keys), then c0 ... in
     the order of `measures`. `unit` is the column that identifies a person; None: each row is a person.
+
+    With `beside` the expression also has the column p, and further columns c... about people (`people_piece`).
+    `reuses`: does the engine compute a table once that the expression uses twice?
     """
     slots, values, samples = shared_values(measures)
-    rows = whole_rows(relation, unit, grouping, values)
+    rows = whole_rows(relation, unit, grouping, {**values, **(beside.rows if beside else {})})
     keys = [name for name in rows.columns if name.startswith("g")]
-    public = grouping.keys is not None
+    shape = Shape(keys, grouping.groups, measures, slots, single(unit, keys, grouping.one_row), reuses)
+    public, most = grouping.keys is not None, grouping.groups + (beside is not None)  # one more shows who has more
     if first == "aggregate" and grouping.must_rank and not samples:
-        pairs = keep_pairs(pair_totals(rows, keys, measures, slots), keys, grouping.groups, keyed, public=public)
-        return added_up([piece_of_pairs(pairs, keys, measures, slots)], keys, measures, slots)
+        pairs = keep_pairs(pair_totals(rows, keys, measures, slots, beside), keys, most, keyed, public=public)
+        return added_up(*pieces_of_pairs(pairs, shape, beside))
     if grouping.must_rank:
-        rows = keep_groups(rows, keys, grouping.groups, keyed, public=public)
+        rows = keep_groups(rows, keys, most, keyed, public=public)
     if unit is None:  # one row of each person, so all of them are kept
         rows = rows.mutate(**{kept: rows[value] for (value, _), kept in samples.items()})
         samples = {}
     if samples:
         rows = rows.mutate(t=keyed.of([rows[name] for name in ("u", *keys)], "rows", nulls=not public))
-    for (value, most), kept in samples.items():
-        rows = keep_rows(rows, keys, value, most, keyed, kept)
+    for (value, limit), kept in samples.items():
+        rows = keep_rows(rows, keys, value, limit, keyed, kept)
     several = [
         (measure, slot) for measure, slot in zip(measures, slots, strict=True) if measure.bins and measure.rows != 1
     ]
-    pieces = [piece_of_rows(rows, keys, measure, slot, measures, slots) for measure, slot in several]
-    if len(several) < len(measures):
-        pieces.insert(0, piece_of_pairs(pair_totals(rows, keys, measures, slots), keys, measures, slots))
-    return added_up(pieces, keys, measures, slots)
+    pieces: list[Any] = []
+    if beside is not None or len(several) < len(measures):
+        pieces, shape = pieces_of_pairs(pair_totals(rows, keys, measures, slots, beside), shape, beside)
+    if several and "rank" in rows.columns:
+        rows = rows.filter(rows["rank"] < grouping.groups)
+    return added_up(pieces + [piece_of_rows(rows, measure, slot, shape) for measure, slot in several], shape)
 
 
-def shared_values(measures: tuple[Prepared, ...]) -> tuple[list[Slot], dict[str, Any], dict[tuple[str, int], str]]:
-    """One column for each distinct value, and one sample for each distinct (value, number of rows)."""
+@dataclass(frozen=True)
+class Shape:
+    """What the steps after the pairs need to know: the keys, the limit of groups, and the columns of the result."""
+
+    keys: list[str]
+    groups: int
+    measures: tuple[Prepared, ...]
+    slots: list[Slot]
+    #: is a person in one pair at most?
+    alone: bool
+    #: does the engine compute a table once that is used twice?
+    reuses: bool
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of a piece after its keys."""
+        return [f"c{i}" for i in range(self.slots[-1].end)] + [f"f{i}" for i in self.fine_bits]
+
+    @property
+    def fine_bits(self) -> dict[int, int]:
+        """The columns that also have fine steps, and the bits of these."""
+        places = zip(self.measures, self.slots, strict=True)
+        return {
+            i: total.fine
+            for measure, slot in places
+            for i, total in enumerate(measure.totals, slot.start)
+            if total.fine
+        }
+
+
+def pieces_of_pairs(pairs: Any, shape: Shape, beside: Beside | None) -> tuple[list[Any], Shape]:
+    """The pieces that are made from pairs, and the columns of the result: those of groups, then those about people."""
+    if beside is None:
+        return [piece_of_pairs(counted(pairs, shape), shape)], shape
+    ours, keys = [name for name in pairs.columns if name.startswith(("b", "c", "f"))], shape.keys
+    names = [name for name in pairs.columns if name not in ("u", "rank", *keys, *ours)]
+    kept = [] if shape.reuses and not shape.alone else [*keys, *ours, *(["rank"] if "rank" in pairs.columns else [])]
+    people = people_of(pairs, names, shape.groups, alone=shape.alone, reuses=shape.reuses, kept=kept)
+    numbers = people.select(*kept, *(["once"] if kept else []), **beside.people(people))
+    measures = beside.measures(numbers)
+    slots, values, _ = shared_values(measures, shape.slots[-1].end)
+    held = [*kept, "once"] if kept else []
+    totals = pair_totals(numbers.select(*held, **values), held, measures, slots)
+    theirs = [name for name in totals.columns if name not in held]
+    whole = replace(shape, keys=[PEOPLE, *keys], measures=shape.measures + measures, slots=shape.slots + slots)
+    if not keys:  # a person is in one group, the only one: its row also holds the columns about people
+        return [piece_of_pairs(totals.mutate(**{PEOPLE: ibis().literal(0, type="int64")}), whole)], whole
+    if not shape.reuses:
+        return [piece_of_pairs(copied(totals, keys, shape.groups, ours, theirs), whole)], whole
+    about = totals.select(**keys_of_people(pairs, keys), **{name: totals[name] for name in theirs})
+    groups = counted(pairs, shape).mutate(**{PEOPLE: ibis().literal(0, type="int64")})
+    about = about.mutate(**{PEOPLE: ibis().literal(1, type="int64")})
+    return [piece_of_pairs(groups, whole), spread(about, {name: about[name] for name in theirs}, whole)], whole
+
+
+def counted(pairs: Any, shape: Shape) -> Any:
+    """The pairs of the groups that count."""
+    return pairs.filter(pairs["rank"] < shape.groups) if "rank" in pairs.columns else pairs
+
+
+def shared_values(
+    measures: tuple[Prepared, ...], at: int = 0
+) -> tuple[list[Slot], dict[str, Any], dict[tuple[str, int], str]]:
+    """One column for each distinct value, and one sample for each distinct (value, number of rows). Integer columns
+    are numbered from `at`.
+    """
     slots: list[Slot] = []
     values: dict[str, Any] = {}
     samples: dict[tuple[str, int], str] = {}
     for measure in measures:
-        start = slots[-1].end if slots else 0
+        start = slots[-1].end if slots else at
         kept = None
         if measure.value is not None:
             same = [name for name, column in values.items() if column.equals(measure.value)]
@@ -114,9 +188,12 @@ def whole_rows(relation: Any, unit: str | None, grouping: Grouping, values: dict
     return grouping.place(rows) if grouping.names else rows
 
 
-def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
+def pair_totals(
+    rows: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot], beside: Beside | None = None
+) -> Any:
     """One row per (person, group): every total clamped to its bound, and `b...`, the bin of the one row that is
-    kept. Without a column u, each row is a person, and its totals are those of that row.
+    kept. Without a column u, each row is a person, and its totals are those of that row. The rank of the group and the
+    columns of `beside` come along.
     """
     sums, totals = {}, {}
     for measure, slot in zip(measures, slots, strict=True):
@@ -125,12 +202,17 @@ def pair_totals(rows: Any, keys: list[str], measures: tuple[Prepared, ...], slot
             totals[i] = total
         if measure.bins and measure.rows == 1:
             sums[f"b{slot.start}"] = rows[slot.kept].max()
-    named = ["u", *keys] if "u" in rows.columns else keys
-    if named is keys:
-        pairs = rows.select(*keys, **{name: one_row(total) for name, total in sums.items()})
-    else:
+    if beside is not None:
+        sums |= beside.pairs(rows, [slot.kept for slot in slots])
+    if "u" in rows.columns:
+        named = ["u", *keys]
+        if "rank" in rows.columns:
+            sums["rank"] = rows["rank"].min()  # equal in all rows of a pair
         pairs = rows.group_by(*named).aggregate(**sums)
-    named = [*named, *(name for name in sums if name.startswith("b"))]
+    else:
+        named = keys
+        pairs = rows.select(*keys, **{name: one_row(total) for name, total in sums.items()})
+    named = [*named, *(name for name in sums if not name.startswith("c"))]
     inside = pairs.select(*named, **{f"c{i}": clamped(pairs[f"c{i}"], t.low, t.high) for i, t in totals.items()})
     return inside.select(
         *named, **{name: part for i, t in totals.items() for name, part in in_steps(inside, i, t).items()}
@@ -148,31 +230,31 @@ def in_steps(pairs: Any, i: int, total: Total) -> dict[str, Any]:
     return {f"c{i}": (above >> total.fine) + lowest, f"f{i}": above & ((1 << total.fine) - 1)}
 
 
-def piece_of_pairs(pairs: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
+def piece_of_pairs(pairs: Any, shape: Shape) -> Any:
     """Totals, and one column per bin. Pairs are first added up by (group, bin): the table is then small, and making
     its columns costs little.
     """
     bins = [name for name in pairs.columns if name.startswith("b")]
     totals = [name for name in pairs.columns if name.startswith(("c", "f"))]
     if not bins:
-        return spread(pairs, keys, {name: pairs[name] for name in totals}, measures, slots)
-    small = pairs.group_by(*keys, *bins).aggregate(
+        return spread(pairs, {name: pairs[name] for name in totals}, shape)
+    small = pairs.group_by(*shape.keys, *bins).aggregate(
         n=pairs.count(), **{name: as_int64(pairs[name].sum()) for name in totals}
     )
     columns = {name: small[name] for name in totals}
-    for measure, slot in zip(measures, slots, strict=True):
+    for measure, slot in zip(shape.measures, shape.slots, strict=True):
         if f"b{slot.start}" in bins:
             columns |= columns_of_bins(small[f"b{slot.start}"], small["n"], measure, slot)
-    return spread(small, keys, columns, measures, slots)
+    return spread(small, columns, shape)
 
 
-def piece_of_rows(
-    rows: Any, keys: list[str], measure: Prepared, slot: Slot, measures: tuple[Prepared, ...], slots: list[Slot]
-) -> Any:
+def piece_of_rows(rows: Any, measure: Prepared, slot: Slot, shape: Shape) -> Any:
     """The bins of a histogram of several rows per person, counted row by row."""
     kept = rows.filter(rows[slot.kept].notnull())
-    small = kept.group_by(*keys, bin=kept[slot.kept]).aggregate(n=kept.count())
-    return spread(small, keys, columns_of_bins(small["bin"], small["n"], measure, slot), measures, slots)
+    if PEOPLE in shape.keys:
+        kept = kept.mutate(**{PEOPLE: ibis().literal(0, type="int64")})
+    small = kept.group_by(*shape.keys, bin=kept[slot.kept]).aggregate(n=kept.count())
+    return spread(small, columns_of_bins(small["bin"], small["n"], measure, slot), shape)
 
 
 def columns_of_bins(place: Any, count: Any, measure: Prepared, slot: Slot) -> dict[str, Any]:
@@ -182,29 +264,18 @@ def columns_of_bins(place: Any, count: Any, measure: Prepared, slot: Slot) -> di
     return {f"c{start + b}": ibis().ifelse(place == b, count, zero) for b in range(measure.bins)}
 
 
-def fine_bits(measures: tuple[Prepared, ...], slots: list[Slot]) -> dict[int, int]:
-    """The columns that also have fine steps, and the bits of these."""
-    places = zip(measures, slots, strict=True)
-    return {
-        i: total.fine for measure, slot in places for i, total in enumerate(measure.totals, slot.start) if total.fine
-    }
-
-
-def spread(
-    table: Any, keys: list[str], columns: dict[str, Any], measures: tuple[Prepared, ...], slots: list[Slot]
-) -> Any:
+def spread(table: Any, columns: dict[str, Any], shape: Shape) -> Any:
     """The keys and all columns; columns that this piece lacks are zero."""
     zero = ibis().literal(0, type="int64")
-    names = [f"c{i}" for i in range(slots[-1].end)] + [f"f{i}" for i in fine_bits(measures, slots)]
-    return table.select(*keys, **{name: columns.get(name, zero) for name in names})
+    return table.select(*shape.keys, **{name: columns.get(name, zero) for name in shape.names})
 
 
-def added_up(pieces: list[Any], keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot]) -> Any:
+def added_up(pieces: list[Any], shape: Shape) -> Any:
     """One row per group. The union of the pieces is added up by group: that needs no join, and treats null keys like
     any other. Fine steps are rounded to whole steps last.
     """
     table = pieces[0] if len(pieces) == 1 else ibis().union(*pieces)
-    bits = fine_bits(measures, slots)
+    bits, keys = shape.fine_bits, shape.keys
     names = [name for name in table.columns if name not in keys]
     sums = {name: as_int64(ibis().coalesce(table[name].sum(), 0)) for name in names}
     added = table.group_by(*keys).aggregate(**sums) if keys else table.aggregate(**sums)
@@ -214,4 +285,4 @@ def added_up(pieces: list[Any], keys: list[str], measures: tuple[Prepared, ...],
     def rounded(i: int) -> Any:
         return added[f"c{i}"] + ((added[f"f{i}"] + (1 << bits[i] >> 1)) >> bits[i]) if i in bits else added[f"c{i}"]
 
-    return added.select(*keys, **{f"c{i}": rounded(i) for i in range(slots[-1].end)})
+    return added.select(*keys, **{f"c{i}": rounded(i) for i in range(shape.slots[-1].end)})

@@ -51,7 +51,8 @@ __all__ = ["clamped", "keep_groups", "keep_pairs", "keep_rows"]
 
 
 def keep_groups(rows: Any, keys: list[str], groups: int, keyed: Keyed, *, public: bool) -> Any:
-    """The rows of at most `groups` groups of each person, chosen by the keyed hash of person and group.
+    """The rows of at most `groups` groups of each person, chosen by the keyed hash of person and group. The column
+    `rank` is the place of the group among them, from 0.
 
     All rows of a (person, group) share a rank, so ranking rows keeps the same pairs as ranking pairs, without a
     grouping before it. The rank is a column that an outer query filters: DuckDB turns `dense_rank() <= k` into arg_min,
@@ -67,10 +68,10 @@ def keep_groups(rows: Any, keys: list[str], groups: int, keyed: Keyed, *, public
         ranked = packed.mutate(rank=ibis().dense_rank().over(group_by="u", order_by="s"))
         # a row without a place belongs to no group, so it is in no answer
         ranked = ranked.filter((ranked["rank"] < groups) & ranked["s"].notnull())
-        return ranked.select(*others, g0=lambda kept: kept["s"] & (PLACES - 1))
+        return ranked.select(*others, "rank", g0=lambda kept: kept["s"] & (PLACES - 1))
     rows = rows.mutate(s=(hashed >> 1).cast("int32"))  # four bytes less to sort
     ranked = rows.mutate(rank=ibis().dense_rank().over(group_by="u", order_by=["s", *keys]))
-    return ranked.filter(ranked["rank"] < groups).drop("rank", "s")
+    return ranked.filter(ranked["rank"] < groups).drop("s")
 
 
 def keep_pairs(pairs: Any, keys: list[str], groups: int, keyed: Keyed, *, public: bool) -> Any:
@@ -78,7 +79,7 @@ def keep_pairs(pairs: Any, keys: list[str], groups: int, keyed: Keyed, *, public
     hashed = keyed.of([pairs[name] for name in ("u", *keys)], "groups", nulls=not public)
     pairs = pairs.mutate(s=hashed >> 1)  # the same 31 bits as in `keep_groups`
     ranked = pairs.mutate(rank=ibis().row_number().over(group_by="u", order_by=["s", *keys]))
-    return ranked.filter(ranked["rank"] < groups).drop("rank", "s")
+    return ranked.filter(ranked["rank"] < groups).drop("s")
 
 
 def keep_rows(rows: Any, keys: list[str], column: str, most: int, keyed: Keyed, kept: str) -> Any:

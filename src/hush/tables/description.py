@@ -21,6 +21,7 @@ from hush.tables.group import Grouping
 from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt
 from hush.tables.measure import Measure, Prepared
 from hush.tables.ownership import Root
+from hush.tables.people_piece import Beside
 from hush.tables.policy.rules import TableRule
 from hush.tables.private_bounds import stand_in
 from hush.tables.quantise import Limits
@@ -185,12 +186,19 @@ class QueryDescription:
         is "native" (the fast hash of the engine, the default where it has one) or "portable" (the same choice on every
         engine). `first` is "rank", or "aggregate" where people have many rows in a group.
         """
+        return self.exact(None, salt=salt, hash=hash, first=first)
+
+    def exact(self, beside: Beside | None, *, salt: bytes | None = None, hash: str | None, first: str) -> Aggregates:
+        """The same with the numbers about people that `beside` asks for, from the same scan."""
         one_of("first", first, ORDERS)
         engine = engine_of(self.table.source.backend)
         chosen = ("portable" if engine.hash is None else "native") if hash is None else one_of("hash", hash, HASHES)
         keyed = Keyed(fresh_salt() if salt is None else salt, chosen, engine.hash, engine.digits)
-        plan = integer_aggregates(self.table.relation, self.table.person, self.grouping, self.measures, keyed, first)
-        return Aggregates(self.table.source, self.grouping, self.sensitivity, plan)
+        table, reuses = self.table, engine.reuses
+        plan = integer_aggregates(
+            table.relation, table.person, self.grouping, self.measures, keyed, first, beside, reuses=reuses
+        )
+        return Aggregates(table.source, self.grouping, self.sensitivity, plan, beside.names if beside else ())
 
 
 def prepared(

@@ -72,19 +72,19 @@ class Request:
         """
         self._prepare()
         self.progress("aggregating in the engine")
-        exact, beside = self._exact(self.query), self._exact_limits()
+        exact, beside = self._exact()
         if self.query.search is not None:
-            exact = self._exact(self.query.search)
+            exact = self._magnitudes(self.query.search)
         payment = self._pay()
         settled, found = self, None
         if self.query.search is not None:
             settled, found = self._bounded(exact, payment)
-            exact, beside = settled._exact(settled.query), settled._exact_limits()
+            exact, beside = settled._exact()
         self.progress("drawing noise")
         keys, released = settled._noisy(exact, settled.spent.open(payment, "answers"))
         recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
         noisy = arrow().table({name: number_column(column) for name, column in released.items()})
-        receipt = settled._receipt(payment, found, beside) | {"groups": keys.num_rows}
+        receipt = settled._receipt(payment, found, *beside) | {"groups": keys.num_rows}
         basis = Basis.of(settled.query, settled.spent, settled.level)
         return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names, basis)
 
@@ -101,20 +101,22 @@ class Request:
         must_be_writable(path, folder=on_executors)
         self._prepare()
         self.progress("charging the ledger")
-        magnitudes = self._exact(self.query.search) if self.query.search is not None else None
+        magnitudes = self._magnitudes(self.query.search) if self.query.search is not None else None
         with nullcontext() if on_executors else part_file(Path(path)) as part:
             payment = self._pay()
             settled, found = (self, None) if magnitudes is None else self._bounded(magnitudes, payment)
             self.progress("aggregating, adding noise and writing")
-            receipt = settled._receipt(payment, found, settled._exact_limits())
+            asked, aggregates = settled._asked()
+            about, batches = (aggregates.people(), iter(())) if part is None else aggregates.read()
+            receipt = settled._receipt(payment, found, asked, about)
             draws = settled.spent.open(payment, "answers")
             recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
-            aggregates = settled.query.aggregates(**self.options)
             if part is None:
-                write_on_executors(aggregates, settled.spent, draws, recipe, str(path))
+                write_on_executors(aggregates.without_people(), settled.spent, draws, recipe, str(path))
                 Path(path, "_hush_receipt.json").write_text(receipt.to_json())
             else:
-                settled._stream(aggregates, recipe, draws, part, receipt)
+                tables = settled._tables(aggregates, batches)
+                settled._stream(aggregates.empty(), tables, recipe, draws, part, receipt)
                 os.replace(part, path)
         return receipt
 
@@ -140,13 +142,20 @@ class Request:
         for aggregate in recipe.shown:
             aggregate.answer(nothing), aggregate.ends(nothing)
 
-    def _exact(self, query: QueryDescription) -> Any:
-        return query.aggregates(**self.options).to_arrow()
+    def _magnitudes(self, search: QueryDescription) -> Any:
+        """The exact columns of the query that finds bounds."""
+        return search.aggregates(**self.options).to_arrow()
 
-    def _exact_limits(self) -> tuple[LeftOut, Any] | None:
-        """The exact shares that the limits leave out; not private yet."""
+    def _asked(self) -> tuple[LeftOut | None, Aggregates]:
+        """What measures the effect of the limits, and the exact aggregates, with it."""
         asked = left_out(self.query) if self.shares.limits is not None else None
-        return None if asked is None else (asked, self._exact(asked.query))
+        return asked, self.query.exact(asked.beside if asked else None, **self.options)
+
+    def _exact(self) -> tuple[Any, tuple[LeftOut | None, dict[str, Any]]]:
+        """The exact columns of all groups, and the exact shares that the limits leave out; not private yet."""
+        asked, aggregates = self._asked()
+        about, batches = aggregates.read()
+        return aggregates.whole(batches), (asked, about)
 
     def _pay(self) -> Payment:
         questions = [spent for spent in (self.spent, self.shares.bounds, self.shares.limits) if spent]
@@ -192,42 +201,47 @@ class Request:
         return chosen_rows(keys, shown), {name: column[shown] for name, column in released.items()}
 
     def _stream(
-        self, aggregates: Aggregates, recipe: Recipe, draws: Mapping[str, Draws], part: Path, receipt: Receipt
+        self,
+        empty: Any,
+        tables: Iterator[Any],
+        recipe: Recipe,
+        draws: Mapping[str, Draws],
+        part: Path,
+        receipt: Receipt,
     ) -> None:
         """Write batch by batch to a file. Each row group holds a fixed number of shown groups: the engine's batches
         would reveal groups that are not shown.
         """
         import pyarrow.parquet
 
-        note, held = {"hush": receipt.to_json()}, self._answers(recipe, aggregates.empty(), draws)
+        note, held = {"hush": receipt.to_json()}, self._answers(recipe, empty, draws)
         with pyarrow.parquet.ParquetWriter(part, held.schema.with_metadata(note)) as writer:
-            for table in self._tables(aggregates):
+            for table in tables:
                 held = arrow().concat_tables([held, self._answers(recipe, table, draws)])
                 while held.num_rows >= _ROW_GROUP:
                     writer.write_table(held.slice(0, _ROW_GROUP).combine_chunks().replace_schema_metadata(note))
                     held = held.slice(_ROW_GROUP)
             writer.write_table(held.combine_chunks().replace_schema_metadata(note))
 
-    def _tables(self, aggregates: Aggregates) -> Iterator[Any]:
+    def _tables(self, aggregates: Aggregates, batches: Iterator[Any]) -> Iterator[Any]:
         """The exact columns, one batch of groups at a time; all of them at once if they share one draw."""
         if self.spent.whole_table:
-            yield aggregates.to_arrow()
+            yield aggregates.whole(batches)
         else:
-            yield from (arrow().Table.from_batches([batch]) for batch in aggregates.batches())
+            yield from (arrow().Table.from_batches([batch]) for batch in batches)
 
     def _answers(self, recipe: Recipe, exact: Any, draws: Mapping[str, Draws]) -> Any:
         return answer_table(recipe, *self._noisy(exact, draws))
 
     def _receipt(
-        self, payment: Payment, found: Mapping[str, Any] | None, beside: tuple[LeftOut, Any] | None
+        self, payment: Payment, found: Mapping[str, Any] | None, asked: LeftOut | None, about: Mapping[str, Any]
     ) -> Receipt:
         receipt = receipt_of(self.query, self.spent, self.shares, self.level, payment.receipt)
         receipt = receipt | {"together": True} if self.together else receipt
         if found is not None:
             receipt = receipt | {"bounds_found": plain_bounds(found)}
-        if beside is not None and self.shares.limits is not None:
-            (asked, exact), spent = beside, self.shares.limits
-            draws = spent.open(payment, "limits")
-            released = noisy_columns(_columns_of(exact, asked.query.sensitivity.columns), spent, draws)
+        if asked is not None and self.shares.limits is not None:
+            spent = self.shares.limits
+            released = noisy_columns(dict(about), spent, spent.open(payment, "limits"))
             receipt = receipt | {"left_out": asked.measured(released, spent.mechanisms, self.level)}
         return receipt

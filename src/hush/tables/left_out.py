@@ -8,29 +8,30 @@ number between 0 and 1 that is made from one person's rows, so one person moves 
     rows       the share of the person's rows (with a value) that is not used
     values     the share of the person's values that is clipped or dropped; of totals, the share that is clipped
 
-The engine groups rows by person once more for this. The proof of the bound is that of any other answer
-(`hush.tables.bound`): the table of shares has one row for each person, made from the rows of that person.
+Shares of rows and values are those of the groups that count: they describe what the limits did to the rows behind the
+answer. They are computed from the same (person, group) pairs as the answer (`hush.tables.people_piece`), so the engine
+reads the rows once. The proof of the bound is that of any other answer (`hush.tables.bound`): the table of shares has
+one row for each person, made from the rows of that person and the salt.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from hush.tables.aggregation import whole_rows
 from hush.tables.bounded_value import per_row
 from hush.tables.counts import CountUnits
-from hush.tables.description import QueryDescription, TableDescription
-from hush.tables.expression import ibis
+from hush.tables.description import QueryDescription
+from hush.tables.expression import ibis, operations
 from hush.tables.group import ungrouped
 from hush.tables.means import mean_of
-from hush.tables.measure import Prepared, Total, sum_of_values
-from hush.tables.quantise import wide_sum
-from hush.tables.unit import one_row
+from hush.tables.measure import Limit, Prepared, Total, sum_of_values
+from hush.tables.people_piece import Beside
+from hush.tables.quantise import Limits
 
 __all__ = ["SHARE", "LeftOut", "left_out", "left_out_lines", "limits_in_words"]
 
@@ -39,22 +40,29 @@ SHARE = 0.03
 PEOPLE = "people"
 
 
+#: From the rows and the value columns of the aggregates to columns of the grouping by (person, group).
+_OfPair = Callable[[Any, Sequence[str | None]], dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class _Share:
     """One share: its internal name, its description, and how it is computed for a (person, group) and for a person."""
 
     name: str
     words: str
-    of_pair: Mapping[str, Any]  # columns of the grouping by (person, group)
+    of_pair: _OfPair
     of_person: Callable[[Any], Any]  # from the table of people to a column in [0, 1]
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The query that measures the shares, and the description of each share."""
+    """The numbers that measure the shares, and the description of each share. `query` has the aggregates of these
+    numbers and their sensitivity; they are computed with the query that they are about, from `beside`.
+    """
 
     query: QueryDescription
     words: Mapping[str, str]
+    beside: Beside
 
     def measured(self, released: Mapping[str, Any], mechanisms: Any, level: float) -> dict[str, Any]:
         """Each share with its interval, from released numbers."""
@@ -70,26 +78,28 @@ class LeftOut:
 
 
 def left_out(query: QueryDescription) -> LeftOut | None:
-    """The query that measures what the limits of another query leave out; None if no limit can leave anything out."""
-    rows = whole_rows(query.table.relation, query.table.person, query.grouping, _columns(query))
-    keys = [name for name in rows.columns if name.startswith("g")]
-    shares = list(_shares(query, rows))
+    """What measures how much the limits of a query leave out; None if no limit can leave anything out."""
+    shares = list(_shares(query))
     if not shares:
         return None
-    wanted = {name: column for share in shares for name, column in share.of_pair.items()}
-    person = ["u"] * (query.table.person is not None)
-    if person:
-        pairs = rows.group_by("u", *keys).aggregate(n=rows.count(), **wanted)
-        people = pairs.group_by("u").aggregate(groups=pairs.count(), **{name: _added(pairs[name]) for name in wanted})
-    else:  # each row is a person
-        people = rows.select(**{name: one_row(column) for name, column in wanted.items()})
-    relation = people.select(*person, **{share.name: share.of_person(people) for share in shares})
-    table = replace(query.table, relation=relation, unit="u", rule=None)
-    number = CountUnits().prepare(PEOPLE, relation, table.limits)
-    measures = (number, *(_average(share.name, relation, table) for share in shares))
-    return LeftOut(
-        QueryDescription(table, ungrouped(), measures, threshold=None), {share.name: share.words for share in shares}
+    limits = query.table.limits
+
+    def measures(people: Any) -> tuple[Prepared, ...]:
+        number = CountUnits().prepare(PEOPLE, people, limits)
+        return (number, *(_average(share.name, people, limits) for share in shares))
+
+    # the aggregates depend on the names and types of the columns only, so the plan needs no rows
+    people = ibis().table({share.name: "float64" for share in shares}, name="people")
+    table = replace(query.table, relation=people, unit=PEOPLE, rule=None)
+    asked = QueryDescription(table, ungrouped(), measures(people), threshold=None)
+    beside = Beside(
+        rows=_columns(query),
+        pairs=lambda rows, kept: {name: c for share in shares for name, c in share.of_pair(rows, kept).items()},
+        people=lambda people: {share.name: share.of_person(people) for share in shares},
+        measures=measures,
+        names=asked.sensitivity.columns,
     )
+    return LeftOut(asked, {share.name: share.words for share in shares}, beside)
 
 
 def left_out_lines(receipt: Mapping[str, Any]) -> list[str]:
@@ -126,11 +136,11 @@ def limits_in_words(query: QueryDescription) -> list[str]:
     return words
 
 
-def _average(name: str, relation: Any, table: TableDescription) -> Prepared:
+def _average(name: str, relation: Any, limits: Limits) -> Prepared:
     """The average of a column in [0, 1] over people: a sum of distances from the middle, divided by the number of
     people. All shares use the same number of people.
     """
-    row = per_row(name, relation[name], 0, 1, table.limits, dates=False)
+    row = per_row(name, relation[name], 0, 1, limits, dates=False)
     total = Total(f"{name}.sum", -row.reach, row.reach, sum_of_values, row.grid.fine)
     return Prepared(name, "share", replace(mean_of(name, row), count=PEOPLE), row.column, None, (total,))
 
@@ -164,70 +174,94 @@ def _same(one: Prepared, other: Prepared) -> bool:
 
 
 def _columns(query: QueryDescription) -> dict[str, Any]:
-    """Columns that state whether a row has a value and whether the value lies outside; for totals, the value itself."""
-    columns = {}
-    for i, measure in _limited(query):
-        assert measure.limit is not None
-        columns[f"v{i}"] = _number(measure.limit.valued)
-        if measure.limit.outside is not None:
-            columns[f"o{i}"] = _number(measure.limit.outside)
-        elif measure.rows is None:
-            columns[f"t{i}"] = measure.value
-    return columns
+    """For each limit on values, a column that is null where a row has no value, 1 where the value lies outside the
+    bounds, and 0 elsewhere. Limits on the number of all rows and on totals need none.
+    """
+    limits = {i: measure.limit for i, measure in _limited(query) if not _every_row(measure) and not _of_totals(measure)}
+    return {f"e{i}": _flag(limit) for i, limit in limits.items() if limit is not None}
 
 
-def _number(condition: Any) -> Any:
-    return ibis().ifelse(condition, 1, 0).cast("int64")
+def _flag(limit: Limit) -> Any:
+    outside = ibis().literal(0) if limit.outside is None else ibis().ifelse(limit.outside, 1, 0)
+    return ibis().ifelse(limit.valued, outside, ibis().null("int64")).cast("int8")
+
+
+def _every_row(measure: Prepared) -> bool:
+    """Does every row have a value?"""
+    limit = measure.limit
+    return limit is not None and limit.outside is None and isinstance(limit.valued.op(), operations().Literal)
+
+
+def _of_totals(measure: Prepared) -> bool:
+    """Do the bounds apply to a person's total?"""
+    return measure.limit is not None and measure.limit.outside is None and measure.rows is None
 
 
 def _added(column: Any) -> Any:
     return ibis().coalesce(column.sum(), 0)
 
 
-def _shares(query: QueryDescription, rows: Any) -> Iterator[_Share]:
+def _shares(query: QueryDescription) -> Iterator[_Share]:
     """The shares that the limits of this query can make positive."""
-    groups = query.grouping.groups
-    if query.grouping.must_rank:
+    groups, ranked = query.grouping.groups, query.grouping.must_rank
+    where = " in the groups that count" if ranked else ""
+    if ranked:
         words = f"of people are in more than {groups} group{'s' * (groups > 1)}, and count in {groups} of them"
-        yield _Share("groups", words, {}, lambda people: ibis().ifelse(people["groups"] > groups, 1.0, 0.0))
+        over = lambda people: ibis().ifelse(people["groups"] > groups, 1.0, 0.0)  # noqa: E731
+        yield _Share("groups", words, lambda rows, kept: {}, over)
     for i, measure in _limited(query):
-        if measure.rows is not None and not query.table.one_row:
-            yield _unused_rows(i, measure.name, measure.rows, rows)
         assert measure.limit is not None
+        if measure.rows is not None and not query.table.one_row:
+            yield _unused_rows(i, measure, measure.rows, where)
         if measure.limit.outside is not None:
-            yield _values_outside(i, measure, rows)
-        elif measure.rows is None and measure.totals:
-            yield _clipped_totals(i, measure, rows)
+            yield _values_outside(i, measure, where)
+        elif _of_totals(measure) and measure.totals:
+            yield _clipped_totals(i, measure, where)
 
 
-def _unused_rows(i: int, name: str, most: int, rows: Any) -> _Share:
+def _values(i: int, measure: Prepared, rows: Any) -> Any:
+    """The number of a person's values in a group."""
+    return rows.count() if _every_row(measure) else rows[f"e{i}"].count()
+
+
+def _unused_rows(i: int, measure: Prepared, most: int, where: str) -> _Share:
     """The share of a person's rows that exceeds the row limit."""
-    valued = _added(rows[f"v{i}"])
     used = f"only {most} row{'s' * (most > 1)} of a person count{'s' * (most == 1)} in a group"
-    words = f"of a person's rows, on average, are not used for {name}: {used}"
-    over = ibis().greatest(valued - most, 0)
-    return _Share(f"rows{i}", words, {f"n{i}": valued, f"d{i}": over}, _ratio(f"d{i}", f"n{i}"))
+    words = f"of a person's rows{where}, on average, are not used for {measure.name}: {used}"
+
+    def of_pair(rows: Any, kept: Sequence[str | None]) -> dict[str, Any]:
+        number = _values(i, measure, rows)
+        return {f"n{i}": number, f"d{i}": ibis().greatest(number - most, 0)}
+
+    return _Share(f"rows{i}", words, of_pair, _ratio(f"d{i}", f"n{i}"))
 
 
-def _values_outside(i: int, measure: Prepared, rows: Any) -> _Share:
+def _values_outside(i: int, measure: Prepared, where: str) -> _Share:
     """The share of a person's values that is clipped or dropped."""
     limit = measure.limit
     assert limit is not None
-    words = f"of a person's values for {measure.name}, on average, lie outside {limit.bounds} and are {limit.fate}"
-    columns = {f"n{i}": _added(rows[f"v{i}"]), f"x{i}": _added(rows[f"o{i}"])}
-    return _Share(f"values{i}", words, columns, _ratio(f"x{i}", f"n{i}"))
+    values = f"of a person's values for {measure.name}{where}, on average,"
+    words = f"{values} lie outside {limit.bounds} and are {limit.fate}"
+
+    def of_pair(rows: Any, kept: Sequence[str | None]) -> dict[str, Any]:
+        return {f"n{i}": _values(i, measure, rows), f"x{i}": _added(rows[f"e{i}"])}
+
+    return _Share(f"values{i}", words, of_pair, _ratio(f"x{i}", f"n{i}"))
 
 
-def _clipped_totals(i: int, measure: Prepared, rows: Any) -> _Share:
-    """The share of a person's totals that is clipped."""
+def _clipped_totals(i: int, measure: Prepared, where: str) -> _Share:
+    """The share of a person's totals that is clipped. A person without a value in a group has no total there."""
     assert measure.limit is not None
-    total, (bounds,) = wide_sum(rows[f"t{i}"]), measure.totals
-    beyond = ibis().ifelse((total < bounds.low) | (total > bounds.high), 1, 0)
+    (bounds,) = measure.totals
     outside = f"lie outside {measure.limit.bounds} and are clipped"
-    words = f"of a person's totals for {measure.name}, on average, {outside}"
-    has_total = ibis().ifelse(_added(rows[f"v{i}"]) > 0, 1, 0)
-    columns = {f"m{i}": has_total, f"x{i}": ibis().coalesce(beyond, 0)}
-    return _Share(f"values{i}", words, columns, _ratio(f"x{i}", f"m{i}"))
+    words = f"of a person's totals for {measure.name}{where}, on average, {outside}"
+
+    def of_pair(rows: Any, kept: Sequence[str | None]) -> dict[str, Any]:
+        total = bounds.sum_over(rows, rows[kept[i]])
+        beyond = ibis().ifelse((total < bounds.low) | (total > bounds.high), 1, 0)
+        return {f"m{i}": ibis().ifelse(total.notnull(), 1, 0), f"x{i}": ibis().coalesce(beyond, 0)}
+
+    return _Share(f"values{i}", words, of_pair, _ratio(f"x{i}", f"m{i}"))
 
 
 def _ratio(part: str, whole: str) -> Callable[[Any], Any]:

@@ -68,6 +68,8 @@ class Engine:
     compile: Callable[[Any, Any], str] = lambda backend, relation: str(backend.compile(relation))
     #: may a decimal column that allows no null hold NaN?
     nan_decimals: bool = False
+    #: does it compute a table (WITH ...) once that a query uses twice?
+    reuses: bool = False
     #: can it add noise and write the answers in its own tasks?
     executors: bool = False
 

@@ -54,4 +54,6 @@ def was_interrupted(failure: Exception) -> bool:
     return isinstance(failure, duckdb.InterruptException)
 
 
-ENGINE = Engine("duckdb", batches, binary="binary", hash=hash_of_any_arguments("hash"), stopped=was_interrupted)
+ENGINE = Engine(
+    "duckdb", batches, binary="binary", hash=hash_of_any_arguments("hash"), stopped=was_interrupted, reuses=True
+)

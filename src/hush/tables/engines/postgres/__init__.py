@@ -115,4 +115,5 @@ ENGINE = Engine(
     refuses=refuses,
     compile=compiled,
     nan_decimals=True,
+    reuses=True,
 )
