@@ -85,7 +85,7 @@ def test_the_metadata(wheel: Path) -> None:
     assert set(known.get_all("Provides-Extra") or ()) == set(project["optional-dependencies"])
     core = [line for line in known.get_all("Requires-Dist") or () if "extra ==" not in line]
     assert len(core) == len(project["dependencies"])
-    assert "hush = hush.cli:main" in entry
+    assert "hush = hush.__main__:run" in entry
     assert "Tag: py3-none-any" in tags
     assert str(known.get_payload()).strip() == (ROOT / "README.md").read_text().strip()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from hush.releasing.progress import counting, working
+from hush.releasing.progress import _LateLine, counting, working
 
 
 def test_nothing_is_shown_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,11 +22,36 @@ def test_a_terminal_shows_the_text_and_the_time(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("hush.releasing.progress._SOON", 0.01)
+    err, until = "", time.monotonic() + 60.0
     with working("finding [noise]") as show:
         show("adding [noise]")
         print("a result")
-    out, err = capsys.readouterr()
-    assert out == "a result\n" and "adding [noise]" in err and "0:00:0" in err
+        while "adding [noise]" not in err and time.monotonic() < until:
+            time.sleep(0.01)
+            out, more = capsys.readouterr()
+            err += more
+            assert out in ("a result\n", "")
+    err += capsys.readouterr().err
+    assert "adding [noise]" in err and "0:00:0" in err
+
+
+def test_quick_work_is_not_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that nobody can read is not drawn: quick work loads no display and leaves no thread."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("hush.releasing.progress._SOON", 3600.0)
+    with working("finding noise") as show:
+        show("adding noise")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_line_that_has_not_begun_when_the_work_ends_never_begins(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = _LateLine("finding noise")
+    line.end()
+    line.begin()
+    assert line.live is None and capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(("total", "shown"), [(4, "pass 4 of 4"), (None, "pass 4")])

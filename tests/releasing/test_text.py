@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from hush.releasing.text import fact_lines, html_table, text_table, wrapped
@@ -16,6 +18,22 @@ def test_columns_are_aligned_and_nothing_is_interpreted() -> None:
     ]
     assert text_table((), [["  a", "b"], ["c", ""]], indent=2) == ["    a  b", "  c"]
     assert text_table(["a", "b"], []) == ["a  b"] and text_table((), []) == []
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_quick_way_makes_the_same_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of plain characters are aligned without rich, to the same text."""
+    chance = random.Random(seed)
+    count = chance.randint(0, 4)
+
+    def line() -> list[str]:
+        return ["".join(chance.choices("ab 1,#[]|%", k=chance.randint(0, 8))) for _ in range(count)]
+
+    heads, rows = line() if seed % 3 else [], [line() for _ in range(chance.randint(0, 4))]
+    given = {"right": set(chance.sample(range(count), count // 2)), "indent": seed % 3}
+    quick = text_table(heads, rows, **given)
+    monkeypatch.setattr("hush.releasing.text._is_simple", lambda cell: False)
+    assert text_table(heads, rows, **given) == quick
 
 
 def test_a_table_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from hush.calibration.projection_bound import reach
-from hush.numerics import special
+from hush.numerics.logspace import logsumexp
 from hush.numerics.rounding import CLOSED_FORM, down
 from hush.privacy.sensitivity import Sensitivity
 
@@ -81,7 +81,7 @@ def _log_growth(power: int, epsilon: float) -> float:
     if last > _MOST_TERMS:
         return simple
     n = np.arange(1.0, last + 1.0)
-    return max(simple, math.log(-math.expm1(-epsilon)) + float(special.logsumexp(power * np.log(n) - epsilon * n)))
+    return max(simple, math.log(-math.expm1(-epsilon)) + float(logsumexp(power * np.log(n) - epsilon * n)))
 
 
 def _log_one_sided(count: int, epsilon: float) -> float:
@@ -92,7 +92,7 @@ def _log_one_sided(count: int, epsilon: float) -> float:
         return -math.inf
     growth = [_log_growth(k, epsilon) for k in range(count + 1)]
     choose = [math.lgamma(count + 1.0) - math.lgamma(k + 1.0) - math.lgamma(count - k + 1.0) for k in range(count + 1)]
-    return float(special.logsumexp([choose[k] + growth[k] + growth[count - k] for k in range(count + 1)]))
+    return float(logsumexp([choose[k] + growth[k] + growth[count - k] for k in range(count + 1)]))
 
 
 def _field_of_box(count: int) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gc
 import importlib
 import os
 import sys
@@ -21,11 +20,6 @@ _COMMANDS = (
     *("calibrate", "curve", "gaussian", "explore", "ledger", "policy", "report", "audit"),
     *("answer", "sql", "sample", "learn", "cite", "completion", "doctor"),
 )
-
-
-#: New objects between two searches for unused cycles. With Python's 700 a short command would search hundreds of times
-#: while packages are loaded.
-_OBJECTS = 100_000
 
 
 class _Help(argparse.HelpFormatter):
@@ -111,8 +105,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one sentence on standard error, 130 after Ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    if arguments is None:
-        gc.set_threshold(_OBJECTS)
     if not given:
         parser().print_help()
         return 0

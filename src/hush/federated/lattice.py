@@ -32,6 +32,7 @@ from hush.errors import Unsupported, positive, reject, whole
 from hush.federated.divisible import power
 from hush.noise.contract import Law
 from hush.noise.region import Region
+from hush.numerics import special
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, TWO_ROUNDINGS, ULP, down, up
 
 __all__ = ["RoundedSum", "beyond"]
@@ -159,13 +160,11 @@ class RoundedSum(Law):
     @cached_property
     def _table(self) -> tuple[Array, float, float]:
         """w(k) for k = 0 .. M/4, a bound on its error, and a bound on the effect of folding."""
-        from scipy.fft import irfft
-
         size = self._span
         theta = 2.0 * math.pi * np.arange(1, size // 2 + 1) / size
         value, error = self._spectrum(theta)
         value, error = np.append(1.0, value), np.append(0.0, error)
-        folded = irfft(value, size)
+        folded = special.irfft(value, size)
         rms = math.sqrt((2.0 * float(np.sum(value**2)) + 1.0) / size)
         # the normwise error of an FFT (Higham 2002, Theorem 24.2), applied to the largest entry
         round_off = 8.0 * ULP * math.log2(size) * rms

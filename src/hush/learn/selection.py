@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, within
 from hush.noise.contract import Noise
+from hush.numerics.ball import flint_module
 from hush.numerics.rounding import CLOSED_FORM, down, up
 from hush.numerics.search import safe_end
 from hush.privacy.charge import Charge
@@ -87,8 +88,7 @@ class Runs:
 
     def quantile(self, known: int, length: int) -> int | None:
         """The k of all numbers in [known, known + 1] 2^-length; None if they differ or if balls cannot decide."""
-        from flint import arb  # imported here to keep `import hush.learn` fast
-
+        arb = flint_module().arb
         with precision(length + 64):
             low, high = arb(known) / arb(2) ** length, arb(known + 1) / arb(2) ** length
             eta, rest, log = arb(self.eta), 1 - arb(self.gamma), -arb(self.gamma).log()

@@ -33,6 +33,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.numerics import special
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, down, round_up, up
 from hush.numerics.search import first_true, safe_end
 
@@ -220,12 +221,10 @@ def fourier_reach(transform: Callable[[Whole], Array], points: int, allowed: flo
 
     transform(k) is E cos(2 pi k S/points). The caller subtracts from `allowed` what lies beyond `points`/2.
     """
-    from scipy.fft import irfft
-
     rows = max(1, _BLOCK // 64)
     places = np.arange(points // 2 + 1)
     parts = [transform(places[start : start + rows]) for start in range(0, places.size, rows)]
-    mass = np.maximum(irfft(np.concatenate(parts), points), 0.0)
+    mass = np.maximum(special.irfft(np.concatenate(parts), points), 0.0)
     folded = mass[: points // 2].copy()
     folded[1:] += mass[points // 2 + 1 :][::-1]
     beyond = np.append(np.cumsum(folded[:0:-1])[::-1], 0.0)  # P(|S| > t) for t = 0, 1, ...

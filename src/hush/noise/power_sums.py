@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from hush.numerics import special
 from hush.numerics.ball import Ball, flint_module
+from hush.numerics.logspace import logsumexp
 
 __all__ = ["PowerSums", "ProductSums"]
 
@@ -43,9 +44,9 @@ class PowerSums:
         moments = _log_moments(float(self.rate), self.exponent + len(weights))
         j = np.arange(self.exponent + 1)
         terms = [math.log(c) + moments[j + i] for i, c in enumerate(weights) if c]
-        fixed = self._log_binomials + special.logsumexp(terms, axis=0)
+        fixed = self._log_binomials + logsumexp(terms, axis=0)
         powers = (self.exponent - j) * np.log(np.asarray(a, dtype=np.float64))[..., None]
-        return np.asarray(special.logsumexp(fixed + powers, axis=-1))
+        return np.asarray(logsumexp(fixed + powers, axis=-1))
 
     def ball(self, a: int, weights: Sequence[int]) -> Ball:
         """S(a; p) at the ambient precision."""
@@ -93,7 +94,7 @@ class ProductSums:
         for end in ends:
             raised = np.concatenate([np.full((*shape, 1), -np.inf), logs[..., :-1]], axis=-1)
             logs = np.logaddexp(logs + np.log(end)[..., None], raised)
-        return np.asarray(special.logsumexp(logs + moments, axis=-1) + outside)
+        return np.asarray(logsumexp(logs + moments, axis=-1) + outside)
 
     def ball(self, starts: Sequence[int]) -> Ball:
         """The sum at the ambient precision, with exact coefficients."""
@@ -113,7 +114,7 @@ def _log_moments(rate: float, count: int) -> Array:
     for j in range(1, count):
         i = np.arange(j, dtype=np.float64)
         binomials = special.gammaln(j + 1.0) - special.gammaln(i + 1.0) - special.gammaln(j - i + 1.0)
-        found[j] = -rate + found[0] + special.logsumexp(binomials + found[:j])
+        found[j] = -rate + found[0] + logsumexp(binomials + found[:j])
     return found
 
 

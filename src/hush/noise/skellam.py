@@ -22,6 +22,7 @@ from hush.noise.family import Counts, Family, Reference
 from hush.noise.lattice import MOST_POINTS, Lattice
 from hush.noise.region import Region
 from hush.noise.request import Request
+from hush.numerics import special
 from hush.numerics.ball import Ball, flint_module, precision
 from hush.numerics.rounding import FEW_ROUNDINGS, rounded_down, rounded_up
 from hush.numerics.search import first_true_from
@@ -128,9 +129,7 @@ class Skellam(Lattice):
             return inside
         # p(k) is e^(-v) (v/2)^k/k! times a factor between 1 and e^(v^2/(4k)); k is far larger than v here
         far = np.where(beyond, k, 1.0)
-        from scipy.special import gammaln
-
-        return np.where(beyond, far * math.log(0.5 * self._v) - gammaln(far + 1.0) - self._v, inside)
+        return np.where(beyond, far * math.log(0.5 * self._v) - special.gammaln(far + 1.0) - self._v, inside)
 
     @lru_cache(maxsize=64)  # noqa: B019 - the class is frozen, and its table is kept as long as the cache
     def losses(self, n: int) -> tuple[Array, Array]:

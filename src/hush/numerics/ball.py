@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 __all__ = ["Ball", "Tail", "flint_module", "normal_tail", "precision"]
@@ -32,11 +33,27 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_Lock.renew)
 
 
+class _Flint:
+    """The names of python-flint. Each is imported at its first use, from the module that defines it, because the whole
+    package takes twice as long to load as the part that is used.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        home = "flint.pyflint" if name == "ctx" else f"flint.types.{name}"
+        try:
+            found = getattr(import_module(home), name)
+        except ImportError:
+            found = getattr(import_module("flint"), name)
+        setattr(self, name, found)  # so that this is called once for each name
+        return found
+
+
+_FLINT = _Flint()
+
+
 def flint_module() -> Any:
     """Return python-flint. It is imported at the first use, to keep `import hush` fast."""
-    import flint
-
-    return flint
+    return _FLINT
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["exp_excess", "log1mexp", "log_difference"]
+__all__ = ["exp_excess", "log1mexp", "log_difference", "logsumexp"]
 
 
 def log1mexp(x: Any) -> Any:
@@ -26,6 +26,26 @@ def log_difference(larger: Any, smaller: Any) -> Any:
     with np.errstate(invalid="ignore"):
         gap = np.where(np.isneginf(smaller), -np.inf, smaller - larger)
     return np.where(np.isneginf(larger), -np.inf, larger + log1mexp(np.minimum(gap, 0.0)))
+
+
+def logsumexp(x: Any, axis: int | None = None) -> Any:
+    """Return the logarithm of the sum of e**x along an axis, or of all numbers; x is below infinity.
+
+    The largest numbers are counted and the others are added relative to them, so no digits are lost where one number
+    dominates. The result is that of scipy.special.logsumexp.
+
+    >>> float(logsumexp([1000.0, 1000.0])), float(logsumexp([0.0, -50.0]))
+    (1000.69314718..., 1.92874984796...e-22)
+    """
+    x = np.asarray(x, dtype=np.float64)
+    largest = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    is_largest = x == largest
+    with np.errstate(invalid="ignore", under="ignore"):
+        others = np.where(is_largest, 0.0, np.exp(x - largest))
+    count = np.sum(is_largest, axis=axis, keepdims=True, dtype=np.float64)
+    count = np.maximum(count, 1.0)  # there is no largest of no numbers
+    found = np.log1p(np.sum(others, axis=axis, keepdims=True) / count) + np.log(count) + largest
+    return np.squeeze(found, axis=axis)[()]
 
 
 def exp_excess(x: Any) -> Any:

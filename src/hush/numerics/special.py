@@ -1,24 +1,48 @@
-"""The special functions and Fourier transforms of scipy, loaded when the first of them is called.
+"""The special functions of scipy and the Fourier transforms of numpy, loaded when the first of them is called.
 
 `scipy.special` takes about as long to load as numpy and hush together, and many answers need no special function. So
-the modules of hush write `special.gammaln(x)`, and the function is found at its first call.
+the modules of hush write `special.gammaln(x)`, and the function is found at its first call. The functions are ufuncs of
+one compiled module. The command line loads that module without the rest of the package (see `hush.cli.deferred`).
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-#: The names that come from scipy.fft; all others come from scipy.special.
-_TRANSFORMS = ("irfft", "next_fast_len", "rfft")
+_TRANSFORMS = ("irfft", "rfft")
 
 
 def __getattr__(name: str) -> Any:
-    """The function of scipy with this name. It is kept, so that this is called once for each name."""
+    """The function with this name. It is kept, so that this is called once for each name."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    if name in _TRANSFORMS:
-        import scipy.fft as home
-    else:
-        import scipy.special as home
-    found = globals()[name] = getattr(home, name)
+    found = globals()[name] = getattr(import_module("numpy.fft") if name in _TRANSFORMS else _home(name), name)
     return found
+
+
+def _home(name: str) -> Any:
+    """The compiled module, or the package if the function is elsewhere or scipy has moved its compiled functions."""
+    try:
+        home = import_module("scipy.special._ufuncs")
+    except ImportError:
+        home = None
+    return home if hasattr(home, name) else import_module("scipy.special")
+
+
+def next_fast_len(least: int) -> int:
+    """The smallest number from `least` on that has no prime factor above 5: lengths for which a transform is fast.
+
+    >>> next_fast_len(7), next_fast_len(1000), next_fast_len(1025)
+    (8, 1000, 1080)
+    """
+    best = 1 << max(least - 1, 0).bit_length()
+    fives = 1
+    while fives < best:
+        threes = fives
+        while threes < best:
+            twos = threes << max(-(-least // threes) - 1, 0).bit_length()
+            best = min(best, twos)
+            threes *= 3
+        fives *= 5
+    return best

@@ -103,7 +103,7 @@ class TiltedSum:
         first = max(lowest, math.floor((mean - below) / self.step))
         last = min(highest, math.ceil((mean + above) / self.step))
         least = max(last - first + 1, max(part.masses.size for part, _ in self.parts), 16)
-        length = special.next_fast_len(least, real=True)
+        length = special.next_fast_len(least)
         if length > _MOST_POINTS:
             raise Unsupported(
                 f"the composition needs more than {_MOST_POINTS} grid points; use fewer releases or more noise."
@@ -175,7 +175,7 @@ def _convolved(rows: list[Array]) -> Array:
     if len(rows) == 1:
         return rows[0]
     size = sum(row.size for row in rows) - len(rows) + 1
-    length = special.next_fast_len(size, real=True)
+    length = special.next_fast_len(size)
     product = special.rfft(rows[0], length)
     for row in rows[1:]:
         product *= special.rfft(row, length)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 __all__ = ["counting", "working"]
 
+#: Seconds before the first line is drawn.
+_SOON = 0.4
 _WIDTH = 30  # columns of the bar that is printed where standard error is not a terminal
 
 
@@ -36,11 +40,47 @@ def working(text: str = "", *, otherwise: Callable[[str], None] = _silent) -> It
     if not sys.stderr.isatty():
         yield otherwise
         return
-    from rich.progress import SpinnerColumn, TextColumn
+    line = _LateLine(text)
+    timer = threading.Timer(_SOON, line.begin)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield line.show
+    finally:
+        timer.cancel()
+        line.end()
 
-    with _bar(SpinnerColumn(), TextColumn("{task.description}", markup=False), transient=True) as live:
-        task = live.add_task(text, total=None)
-        yield lambda now: live.update(task, description=now)
+
+class _LateLine:
+    """A live line that begins after a moment, so that quick work does not wait for a display that nobody can read."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.since, self.live, self.over = text, time.monotonic(), None, False
+        self.lock = threading.Lock()
+
+    def begin(self) -> None:
+        from rich.progress import SpinnerColumn, TextColumn
+
+        with self.lock:
+            if self.over:
+                return
+            live = _bar(SpinnerColumn(), TextColumn("{task.description}", markup=False), transient=True)
+            live.add_task(self.text, total=None)
+            live.tasks[0].start_time = live.get_time() - (time.monotonic() - self.since)
+            live.start()
+            self.live = live
+
+    def show(self, text: str) -> None:
+        with self.lock:
+            self.text = text
+            if self.live is not None:
+                self.live.update(self.live.task_ids[0], description=text)
+
+    def end(self) -> None:
+        with self.lock:
+            self.over = True
+            if self.live is not None:
+                self.live.stop()
 
 
 @contextmanager

@@ -27,12 +27,35 @@ def text_table(
     >>> text_table(["name", "count"], [["a", "1"], ["long name", "20"]], right={1})
     ['name       count', 'a              1', 'long name     20']
     """
+    body = [list(row) for row in rows]
+    count = len(heads) or max((len(row) for row in body), default=0)
+    lines = [list(heads), *body] if heads else body
+    if all(len(line) == count and all(map(_is_simple, line)) for line in lines):
+        return _simple_table(lines, right, indent) if count else []
+    return _wide_table(heads, body, count, right, indent)
+
+
+def _is_simple(cell: str) -> bool:
+    """Does each character of this text take one column of a terminal, and is there no space around the text?"""
+    return cell.isascii() and cell.isprintable() and cell == cell.strip()
+
+
+def _simple_table(lines: Sequence[Sequence[str]], right: Collection[int], indent: int) -> list[str]:
+    """The lines of a table whose characters take one column each."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    signs = [">" if number in right else "<" for number in range(len(widths))]
+    form = (" " * _GAP).join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=True))
+    return [" " * indent + form.format(*line).rstrip() for line in lines]
+
+
+def _wide_table(
+    heads: Sequence[str], body: Sequence[Sequence[str]], count: int, right: Collection[int], indent: int
+) -> list[str]:
+    """The lines of a table by rich, which knows the width of every character."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    body = [list(row) for row in rows]
-    count = len(heads) or max((len(row) for row in body), default=0)
     table = Table(box=None, show_header=bool(heads), pad_edge=False, padding=(0, _GAP, 0, 0))
     for number in range(count):
         head = Text(heads[number]) if heads else ""

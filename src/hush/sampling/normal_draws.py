@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified
 from hush.noise.normal_mixture import NormalMixture
-from hush.numerics.ball import precision
+from hush.numerics.ball import flint_module, precision
 from hush.sampling.entropy import Bits
 from hush.sampling.threshold import SATURATED
 
@@ -74,8 +74,7 @@ def _sides(words: Words) -> tuple[Array, Array]:
 @cache
 def _validated() -> None:
     """Compare the float functions with ball arithmetic at fixed words; raise if an error is above 1/8 of its bound."""
-    from flint import arb
-
+    arb = flint_module().arb
     ends = [1 << 34, (1 << 34) + 12345, 1 << 40, 1 << 52, 1 << 60, 1 << 62, (1 << 63) - 1, 1 << 63, 3 << 62]
     scattered = [k * 0x9E3779B97F4A7C15 % (1 << 64) for k in range(1, 200)]
     listed = [*ends, *((1 << 64) - 1 - word for word in ends), *scattered]
@@ -188,8 +187,7 @@ class NormalDraws:
 
     def _rounded(self, uniforms: list[Any], places: Whole) -> Whole | None:
         """Return the rounded numbers, or None if some ball does not round to one number."""
-        from flint import arb
-
+        arb = flint_module().arb
         pairs, d, freedom = self._pairs, self.noise.dimension, self.noise.freedom
 
         def normal(index: int) -> Any:
@@ -221,8 +219,7 @@ class NormalDraws:
 
 def _interval(known: int, bits: int) -> Any:
     """Return the ball of all uniforms that start with these bits."""
-    from flint import arb
-
+    arb = flint_module().arb
     return arb(2 * known + 1, 1) / arb(2) ** (bits + 1)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
-from hush.numerics.ball import precision
+from hush.numerics.ball import flint_module, precision
 from hush.numerics.rounding import NEAR_ENOUGH, down, up
 from hush.sampling.entropy import Bits
 from hush.sampling.tail_ball import tail
@@ -113,8 +113,7 @@ class Panels:
         self, coefficients: Array, low: Array, width: Array, usable: NDArray[np.bool_], unit: float
     ) -> float:
         """Return the largest |x - truth|/(unit + x) that ball arithmetic finds on a sample of panels."""
-        from flint import arb
-
+        arb = flint_module().arb
         noise = self._law.noise
         chosen = np.flatnonzero(usable)
         chosen = chosen[:: max(1, chosen.size // (8 if noise.slow_tail else 48))]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hush.errors import NotCertified
 from hush.noise.contract import Law
 from hush.noise.family import TwoUniforms
-from hush.numerics.ball import precision
+from hush.numerics.ball import flint_module, precision
 from hush.sampling.entropy import Bits
 from hush.sampling.threshold import MARGIN, SATURATED, Pending
 
@@ -40,8 +40,7 @@ class Transformation:
 
         The second number is the largest effect of the width of a word, in the same unit.
         """
-        from flint import arb
-
+        arb = flint_module().arb
         ends = [
             1 << 43,
             (1 << 43) + 12345,
@@ -98,8 +97,7 @@ class Transformation:
         return np.where(words[:, 0] & np.uint64(1), -magnitude, magnitude)
 
     def _refine(self, draw: int, angle: int, wait: int, entropy: Bits) -> int:
-        from flint import arb
-
+        arb = flint_module().arb
         bits, turn = 63, 0
         while True:
             with precision(bits + 128):
@@ -123,6 +121,5 @@ class Transformation:
 
 def _interval(known: int, bits: int) -> Any:
     """Return the ball of all uniforms that start with these bits."""
-    from flint import arb
-
+    arb = flint_module().arb
     return arb(2 * known + 1, 1) / arb(2) ** (bits + 1)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hush.errors import NotCertified
 from hush.noise.contract import Law
 from hush.noise.lattice import Lattice
-from hush.numerics.ball import Tail, precision
+from hush.numerics.ball import Tail, flint_module, precision
 from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, down, next_down, up
 from hush.numerics.search import first_true
 from hush.sampling.entropy import Bits
@@ -149,8 +149,7 @@ class Tails:
 
     def ball(self, k: int) -> Any:
         """Return T_k at the current precision, as a ball."""
-        from flint import arb
-
+        arb = flint_module().arb
         if self.noise.discrete:
             return self._ball(k)
         return self._ball(arb(2 * k + 1) * arb(self.step) / 2)
@@ -160,8 +159,7 @@ class Tails:
 
         The points range from the centre far into the tail.
         """
-        from flint import arb
-
+        arb = flint_module().arb
         points = self._points_to_check()
         values = self.at(points)
         seen = 0.0
@@ -228,8 +226,7 @@ class Tails:
 
     def _below(self, k: int, known: int, bits: int) -> bool | None:
         """Return whether V < T_k, and None if T_k is inside the interval of V."""
-        from flint import arb
-
+        arb = flint_module().arb
         for extra in (64, 192, 448):
             with precision(max(bits + extra, 192)):
                 scaled = self.ball(k) * arb(2) ** bits
