@@ -6,8 +6,8 @@ tr(M X^-1). For every v > 0 with the diagonal matrix D,
     tr(M X^-1) >= (tr (D^1/2 M D^1/2)^1/2)^2 / sum of v,
 
 and the bound is attained where X = D^-1/2 (D^1/2 M D^1/2)^1/2 D^-1/2 has a constant diagonal. The search changes v
-until it is nearly constant. (docs/maths/workload.md has the proof.) A root of X is then rounded to whole numbers. Its longest
-column, computed in whole numbers, is the sensitivity, so the rounding costs no privacy.
+until it is nearly constant. (docs/maths/workload.md has the proof.) A root of X is then rounded to whole numbers. Its
+longest column, computed in whole numbers, is the sensitivity, so the rounding costs no privacy.
 """
 
 from __future__ import annotations
