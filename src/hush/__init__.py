@@ -201,7 +201,7 @@ _MODULES = {
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 _ROOMS = (
     *("auditing", "calibration", "cli", "errors", "explorer", "federated", "learn", "ledger", "noise", "numerics"),
-    *("privacy", "releasing", "report", "sampling", "tables"),
+    *("privacy", "releasing", "report", "sampling", "tables", "workload"),
 )
 
 

@@ -27,6 +27,7 @@ from hush.noise import (
     interval,
     laplace,
     level_noise,
+    one_way,
     osgt,
     plateau,
     polya_difference,
@@ -84,6 +85,7 @@ _BUILT_IN: tuple[Family, ...] = (
     stairs.FAMILY,
     scaled.FAMILY,
     level_noise.FAMILY,
+    one_way.FAMILY,
 )
 
 

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from hush.noise.contract import Noise
+from hush.noise.discrete import Discrete
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
-from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, up
+from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, round_up, up
 from hush.privacy.by_box import AtMost, Pairs
 from hush.privacy.charge import Charge
 from hush.privacy.curve import OneNumber, PureBound
+from hush.privacy.divergence import laplace_divergence
 from hush.privacy.paper_bounds import FlippedHuberTheorem8, OSGTTheorem2, osgt_theorem2
 
 __all__ = [
     "by_norm",
     "huber_pairs",
     "in_a_ball",
-    "l1_of",
+    "laplace_covers",
     "laplace_pairs",
+    "laplace_pure",
+    "laplace_renyi",
     "osgt_pairs",
     "osgt_renyi",
-    "scale_of",
     "score_bound",
     "sigma_of",
 ]
@@ -47,17 +51,38 @@ def l1_of(charge: Charge) -> float:
     return bound
 
 
+def _scale(charge: Charge) -> float | None:
+    """The scale of Laplace noise, continuous or on a lattice; None for other noise."""
+    noise = charge.noise.noise if isinstance(charge.noise, Discrete) else charge.noise
+    return noise.scale if isinstance(noise, Laplace) else None
+
+
+def laplace_covers(charge: Charge) -> bool:
+    """Is it Laplace noise, continuous or on a lattice, under an l1 bound that is sharper than the box?"""
+    return _scale(charge) is not None and by_norm(charge, Noise)
+
+
 def laplace_pairs(charge: Charge) -> Pairs:
-    assert isinstance(charge.noise, Laplace)
+    """One number that takes the whole move; on a lattice, only the pure epsilon is used."""
+    if not isinstance(charge.noise, Laplace):
+        return [(PureBound(round_up(laplace_pure(charge))), charge.times)]
     bound, one = charge.sensitivity, OneNumber(charge.noise, l1_of(charge))
     exact = bound.l1 is not None and bound.linf is None and bound.l2 is None
     return [(one if exact else AtMost(one), charge.times)]
 
 
-def scale_of(charge: Charge) -> float:
-    """The scale of Laplace noise."""
-    assert isinstance(charge.noise, Laplace)
-    return charge.noise.scale
+def laplace_pure(charge: Charge) -> Fraction:
+    """l1/scale, exactly: the log density of a point falls by its l1 norm over the scale."""
+    scale = _scale(charge)
+    assert scale is not None
+    return Fraction(l1_of(charge)) / Fraction(scale)
+
+
+def laplace_renyi(charge: Charge, order: float) -> float:
+    """The divergence of continuous noise; none is known here for a lattice."""
+    if not isinstance(charge.noise, Laplace):
+        return math.inf
+    return laplace_divergence(l1_of(charge) / charge.noise.scale, order)
 
 
 def sigma_of(charge: Charge) -> float:

@@ -37,6 +37,8 @@ class Sensitivity:
                 most groups that a person moves, and `groups` the number of groups, if it is known
     people      the place of the number (or column) of people: it moves by exactly its bound, in the direction of the
                 one-sided numbers, whenever any number (of its group) moves
+    tables      the numbers are tables of these sizes that count the same rows: the moves of each table are one-sided
+                and have the same sum, at most linf
 
     A single number s is the sensitivity of an answer that is one number. linf alone raises an error, because it does
     not bound how many numbers move. `neighbours` is the relation for which the facts hold: "add-remove" (one person
@@ -58,6 +60,7 @@ class Sensitivity:
     columns: tuple[float, ...] | None = None
     groups: int | None = None
     people: int | None = None
+    tables: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("linf", "l1", "l2"):
@@ -73,6 +76,10 @@ class Sensitivity:
         self._check_columns()
         self._check_directions()
         self._check_count()
+        if self.tables is not None:
+            object.__setattr__(self, "tables", tuple(whole("tables", size, 1) for size in self.tables))
+            if sum(self.tables) != self.dimension or self.one_sided is not True or isinstance(self.linf, tuple | None):
+                raise InvalidParameter("tables needs linf, one_sided=True and dimension, the cells of all tables.")
 
     def _check_columns(self) -> None:
         if self.columns is None:

@@ -8,7 +8,8 @@ and every order: an additional true fact never makes a bound worse.
     theorem       noise                        facts                   result
     GAUSSIAN      Gaussian                     any                     exact for the l2 bound that the facts imply
     INDEPENDENT   every other law              numbers that move       l0 full shifts, composed: exact for linf with l0
-    LAPLACE_L1    Laplace                      an l1 bound             one number takes the whole move: exact for l1
+    LAPLACE_L1    Laplace                      an l1 bound             one number takes the whole move: exact for l1;
+                                                                       on a lattice, pure epsilon l1/scale
     STABLE_SCORE  Stable                       an l1 bound             pure epsilon l1 sup|score|
     OSGT_VECTOR   OSGT                         l2, numbers that move   OSGT paper, Theorem 2
     HUBER_VECTOR  FlippedHuber, once           l2, numbers that move   FH paper, Theorem 8
@@ -35,7 +36,6 @@ from hush.errors import Unsupported
 from hush.noise.contract import Law, Noise
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
-from hush.noise.laplace import Laplace
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
 from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
@@ -55,16 +55,17 @@ from hush.privacy.by_norm import (
     by_norm,
     huber_pairs,
     in_a_ball,
-    l1_of,
+    laplace_covers,
     laplace_pairs,
+    laplace_pure,
+    laplace_renyi,
     osgt_pairs,
     osgt_renyi,
-    scale_of,
     score_bound,
     sigma_of,
 )
 from hush.privacy.charge import Charge
-from hush.privacy.divergence import gaussian_divergence, laplace_divergence
+from hush.privacy.divergence import gaussian_divergence
 from hush.privacy.exchange import Imported
 from hush.privacy.merged_gaussian import merged_gaussians
 
@@ -128,12 +129,12 @@ INDEPENDENT = Theorem(
 LAPLACE_L1 = Theorem(
     "laplace, l1",
     "exact: the worst case is the whole move on one number (Dwork, McSherry, Nissim and Smith 2006, Proposition 1); an "
-    "l2 bound gives an l1 bound, sqrt(K) times as large for K numbers",
+    "l2 bound gives an l1 bound, sqrt(K) times as large for K numbers; on a lattice, the pure epsilon l1/scale",
     ("dwork2006",),
-    covers=lambda charge: by_norm(charge, Laplace),
+    covers=laplace_covers,
     pairs=laplace_pairs,
-    renyi=lambda charge, order: laplace_divergence(l1_of(charge) / scale_of(charge), order),
-    pure=lambda charge: Fraction(l1_of(charge)) / Fraction(scale_of(charge)),
+    renyi=laplace_renyi,
+    pure=laplace_pure,
 )
 STABLE_SCORE = Theorem(
     "stable, l1",

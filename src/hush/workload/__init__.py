@@ -1,0 +1,19 @@
+"""Workloads: many linear questions about one histogram, answered with the least noise for all of them together."""
+
+from hush.workload.line import Prefixes, Quantiles, Ranges
+from hush.workload.line_answer import LineAnswer
+from hush.workload.marginals import Marginals
+from hush.workload.plan import WorkloadPlan
+from hush.workload.strategy import Strategy
+from hush.workload.table_answer import MarginalsAnswer
+
+__all__ = [
+    "LineAnswer",
+    "Marginals",
+    "MarginalsAnswer",
+    "Prefixes",
+    "Quantiles",
+    "Ranges",
+    "Strategy",
+    "WorkloadPlan",
+]

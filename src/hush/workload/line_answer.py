@@ -1,0 +1,79 @@
+"""`LineAnswer`: private counts of the bins of a line, with cumulative counts, ranges and quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter, probabilities, whole
+from hush.releasing.error_bars import Total
+from hush.releasing.receipt import Receipt
+from hush.workload.consistent import non_negative_fit, whole_steps_of
+
+__all__ = ["LineAnswer"]
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LineAnswer:
+    """The answer to `Prefixes`, `Ranges` or `Quantiles`. Everything here is post-processing of the noisy numbers.
+
+    `estimates` has the unbiased estimate of each bin. `histogram`, `prefixes` and ranges in whole numbers agree with
+    each other to the last integer: prefix sums are rounded once, and all other counts are differences of them.
+    """
+
+    workload: Any
+    strategy: Any
+    estimates: Array = field(repr=False)
+    receipt: Receipt
+
+    @cached_property
+    def histogram(self) -> Whole:
+        """The count of each bin, in whole numbers; it may be negative."""
+        return whole_steps_of(self.estimates)
+
+    @property
+    def prefixes(self) -> Whole:
+        """The count of the first k bins, for k = 1, ..., bins, in whole numbers."""
+        return np.cumsum(self.histogram)
+
+    @property
+    def non_negative(self) -> Whole:
+        """The closest counts without negative ones that have the same total, in whole numbers."""
+        total = float(max(int(self.histogram.sum()), 0))
+        return whole_steps_of(non_negative_fit(self.estimates, total))
+
+    def range(self, start: int, stop: int, *, level: float = 0.95) -> Total:
+        """The number of rows in the bins start, ..., stop - 1, not rounded, with an interval."""
+        bins = self.workload.bins
+        start, stop = whole("start", start, 0), whole("stop", stop, 1)
+        if not start < stop <= bins:
+            raise InvalidParameter(f"a range needs 0 <= start < stop <= {bins}; got start={start} and stop={stop}.")
+        weights = np.zeros(bins)
+        weights[start:stop] = 1.0
+        return self.total(weights, level=level)
+
+    def total(self, weights: Any, *, level: float = 0.95) -> Total:
+        """A weighted sum of the counts of all bins, with an interval."""
+        given = np.asarray(weights, dtype=np.float64)
+        if given.shape != (self.workload.bins,) or not np.isfinite(given).all():
+            raise InvalidParameter(f"weights must be {self.workload.bins} finite numbers, one for each bin.")
+        value, width = float(given @ self.estimates), self.strategy.law(given).half_width(level)
+        return Total(value, value - width, value + width)
+
+    def quantile(self, share: Any = 0.5) -> Any:
+        """The bin in which the cumulative count reaches this share of all rows: the first bin of an increasing fit."""
+        wanted = probabilities("share", share)
+        fitted = np.cumsum(self.non_negative)
+        found = np.searchsorted(fitted, wanted * max(int(fitted[-1]), 1) - 1e-9)
+        found = np.minimum(found, self.workload.bins - 1)
+        return int(found) if found.ndim == 0 else found
+
+    def __repr__(self) -> str:
+        return f"LineAnswer: {self.workload!r}; {self.strategy.name}; {self.receipt.guarantee}"
