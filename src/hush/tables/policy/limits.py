@@ -49,7 +49,7 @@ def as_its_people(rule: TableRule, people: TableRule) -> TableRule:
     """The rule of a table whose rows find their person in another one: the ledger and the population of that one, and
     the smaller budget of both for one question.
     """
-    budgets = {
+    budgets: dict[str, Any] = {
         name: min((most for side in (rule, people) if (most := getattr(side, name)) is not None), default=None)
         for name in ("max_epsilon", "max_delta")
     }

@@ -69,8 +69,9 @@ def _via(place: str, given: Mapping[str, Any], mistakes: list[Mistake]) -> Via:
     """The way to the person."""
     known = [field.name for field in fields(Via)]
     mistakes += _unknown(place, given, known)
-    parts = {name: tuple(v) if isinstance(v := given[name], list) else v for name in known if name in given}
-    return Via(**{"table": "", "column": ""} | parts)
+    parts: dict[str, Any] = {"table": "", "column": ""}
+    parts |= {name: tuple(v) if isinstance(v := given[name], list) else v for name in known if name in given}
+    return Via(**parts)
 
 
 def _column(place: str, given: Any, mistakes: list[Mistake]) -> ColumnRule:
