@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -61,7 +62,9 @@ def numbered(rows: Any) -> tuple[pa.Table, pa.Table]:
 
 def along_a_key(engine: Any, rows: Any) -> Any:
     orders, lines = numbered(rows)
-    return engine.table(orders, unit="u").join(beside(engine, tables.linked, lines), on="order_id").mutate(x=_.price)
+    made = engine.table(orders, unit="u")
+    linked = beside(engine, partial(tables.linked, to=made, on="order_id"), lines)
+    return made.join(linked, on="order_id").mutate(x=_.price)
 
 
 DERIVED: dict[str, Callable[[Any, Any], Any]] = {

@@ -1,6 +1,7 @@
-"""A small database of people: visits, facts about the people, public wards, and the lines of orders.
+"""A small database of people: visits, facts about the people, public wards, the lines of orders, the parts of lines.
 
-An order id belongs to one person. `without` removes a person everywhere: the neighbouring database.
+An order id may belong to several people, to one or to none. `without` removes a person everywhere: the neighbouring
+database.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ TYPES = {
     "visits": {"u": "BIGINT", "g": "VARCHAR", "k": "INTEGER", "d": "DATE", "x": "DOUBLE", "order_id": "BIGINT"},
     "facts": {"u": "BIGINT", "k": "INTEGER", "y": "DOUBLE"},
     "wards": {"g": "VARCHAR", "floor": "BIGINT", "head": "BIGINT"},
-    "lines": {"order_id": "BIGINT", "price": "DOUBLE"},
+    "lines": {"order_id": "BIGINT", "line_id": "BIGINT", "price": "DOUBLE"},
+    "parts": {"line_id": "BIGINT", "weight": "DOUBLE"},
 }
 WARDS = [
     {"g": "a", "floor": 1, "head": 1},
@@ -37,8 +39,8 @@ numbers = st.one_of(
 
 
 def order_of(unit: int | None, place: int) -> int:
-    """An order id that no two people share."""
-    return 10 * UNITS.index(unit) + place
+    """An order id that no two people share, but for the place 3."""
+    return 3 if place == 3 else 10 * UNITS.index(unit) + place
 
 
 visit_rows = st.lists(
@@ -49,7 +51,7 @@ visit_rows = st.lists(
             "k": st.sampled_from([None, 1, -1, 2**31 - 1]),
             "d": st.sampled_from(DAYS),
             "x": numbers,
-            "order_id": st.integers(0, 2),
+            "order_id": st.integers(0, 3),
         }
     ).map(lambda row: {**row, "order_id": order_of(row["u"], row["order_id"])}),
     min_size=1,
@@ -58,19 +60,28 @@ visit_rows = st.lists(
 fact_rows = st.lists(
     st.fixed_dictionaries({"u": st.sampled_from(UNITS), "k": st.sampled_from([None, 1, 2]), "y": numbers}), max_size=6
 )
+orders = st.sampled_from([None, 3, *(order_of(unit, place) for unit in UNITS for place in range(2))])
 line_rows = st.lists(
-    st.fixed_dictionaries({"order_id": st.integers(0, 10 * len(UNITS)), "price": numbers}), max_size=10
+    st.fixed_dictionaries({"order_id": orders, "line_id": st.sampled_from([None, 1, 2, 3]), "price": numbers}),
+    max_size=10,
 )
-databases = st.fixed_dictionaries({"visits": visit_rows, "facts": fact_rows, "lines": line_rows})
+part_rows = st.lists(
+    st.fixed_dictionaries({"line_id": st.sampled_from([None, 1, 2, 3, 4]), "weight": numbers}), max_size=6
+)
+databases = st.fixed_dictionaries({"visits": visit_rows, "facts": fact_rows, "lines": line_rows, "parts": part_rows})
 
 
 def without(data: Database, gone: int) -> Database:
-    """The database without one person: the visits and facts of this person, and the lines of the orders."""
-    orders = {row["order_id"] for row in data["visits"] if row["u"] == gone}
+    """The database without one person: the visits and facts of this person, the lines of these orders, and the parts of
+    these lines.
+    """
+    orders = {row["order_id"] for row in data["visits"] if row["u"] == gone} - {None}
+    lines = {row["line_id"] for row in data["lines"] if row["order_id"] in orders} - {None}
     return {
         "visits": [row for row in data["visits"] if row["u"] != gone],
         "facts": [row for row in data["facts"] if row["u"] != gone],
         "lines": [row for row in data["lines"] if row["order_id"] not in orders],
+        "parts": [row for row in data["parts"] if row["line_id"] not in lines],
     }
 
 
@@ -87,7 +98,8 @@ class People:
         self.visits = hush.tables.table(self.backend.table("visits"), unit="u")
         self.facts = hush.tables.table(self.backend.table("facts"), unit="u")
         self.wards = hush.tables.public(self.backend.table("wards"))
-        self.lines = hush.tables.linked(self.backend.table("lines"))
+        self.lines = hush.tables.linked(self.backend.table("lines"), to=self.visits, on="order_id")
+        self.parts = hush.tables.linked(self.backend.table("parts"), to=self.lines, on="line_id")
 
     def insert(self, name: str, rows: Rows) -> None:
         kinds = TYPES[name]

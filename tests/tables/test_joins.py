@@ -146,8 +146,8 @@ def test_a_ledger_protects_all_private_tables(visits):
     with pytest.raises(InvalidParameter, match=r"use a separate ledger .* give both tables the same population="):
         visits.aggregate(n=tables.count()).answer(1.0, 0.0, ledger=ledger, family="laplace")
     named = [tables.table(VISITS, unit="id", population="p"), tables.table(HOMES, unit="person", population="p")]
-    lines = tables.linked(pa.table({"ward": ["A"], "price": [1]}))
-    every = [*named, named[0].join(named[1], on={"id": "person"}), named[0].join(lines, on="ward")]
+    lines = tables.linked(pa.table({"ward": ["A"], "price": [1]}), to=named[0], on="ward")
+    every = [*named, named[0].join(named[1], on={"id": "person"}), named[0].join(lines, on="ward"), lines]
     assert {table.fingerprint for table in every} == {"population p"}
     with pytest.raises(InvalidParameter, match=r"^population must be a name"):
         tables.table(VISITS, unit="id", population="")
@@ -166,6 +166,20 @@ REFUSED = {
     "outer": (lambda v: v.join(tables.public(WARDS), on="ward", how="outer"), "how must be one of inner, left"),
     "two names": (lambda v: v.join(tables.public(WARDS), on="ward", suffix=""), "two columns the name 'cost'"),
     "other people": (lambda v: v.join(v, on="ward"), "join joins rows of different people"),
+    "a link to nobody": (
+        lambda v: tables.linked(WARDS, to=tables.public(WARDS), on="ward"),
+        "to must be the table",
+    ),
+    "a link to some rows": (
+        lambda v: tables.linked(WARDS, to=v.filter(_.id > 1), on="ward"),
+        "to must be a table as",
+    ),
+    "a link to rows": (
+        lambda v: tables.linked(WARDS, to=tables.table(VISITS, unit=tables.each_row), on="ward"),
+        "a link needs a table with a unit of columns",
+    ),
+    "a link by two kinds": (lambda v: tables.linked(WARDS, to=v, on={"ward": "id"}), "on joins 'ward' of type string"),
+    "a link by no column": (lambda v: tables.linked(WARDS, to=v, on="wart"), "did you mean 'ward'"),
     "nothing": (lambda v: v.per_unit(), "per_unit needs at least one column"),
     "hush's own": (lambda v: v.per_unit(n=tables.count()), "'n' is one of hush's"),
     "a column": (lambda v: v.per_unit(n=_.cost), "'n' is no aggregate"),
@@ -210,7 +224,8 @@ def test_a_source_is_declared_in_one_way(tmp_path: Path):
     held = backend.table("v")
     for make in (
         lambda: frames.join(tables.public(path), on="id"),
-        lambda: frames.join(tables.linked(path), on="id"),
+        lambda: frames.join(tables.linked(path, to=frames, on="id"), on="id"),
+        lambda: tables.linked(HOMES, to=frames, on={"person": "id"}).join(tables.public(path), on={"person": "id"}),
         lambda: frames.join(tables.table(path, unit="ward"), on={"id": "ward"}),
         lambda: tables.table(held, unit="a").join(tables.table(held.filter(_.a > 0), unit="b"), on={"a": "b"}),
     ):
@@ -225,7 +240,7 @@ def test_two_connections_are_refused(visits):
     for make in (
         lambda: visits.join(homes, on={"id": "person"}),
         lambda: homes.join(visits, on={"person": "id"}),
-        lambda: homes.join(tables.linked(VISITS), on={"person": "id"}),
+        lambda: tables.linked(VISITS, to=homes, on={"id": "person"}),
     ):
         with pytest.raises(Unsupported, match=r"^join needs both tables on one connection, but .* and .*\.$"):
             make()

@@ -21,7 +21,7 @@ from tables.test_sensitivity import excess
 
 import hush.tables
 from hush.errors import HushError, Unsupported
-from hush.tables import count, count_units, histogram, joining, mean, query
+from hush.tables import count, count_units, histogram, joining, linking, mean, query
 from hush.tables.ownership import Owner, must_be_owned
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
@@ -88,7 +88,9 @@ def trees(draw: Any) -> Callable[[People], Table]:
     steps: list[Callable[[People, Table], Table]] = []
     joins = 0
     for _step in range(draw(st.integers(1, 5))):
-        kinds = ["window", "filter", "row", "per_unit"] + ["public", "private", "condensed", "linked"] * (joins < 2)
+        kinds = ["window", "filter", "row", "per_unit"] + ["public", "private", "condensed", "linked", "twice"] * (
+            joins < 2
+        )
         kind = draw(st.sampled_from(kinds))
         how = draw(st.sampled_from(["inner", "left"]))
         suffix = f"_{len(steps)}"
@@ -112,6 +114,9 @@ def trees(draw: Any) -> Callable[[People], Table]:
                 "private": lambda p, t, h=how, s=suffix: t.join(p.facts, on="u", how=h, suffix=s),
                 "condensed": lambda p, t, h=how, s=suffix: t.join(condensed(t, "sum"), on="u", how=h, suffix=s),
                 "linked": lambda p, t, h=how, s=suffix: t.join(p.lines, on="order_id", how=h, suffix=s),
+                "twice": lambda p, t, h=how, s=suffix: t.join(
+                    p.lines.join(p.parts, on="line_id", how=h), on="order_id", how=h, suffix=s
+                ),
             }
             steps.append(other[kind])
 
@@ -161,6 +166,8 @@ DERIVED: dict[str, Callable[[People], Table]] = {
     "public": lambda p: p.visits.join(p.wards, on="g", how="left").mutate(x=_.x + _.floor),
     "private": lambda p: p.visits.join(p.facts, on="u").mutate(x=_.y),
     "linked": lambda p: p.visits.join(p.lines, on="order_id", how="left").mutate(x=_.price),
+    "linked alone": lambda p: p.lines.mutate(x=_.price, g=_.order_id.try_cast("string")),
+    "linked twice": lambda p: p.parts.join(p.lines, on="line_id").mutate(x=_.weight, g=_.order_id.try_cast("string")),
     "person of facts": lambda p: p.facts.join(p.visits.per_unit(g=_.g.min(), x=_.x.mean()), on="u", how="left"),
 }
 
@@ -190,18 +197,57 @@ def test_one_person_moves_no_more_than_declared(people, name, data, who):
     assert excess(people.integers(question, data), people.integers(question, fewer), question.sensitivity) == []
 
 
+SHARED = {
+    "visits": [],
+    "facts": [],
+    "lines": [{"order_id": 3, "line_id": 1, "price": 1.0}, {"order_id": 11, "line_id": 2, "price": 2.0}],
+    "parts": [{"line_id": 1, "weight": 1.0}, {"line_id": 2, "weight": 1.0}],
+}
+
+
 def test_a_key_that_two_people_share(people):
-    """If a link is declared wrongly, a line belongs to everybody who has its order id. A person who is removed still
-    changes no rows of others, as long as the lines of their orders stay. A change of the line itself moves both.
-    """
-    table = people.visits.join(people.lines, on="order_id")
-    shared = {**visit(2, "a"), "order_id": order_of(1, 0)}
-    data = {"visits": [visit(1, "a"), shared], "facts": [], "lines": [{"order_id": order_of(1, 0), "price": 1.0}]}
-    before = people.rows(table, data)
-    assert {unit: sum(rows.values()) for unit, rows in before.items()} == {1: 1, 2: 1}
-    assert people.rows(table, {**data, "visits": [shared]}) == {2: before[2]}
-    changed = people.rows(table, {**data, "lines": [{"order_id": order_of(1, 0), "price": 2.0}]})
-    assert changed[1] != before[1] and changed[2] != before[2]
+    """A line belongs to the only person of its order. Where there are two, or a visit of nobody, it is nobody's."""
+    mine, ours = {**visit(1, "a"), "order_id": 11}, [{**visit(unit, "a"), "order_id": 3} for unit in (1, 2)]
+    nobody = {**visit(1, "a"), "u": None, "order_id": 11}
+
+    def owners(table: Table, *visits: dict[str, Any]) -> dict[Any, int]:
+        found = people.rows(table, {**SHARED, "visits": list(visits)})
+        return {unit: sum(rows.values()) for unit, rows in found.items()}
+
+    for table in (people.lines, people.parts):
+        assert owners(table, mine, *ours) == {1: 1}
+        assert owners(table, mine, ours[0]) == {1: 2}
+        assert owners(table, mine, nobody, ours[1]) == {2: 1}
+        assert owners(table) == {}
+    both = people.visits.join(people.lines, on="order_id", how="left")
+    assert owners(both, mine, *ours) == {1: 2, 2: 1}  # of the shared order only the visits remain
+    assert owners(people.lines.join(people.visits, on="order_id"), mine, mine, *ours) == {1: 2}
+
+
+def trusting(rows: Any, owners: Any, unit: str, pairs: Any, key: str) -> Any:
+    """A link that is believed: a line of two people goes to the first."""
+    ((column, name),) = pairs
+    first = owners.group_by(name).aggregate(first=owners[unit].min())
+    return rows.left_join(first, [(column, name)]).select(*rows.columns, **{key: _.first})
+
+
+def test_a_link_that_is_believed_is_caught(monkeypatch):
+    """Without the check of the keys, a person who leaves with a shared line changes the rows of the other."""
+    data = {**SHARED, "visits": [{**visit(unit, "a"), "order_id": 3} for unit in (1, 2, 3)]}
+    honest = People()
+    assert honest.rows(honest.lines, data) == honest.rows(honest.lines, without(data, 3)) == {}
+    monkeypatch.setattr(linking, "_with_person", trusting)
+    broken = People()
+    before, after = (broken.rows(broken.lines, rows) for rows in (data, without(data, 3)))
+    assert before.keys() == {1} and after == {}
+    question = broken.lines.aggregate(n=count(rows_per_unit=1), s=hush.tables.sum("price", low=0, high=5))
+    many = {
+        **data,
+        "lines": [{"order_id": i, "line_id": i, "price": 5.0} for i in (3, 4, 5)],
+        "visits": [{**visit(unit, "a"), "order_id": i} for i, unit in ((3, 1), (4, 2), (3, 3), (4, 3))],
+    }
+    moved = excess(broken.integers(question, many), broken.integers(question, without(many, 3)), question.sensitivity)
+    assert moved
 
 
 # -- broken on purpose ---------------------------------------------------------------------------------------
@@ -241,7 +287,8 @@ CROWD = {
     "visits": [visit(unit, ward) for unit in (1, 2) for ward in ("a", "b")]
     + [visit(3, ward, place) for ward in ("a", "b") for place in (0, 1, 2)],
     "facts": [{"u": unit, "k": 1, "y": 9.0} for unit in (1, 2, 3)],
-    "lines": [],
+    "lines": [{"order_id": order_of(1, 0), "line_id": 1, "price": 9.0}],
+    "parts": [],
 }
 
 

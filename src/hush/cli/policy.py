@@ -79,7 +79,7 @@ def _check(options: argparse.Namespace) -> None:
 
     must_be_right(options.file, Policy.mistakes_of(options.file))
     policy = Policy.read(options.file)
-    lines = [table_in_words(name, rule) for name, rule in policy.tables.items()]
+    lines = [table_in_words(name, policy.rule(name)) for name in policy.tables]
     number = f"{len(lines)} table{'s' * (len(lines) != 1)}"
     emit(
         options,
@@ -94,7 +94,9 @@ def _show(options: argparse.Namespace) -> None:
 
     document: dict[str, Any] = {}
     lines: list[str] = []
-    for name, rule in Policy.read(options.file).tables.items():
+    policy = Policy.read(options.file)
+    for name in policy.tables:
+        rule = policy.rule(name)
         facts, columns = facts_of_table(rule), columns_in_words(rule)
         document[name] = {**dict(facts), "columns": columns if rule.columns is not None else None}
         lines += [name, *(f"  {key:<13} {text}" for key, text in facts)]

@@ -19,9 +19,10 @@ from hush.tables.contribution import Part, Reach
 from hush.tables.counts import count, count_units
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.histograms import histogram
-from hush.tables.joining import SideTable, linked, public
+from hush.tables.joining import SideTable, public
+from hush.tables.linking import linked
 from hush.tables.means import mean
-from hush.tables.policy import ColumnRule, Policy, TableRule
+from hush.tables.policy import ColumnRule, Policy, TableRule, Via
 from hush.tables.publish.basis import Figure
 from hush.tables.quantiles import quantile
 from hush.tables.query import GroupedTable, Query, Table, table
@@ -47,6 +48,7 @@ __all__ = [
     "SideTable",
     "Table",
     "TableRule",
+    "Via",
     "advise",
     "count",
     "count_units",

@@ -20,11 +20,11 @@ from hush.tables.exact_aggregates import Aggregates
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import HASHES, Keyed, fresh_salt
 from hush.tables.measure import Measure, Prepared
-from hush.tables.ownership import Root
 from hush.tables.people_piece import Beside
 from hush.tables.policy.rules import TableRule
 from hush.tables.private_bounds import stand_in
 from hush.tables.quantise import Limits
+from hush.tables.root import Root
 from hush.tables.sharing import equal_columns, in_other_forms
 from hush.tables.source import short
 from hush.tables.unit import KEY, Unit
@@ -93,8 +93,9 @@ class TableDescription:
     @property
     def belongs(self) -> str:
         """Whose rows these are, in words; empty for the rows of one source as they are."""
-        first = f"each row belongs to the {self.whose.words} of {self.source.label}"
-        return "; ".join([first, *self.steps]) if self.steps else ""
+        first = self.roots[0].whose_words if self.roots else ""
+        linked = any(root.link is not None for root in self.roots)
+        return "; ".join([first, *self.steps]) if self.steps or linked else ""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Joins: with a public table, with another table on the unit, and along a key to rows that belong to the same person.
+"""Joins: with a public table on any key, and with another table of people on the unit of both.
 
 `hush.tables.ownership` proves that every row of the result still belongs to one person. Here the two tables are brought
 to one connection and joined on equal keys. Text keys are compared by their bytes. Floats are not keys: engines differ
@@ -18,12 +18,14 @@ from hush.tables.engines import engine_of
 from hush.tables.engines.contract import Source
 from hush.tables.engines.pyspark import same_session, view_of
 from hush.tables.expression import compared, ibis, must_have, operations
-from hush.tables.ownership import Root, must_be_owned
+from hush.tables.ownership import must_be_owned
 from hush.tables.policy.limits import combined
 from hush.tables.quantise import Limits
+from hush.tables.root import Root
 from hush.tables.source import open_source
+from hush.tables.unit import KEY
 
-__all__ = ["SideTable", "joined", "linked", "public"]
+__all__ = ["SideTable", "is_along_a_link", "join_of", "joined", "moved", "pairs_of", "public"]
 
 HINT = "write table.join(tables.public('wards.csv'), on='ward')"
 #: The kinds of keys, and the Arrow types of the columns of a public table that is held in memory.
@@ -33,7 +35,7 @@ IN_MEMORY = {"integer": "int64", "string": "string", "date": "date32", "boolean"
 
 @dataclass(frozen=True, repr=False)
 class SideTable:
-    """A table without a unit column, to be joined with a table of people: public, or linked by a key."""
+    """A public table, to be joined with a table of people."""
 
     root: Root
 
@@ -57,25 +59,13 @@ def public(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> S
     return SideTable(Root(open_source(source, name=name, engine=engine)))
 
 
-@called_like("linked('lines.csv')")
-def linked(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> SideTable:
-    """A table of people's rows without a unit column, such as the lines of orders:
-    `orders.join(tables.linked("lines.csv"), on="order_id")`.
-
-    You declare that the key of the join identifies one person: the lines of an order belong to the person of the order.
-    Neighbouring data sets then differ in the orders of one person and in their lines. If orders of k people share a
-    key, its lines are protected like a group of k people, with k times epsilon.
-    """
-    return SideTable(Root(open_source(source, name=name, engine=engine), linked=True))
-
-
 def joined(left: TableDescription, other: Any, on: Any, how: str, suffix: str) -> dict[str, Any]:
     """What changes in the description of the left table."""
     if not isinstance(other, TableDescription | SideTable):
         raise InvalidParameter(
             f"join needs a table that states whose rows it has, got {type(other).__name__}; write tables.public(...) "
-            "for a public table, tables.table(..., unit=...) for rows of people, or tables.linked(...) for rows of the "
-            "same people that are found by a key."
+            "for a public table, tables.table(..., unit=...) for rows of people, or tables.linked(..., to=..., on=...) "
+            "for rows of people that are found by a key."
         )
     one_of("how", how, ("inner", "left"))
     if left.whose.each_row or (isinstance(other, TableDescription) and other.whose.each_row):
@@ -84,13 +74,14 @@ def joined(left: TableDescription, other: Any, on: Any, how: str, suffix: str) -
         )
     roots = other.roots if isinstance(other, TableDescription) else (other.root,)
     relation = other.relation if isinstance(other, TableDescription) else other.root.source.relation
-    moved = [_moved(root, left.source) for root in roots]
-    relation = relation.op().replace({root.node: new.node for root, new in zip(roots, moved, strict=True)}).to_expr()
-    people = next(root.population for root in left.roots if root.unit is not None)
-    every = _agreeing([*left.roots, *(replace(new, population=people) if new.linked else new for new in moved)])
-    pairs = _pairs(left.relation, relation, on)
+    here = [moved(root, left.source, copy=not root.private) for root in roots]
+    relation = relation.op().replace({root.node: new.node for root, new in zip(roots, here, strict=True)}).to_expr()
+    every = _agreeing([*left.roots, *here])
+    pairs = pairs_of(left.relation, relation, on)
     _must_not_name(left, other, pairs)
-    made = _join(left.relation, relation, pairs, how, suffix)
+    if isinstance(other, TableDescription) and is_along_a_link(left, other, pairs):
+        pairs = [*pairs_of(left.relation, relation, {left.unit: other.unit}), *pairs]
+    made = join_of(left.relation, relation, pairs, how, suffix)
     frames = {name: frame for root in every for name, frame in root.source.frames.items()}
     changes = {
         "relation": made,
@@ -108,6 +99,16 @@ def joined(left: TableDescription, other: Any, on: Any, how: str, suffix: str) -
     return changes
 
 
+def is_along_a_link(left: TableDescription, other: TableDescription, pairs: list[tuple[str, str]]) -> bool:
+    """Is it a join on the key by which one of the tables is linked to its people? Then the units are compared too: the
+    rows of one key belong to one person, so this leaves out no pair of rows with a person.
+    """
+    sides = zip((left, other), zip(*pairs, strict=True), strict=True)
+    return (left.unit, other.unit) not in pairs and any(
+        root.link is not None and set(root.link.columns) <= set(names) for table, names in sides for root in table.roots
+    )
+
+
 def _must_not_name(left: TableDescription, other: TableDescription | SideTable, pairs: list[tuple[str, str]]) -> None:
     """Reject hidden keys of units as keys of a join, unless both tables are joined on their units."""
     theirs = other.hidden if isinstance(other, TableDescription) else frozenset()
@@ -117,7 +118,7 @@ def _must_not_name(left: TableDescription, other: TableDescription | SideTable, 
             raise InvalidParameter("on uses the key of the unit, which a question cannot use.")
 
 
-def _join(left: Any, right: Any, pairs: Sequence[tuple[str, str]], how: str, suffix: str) -> Any:
+def join_of(left: Any, right: Any, pairs: Sequence[tuple[str, str]], how: str, suffix: str = "_right") -> Any:
     """The join as an Ibis relation. A key of the same name on both sides is one column."""
     ops = operations()
     first, second = ops.JoinReference(left.op(), 0), ops.JoinReference(right.op(), 1)
@@ -137,7 +138,7 @@ def _join(left: Any, right: Any, pairs: Sequence[tuple[str, str]], how: str, suf
     return ops.Project(chain, chain.fields).to_expr()
 
 
-def _pairs(left: Any, right: Any, on: Any) -> list[tuple[str, str]]:
+def pairs_of(left: Any, right: Any, on: Any) -> list[tuple[str, str]]:
     """The key columns of both sides, checked."""
     if isinstance(on, Mapping):
         pairs = list(on.items())
@@ -166,21 +167,23 @@ def _pairs(left: Any, right: Any, on: Any) -> list[tuple[str, str]]:
 def _agreeing(roots: Sequence[Root]) -> tuple[Root, ...]:
     """The distinct sources. A table or a file that is declared in two ways is rejected."""
     kept: dict[Any, Root] = {}
-    for root in roots:
+    for root in [root for given in roots for root in given.ways]:
         for other in kept.values():
-            differ = (other.unit, other.linked) != (root.unit, root.linked)
+            differ = (other.declared, other.link) != (root.declared, root.link)
             if differ and (_tables(other) & _tables(root) or (other.label == root.label and _is_path(root.label))):
                 raise InvalidParameter(
                     f"join uses one source in two ways, {other.words!r} and {root.words!r}; its rows must belong to "
                     "the same people in both."
                 )
         kept[root.node] = root
-    return tuple(kept.values())
+    return tuple({root.node: root for root in roots}.values())
 
 
 def _tables(root: Root) -> set[Any]:
-    """The tables of an engine that a source reads."""
-    return set(root.node.find(operations().PhysicalTable))
+    """The tables of an engine whose rows a source holds; not those that only tell whose rows they are."""
+    ops = operations()
+    owners = {under for link in root.node.find(ops.Aggregate) for under in link.find(ops.PhysicalTable)}
+    return set(root.node.find(ops.PhysicalTable)) - (owners if root.link is not None else set())
 
 
 def _is_path(label: str) -> bool:
@@ -188,8 +191,8 @@ def _is_path(label: str) -> bool:
     return label.startswith("file ") or "://" in label
 
 
-def _moved(root: Root, home: Source) -> Root:
-    """The same rows on the connection of another source."""
+def moved(root: Root, home: Source, *, copy: bool) -> Root:
+    """The same rows on the connection of another source. With `copy` they may be read into memory: they are public."""
     source = root.source
     if source.backend is home.backend:
         return root
@@ -202,7 +205,7 @@ def _moved(root: Root, home: Source) -> Root:
         tables = source.relation.op().find(operations().DatabaseTable)
         op = source.relation.op().replace({table: table.copy(source=home.backend) for table in tables})
         return replace(root, source=replace(source, relation=op.to_expr(), backend=home.backend))
-    if not root.private:
+    if copy:
         return replace(root, source=_in_memory(source, home))
     raise Unsupported(
         f"join needs both tables on one connection, but {home.label} and {root.label} are on different ones; open both "
@@ -232,12 +235,15 @@ def _in_memory(source: Source, home: Source) -> Source:
 
 def _words(other: TableDescription | SideTable, pairs: Sequence[tuple[str, str]], how: str) -> str:
     """The join in words."""
-    keys = ", ".join(a if a == b else f"{a} = {b}" for a, b in pairs)
+    keys = ", ".join(
+        "the person" if a.startswith(KEY) or b.startswith(KEY) else a if a == b else f"{a} = {b}" for a, b in pairs
+    )
     kind = "left-joined" if how == "left" else "joined"
     if isinstance(other, SideTable):
-        what = f"the linked table {other.root.label}" if other.root.linked else f"the public table {other.root.label}"
+        what = f"the public table {other.root.label}"
     else:
         what = f"the rows of the same person in {other.source.label}"
-        if other.steps:
-            what += f" ({'; '.join(other.steps)})"
+        more = [*([other.roots[0].whose_words] if other.roots[0].link is not None else []), *other.steps]
+        if more:
+            what += f" ({'; '.join(more)})"
     return f"{kind} with {what} on {keys}"

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from hush.tables.engines.contract import Source
-from hush.tables.ownership import Root
+from hush.tables.root import Root
 from hush.tables.unit import opened_unit
 
-__all__ = ["with_columns", "with_unit"]
+__all__ = ["changed", "with_columns", "with_unit"]
 
 
 def with_unit(
@@ -32,7 +32,7 @@ def with_unit(
         kept = [*visible, *({key} & set(found.columns) - set(visible))]
         return found if kept == list(found.columns) else found.select(*kept)
 
-    source = _changed(opened, change)
+    source = changed(opened, change)
     return {
         "source": source,
         "relation": source.relation,
@@ -45,11 +45,11 @@ def with_unit(
 
 def with_columns(opened: Source, columns: Sequence[str]) -> Source:
     """A source with these columns only."""
-    return _changed(opened, lambda relation: relation.select(*columns))
+    return changed(opened, lambda relation: relation.select(*columns))
 
 
-def _changed(opened: Source, change: Callable[[Any], Any]) -> Source:
+def changed(opened: Source, change: Callable[[Any], Any]) -> Source:
     """A source with other columns, also where it is opened again on another connection."""
     again = opened.reopen
-    reopen = None if again is None else (lambda backend: _changed(again(backend), change))
+    reopen = None if again is None else (lambda backend: changed(again(backend), change))
     return replace(opened, relation=change(opened.relation), reopen=reopen)

@@ -2,8 +2,7 @@
 
 The bound of `hush.tables.bound` needs one fact about the table that is aggregated:
 
-    (*)  the rows that carry the unit u are a function of the source rows of u, of public tables, and of the linked rows
-         whose keys occur in the rows of u.
+    (*)  the rows that carry the unit u are a function of the source rows of u and of public tables.
 
 Then a person who is added or removed changes only the rows that carry this person's unit. `must_be_owned` proves (*)
 over the Ibis tree, from the sources upwards. Each node gets an `Owner`: the columns that hold the unit of the row.
@@ -19,8 +18,6 @@ over the Ibis tree, from the sources upwards. Each node gets an `Owner`: the col
   without a partner.
 - Join with another owned table: the conditions contain the equality of two columns that hold the unit, so both rows of
   a pair belong to the same person. A left join keeps the unit of the left side only: the other one may be null.
-- Join with a linked table by the equality of keys: the result rows of u depend on the linked rows whose keys occur in
-  the rows of u.
 
 By induction (*) holds for the root of the tree. Everything that is not in this list is rejected. Rows with a null unit
 belong to nobody: they are never equal to another row's unit in a join, they form their own partition in a window, and
@@ -29,72 +26,26 @@ they are dropped before the aggregates.
 Two units are equal if the engine finds them equal. Text is compared by its bytes (`expression.by_bytes`): under a
 collation such as NOCASE a partition could hold the rows of two people.
 
-Neighbouring data sets. With tables of their own units, D' is D without the rows of u in all of them. With a linked
-table, such as the lines of orders: D' is D without the orders of u, and the lines of D and D' agree on every line whose
-order id occurs in the orders of another person. If the declared link is true (each order belongs to one person), then
-these are the data sets that differ in the orders of u and their lines. If it is false, and the order id of a line
-occurs in the orders of k people, then a change of this line changes the rows of k people: it is protected like a group
-of k people, with k times epsilon.
+Neighbouring data sets. D' is D without the rows of one person u in all tables. A row of a table with a unit column is
+a row of u if it carries u. A row of a linked table, such as a line of an order (`hush.tables.linking`), is a row of u
+if its key occurs in a row of u of the table that it is linked to: who leaves takes along the orders and their lines.
+
+`hush.tables.linking` proves that a linked table is a source of (*), whatever its keys are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hush.errors import Unsupported
-from hush.tables.engines.contract import Source
 from hush.tables.expression import inside, must_be_rowwise, operations
-from hush.tables.unit import Unit
+from hush.tables.root import Root
 
-__all__ = ["Owner", "Root", "must_be_owned"]
+__all__ = ["Owner", "must_be_owned"]
 
 ALSO = ", or a window that is grouped by the unit"
-
-
-@dataclass(frozen=True)
-class Root:
-    """A source in the tree, and whose rows it holds. `unit` is the column of the person. Without one the rows are
-    public, or `linked`: each belongs to the person whose row has the same key.
-    """
-
-    source: Source
-    unit: str | None = None
-    linked: bool = False
-    #: the name of the people that several tables are about; a ledger recognises them by it
-    population: str | None = None
-    #: who is protected, as declared; None: the rows with the same value of `unit`
-    whose: Unit | None = None
-    #: what a policy declares about this source, a `TableRule`; None: nothing
-    rule: Any = field(default=None, compare=False)
-
-    @property
-    def node(self) -> Any:
-        """The relation in the Ibis tree."""
-        return self.source.relation.op()
-
-    @property
-    def label(self) -> str:
-        """Its name for people."""
-        return self.source.label
-
-    @property
-    def private(self) -> bool:
-        """Does it hold rows of people?"""
-        return self.unit is not None or self.linked
-
-    @property
-    def words(self) -> str:
-        """Its name and whose rows it holds."""
-        if self.whose is not None:
-            return f"{self.label}, {self.whose.label}"
-        return f"{self.label}, " + ("linked" if self.linked else f"unit {self.unit}" if self.unit else "public")
-
-    @property
-    def people(self) -> str:
-        """The people whose rows it holds, as text for a ledger."""
-        return f"population {self.population}" if self.population else self.words
 
 
 @dataclass(frozen=True)
@@ -251,7 +202,6 @@ class _Proof:
             for predicate in link.predicates:
                 must_be_rowwise(inside(predicate), self.role)
             if isinstance(other, Root):
-                self._check_link(other, link)
                 one_row = False
                 continue
             if not any(self._same_unit(predicate, owners, link.table, other) for predicate in link.predicates):
@@ -273,12 +223,6 @@ class _Proof:
         if not kept:
             raise lost(self.role, min(owners[node.first].columns))
         return Owner(frozenset(kept), one_row)
-
-    def _check_link(self, other: Root, link: Any) -> None:
-        """A linked table is joined by the equality of a key."""
-        pairs = [pair for predicate in link.predicates if (pair := _equal_columns(predicate))]
-        if other.linked and not any(left.rel != link.table and right.rel == link.table for left, right in pairs):
-            raise Unsupported(f"{self.role} joins the linked table {other.label} without a key.")
 
     def _same_unit(self, predicate: Any, owners: dict[Any, Owner], table: Any, other: Owner) -> bool:
         """Does the condition say that the units of both rows are equal?"""

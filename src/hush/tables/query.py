@@ -154,8 +154,8 @@ class Table(TableDescription):
 
     @called_like("join(tables.public('wards.csv'), on='ward')")
     def join(self, other: Any, *, on: Any, how: str = "inner", suffix: str = "_right") -> Table:
-        """Join with `tables.public(...)` on any key, with another `table` on the unit of both, or with
-        `tables.linked(...)` on the key that identifies the person.
+        """Join with `tables.public(...)` on any key, or with another table on the unit of both. A table that
+        `tables.linked(...)` opened is joined on its key; the units are then compared too.
 
         `on` is a column, a list of columns, or a mapping of this table's columns to the other's. `how` is "inner" or
         "left". The unit stays that of this table. A column of the other table whose name is taken gets the `suffix`.

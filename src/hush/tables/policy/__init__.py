@@ -8,6 +8,6 @@ query = visits.group_by("ward").aggregate(stay=hush.tables.mean("stay_days"))   
 from __future__ import annotations
 
 from hush.tables.policy.policy import Policy
-from hush.tables.policy.rules import PRIVATE, ROW, ColumnRule, TableRule
+from hush.tables.policy.rules import PRIVATE, ROW, ColumnRule, TableRule, Via
 
-__all__ = ["PRIVATE", "ROW", "ColumnRule", "Policy", "TableRule"]
+__all__ = ["PRIVATE", "ROW", "ColumnRule", "Policy", "TableRule", "Via"]

@@ -12,7 +12,7 @@ from hush.tables.policy.rules import TableRule
 if TYPE_CHECKING:
     from hush.ledger import Ledger
 
-__all__ = ["combined", "must_be_allowed", "must_charge"]
+__all__ = ["as_its_people", "combined", "must_be_allowed", "must_charge"]
 
 
 def must_be_allowed(rule: TableRule | None, epsilon: float, delta: float) -> None:
@@ -43,6 +43,17 @@ def combined(rule: TableRule | None, other: TableRule | None) -> TableRule | Non
 
     limits = {name: least(name) for name in ("groups_per_unit", "rows_per_unit", "max_epsilon", "max_delta")}
     return replace(own, ledger=own.ledger or other.ledger, **limits)
+
+
+def as_its_people(rule: TableRule, people: TableRule) -> TableRule:
+    """The rule of a table whose rows find their person in another one: the ledger and the population of that one, and
+    the smaller budget of both for one question.
+    """
+    budgets: dict[str, Any] = {
+        name: min((most for side in (rule, people) if (most := getattr(side, name)) is not None), default=None)
+        for name in ("max_epsilon", "max_delta")
+    }
+    return replace(rule, ledger=people.ledger, population=people.population, **budgets)
 
 
 def must_charge(rule: TableRule | None, ledger: Ledger | None) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.errors import LARGEST_BUDGET, InvalidParameter, nearest
-from hush.tables.policy.rules import PRIVATE, ROW, ColumnRule, TableRule, is_private
+from hush.tables.policy.rules import PRIVATE, ROW, ColumnRule, TableRule, Via, is_private
 
 __all__ = ["Mistake", "mistakes_in_tables", "must_be_right"]
 
@@ -50,6 +50,7 @@ def mistakes_in_tables(tables: Any) -> Iterator[Mistake]:
             yield Mistake(place, f"the name of a table must be text, got {name!r}.")
         if isinstance(rule, TableRule):
             yield from _in_table(place, rule)
+            yield from _in_way(f"{place}.via", name, rule, tables)
         else:
             yield Mistake(place, f"must be a TableRule, got {_kind(rule)}.")
 
@@ -84,7 +85,7 @@ def _in_table(place: str, rule: TableRule) -> Iterator[Mistake]:
 
 def _in_public_table(place: str, rule: TableRule) -> Iterator[Mistake]:
     """A public table protects nobody, so it has no unit, limits or ledger."""
-    for key in ("unit", "groups_per_unit", "rows_per_unit", "ledger", "max_epsilon", "max_delta", "population"):
+    for key in ("unit", "via", "groups_per_unit", "rows_per_unit", "ledger", "max_epsilon", "max_delta", "population"):
         if getattr(rule, key) is not None:
             yield Mistake(f"{place}.{key}", f"a public table has no {key}, because its rows are no secret; remove it.")
 
@@ -93,7 +94,11 @@ def _in_unit(place: str, rule: TableRule) -> Iterator[Mistake]:
     """Who is protected, and how many rows and groups of one person count."""
     unit = rule.unit
     where = f"{place}.unit"
-    if unit is None:
+    if rule.via is not None:
+        for key in ("unit", "ledger", "population"):
+            if getattr(rule, key) is not None:
+                yield Mistake(f"{place}.{key}", f"is that of the table that via names; remove {key}.")
+    elif unit is None:
         yield Mistake(where, 'is missing; name the column of the person, such as unit = "patient_id", or unit = "row".')
     elif isinstance(unit, tuple):
         if not unit or not all(isinstance(name, str) and name.strip() for name in unit):
@@ -110,6 +115,38 @@ def _in_unit(place: str, rule: TableRule) -> Iterator[Mistake]:
             yield Mistake(f"{place}.{key}", f"must be a whole number, 1 or greater, got {value!r}.")
         elif unit == ROW and value != 1:
             yield Mistake(f"{place}.{key}", f'is 1 where each row is a person (unit = "row"), got {value}.')
+
+
+def _in_way(place: str, name: str, rule: TableRule, tables: Mapping[str, Any]) -> Iterator[Mistake]:
+    """The way from a row to its person leads to another table of people, and not back."""
+    via = rule.via
+    example = 'write via = { table = "orders", column = "order_id" }'
+    if via is None:
+        return
+    if not isinstance(via, Via):
+        yield Mistake(place, f"must name a table and a column, got {_kind(via)}; {example}.")
+        return
+    for part in ("table", "column", "key"):
+        value = getattr(via, part)
+        names = (value,) if isinstance(value, str) or part == "table" else value
+        if part == "key" and value is None:
+            continue
+        if not isinstance(names, tuple) or not names or not all(isinstance(n, str) and n.strip() for n in names):
+            yield Mistake(f"{place}.{part}", f"must be a name, got {value!r}; {example}.")
+            return
+    if len({1 if isinstance(part, str) else len(part) for part in (via.column, via.keys)}) > 1:
+        yield Mistake(f"{place}.key", "must have as many columns as column has.")
+    seen, here = {name}, via.table
+    while here in tables and isinstance(tables[here], TableRule) and isinstance(tables[here].via, Via):
+        if here in seen:
+            yield Mistake(f"{place}.table", f"leads back to {here!r}, and never to a table with a unit.")
+            return
+        seen, here = seen | {here}, tables[here].via.table
+    if here not in tables:
+        hint = nearest(here, [other for other in tables if other != name])
+        yield Mistake(f"{place}.table", f"the policy has no table {here!r}; " + (f"{hint}?" if hint else "declare it."))
+    elif getattr(tables[here], "public", False) is True or getattr(tables[here], "unit", None) == ROW:
+        yield Mistake(f"{place}.table", f"{here!r} has no unit of columns, so its rows lead to no person.")
 
 
 def _in_limits(place: str, rule: TableRule) -> Iterator[Mistake]:

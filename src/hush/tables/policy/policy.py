@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hush.errors import HushError, InvalidParameter, budgets, deltas, nearest
-from hush.tables.policy.limits import must_be_allowed
+from hush.tables.expression import must_have
+from hush.tables.policy.limits import as_its_people, must_be_allowed
 from hush.tables.policy.mistakes import Mistake, mistakes_in_tables, must_be_right
 from hush.tables.policy.reading import rules_of, toml_of
-from hush.tables.policy.rules import ROW, TableRule
+from hush.tables.policy.rules import ROW, TableRule, Via
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -55,13 +56,16 @@ class Policy:
         tables, mistakes = rules_of(file)
         mistakes += mistakes_in_tables(tables) if tables or not mistakes else ()
         usable = _without(tables, {mistake.place for mistake in mistakes})
-        sound = {name: rule for name, rule in usable.items() if not any(mistakes_in_tables({name: rule}))}
+        sound = _sound(usable)
         return mistakes + (cls(sound, file.absolute().parent).mistakes() if sound else [])
 
     def rule(self, name: str) -> TableRule:
-        """What is declared about a table; an unknown name is refused."""
+        """What is declared about a table; an unknown name is refused. A table whose rows find their person `via`
+        another one has the ledger and the population of that table, and the smaller limits of both.
+        """
         if isinstance(name, str) and name in self.tables:
-            return self.tables[name]
+            rule = self.tables[name]
+            return rule if rule.via is None else as_its_people(rule, self.rule(rule.via.table))
         known = ", ".join(map(repr, self.tables))
         hint = nearest(name, self.tables)
         raise InvalidParameter(
@@ -72,18 +76,13 @@ class Policy:
         """The table, restricted to the columns that may be asked, with its unit. Its aggregates and groups take
         bounds, keys and limits from the policy, and refuse looser ones.
         """
-        from hush.tables.opening import with_unit
         from hush.tables.quantise import Limits
         from hush.tables.query import Table
-        from hush.tables.unit import each_row
 
         rule = self.rule(name)
         if rule.public:
             raise InvalidParameter(f"{name!r} is a public table, which protects nobody; join it with another table.")
-        opened = self._opened(name, rule)
-        visible = [column for column in opened.relation.columns if rule.may_ask(column)]
-        unit = each_row if rule.unit == ROW else rule.unit
-        made = with_unit(opened, unit, visible=visible, population=rule.population)
+        made = self._with_people(name, lambda columns: [column for column in columns if rule.may_ask(column)])
         made["roots"] = tuple(replace(root, rule=rule) for root in made["roots"])
         return Table(**made, limits=Limits(2**40), rule=replace(rule, ledger=self.ledger_path(name)))
 
@@ -93,7 +92,7 @@ class Policy:
         """
         from hush.tables.joining import SideTable
         from hush.tables.opening import with_columns
-        from hush.tables.ownership import Root
+        from hush.tables.root import Root
 
         rule = self.rule(name)
         if not rule.public:
@@ -146,6 +145,25 @@ class Policy:
         source = self._place(str(given)) if isinstance(given, str | Path) else given
         return open_source(source, name=rule.name, engine=rule.engine or "duckdb")
 
+    def _with_people(self, name: str, choose: Callable[[Iterable[str]], list[str]] | None = None) -> dict[str, Any]:
+        """The rows of a table with the key of their person, and the columns that `choose` keeps."""
+        from hush.tables.linking import with_link
+        from hush.tables.opening import with_unit
+        from hush.tables.unit import each_row
+
+        rule = self.rule(name)
+        opened = self._opened(name, rule)
+        visible = None if choose is None else choose(opened.relation.columns)
+        if rule.via is None:
+            unit = each_row if rule.unit == ROW else rule.unit
+            return with_unit(opened, unit, visible=visible, population=rule.population)
+        (parent,) = self._with_people(rule.via.table)["roots"]
+        try:
+            return with_link(opened, parent, rule.via.on, visible=visible)
+        except HushError as failure:
+            must_be_right("the policy", [Mistake(f"tables.{name}.via", str(failure))])
+            raise
+
     def _opened(self, name: str, rule: TableRule) -> Source:
         """The source of a table whose rule fits its schema."""
         from hush.tables.policy.schema import mistakes_in_schema
@@ -162,6 +180,8 @@ class Policy:
             found = list(mistakes_in_schema(place, rule, self._source(rule).relation))
         except HushError as failure:
             found = [Mistake(f"{place}.source", str(failure))]
+        if rule.via is not None and not found:
+            found = list(self._in_way(name, rule.via))
         yield from found
         if rule.ledger is not None:
             try:
@@ -172,6 +192,34 @@ class Policy:
                         ledger.must_protect(self.open(name).fingerprint)
             except HushError as failure:
                 yield Mistake(f"{place}.ledger", str(failure))
+
+    def _in_way(self, name: str, via: Via) -> Iterator[Mistake]:
+        """What is wrong with the columns that lead to the person, by the schemas of both tables."""
+        other = self._source(self.rule(via.table)).relation
+        here = self._source(self.rule(name)).relation
+        for place, known, names in (("column", here, via.on), ("key", other, via.on.values())):
+            for column in names:
+                try:
+                    must_have(known.columns, column, "it")
+                except HushError as failure:
+                    yield Mistake(f"tables.{name}.via.{place}", str(failure))
+                    return
+        try:
+            self._with_people(name)
+        except HushError as failure:
+            yield Mistake(f"tables.{name}.via", str(failure).partition(".via: ")[2] or str(failure))
+
+
+def _sound(tables: Mapping[str, TableRule]) -> dict[str, TableRule]:
+    """The tables without a mistake, with all tables that lead to their people."""
+    kept = dict(tables)
+    while wrong := [name for name in kept if any(_is_about(m, name) for m in mistakes_in_tables(kept))]:
+        kept = {name: rule for name, rule in kept.items() if name not in wrong}
+    return kept
+
+
+def _is_about(mistake: Mistake, name: str) -> bool:
+    return f"{mistake.place}.".startswith(f"tables.{name}.")
 
 
 def _without(tables: Mapping[str, TableRule], wrong: set[str]) -> dict[str, TableRule]:

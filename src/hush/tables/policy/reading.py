@@ -13,7 +13,7 @@ from typing import Any
 
 from hush.errors import InvalidParameter, nearest
 from hush.tables.policy.mistakes import Mistake
-from hush.tables.policy.rules import ColumnRule, TableRule
+from hush.tables.policy.rules import ColumnRule, TableRule, Via
 
 __all__ = ["key", "rules_of", "toml_of", "toml_value"]
 
@@ -57,10 +57,21 @@ def _table(place: str, given: Mapping[str, Any], mistakes: list[Mistake]) -> Tab
     if "source" in values and not isinstance(values["source"], str):
         mistakes.append(Mistake(f"{place}.source", f"must be text, got {values['source']!r}."))
         values["source"] = "?"
+    if isinstance(values.get("via"), Mapping):
+        values["via"] = _via(f"{place}.via", values["via"], mistakes)
     columns = values.get("columns")
     if isinstance(columns, Mapping):
         values["columns"] = {name: _column(f"{place}.columns.{name}", line, mistakes) for name, line in columns.items()}
     return TableRule(**{"source": None} | values)
+
+
+def _via(place: str, given: Mapping[str, Any], mistakes: list[Mistake]) -> Via:
+    """The way to the person."""
+    known = [field.name for field in fields(Via)]
+    mistakes += _unknown(place, given, known)
+    parts: dict[str, Any] = {"table": "", "column": ""}
+    parts |= {name: tuple(v) if isinstance(v := given[name], list) else v for name in known if name in given}
+    return Via(**parts)
 
 
 def _column(place: str, given: Any, mistakes: list[Mistake]) -> ColumnRule:
@@ -120,6 +131,9 @@ def toml_value(value: Any) -> str:
     """A value of TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Via):
+        parts = [(f.name, getattr(value, f.name)) for f in fields(Via)]
+        return f"{{ {', '.join(f'{name} = {toml_value(part)}' for name, part in parts if part is not None)} }}"
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, datetime.date):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
-__all__ = ["PRIVATE", "ROW", "Bound", "ColumnRule", "TableRule", "is_private"]
+__all__ = ["PRIVATE", "ROW", "Bound", "ColumnRule", "TableRule", "Via", "is_private"]
 
 #: Bounds or keys that are found with a part of the budget.
 PRIVATE: Literal["private"] = "private"
@@ -52,6 +52,28 @@ class ColumnRule:
 
 
 @dataclass(frozen=True)
+class Via:
+    """The way from a row to its person: `column` of the row equals `key` of another table of the policy, which has the
+    person. `{ table = "orders", column = "order_id" }`; `key` is the same as `column` where it is left out.
+    """
+
+    table: str
+    column: str | tuple[str, ...]
+    key: str | tuple[str, ...] | None = None
+
+    @property
+    def on(self) -> dict[str, str]:
+        """The columns of the rows, and the equal columns of the other table."""
+        columns, keys = ((part,) if isinstance(part, str) else tuple(part) for part in (self.column, self.keys))
+        return dict(zip(columns, keys, strict=True))
+
+    @property
+    def keys(self) -> str | tuple[str, ...]:
+        """The column or columns of the other table."""
+        return self.column if self.key is None else self.key
+
+
+@dataclass(frozen=True)
 class TableRule:
     """What the curator declares about one table: `[tables.NAME]`."""
 
@@ -60,7 +82,7 @@ class TableRule:
     #: the table inside a database
     name: str | None = None
     #: the column or columns that identify the person of a row, or "row": every row is a person of its own; None for a
-    #: public table
+    #: public table, and where `via` leads to the person
     unit: str | tuple[str, ...] | None = None
     #: the most groups in which one person counts
     groups_per_unit: int | None = None
@@ -79,6 +101,8 @@ class TableRule:
     engine: str | None = None
     #: the name of the people; tables of one population share one ledger and can be joined
     population: str | None = None
+    #: instead of a unit: the table that has the person, and the key that leads to it
+    via: Via | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.unit, list):

@@ -26,6 +26,8 @@ def facts_of_table(rule: TableRule) -> list[tuple[str, str]]:
     unit = (
         "each row" if rule.unit == ROW else rule.unit if isinstance(rule.unit, str) else " and ".join(rule.unit or ())
     )
+    if rule.via is not None:
+        unit = f"person of {rule.via.table} that {' and '.join(rule.via.on)} leads to"
     facts.append(("protects", f"each {unit}" if rule.unit != ROW else unit))
     facts.append(("limits", _limits(rule)))
     facts.append(("ledger", rule.ledger or "none: nothing keeps count of what is spent"))

@@ -1,4 +1,5 @@
-"""JOIN: with a public table of the policy on any key, or with another table of the same people on the unit of both.
+"""JOIN: with a public table of the policy on any key, with another table of the same people on the unit of both, or on
+the key by which one table is linked to its people.
 
 Each row of the result belongs to one person (`hush.tables.ownership`). The rules of both tables count: the bounds and
 values of their columns, and the smaller limits.
@@ -12,6 +13,7 @@ from typing import Any
 
 from hush.errors import InvalidParameter
 from hush.tables.expression import operations
+from hush.tables.joining import is_along_a_link
 from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.cell import Cell
 from hush.tables.sql.from_clause import declared, source_of
@@ -175,6 +177,8 @@ def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dic
             raise Refused(f"JOIN compares {a.name} with two columns of {side.alias}; compare it with one of them", join)
     if right is None:
         return pairs
+    if not units and is_along_a_link(left.table, right.table, list(pairs.items())):
+        return pairs  # the join compares the units too
     if not left.units or [(*left.units,), (*right.units,)] != [tuple(u) for u in zip(*units, strict=True)]:
         mine, yours = ", ".join(left.units) or "the unit", ", ".join(right.units) or "the unit"
         sentence = (

@@ -57,16 +57,21 @@ def open_address(address: str, name: str | None) -> Source:
     weakref.finalize(backend, first.close)
     must_be_utf8(backend)
     schema, table = chosen(backend.con.execute(TABLES).fetchall(), name, shown(parts))
-    info = backend.con.info
-    label = f"postgresql://{info.host}:{info.port}/{info.dbname}, table {schema}.{table}"
+    place = server_of(backend)  # read now: this connection is closed when its table is forgotten
+    label = f"postgresql://{place[0]}:{place[1]}/{place[2]}, table {schema}.{table}"
 
     def reopen(other: Any) -> Source:
-        theirs = other.con.info
-        if (theirs.host, theirs.port, theirs.dbname, theirs.user) != (info.host, info.port, info.dbname, info.user):
+        if server_of(other) != place:
             raise Unsupported(f"a join needs tables of one PostgreSQL database, but one of them is in {label}.")
         return Source(other.table(table, database=schema), other, label, owned=True, again=connect, reopen=reopen)
 
     return Source(backend.table(table, database=schema), backend, label, owned=True, again=connect, reopen=reopen)
+
+
+def server_of(backend: Any) -> tuple[Any, ...]:
+    """The server, the database and the user of a connection."""
+    info = backend.con.info
+    return info.host, info.port, info.dbname, info.user
 
 
 def reason(failure: Exception) -> str:
