@@ -23,18 +23,20 @@ LONGEST_TEXT = 1000
 
 @dataclass(frozen=True)
 class Cap(Budget):
-    """The most that a ledger may spend, and its rule of composition. order, divergence and reserve belong to adaptive
-    ledgers with delta > 0.
+    """The most that a ledger may spend, and its rule of composition. order, divergence and reserve belong to the Renyi
+    filter of an adaptive ledger; first and renyi are the parts of delta of its filters.
     """
 
-    mode: str
+    mode: str = "adaptive"
     _: KW_ONLY
     order: float | None = None
     divergence: float | None = None
     reserve: float | None = None
+    first: float | None = None
+    renyi: float | None = None
 
     def __str__(self) -> str:
-        return f"epsilon {self.epsilon:g}, delta {self.delta:g}, {self.mode}"
+        return f"{self.words}, {self.mode}"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Entry:
     extra_delta: float = 0.0
     epsilon: float | None = None
     delta: float | None = None
+
+    @property
+    def planned(self) -> int:
+        """How many equal releases were planned together with this one."""
+        return 1
 
     def __str__(self) -> str:
         shown = ", ".join(str(charge) for charge in self.charges)

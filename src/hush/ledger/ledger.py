@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hush.errors import HushError, InvalidParameter, LedgerError, Unsupported, called_like, one_of
-from hush.ledger.account import Account, Nonadaptive
+from hush.ledger.account import Account, Nonadaptive, keeps
 from hush.ledger.entry import Cap, Entry, as_entry, text_of
 from hush.ledger.notebook import Bar, card
 from hush.ledger.payment import Payment
 from hush.ledger.refusal import refusal
-from hush.ledger.store import LedgerStore, empty_account, ledger_path, wanted_cap
+from hush.ledger.store import LedgerStore, ledger_path, wanted_cap
 from hush.ledger.view import LedgerView
-from hush.privacy.charge import Budget, Charge
+from hush.privacy.charge import Budget
 from hush.privacy.curve import Curve
 
 if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
@@ -25,17 +24,18 @@ if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
 
 __all__ = ["Ledger"]
 
-MODES = ("nonadaptive", "adaptive")
+MODES = ("adaptive", "nonadaptive")
 
 
 class Ledger:
     """A privacy budget and everything spent from it, in an append-only SQLite file (path None: in memory).
 
-    Ledger(path, epsilon=, delta=) creates the file, or opens it if it exists with the same cap and mode.
-    Ledger(path) opens an existing file.
-    mode="nonadaptive" composes tightly and requires that all mechanisms are fixed in advance. mode="adaptive" is a
-    Renyi filter: the analyst may choose the next mechanism after seeing answers (docs/sharp_edges.md). `source` is a
-    text that names the data that the ledger protects.
+    Ledger(path, epsilon=, delta=) creates the file, or opens it if it exists with the same budget. Ledger(path) opens
+    an existing file. Ledger(path, rho=) and Ledger(path, mu=) have a budget of zero-concentrated privacy or of Gaussian
+    differential privacy; their epsilon is stated at `delta`, which is 1e-6 if it is left out.
+    mode="adaptive" (the default) is always valid: the analyst may choose the next mechanism after seeing answers.
+    mode="nonadaptive" fits slightly more and requires that all mechanisms are fixed in advance (docs/sharp_edges.md).
+    order= uses one Renyi filter alone. `source` is a text that names the data that the ledger protects.
 
     Guarantees: all charges, of any number of processes and threads, are together within the (epsilon, delta) of the
     cap. An entry is on disk when `spend` returns, so noise that is drawn afterwards is always accounted for.
@@ -55,12 +55,15 @@ class Ledger:
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        mode: str = "nonadaptive",
+        rho: float | None = None,
+        mu: float | None = None,
+        mode: str | None = None,
         order: float | None = None,
         source: str | None = None,
     ) -> None:
-        one_of("mode", mode, MODES)
-        place, wanted = ledger_path(path), wanted_cap(epsilon, delta, mode, order)
+        if mode is not None:
+            one_of("mode", mode, MODES)
+        place, wanted = ledger_path(path), wanted_cap(epsilon, delta, rho, mu, mode, order)
         text = None if source is None else text_of("source", source)
         self._store = LedgerStore(place, wanted, _now())
         try:
@@ -174,7 +177,7 @@ class Ledger:
         """Check the entry, write it in one transaction, and return its payment; `written` holds it from then on."""
         from hush.ledger import log as rows
 
-        if not _keeps(asked.charges, asked.epsilon, asked.delta):
+        if not keeps(asked.charges, asked.epsilon, asked.delta):
             raise InvalidParameter(
                 f"the release does not satisfy epsilon={asked.epsilon:g} and delta={asked.delta:g}, the pair it was "
                 "stated to be calibrated for; nothing was spent."
@@ -271,14 +274,6 @@ class Ledger:
         share = Bar(min(max(account.share, 0.0), 1.0), 0.0, 0.0, f"{100.0 * account.share:.3g} % is spent")
         heads = ["entry", "label", "charges"] if rows else []
         return card(text, heads=heads, rows=rows, left=3, meter=share, lines=earlier)
-
-
-@lru_cache(maxsize=64)
-def _keeps(releases: tuple[Charge, ...], epsilon: float | None, delta: float | None) -> bool:
-    """Do the releases satisfy the pair that they were stated to be calibrated for?"""
-    if epsilon is None or delta is None:
-        return True
-    return empty_account(Cap(epsilon, delta, "nonadaptive")).plus([Entry(0, "", "", releases)]).covered()
 
 
 def _now() -> str:

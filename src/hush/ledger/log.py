@@ -36,7 +36,8 @@ class Log:
 
 def cap_text(cap: Cap) -> str:
     """The cap as text."""
-    return json.dumps(asdict(cap), sort_keys=True, allow_nan=False)
+    known = {name: value for name, value in asdict(cap).items() if value is not None}
+    return json.dumps(known, sort_keys=True, allow_nan=False)
 
 
 def read(file: LedgerFile, connection: Connection, known: Log | None) -> Log:
