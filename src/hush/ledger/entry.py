@@ -13,6 +13,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, reject
+from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge, charges
 
 __all__ = ["Cap", "Entry", "as_entry", "chained", "entry_from_text", "entry_text", "printable", "text_of"]
@@ -53,11 +54,16 @@ class Entry:
     extra_delta: float = 0.0
     epsilon: float | None = None
     delta: float | None = None
+    turn: Turn | None = None
+    #: The sub-account that is charged; empty for none.
+    account: str = ""
+    #: The time block of the people's data that was asked about; empty for all of it.
+    block: str = ""
 
     @property
     def planned(self) -> int:
         """How many equal releases were planned together with this one."""
-        return 1
+        return 1 if self.turn is None else self.turn.times
 
     def __str__(self) -> str:
         shown = ", ".join(str(charge) for charge in self.charges)
@@ -90,7 +96,16 @@ def printable(text: str, longest: int | None = None) -> str:
 # -- from callers --------------------------------------------------------------------------------------------
 
 
-def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: Any) -> Entry:
+def as_entry(
+    releases: Any,
+    label: Any,
+    extra_delta: Any,
+    epsilon: Any,
+    delta: Any,
+    turn: Turn | None = None,
+    account: str = "",
+    block: str = "",
+) -> Entry:
     """The entry for the arguments of a caller, without a number yet."""
     extra = non_negative("extra_delta", extra_delta)
     if extra >= 1.0:
@@ -103,7 +118,8 @@ def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: A
     rows = charges(releases)
     for charge in rows:
         charge.to_plain()  # raises if the charge cannot be stored
-    made = Entry(0, "", text_of("label", label), rows, extra_delta=extra)
+    names = {"account": text_of("account", account), "block": text_of("block", block)}
+    made = Entry(0, "", text_of("label", label), rows, extra_delta=extra, turn=turn, **names)
     return made if claimed is None else replace(made, epsilon=claimed.epsilon, delta=claimed.delta)
 
 
@@ -122,6 +138,9 @@ def entry_text(entry: Entry) -> str:
     }
     if entry.epsilon is not None:
         values |= {"epsilon": entry.epsilon, "delta": entry.delta}
+    if entry.turn is not None:
+        values |= {"turn": entry.turn.to_plain()}
+    values |= {name: getattr(entry, name) for name in ("account", "block") if getattr(entry, name)}
     try:
         text = _json(values)
         same = entry_from_text(text, entry.number, entry.time, entry.label) == entry
@@ -141,7 +160,9 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
     extra, epsilon, delta = float(values["extra_delta"]), values.get("epsilon"), values.get("delta")
     if not 0.0 <= extra < 1.0 or not all(value is None or math.isfinite(value) for value in (epsilon, delta)):
         raise InvalidParameter("the numbers of an entry must be finite.")
-    return Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta)
+    turn = None if values.get("turn") is None else Turn.from_plain(values["turn"])
+    names = {name: text_of(name, values.get(name, "")) for name in ("account", "block")}
+    return Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn, **names)
 
 
 def chained(previous: str, *values: Any) -> str:

@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hush.errors import HushError, InvalidParameter, LedgerError, Unsupported, called_like, one_of
+from hush.errors import InvalidParameter, LedgerError, NotPaid, Unsupported, called_like, one_of
 from hush.ledger.account import Account, Nonadaptive, keeps
+from hush.ledger.display import as_card, in_words
 from hush.ledger.entry import Cap, Entry, as_entry, text_of
-from hush.ledger.notebook import Bar, card
+from hush.ledger.notebook import card
 from hush.ledger.payment import Payment
 from hush.ledger.refusal import refusal
+from hush.ledger.series import Turn, keep_answer, kept_answer, made_so_far, next_release, planned_within
 from hush.ledger.store import LedgerStore, ledger_path, wanted_cap
 from hush.ledger.view import LedgerView
 from hush.privacy.charge import Budget
@@ -145,13 +147,17 @@ class Ledger:
         extra_delta: float = 0.0,
         epsilon: float | None = None,
         delta: float | None = None,
+        turn: Turn | None = None,
+        account: str = "",
     ) -> Payment:
         """Charge one release: a charge, (noise, sensitivity, times), or a list of these; on disk when this returns.
 
         The returned payment draws the noise that was charged, each release once. extra_delta is a failure probability
         that the charges do not include, such as that of a threshold. epsilon and delta are the pair that the charges
-        were calibrated for; they are checked, and stored for display. Raises `BudgetExceeded` if the release would
-        exceed the cap.
+        were calibrated for; they are checked, and stored for display. turn is the place of the release in a series
+        that was planned together; each is charged once, and only what `keep_answer` returns may be handed out. account
+        names a sub-account, whose cap must cover the release too. Raises `BudgetExceeded` if the release would exceed
+        the cap.
 
         Guarantees: a `HushError` means that nothing was spent. The one exception is a disk that fails during the
         commit: then the message states that the charge may have been recorded. Exceptions from outside (Ctrl-C, or what
@@ -160,7 +166,7 @@ class Ledger:
         """
         from hush.ledger.file import Outcome
 
-        asked, result = as_entry(releases, label, extra_delta, epsilon, delta), Outcome()
+        asked, result = as_entry(releases, label, extra_delta, epsilon, delta, turn, account), Outcome()
         written: list[Entry] = []
         try:
             with self._store.exclusive():
@@ -184,16 +190,48 @@ class Ledger:
             )
         with self._store.file.writing(result) as connection:
             log, account = self._store.refreshed(connection)
-            entry = replace(asked, number=log.number + 1, time=_now())
-            grown = account.plus([entry])
-            settled = grown.settled()
-            if settled is not None:
+            known = None if asked.turn is None else made_so_far(log.entries, asked.turn.series).get(asked.turn.release)
+            entry = known or replace(asked, number=log.number + 1, time=_now())
+            grown = account if known else account.plus([entry])
+            settled = grown if known else grown.settled()
+            if settled is not None and known is None:
                 log = rows.append(connection, log, entry)
                 written.append(entry)
         if settled is None:
             raise refusal(account, grown, entry)
         self._store.keep(log, settled)
+        return self._paid(entry)
+
+    def _paid(self, entry: Entry) -> Payment:
+        if entry.turn is not None and kept_answer(self._store, entry.number) is not None:
+            raise NotPaid(
+                f"release {entry.turn.release} was made before, and its noise is drawn once; read its answer."
+            )
         return Payment(entry.charges, entry, "a ledger in memory" if self.path is None else str(self.path))
+
+    # -- series of releases ----------------------------------------------------------------------------------
+
+    def next_release(self, series: str, times: int) -> int:
+        """The number of the first release of a series that was not made; raises `BudgetExceeded` if all were."""
+        return next_release(self.entries, series, times)
+
+    def kept_answer(self, series: str, release: int) -> tuple[Entry, bytes] | None:
+        """The entry and the answer of a release of a series, if it was made; None if not."""
+        entry = made_so_far(self.entries, series).get(release)
+        content = None if entry is None else kept_answer(self._store, entry.number)
+        return None if entry is None or content is None else (entry, content)
+
+    def keep_answer(self, number: int, content: bytes) -> bytes:
+        """Keep the answer of an entry, unless one is kept already; returns the one that is kept."""
+        return keep_answer(self._store, number, content)
+
+    def plan(self, query: Any, *, times: int = 1, **options: Any) -> Any:
+        """The plan of `times` releases of a query that uses all that is left; `options` are those of `query.plan`.
+
+        In a new ledger the whole budget is calibrated for them. Later, the largest epsilon is searched with which all
+        of them fit, with Gaussian noise unless `family` is given.
+        """
+        return planned_within(self._report(), query, times, options)
 
     def bind(self, source: str) -> None:
         """Record which data this ledger protects. The first text is final; a different one later raises."""
@@ -250,30 +288,11 @@ class Ledger:
     def _report(self) -> Account:
         return self._store.read()[1]
 
-    # -- display ---------------------------------------------------------------------------------------------
-
     def __repr__(self) -> str:
-        place = "in memory" if self.path is None else str(self.path)
-        if self._store.closed:
-            return f"<Ledger {place}, closed>"
-        try:
-            account, count = self._report(), len(self.entries)
-        except HushError as failure:
-            return f"<Ledger {place}: {failure}>"
-        amounts = f"spent {account.spent.epsilon:.4g}, left {account.left.epsilon:.4g}"
-        return f"<Ledger {place}: {self.cap}, {count} entries, {amounts}>"
+        return in_words(self, closed=self._store.closed)
 
     def _repr_html_(self) -> str:
-        if self._store.closed:
-            return card(repr(self))
-        account, entries = self._report(), self.entries
-        rows = [[str(e.number), e.label, ", ".join(str(charge) for charge in e.charges)] for e in entries[-20:]]
-        amounts = f"spent epsilon {account.spent.epsilon:.4g}, left {account.left.epsilon:.4g}"
-        text = f"{self.cap}: {amounts}, {len(entries)} entries"
-        earlier = [f"and {len(entries) - 20} earlier entries"] if len(entries) > 20 else []
-        share = Bar(min(max(account.share, 0.0), 1.0), 0.0, 0.0, f"{100.0 * account.share:.3g} % is spent")
-        heads = ["entry", "label", "charges"] if rows else []
-        return card(text, heads=heads, rows=rows, left=3, meter=share, lines=earlier)
+        return card(repr(self)) if self._store.closed else as_card(self.view())
 
 
 def _now() -> str:

@@ -32,6 +32,7 @@ from hush.tables.measure import Measure
 from hush.tables.opening import with_unit
 from hush.tables.ownership import must_be_owned
 from hush.tables.per_person import settled_aggregates, settled_windows
+from hush.tables.planned import must_be_series
 from hush.tables.policy.facts import Facts
 from hush.tables.policy.groups import grouped_by_policy
 from hush.tables.policy.limits import must_be_allowed
@@ -241,6 +242,8 @@ class Query(QueryDescription):
         limits_share: float = LIMITS_SHARE,
         hash: str | None = None,
         first: str = "rank",
+        times: int = 1,
+        series: str | None = None,
     ) -> QueryPlan:
         """The least noise for this budget, and the error to expect of each answer. Nothing is spent.
 
@@ -248,14 +251,19 @@ class Query(QueryDescription):
         noise family instead of the best one. `key_share` of delta pays for private keys. `limits_share` of the budget
         measures how much the limits leave out (0 switches that off). `hash` is the engine's fast hash, or "portable"
         for the same choice of groups and rows on every engine; `first` is that of `aggregates`.
+
+        `times` plans that many releases of the query together, such as one for each month: the budget is for all of
+        them, composed exactly. A ledger charges each when it is made. `series` names them; without a name, they are
+        recognised by the question.
         """
+        many = must_be_series(self, times, series)
         options = {"hash": hash, "first": first}
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
         must_be_allowed(self.table.rule, *total)
         measured = left_out(self) if share > 0.0 else None
-        for_limits = _beside(measured.query, share, total) if measured else None
-        for_bounds = _beside(self.search, SHARE, total) if self.search else None
+        for_limits = _beside(measured.query, share, total, many) if measured else None
+        for_bounds = _beside(self.search, SHARE, total, many) if self.search else None
         shared = self.shared
         spent = spending(
             self.sensitivity,
@@ -265,8 +273,9 @@ class Query(QueryDescription):
             units=None if self.threshold is None else shared.get(self.threshold, self.threshold),
             key_share=key_share,
             shared=shared,
+            times=many,
         )
-        return QueryPlan(self, spent, options, Shares(*total, family, for_bounds, for_limits))
+        return QueryPlan(self, spent, options, Shares(*total, family, for_bounds, for_limits), many, series)
 
     @called_like("answer(epsilon=1.0, delta=1e-6, ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
@@ -274,9 +283,9 @@ class Query(QueryDescription):
         return self.plan(epsilon, delta, **options).answer(ledger=ledger, label=label)
 
 
-def _beside(query: QueryDescription, share: float, total: tuple[float, float]) -> Spending:
+def _beside(query: QueryDescription, share: float, total: tuple[float, float], times: int) -> Spending:
     """The noise of a query that is asked beside the answers, for a share of the budget."""
-    return quick_spending(query.sensitivity, share * total[0], share * total[1], shared=query.shared)
+    return quick_spending(query.sensitivity, share * total[0], share * total[1], shared=query.shared, times=times)
 
 
 def _rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:
