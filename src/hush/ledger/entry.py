@@ -118,8 +118,8 @@ def as_entry(
     rows = charges(releases)
     for charge in rows:
         charge.to_plain()  # raises if the charge cannot be stored
-    names = {"account": text_of("account", account), "block": text_of("block", block)}
-    made = Entry(0, "", text_of("label", label), rows, extra_delta=extra, turn=turn, **names)
+    made = Entry(0, "", text_of("label", label), rows, extra_delta=extra, turn=turn)
+    made = replace(made, account=text_of("account", account), block=text_of("block", block))
     return made if claimed is None else replace(made, epsilon=claimed.epsilon, delta=claimed.delta)
 
 
@@ -161,8 +161,8 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
     if not 0.0 <= extra < 1.0 or not all(value is None or math.isfinite(value) for value in (epsilon, delta)):
         raise InvalidParameter("the numbers of an entry must be finite.")
     turn = None if values.get("turn") is None else Turn.from_plain(values["turn"])
-    names = {name: text_of(name, values.get(name, "")) for name in ("account", "block")}
-    return Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn, **names)
+    made = Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn)
+    return replace(made, **{name: text_of(name, values.get(name, "")) for name in ("account", "block")})
 
 
 def chained(previous: str, *values: Any) -> str:

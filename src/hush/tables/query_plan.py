@@ -122,9 +122,9 @@ class QueryPlan:
         """The entries that a ledger would get, one for each release."""
         shares, spent = self.shares, self.spent
         parts = [part.charge for part in (spent, shares.bounds, shares.limits) if part]
-        pair = (shares.epsilon, shares.delta) if self.times == 1 else (None, None)
+        epsilon, delta = (shares.epsilon, shares.delta) if self.times == 1 else (None, None)
         turns = [Turn("", release, self.times) for release in range(1, self.times + 1)] if self.times > 1 else [None]
-        return [as_entry(parts, "", spent.key_delta, *pair, turn) for turn in turns]
+        return [as_entry(parts, "", spent.key_delta, epsilon, delta, turn) for turn in turns]
 
     def _turn(self, ledger: Ledger | None, release: int | None) -> Turn | None:
         """The place of a release in the series: the given one, or the next."""
