@@ -78,10 +78,28 @@ def _new(options: argparse.Namespace) -> None:
         mode=options.mode,
         order=options.order,
         source=options.source,
+        accounts=_accounts(options.account),
     ) as ledger:
         text = f"{options.file}: a new ledger, {ledger.cap}"
         text += f", order {ledger.cap.order:g}" if options.order is not None else ""
         emit(options, {"file": options.file, "cap": _cap_of(ledger)}, text)
+
+
+def _accounts(texts: list[str]) -> dict[str, tuple[float, float]] | None:
+    """The sub-accounts of --account, each written as name=epsilon,delta."""
+    found = {}
+    for text in texts:
+        name, sign, pair = text.rpartition("=")
+        parts = pair.split(",")
+        try:
+            if not sign or len(parts) != 2:
+                raise argparse.ArgumentTypeError("two numbers are needed")
+            found[name] = (number(parts[0]), number(parts[1]))
+        except argparse.ArgumentTypeError as failure:
+            raise InvalidParameter(
+                f"--account needs name=epsilon,delta, such as alice=1,1e-6, got {text!r}."
+            ) from failure
+    return found or None
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -94,6 +112,7 @@ def _show(options: argparse.Namespace) -> None:
             "spent": {"epsilon": spent.epsilon, "delta": spent.delta},
             "left": {"epsilon": left.epsilon, "delta": left.delta},
             "share": ledger.share,
+            "accounts": {name: {"spent": a.spent.epsilon, "share": a.share} for name, a in ledger.accounts.items()},
             "entries": [_row(entry) for entry in ledger.entries],
         }
         text = "\n".join([*_state(options.file, ledger), *_last(ledger.entries, every=options.all)])
@@ -113,6 +132,9 @@ def _state(file: str, ledger: Ledger) -> list[str]:
         lines.append(
             f"rule   Renyi filter of order {cap.order:g}; the conversion to epsilon and delta costs {price:.6g}, once"
         )
+    for name, account in ledger.accounts.items():
+        used = f"epsilon {rounded_up(account.spent.epsilon)} of {account.cap.epsilon:g} at delta {account.cap.delta:g}"
+        lines.append(f"account {printable(name)}: spent {used}, {100.0 * account.share:.1f} %")
     return [*lines, _bar(ledger.share)]
 
 
@@ -200,6 +222,8 @@ def register(command: Command) -> None:
     mode = "adaptive (default, always valid) or nonadaptive; see docs/sharp_edges.md"
     new.add_argument("--mode", metavar="MODE", help=mode)
     new.add_argument("--order", type=number, metavar="A", help="use one Renyi filter of this order alone")
+    under = "a sub-account with a cap of its own, such as alice=1,1e-6 (repeatable)"
+    new.add_argument("--account", action="append", default=[], metavar="NAME=E,D", help=under)
     new.add_argument(
         "--source", metavar="TEXT", help="the data that it protects; a release about other data is rejected"
     )

@@ -35,6 +35,8 @@ class Cap(Budget):
     reserve: float | None = None
     first: float | None = None
     renyi: float | None = None
+    #: The sub-accounts, each with its epsilon and its delta.
+    accounts: tuple[tuple[str, float, float], ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.words}, {self.mode}"
@@ -57,8 +59,6 @@ class Entry:
     turn: Turn | None = None
     #: The sub-account that is charged; empty for none.
     account: str = ""
-    #: The time block of the people's data that was asked about; empty for all of it.
-    block: str = ""
 
     @property
     def planned(self) -> int:
@@ -104,7 +104,6 @@ def as_entry(
     delta: Any,
     turn: Turn | None = None,
     account: str = "",
-    block: str = "",
 ) -> Entry:
     """The entry for the arguments of a caller, without a number yet."""
     extra = non_negative("extra_delta", extra_delta)
@@ -119,7 +118,7 @@ def as_entry(
     for charge in rows:
         charge.to_plain()  # raises if the charge cannot be stored
     made = Entry(0, "", text_of("label", label), rows, extra_delta=extra, turn=turn)
-    made = replace(made, account=text_of("account", account), block=text_of("block", block))
+    made = replace(made, account=text_of("account", account))
     return made if claimed is None else replace(made, epsilon=claimed.epsilon, delta=claimed.delta)
 
 
@@ -140,7 +139,8 @@ def entry_text(entry: Entry) -> str:
         values |= {"epsilon": entry.epsilon, "delta": entry.delta}
     if entry.turn is not None:
         values |= {"turn": entry.turn.to_plain()}
-    values |= {name: getattr(entry, name) for name in ("account", "block") if getattr(entry, name)}
+    if entry.account:
+        values |= {"account": entry.account}
     try:
         text = _json(values)
         same = entry_from_text(text, entry.number, entry.time, entry.label) == entry
@@ -162,7 +162,7 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
         raise InvalidParameter("the numbers of an entry must be finite.")
     turn = None if values.get("turn") is None else Turn.from_plain(values["turn"])
     made = Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn)
-    return replace(made, **{name: text_of(name, values.get(name, "")) for name in ("account", "block")})
+    return replace(made, account=text_of("account", values.get("account", "")))
 
 
 def chained(previous: str, *values: Any) -> str:

@@ -55,8 +55,7 @@ def filters_cap(epsilon: float, delta: float) -> Cap:
     (0.75, 0.15, 24.7)
     """
     terms = filter_cap(epsilon, RENYI * delta, None, reserve=_RESERVE)
-    known = {"order": terms.order, "divergence": terms.divergence, "reserve": terms.reserve}
-    return Cap(epsilon, delta, "adaptive", **known, first=FIRST, renyi=RENYI)
+    return replace(terms, delta=delta, first=FIRST, renyi=RENYI)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +163,7 @@ def _members(cap: Cap, first: Entry) -> Iterator[Account]:
         yield _like(cap.epsilon, round_down(part), first)
     rest, for_renyi = delta - part, Fraction(cap.renyi) * delta
     if rest >= for_renyi:
-        terms = {"order": cap.order, "divergence": cap.divergence, "reserve": cap.reserve}
-        yield Filter(Cap(cap.epsilon, round_down(for_renyi), "adaptive", **terms))
+        yield Filter(replace(cap, delta=round_down(for_renyi), first=None, renyi=None, accounts=None))
         rest -= for_renyi
     yield Basic(Cap(cap.epsilon, round_down(rest), "adaptive"))
 

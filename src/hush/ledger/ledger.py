@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +15,10 @@ from hush.ledger.display import as_card, in_words
 from hush.ledger.entry import Cap, Entry, as_entry, text_of
 from hush.ledger.notebook import card
 from hush.ledger.payment import Payment
-from hush.ledger.refusal import refusal
-from hush.ledger.series import Turn, keep_answer, kept_answer, made_so_far, next_release, planned_within
+from hush.ledger.refusal import must_be_source, refusal
+from hush.ledger.series import Turn, keep_answer, kept_answer, made_so_far, planned_within
 from hush.ledger.store import LedgerStore, ledger_path, wanted_cap
+from hush.ledger.sub_accounts import caps_of, must_fit, sub_account
 from hush.ledger.view import LedgerView
 from hush.privacy.charge import Budget
 from hush.privacy.curve import Curve
@@ -37,7 +39,8 @@ class Ledger:
     differential privacy; their epsilon is stated at `delta`, which is 1e-6 if it is left out.
     mode="adaptive" (the default) is always valid: the analyst may choose the next mechanism after seeing answers.
     mode="nonadaptive" fits slightly more and requires that all mechanisms are fixed in advance (docs/sharp_edges.md).
-    order= uses one Renyi filter alone. `source` is a text that names the data that the ledger protects.
+    order= uses one Renyi filter alone. `source` is a text that names the data that the ledger protects. `accounts`
+    are sub-accounts with caps of their own: {"alice": (1.0, 1e-6)}.
 
     Guarantees: all charges, of any number of processes and threads, are together within the (epsilon, delta) of the
     cap. An entry is on disk when `spend` returns, so noise that is drawn afterwards is always accounted for.
@@ -62,10 +65,12 @@ class Ledger:
         mode: str | None = None,
         order: float | None = None,
         source: str | None = None,
+        accounts: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
         if mode is not None:
             one_of("mode", mode, MODES)
         place, wanted = ledger_path(path), wanted_cap(epsilon, delta, rho, mu, mode, order)
+        wanted = None if wanted is None else replace(wanted, accounts=caps_of(accounts, mode))
         text = None if source is None else text_of("source", source)
         self._store = LedgerStore(place, wanted, _now())
         try:
@@ -126,6 +131,12 @@ class Ledger:
     def share(self) -> float:
         """The share of the budget that was spent, from 0 to 1."""
         return self._report().share
+
+    @property
+    def accounts(self) -> dict[str, Account]:
+        """The sub-accounts by name; each has `cap`, `spent`, `left` and `share`."""
+        log = self._store.read()[0]
+        return {name: sub_account(log.cap, log.entries, name) for name, *_ in log.cap.accounts or ()}
 
     def curve(self) -> Curve:
         """The privacy curve of everything spent, with brackets. Only for nonadaptive ledgers with delta > 0."""
@@ -195,6 +206,7 @@ class Ledger:
             grown = account if known else account.plus([entry])
             settled = grown if known else grown.settled()
             if settled is not None and known is None:
+                must_fit(log.cap, log.entries, entry)
                 log = rows.append(connection, log, entry)
                 written.append(entry)
         if settled is None:
@@ -210,10 +222,6 @@ class Ledger:
         return Payment(entry.charges, entry, "a ledger in memory" if self.path is None else str(self.path))
 
     # -- series of releases ----------------------------------------------------------------------------------
-
-    def next_release(self, series: str, times: int) -> int:
-        """The number of the first release of a series that was not made; raises `BudgetExceeded` if all were."""
-        return next_release(self.entries, series, times)
 
     def kept_answer(self, series: str, release: int) -> tuple[Entry, bytes] | None:
         """The entry and the answer of a release of a series, if it was made; None if not."""
@@ -247,22 +255,14 @@ class Ledger:
                     if known is None:
                         log, known = rows.bind(connection, log, text), text
                 store.keep(log, account)
-        self._must_be(known, text)
+        must_be_source(str(self._store), known, text)
 
     def must_protect(self, source: str) -> None:
         """Raise if the ledger is bound to other data; does not bind it."""
         text = text_of("source", source)
         known = self._store.read()[0].source
         if known is not None:
-            self._must_be(known, text)
-
-    def _must_be(self, known: str, text: str) -> None:
-        if known != text:
-            raise InvalidParameter(
-                f"{self._store} protects {known!r}, not {text!r}; use a separate ledger for each data set. If both are "
-                "about the same people, give both tables the same population= (--population), or charge this ledger "
-                "with hush.release."
-            )
+            must_be_source(str(self._store), known, text)
 
     def verify(self) -> None:
         """Check everything again: SQLite's integrity check, tables and triggers, every hash, and that the cap covers

@@ -68,6 +68,8 @@ def _cap(file: LedgerFile, connection: Connection) -> tuple[str, Cap]:
     if row is None or chained("", SCHEMA, row[0], row[1]) != row[2]:
         raise LedgerError(f"{file} is damaged: its cap was changed or is missing.")
     cap = json.loads(row[1])
+    if cap.get("accounts") is not None:
+        cap["accounts"] = tuple((str(name), float(epsilon), float(delta)) for name, epsilon, delta in cap["accounts"])
     return row[2], Cap(**{**cap, "mode": _FORMER_MODES.get(cap["mode"], cap["mode"])})
 
 

@@ -94,9 +94,8 @@ class LedgerStore:
     def check_cap(self, wanted: Cap | None, mode: str | None, order: float | None) -> None:
         """Reject an existing ledger whose budget, mode or order differs from what the caller gave."""
         cap = self.cap
-        same = wanted is None or all(
-            getattr(wanted, name) == getattr(cap, name) for name in ("epsilon", "delta", "rho", "mu")
-        )
+        kinds = ["epsilon", "delta", "rho", "mu", *(["accounts"] if wanted is not None and wanted.accounts else [])]
+        same = wanted is None or all(getattr(wanted, name) == getattr(cap, name) for name in kinds)
         if not same or mode not in (None, cap.mode) or order not in (None, cap.order):
             raise InvalidParameter(
                 f"the ledger {self.path} exists with {cap}, which differs from the arguments; open it with "

@@ -13,7 +13,7 @@ from hush.errors import HushError, InvalidParameter, Unsupported, called_like, m
 from hush.ledger.entry import Entry, as_entry, text_of
 from hush.ledger.notebook import Bar, card
 from hush.ledger.refusal import must_be_ledger
-from hush.ledger.series import Turn
+from hush.ledger.series import Turn, next_release
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
@@ -134,7 +134,7 @@ class QueryPlan:
             return None
         series = series_of(self.query, self.shares.epsilon, self.shares.delta, self.times, self.series)
         if release is None:
-            release = 1 if ledger is None else ledger.next_release(series, self.times)
+            release = 1 if ledger is None else next_release(ledger.entries, series, self.times)
         return Turn(series, whole("release", release, 1, "write release=1"), self.times)
 
     def _request(
