@@ -52,7 +52,7 @@ def filters_cap(epsilon: float, delta: float) -> Cap:
 
     >>> cap = filters_cap(1.0, 1e-6)
     >>> cap.first, cap.renyi, round(cap.order, 1)
-    (0.75, 0.15, 24.7)
+    (0.75, 0.15, 26.0)
     """
     terms = filter_cap(epsilon, RENYI * delta, None, reserve=_RESERVE)
     return replace(terms, delta=delta, first=FIRST, renyi=RENYI)

@@ -50,7 +50,7 @@ class Ledger:
     >>> ledger.spend([(Gaussian(10.0), 1.0, 1)], label="first count").number
     1
     >>> round(ledger.spent.epsilon, 3), round(ledger.left.epsilon, 3)
-    (0.397, 0.603)
+    (0.403, 0.4)
     """
 
     @called_like("Ledger('budget.ledger', epsilon=1.0, delta=1e-6)")

@@ -34,8 +34,8 @@ def must_be_source(ledger: str, known: str, text: str) -> None:
     if known != text:
         raise InvalidParameter(
             f"{ledger} protects {known!r}, not {text!r}. If both are about the same people (monthly files, copies, "
-            "tables of one database), they need one ledger: give every table the same population= (--population) from the "
-            "first release on. If they are about other people, use a separate ledger for each data set."
+            "tables of one database), they need one ledger: give every table the same population= (--population) from "
+            "the first release on. If they are about other people, use a separate ledger for each data set."
         )
 
 

@@ -47,7 +47,7 @@ def mu_of_pure(epsilon: float) -> float:
     """The mu of a pure epsilon: -2 Phi^-1(1/(1 + e^epsilon)), which randomised response attains.
 
     >>> round(mu_of_pure(1.0), 6)
-    1.231782
+    1.232035
     """
     if epsilon <= _SMALL:
         return up(2.0 * math.sqrt(2.0) * float(special.erfinv(math.tanh(0.5 * epsilon))), CLOSED_FORM)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hush.errors import IncompleteCall, InvalidParameter, budgets, called_like, deltas, within
 from hush.numerics.rounding import SPARE, down
+from hush.tables.accuracy import Planning
 from hush.tables.answer import Answer
 from hush.tables.column_noise import Shares, Spending, quick_spending, spending
 from hush.tables.description import QueryDescription, TableDescription, prepared
@@ -227,7 +228,7 @@ class GroupedTable:
 
 
 @dataclass(frozen=True)
-class Query(QueryDescription):
+class Query(Planning, QueryDescription):
     """Aggregates over groups of a table. `plan()` shows the noise and the errors; `answer()` spends the budget."""
 
     @called_like("plan(epsilon=1.0, delta=1e-6)")
