@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from hush.report.citation import cite
     from hush.sampling.exact import draw
     from hush.sampling.mechanism import Mechanism
+    from hush.tables.accuracy import plan_all
     from hush.tables.sql import sql
 
 __all__ = [
@@ -135,6 +136,7 @@ __all__ = [
     "gaussian",
     "limit",
     "optimal",
+    "plan_all",
     "register",
     "release",
     "renyi",
@@ -196,6 +198,7 @@ _MODULES = {
     "hush.report.citation": ("cite",),
     "hush.sampling.exact": ("draw",),
     "hush.sampling.mechanism": ("Mechanism",),
+    "hush.tables.accuracy": ("plan_all",),
     "hush.tables.sql": ("sql",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

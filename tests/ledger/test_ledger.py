@@ -23,7 +23,8 @@ from hush import (
     Unsupported,
 )
 from hush.errors import HushError, LedgerError
-from hush.ledger import Cap, Entry, Ledger
+from hush.ledger import Entry, Ledger
+from hush.ledger.filters import filters_cap
 from hush.noise.catalogue import FAMILIES
 
 SMALL = (Gaussian(20.0), 1.0, 1)
@@ -65,8 +66,8 @@ def path(tmp_path: Path) -> Path:
 def test_a_new_ledger_has_spent_nothing(path: Path) -> None:
     with Ledger(path, epsilon=1.0, delta=1e-6) as ledger:
         assert (ledger.cap, ledger.mode, ledger.entries, ledger.source) == (
-            Cap(1.0, 1e-6, "nonadaptive"),
-            "nonadaptive",
+            filters_cap(1.0, 1e-6),
+            "adaptive",
             (),
             None,
         )
@@ -107,7 +108,7 @@ def test_opening_with_the_same_cap_is_opening(path: Path) -> None:
     ],
 )
 def test_opening_with_another_cap_is_refused(path: Path, other: dict[str, object]) -> None:
-    Ledger(path, epsilon=1.0, delta=1e-6)
+    Ledger(path, epsilon=1.0, delta=1e-6, mode="nonadaptive")
     with pytest.raises(InvalidParameter, match="exists with epsilon 1, delta 1e-06, nonadaptive"):
         Ledger(path, **other)  # type: ignore[arg-type]
 
@@ -142,15 +143,18 @@ def test_bad_paths(arguments: tuple[object, ...], words: str) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilon": 1.0}, "both epsilon and delta"),
-        ({"delta": 1e-6}, "both epsilon and delta"),
+        ({"epsilon": 1.0}, "epsilon with delta, or rho, or mu"),
+        ({"delta": 1e-6}, "epsilon with delta, or rho, or mu"),
+        ({"epsilon": 1.0, "delta": 1e-6, "rho": 0.1}, "two kinds of budget"),
+        ({"rho": -1.0}, "rho must be"),
+        ({"mu": 0.5, "mode": "nonadaptive"}, "valid for every choice"),
         ({"epsilon": 0.0, "delta": 1e-6}, "epsilon must be"),
         ({"epsilon": float("inf"), "delta": 1e-6}, "epsilon must be"),
         ({"epsilon": [1.0, 2.0], "delta": 1e-6}, "epsilon must be"),
         ({"epsilon": 1.0, "delta": 1.0}, "delta must be"),
         ({"epsilon": 1.0, "delta": -1e-9}, "delta must be"),
-        ({"epsilon": 1.0, "delta": 1e-6, "mode": "free"}, "mode must be one of nonadaptive, adaptive"),
-        ({"epsilon": 1.0, "delta": 1e-6, "order": 3.0}, 'only a ledger with mode="adaptive"'),
+        ({"epsilon": 1.0, "delta": 1e-6, "mode": "free"}, "mode must be one of adaptive, nonadaptive"),
+        ({"epsilon": 1.0, "delta": 1e-6, "mode": "nonadaptive", "order": 3.0}, 'only a ledger with mode="adaptive"'),
         (
             {"epsilon": 1.0, "delta": 0.0, "mode": "adaptive", "order": 3.0},
             'only a ledger with mode="adaptive" and delta > 0',
@@ -224,7 +228,7 @@ def test_every_sensitivity_reads_back(path: Path, sensitivity: object) -> None:
 
 def test_a_subsampled_release(path: Path) -> None:
     part = hush.subsample(Gaussian(2.0), 0.01, times=10)
-    ledger = Ledger(path, epsilon=1.0, delta=1e-6)
+    ledger = Ledger(path, epsilon=1.0, delta=1e-6, mode="nonadaptive")
     ledger.spend(part)
     assert Ledger(path).entries[0].charges == (Charge(Gaussian(2.0), Sensitivity.of(1.0), times=10, rate=0.01),)
     assert ledger.spent.epsilon == pytest.approx(hush.compose([part]).epsilon(1e-6), rel=1e-9)

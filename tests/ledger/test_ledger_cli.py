@@ -37,7 +37,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_new_show_verify(capsys: pytest.CaptureFixture[str], path: str) -> None:
-    assert "a new ledger, epsilon 1, delta 1e-06, nonadaptive" in run(
+    assert "a new ledger, epsilon 1, delta 1e-06, adaptive" in run(
         capsys, "new", path, "--epsilon", "1", "--delta", "1e-6"
     )
     ledger = Ledger(path)
@@ -52,6 +52,17 @@ def test_new_show_verify(capsys: pytest.CaptureFixture[str], path: str) -> None:
     assert "1 entry, every hash is correct, the total is within the budget" in run(capsys, "verify", path)
 
 
+@pytest.mark.parametrize(("kind", "amount"), [("rho", "0.1"), ("mu", "0.5")])
+def test_a_budget_in_rho_or_mu(capsys: pytest.CaptureFixture[str], path: str, kind: str, amount: str) -> None:
+    assert f"a new ledger, {kind} {amount} (epsilon 2." in run(capsys, "new", path, f"--{kind}", amount)
+    Ledger(path).spend((Gaussian(10.0), 1.0))
+    shown = run(capsys, "show", path)
+    assert f"rule   {kind} adds up to at most {amount}" in shown
+    known = json.loads(run(capsys, "show", path, "--json"))
+    assert known["cap"][kind] == float(amount) and known["share"] == pytest.approx(0.05 if kind == "rho" else 0.04)
+    assert "two kinds of budget" in refused(capsys, "new", f"{path}2", "--epsilon", "1", f"--{kind}", amount)
+
+
 def test_an_interactive_ledger_names_its_order(capsys: pytest.CaptureFixture[str], path: str) -> None:
     words = ("--epsilon", "1", "--delta", "1e-6", "--mode", "adaptive", "--order", "30")
     assert "adaptive, order 30" in run(capsys, "new", path, *words)
@@ -61,7 +72,11 @@ def test_an_interactive_ledger_names_its_order(capsys: pytest.CaptureFixture[str
 
 def test_json(capsys: pytest.CaptureFixture[str], path: str) -> None:
     made = json.loads(run(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6", "--source", "people", "--json"))
-    assert made["cap"] == {"epsilon": 1.0, "delta": 1e-6, "mode": "nonadaptive"}
+    assert {name: made["cap"][name] for name in ("epsilon", "delta", "mode")} == {
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "mode": "adaptive",
+    }
     ledger = Ledger(path)
     ledger.spend((Laplace(50.0), 1.0, 3), label="first")
     shown = json.loads(run(capsys, "show", path, "--json"))
@@ -117,12 +132,12 @@ def test_errors_are_one_sentence(capsys: pytest.CaptureFixture[str], path: str) 
     assert "already exists" in refused(capsys, "new", path, "--epsilon", "1", "--delta", "1e-6")
     other = path + "2"
     assert "--delta" in refused(capsys, "new", other, "--epsilon", "1")
-    assert "mode must be one of nonadaptive, adaptive" in refused(
+    assert "mode must be one of adaptive, nonadaptive" in refused(
         capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--mode", "x"
     )
     assert "epsilon must be" in refused(capsys, "new", other, "--epsilon", "-1", "--delta", "1e-6")
     assert 'only a ledger with mode="adaptive"' in refused(
-        capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--order", "3"
+        capsys, "new", other, "--epsilon", "1", "--delta", "0", "--order", "3"
     )
     assert "see `hush ledger --help`" in refused(capsys)
     assert "invalid choice" in refused(capsys, "burn", path)

@@ -31,8 +31,9 @@ from hush.privacy.conversion import rdp_to_delta
 from hush.privacy.paper_bounds import osgt_theorem2
 from hush.privacy.theorem import pure_epsilon
 
-NONADAPTIVE = {"epsilon": 1.0, "delta": 1e-5}
-ADAPTIVE = {"epsilon": 1.0, "delta": 1e-5, "mode": "adaptive"}
+NONADAPTIVE = {"epsilon": 1.0, "delta": 1e-5, "mode": "nonadaptive"}
+#: One Renyi filter alone; tests/ledger/test_filters.py is about the default.
+ADAPTIVE = {"epsilon": 1.0, "delta": 1e-5, "mode": "adaptive", "order": filter_cap(1.0, 1e-5, None).order}
 
 
 def attempts(ledger: Ledger, requests: list[Any], **options: Any) -> list[bool]:
@@ -108,10 +109,11 @@ def test_a_calibrated_budget_is_spent_to_the_end() -> None:
     """Noise calibrated for ten releases fits ten times, one by one or at once, and not eleven times."""
     for family, sensitivity in (("gaussian", 1.0), ("laplace", Sensitivity(linf=1.0, l0=2)), ("osgt", 1.0)):
         plan = hush.calibrate(1.0, 1e-6, sensitivity, family=family, times=10)
-        ledger = Ledger(None, epsilon=1.0, delta=1e-6)
+        ledger = Ledger(None, epsilon=1.0, delta=1e-6, mode="nonadaptive")
         assert attempts(ledger, [(plan.noise, sensitivity)] * 11) == [True] * 10 + [False]
         assert attempts(
-            Ledger(None, epsilon=1.0, delta=1e-6), [(plan.noise, sensitivity, 10), (plan.noise, sensitivity)]
+            Ledger(None, epsilon=1.0, delta=1e-6, mode="nonadaptive"),
+            [(plan.noise, sensitivity, 10), (plan.noise, sensitivity)],
         ) == [True, False]
         ledger.verify()
 
@@ -161,7 +163,7 @@ def test_room_far_beyond_the_losses() -> None:
     """Where the cap is far beyond all losses, a composition's delta there may be pure round-off: nothing is refused
     for that.
     """
-    ledger = Ledger(None, epsilon=1.0, delta=1e-6)
+    ledger = Ledger(None, epsilon=1.0, delta=1e-6, mode="nonadaptive")
     assert attempts(ledger, [(hush.OSGT(100.0, 200.0), 1.0)] * 40) == [True] * 40
     assert ledger.spent.delta <= 1e-9 and ledger.left.delta >= 9e-7
 
@@ -190,7 +192,7 @@ def test_what_is_left_fits_as_a_pure_release(requests: list[Any]) -> None:
 
 
 def test_a_bound_of_a_whole_gives_way_to_the_box() -> None:
-    ledger = Ledger(None, epsilon=3.0, delta=1e-4)
+    ledger = Ledger(None, epsilon=3.0, delta=1e-4, mode="nonadaptive")
     ledger.spend((hush.OSGT(1.0, 30.0), Sensitivity(l2=1.0, l0=4)))
     ledger.spend((hush.OSGT(1.0, 30.0), Sensitivity(l2=1.0, l0=4)))  # equal ones are one longer vector
     alone = ledger.spent.epsilon
@@ -205,7 +207,7 @@ def test_theorem_8_of_flipped_huber_counts_once() -> None:
     """Its theorem is about one shift vector, fixed; a second release may be asked after the first answer, so then the
     box counts.
     """
-    ledger = Ledger(None, epsilon=3.0, delta=1e-2)
+    ledger = Ledger(None, epsilon=3.0, delta=1e-2, mode="nonadaptive")
     noise = hush.FlippedHuber(1.0, 40.0)
     for times in (1, 2):
         ledger.spend((noise, Sensitivity(l2=1.0, l0=2)))
@@ -369,7 +371,7 @@ def test_divergences_by_theorem() -> None:
     """l1 and l2 bounds as far as a theorem goes, and pure epsilons where nothing else is known."""
 
     def used(part: Any) -> float:
-        with Ledger(None, **ADAPTIVE, order=20.0) as ledger:
+        with Ledger(None, **{**ADAPTIVE, "order": 20.0}) as ledger:
             ledger.spend(part)
             return ledger.share * float(ledger.cap.divergence or 0.0)
 

@@ -32,7 +32,7 @@ def printed(lines: str) -> float:
 
 
 def _fixed() -> hush.Ledger:
-    ledger = hush.Ledger(None, epsilon=2.0, delta=1e-6)
+    ledger = hush.Ledger(None, epsilon=2.0, delta=1e-6, mode="nonadaptive")
     ledger.spend((hush.Gaussian(9.0), 1.0), label="a count")
     ledger.spend(
         [(hush.Laplace(9.0), hush.Sensitivity(linf=1.0, l0=2), 3), (hush.OSGT(30.0, 20.0), 1.0, 1)], extra_delta=1e-8
@@ -52,6 +52,25 @@ def _adaptive() -> hush.Ledger:
     ledger.spend((hush.Gaussian(9.0), 1.0))
     ledger.spend((hush.Laplace(9.0), hush.Sensitivity(l1=1.0)), extra_delta=1e-8)
     ledger.spend((hush.OSGT(30.0, 20.0), hush.Sensitivity(l2=1.0, l0=3)))
+    return ledger
+
+
+def _one_order() -> hush.Ledger:
+    ledger = hush.Ledger(None, epsilon=2.0, delta=1e-6, order=20.0)
+    ledger.spend((hush.Gaussian(9.0), 1.0))
+    ledger.spend((hush.Laplace(9.0), 1.0), extra_delta=1e-8)
+    return ledger
+
+
+def _rho() -> hush.Ledger:
+    ledger = hush.Ledger(None, rho=0.1)
+    ledger.spend([(hush.Gaussian(9.0), 1.0), (hush.Laplace(9.0), 1.0, 2)])
+    return ledger
+
+
+def _mu() -> hush.Ledger:
+    ledger = hush.Ledger(None, mu=0.5, delta=1e-8)
+    ledger.spend([(hush.Gaussian(9.0), 1.0), (hush.Staircase(0.1), 1.0, 2)])
     return ledger
 
 
@@ -123,7 +142,7 @@ def _empty() -> hush.Ledger:
     return hush.Ledger(None, epsilon=1.0, delta=1e-6)
 
 
-KINDS = [_fixed, _gaussian, _adaptive, _pure, _full, _tables, _learn, _search, _federated]
+KINDS = [_fixed, _gaussian, _adaptive, _one_order, _rho, _mu, _pure, _full, _tables, _learn, _search, _federated]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.strip("_"))

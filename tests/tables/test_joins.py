@@ -143,7 +143,7 @@ def test_a_ledger_protects_all_private_tables(visits):
     ledger = hush.Ledger(None, epsilon=9.0, delta=1e-5)
     for table in (one, other, one.per_unit(n=_.count())):
         table.aggregate(n=tables.count()).answer(1.0, 0.0, ledger=ledger, family="laplace")
-    with pytest.raises(InvalidParameter, match=r"use a separate ledger .* give both tables the same population="):
+    with pytest.raises(InvalidParameter, match=r"give every table the same population= .* use a separate ledger"):
         visits.aggregate(n=tables.count()).answer(1.0, 0.0, ledger=ledger, family="laplace")
     named = [tables.table(VISITS, unit="id", population="p"), tables.table(HOMES, unit="person", population="p")]
     lines = tables.linked(pa.table({"ward": ["A"], "price": [1]}), to=named[0], on="ward")

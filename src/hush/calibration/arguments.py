@@ -6,10 +6,11 @@ from typing import Any
 
 from hush.calibration.request import LOSSES, CalibrationRequest
 from hush.calibration.units import checked_weights
-from hush.errors import InvalidParameter, budgets, deltas, one_of, positive, whole
+from hush.errors import IncompleteCall, InvalidParameter, budgets, deltas, one_of, positive, whole
+from hush.privacy.budget import Budget, one_budget
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["demand_of", "no_effect"]
+__all__ = ["demand_of", "must_have_pair", "no_effect", "other_budget"]
 
 
 def demand_of(
@@ -25,6 +26,19 @@ def demand_of(
     bound = Sensitivity.of(sensitivity)
     each = checked_weights(weights, bound)
     return CalibrationRequest(float(budget), float(share), bound, whole("times", times), loss, lattice, notion, each)
+
+
+def must_have_pair(epsilon: Any, delta: Any) -> None:
+    """Reject a call without epsilon or without delta."""
+    missing = [name for name, value in (("epsilon", epsilon), ("delta", delta)) if value is None]
+    if missing:
+        raise IncompleteCall(f"calibrate is missing {missing[0]}; write calibrate(epsilon=1.0, delta=1e-6).")
+
+
+def other_budget(epsilon: Any, delta: Any, rho: Any, mu: Any) -> Budget:
+    """A budget in rho or mu; its delta is the one at which epsilon is stated."""
+    one_budget(epsilon, delta, rho, mu, "calibrate(rho=0.1)")
+    return Budget(rho=rho, mu=mu) if delta is None else Budget(rho=rho, mu=mu, delta=delta)
 
 
 def no_effect(demand: CalibrationRequest) -> str:

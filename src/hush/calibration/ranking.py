@@ -7,9 +7,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from hush.calibration.arguments import demand_of, no_effect
+from hush.calibration.arguments import demand_of, must_have_pair, no_effect, other_budget
+from hush.calibration.concentrated import for_one_release, plan_for
+from hush.calibration.fewer_facts import fewer_facts, least_possible
 from hush.calibration.kept import kept_or_found
-from hush.calibration.lower_limit import lower_limit
 from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.request import LOSSES, VALUES, CalibrationRequest
 from hush.calibration.scale import typical
@@ -19,6 +20,7 @@ from hush.noise.catalogue import ranked, ranked_joint
 from hush.noise.contract import Law
 from hush.noise.family import Family
 from hush.numerics.rounding import TIED, up
+from hush.privacy.budget import Budget
 from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["LOSSES", "Plan", "RankedNoise", "calibrate"]
@@ -59,8 +61,8 @@ def _calibrated(demand: CalibrationRequest, row: Family) -> Law:
 
 @called_like("calibrate(epsilon=1.0, delta=1e-6)")
 def calibrate(
-    epsilon: float,
-    delta: float,
+    epsilon: float | None = None,
+    delta: float | None = None,
     sensitivity: Any = 1.0,
     *,
     family: str | None = None,
@@ -70,8 +72,11 @@ def calibrate(
     step: float | None = None,
     values: str = "real",
     weights: Sequence[float] | None = None,
+    rho: float | None = None,
+    mu: float | None = None,
 ) -> Plan:
-    """The least noise that gives (epsilon, delta) for a sensitivity, released `times` times.
+    """The least noise that gives (epsilon, delta) for a sensitivity, released `times` times. In place of the pair,
+    rho= is a budget of zero-concentrated privacy and mu= one of Gaussian differential privacy.
 
     family=None ranks every family that has a proof for this sensitivity; a name selects that family ("optimal" solves
     for the best of all noises, for one number only). loss is "variance", "mae", "p95" or "p999". delta = 0 allows pure
@@ -90,8 +95,12 @@ def calibrate(
     >>> round(calibrate(1.0, 1e-6, values="integer").variance, 4)
     1.8413
     """
-    demand = demand_of(epsilon, delta, sensitivity, loss, times, notion, step, weights)
     one_of("values", values, VALUES)
+    if rho is not None or mu is not None:
+        given = (sensitivity, loss, times, notion, step, weights)
+        return _other_budget(other_budget(epsilon, delta, rho, mu), given, family, values)
+    must_have_pair(epsilon, delta)
+    demand = demand_of(epsilon, delta, sensitivity, loss, times, notion, step, weights)
     if family == "optimal":
         return _plan(demand, tuple(kept_or_found(demand, family, values, lambda: [_optimal_choice(demand)])))
     remark = no_effect(demand) if values == "integer" else ""
@@ -103,6 +112,15 @@ def calibrate(
         raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
     ranking = (*present, *(c for c in choices if c.noise is None))
     return _plan(demand, ranking, remark, "real" if remark else values)
+
+
+def _other_budget(budget: Budget, given: tuple[Any, ...], family: str | None, values: str) -> Plan:
+    """The plan for a budget in rho or mu."""
+    sensitivity, loss, times, notion, step, weights = given
+    demand = demand_of(budget.epsilon, budget.delta, sensitivity, loss, times, notion, step, weights)
+    pure = for_one_release(budget, demand.times)
+    options = {"family": family, "loss": loss, "step": step, "values": values, "weights": weights}
+    return plan_for(budget, demand, family, lambda: calibrate(pure, 0.0, sensitivity, **options))
 
 
 def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: bool) -> list[RankedNoise]:
@@ -128,7 +146,7 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
     choices = [_for_these_facts(demand, row) for row in rows]
     if not uneven:
         choices = _with_fewer_facts(demand, rows, choices)
-    elif (fewer := _fewer_facts(demand.bound)) is not None:
+    elif (fewer := fewer_facts(demand.bound)) is not None:
         choices = [_or_for(fewer, demand, row, found) for row, found in zip(rows, choices, strict=True)]
     if family is None and demand.delta >= _LARGE_DELTA:
         choices += _optimal_if_better(demand, choices)
@@ -152,7 +170,7 @@ def _joint_choices(demand: CalibrationRequest, rows: tuple[Family, ...], *, whol
     tried = {row.name: whole if row.type.discrete else [real] for row in rows}
     best = [min((_choice(one, row) for one in tried[row.name]), key=lambda c: c.loss) for row in rows]
     best = [as_scaled(demand, choice, factors) for choice in best]
-    fewer = _fewer_facts(demand.bound) if whole_numbers and factors is not None else None
+    fewer = fewer_facts(demand.bound) if whole_numbers and factors is not None else None
     if fewer is None:
         return best
     largest = dataclasses.replace(demand, bound=fewer)  # noise on the whole numbers needs one bound for all of them
@@ -230,20 +248,10 @@ def _with_fewer_facts(
     demand: CalibrationRequest, rows: Sequence[Family], choices: list[RankedNoise]
 ) -> list[RankedNoise]:
     """Each choice, or the one for fewer facts. Those are not tried if no noise for them can beat the best choice."""
-    fewer, best = _fewer_facts(demand.bound), min((c.loss for c in choices), default=math.inf)
-    if fewer is None or best < _least_possible(demand, fewer):
+    fewer, best = fewer_facts(demand.bound), min((c.loss for c in choices), default=math.inf)
+    if fewer is None or best < least_possible(demand, fewer):
         return choices
     return [_or_for(fewer, demand, row, found) for row, found in zip(rows, choices, strict=True)]
-
-
-def _least_possible(demand: CalibrationRequest, bound: Sensitivity) -> float:
-    """A lower bound on the loss of every noise for this sensitivity; 0 where none is known."""
-    if demand.loss not in ("variance", "mae"):
-        return 0.0
-    try:
-        return lower_limit(demand.epsilon, demand.delta, bound, demand.loss, demand.step)
-    except HushError:
-        return 0.0
 
 
 def _or_for(fewer: Sensitivity, demand: CalibrationRequest, row: Family, found: RankedNoise) -> RankedNoise:
@@ -254,17 +262,6 @@ def _or_for(fewer: Sensitivity, demand: CalibrationRequest, row: Family, found: 
         return other if other.loss < found.loss and other.noise is not None and demand.meets(other.noise) else found
     except HushError:  # no theorem covers the noise under all facts together
         return found
-
-
-def _fewer_facts(bound: Sensitivity) -> Sensitivity | None:
-    """The smallest box that contains all moves, with one bound for all numbers; None if the sensitivity is such a box,
-    or if there is none.
-    """
-    if bound.box is None or (bound.is_box and not isinstance(bound.linf, tuple)):
-        return None
-    largest = max(shift for shift, _ in bound.box)
-    numbers = len(bound.linf) if isinstance(bound.linf, tuple) else bound.dimension
-    return dataclasses.replace(bound, linf=largest, l0=bound.moving, l1=None, l2=None, dimension=numbers)
 
 
 def _for_these_facts(demand: CalibrationRequest, row: Family) -> RankedNoise:

@@ -28,6 +28,7 @@ _EXAMPLES = """examples:
       --groups-per-unit 8 --count-units --share units --total units --non-negative --epsilon 1 --delta 1e-6 --all
   hush ledger new visits.ledger --epsilon 3 --delta 1e-5
   hush answer visits.parquet ... --ledger visits.ledger --out answer.parquet
+  hush answer 2025-01.parquet ... --population hospital --ledger year.ledger --times 12 --release 1
   hush answer --policy hush.toml --table visits --by ward --count --mean stay_days --epsilon 1 --delta 1e-6
 
 --plan shows the expected errors and spends nothing.
@@ -63,6 +64,9 @@ def _planned(options: argparse.Namespace) -> Any:
     query = query_of(options)
     hint = "" if options.family else " (--family gaussian is quick)"
     given = {"family": options.family, "limits_share": options.limits_share, "weights": _weights(options)}
+    given |= {"times": options.times, "series": options.series}
+    if options.times > 1 and not options.ledger and not options.plan:
+        raise InvalidParameter("--times needs --ledger, which records the releases that were made.")
     with working(f"finding the least noise{hint}"):
         return query.plan(options.epsilon, delta, **given)
 
@@ -110,7 +114,9 @@ def _asked(options: argparse.Namespace, plan: Any, ledger: Ledger | None, stream
     with working() as show:
         intervals = {"level": options.level, "together": options.together}
         given = {"ledger": ledger, "label": options.label, **intervals, "progress": show}
-        return plan.write(options.out, **given) if streamed else plan.answer(**given)
+        if streamed:
+            return plan.write(options.out, **given)
+        return plan.answer(**given, release=options.release, account=options.account)
 
 
 def _streamed(options: argparse.Namespace) -> bool:
@@ -197,6 +203,17 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
     add_budget(budget)
     budget.add_argument("--ledger", metavar="FILE", help="charge this ledger (see `hush ledger new`)")
     budget.add_argument("--label", default="", metavar="TEXT", help="the label of the ledger's entry")
+    budget.add_argument("--account", default="", metavar="NAME", help="the sub-account of the ledger to charge")
+    several = (
+        "the budget is for N releases of this question, such as one for each month; each is charged when it is made"
+    )
+    budget.add_argument("--times", type=int, default=1, metavar="N", help=several)
+    which = (
+        "with --times: the number of this release (default: the next); one that was made is shown again, for nothing"
+    )
+    budget.add_argument("--release", type=int, metavar="K", help=which)
+    named = "with --times: a name for the releases, so that --where may differ between them"
+    budget.add_argument("--series", metavar="NAME", help=named)
     budget.add_argument(
         "--limits-share",
         type=number,

@@ -51,7 +51,7 @@ def _calibrate(options: argparse.Namespace) -> None:
     sensitivity = _sensitivity(options)
     plan = hush.calibrate(
         options.epsilon,
-        delta_of(options),
+        _delta(options),
         sensitivity,
         family=options.family,
         loss=options.loss,
@@ -59,10 +59,19 @@ def _calibrate(options: argparse.Namespace) -> None:
         step=options.step,
         values=options.values,
         weights=options.weights,
+        rho=options.rho,
+        mu=options.mu,
     )
     rows = [_ranked(choice, plan) for choice in plan.ranking]
     draw_plot(options, lambda report: report.ranking_chart(plan))
     emit(options, _document(plan, sensitivity, rows), _text(plan, sensitivity, rows))
+
+
+def _delta(options: argparse.Namespace) -> float | None:
+    """The delta; with --rho or --mu it is only the one at which epsilon is stated."""
+    if options.rho is not None or options.mu is not None:
+        return None if options.delta is None else float(options.delta)
+    return delta_of(options)
 
 
 def _listed(text: str) -> tuple[float, ...]:
@@ -168,7 +177,7 @@ def _shortened(part: str) -> str:
 def register(command: Command) -> None:
     """Add the command."""
     calibrate = command("calibrate", _calibrate, "find the noise with the least error for a budget", _EXAMPLES)
-    add_budget(calibrate.add_argument_group("privacy budget"))
+    add_budget(calibrate.add_argument_group("privacy budget"), other=True)
     bound = calibrate.add_argument_group("sensitivity: how far one person can change the answer")
     several = "; several numbers, separated by commas, are bounds of single numbers"
     bound.add_argument("--linf", type=_numbers, metavar="X[,X...]", help=f"{_NORMS['linf']} (default 1){several}")

@@ -36,7 +36,7 @@ def _words() -> dict[tuple[str, str], Iterable[str]]:
         ("cite", "family"): tuple(row.name for row in families()),
         ("", "--loss"): tuple(LOSSES),
         ("", "--method"): methods(),
-        ("", "--mode"): ("nonadaptive", "adaptive"),
+        ("", "--mode"): ("adaptive", "nonadaptive"),
         ("", "--engine"): ("duckdb", "spark"),
         ("", "--keys"): ("private",),
     }

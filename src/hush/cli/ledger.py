@@ -28,10 +28,8 @@ def _bar(share: float) -> str:
 
 def _cap_of(ledger: Ledger) -> dict[str, Any]:
     cap = ledger.cap
-    known: dict[str, Any] = {"epsilon": cap.epsilon, "delta": cap.delta, "mode": cap.mode}
-    if cap.order is not None:
-        known |= {"order": cap.order, "divergence": cap.divergence, "reserve": cap.reserve}
-    return known
+    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi")
+    return {name: getattr(cap, name) for name in names if getattr(cap, name) is not None}
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -68,17 +66,40 @@ def _new(options: argparse.Namespace) -> None:
         raise InvalidParameter(
             f"{options.file} already exists; show it with `hush ledger show {options.file}`, or choose another name."
         )
+    if options.delta is None and options.rho is None and options.mu is None:
+        needed = "--epsilon needs --delta (for example 1e-6, or 0 for pure mechanisms)"
+        raise InvalidParameter(f"{needed}; or give --rho or --mu.")
     with Ledger(
         options.file,
         epsilon=options.epsilon,
         delta=options.delta,
+        rho=options.rho,
+        mu=options.mu,
         mode=options.mode,
         order=options.order,
         source=options.source,
+        accounts=_accounts(options.account),
     ) as ledger:
         text = f"{options.file}: a new ledger, {ledger.cap}"
-        text += f", order {ledger.cap.order:g}" if ledger.cap.order is not None else ""
+        text += f", order {ledger.cap.order:g}" if options.order is not None else ""
         emit(options, {"file": options.file, "cap": _cap_of(ledger)}, text)
+
+
+def _accounts(texts: list[str]) -> dict[str, tuple[float, float]] | None:
+    """The sub-accounts of --account, each written as name=epsilon,delta."""
+    found = {}
+    for text in texts:
+        name, sign, pair = text.rpartition("=")
+        parts = pair.split(",")
+        try:
+            if not sign or len(parts) != 2:
+                raise argparse.ArgumentTypeError("two numbers are needed")
+            found[name] = (number(parts[0]), number(parts[1]))
+        except argparse.ArgumentTypeError as failure:
+            raise InvalidParameter(
+                f"--account needs name=epsilon,delta, such as alice=1,1e-6, got {text!r}."
+            ) from failure
+    return found or None
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -91,6 +112,7 @@ def _show(options: argparse.Namespace) -> None:
             "spent": {"epsilon": spent.epsilon, "delta": spent.delta},
             "left": {"epsilon": left.epsilon, "delta": left.delta},
             "share": ledger.share,
+            "accounts": {name: {"spent": a.spent.epsilon, "share": a.share} for name, a in ledger.accounts.items()},
             "entries": [_row(entry) for entry in ledger.entries],
         }
         text = "\n".join([*_state(options.file, ledger), *_last(ledger.entries, every=options.all)])
@@ -103,11 +125,16 @@ def _state(file: str, ledger: Ledger) -> list[str]:
     lines = [f"{file}: {cap}" + (f", protects {printable(ledger.source)}" if ledger.source else "")]
     lines.append(f"spent  epsilon {rounded_up(spent.epsilon)} at delta {cap.delta:g} (rounded up)")
     lines.append(f"left   epsilon {left.epsilon:.6g}" + (f", extra delta {left.delta:.3g}" if cap.delta else ""))
-    if cap.order is not None:
+    if cap.kind != "epsilon":
+        lines.append(f"rule   {cap.kind} adds up to at most {cap.rho or cap.mu:g}; epsilon is what that implies")
+    elif cap.order is not None and cap.first is None:
         price = cap.epsilon - (cap.divergence or 0.0)
         lines.append(
             f"rule   Renyi filter of order {cap.order:g}; the conversion to epsilon and delta costs {price:.6g}, once"
         )
+    for name, account in ledger.accounts.items():
+        used = f"epsilon {rounded_up(account.spent.epsilon)} of {account.cap.epsilon:g} at delta {account.cap.delta:g}"
+        lines.append(f"account {printable(name)}: spent {used}, {100.0 * account.share:.1f} %")
     return [*lines, _bar(ledger.share)]
 
 
@@ -155,13 +182,15 @@ def _verify(options: argparse.Namespace) -> None:
 _EXAMPLES = {
     "ledger": """examples:
   hush ledger new census.ledger --epsilon 1 --delta 1e-6
-  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode adaptive
+  hush ledger new registry.ledger --rho 0.1
   hush ledger show census.ledger
   hush ledger verify census.ledger""",
     "new": """examples:
-  hush ledger new census.ledger --epsilon 1 --delta 1e-6                    all noise is fixed before the first answer
-  hush ledger new lab.ledger --epsilon 1 --delta 1e-6 --mode adaptive       noise may depend on earlier answers
-  hush ledger new strict.ledger --epsilon 1 --delta 0                       pure mechanisms only""",
+  hush ledger new census.ledger --epsilon 1 --delta 1e-6                    questions may depend on earlier answers
+  hush ledger new strict.ledger --epsilon 1 --delta 0                       pure mechanisms only
+  hush ledger new registry.ledger --rho 0.1                                 zero-concentrated privacy (zCDP)
+  hush ledger new normal.ledger --mu 0.5                                    Gaussian differential privacy (GDP)
+  hush ledger new fixed.ledger --epsilon 1 --delta 1e-6 --mode nonadaptive  all noise is fixed in advance""",
     "show": """examples:
   hush ledger show census.ledger
   hush ledger show census.ledger --json""",
@@ -186,22 +215,15 @@ def register(command: Command) -> None:
         return parser
 
     new = sub("new", _new, "make a ledger")
-    new.add_argument("--epsilon", type=number, required=True, metavar="E", help="the total epsilon that may be spent")
-    new.add_argument(
-        "--delta", type=number, required=True, metavar="D", help="the total delta; 0 for pure mechanisms only"
-    )
-    new.add_argument(
-        "--mode",
-        default="nonadaptive",
-        metavar="MODE",
-        help="nonadaptive (default) or adaptive; see docs/sharp_edges.md",
-    )
-    new.add_argument(
-        "--order",
-        type=number,
-        metavar="A",
-        help="Renyi order of an adaptive ledger (default: suited to Gaussian noise)",
-    )
+    new.add_argument("--epsilon", type=number, metavar="E", help="the total epsilon that may be spent")
+    new.add_argument("--delta", type=number, metavar="D", help="the total delta; 0 for pure mechanisms only")
+    new.add_argument("--rho", type=number, metavar="R", help="the total rho (zCDP), in place of epsilon")
+    new.add_argument("--mu", type=number, metavar="M", help="the total mu (GDP), in place of epsilon")
+    mode = "adaptive (default, always valid) or nonadaptive; see docs/sharp_edges.md"
+    new.add_argument("--mode", metavar="MODE", help=mode)
+    new.add_argument("--order", type=number, metavar="A", help="use one Renyi filter of this order alone")
+    under = "a sub-account with a cap of its own, such as alice=1,1e-6 (repeatable)"
+    new.add_argument("--account", action="append", default=[], metavar="NAME=E,D", help=under)
     new.add_argument(
         "--source", metavar="TEXT", help="the data that it protects; a release about other data is rejected"
     )

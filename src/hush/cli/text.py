@@ -81,9 +81,15 @@ def listed(text: str, flag: str) -> list[str]:
         raise InvalidParameter(f"--{flag} needs a comma list such as a,b or 'a,\"b, c\"', got {text!r}.") from failure
 
 
-def add_budget(parser: Any) -> None:
-    """Add --epsilon, --delta and --pure to a parser or a group of options; read them with `delta_of`."""
-    parser.add_argument("--epsilon", type=number, required=True, metavar="E", help="the privacy loss that is allowed")
+def add_budget(parser: Any, *, other: bool = False) -> None:
+    """Add --epsilon, --delta and --pure to a parser or a group of options; read them with `delta_of`. With `other` also
+    --rho and --mu, which stand in the place of --epsilon.
+    """
+    needed = {"type": number, "required": not other, "metavar": "E"}
+    parser.add_argument("--epsilon", **needed, help="the privacy loss that is allowed")
+    if other:
+        parser.add_argument("--rho", type=number, metavar="R", help="a budget of zCDP, in place of --epsilon")
+        parser.add_argument("--mu", type=number, metavar="M", help="a budget of GDP, in place of --epsilon")
     parser.add_argument("--delta", type=number, metavar="D", help="the extra probability, for example 1e-6")
     parser.add_argument("--pure", action="store_true", help="delta = 0")
 

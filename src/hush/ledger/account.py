@@ -1,9 +1,12 @@
 """The rules of composition: what all entries cost together, and whether the cap covers them.
 
     cap                      rule           what is added up
+    delta > 0, adaptive      `Filters`      several rules that share delta: for adaptive choice (filters.py)
     delta > 0, nonadaptive   `Nonadaptive`  loss distributions, by hush.compose: tight, for mechanisms fixed in advance
-    delta > 0, adaptive      `Filter`       Renyi divergences of one order: for adaptive choice (filter.py)
+    delta > 0, one order     `Filter`       Renyi divergences of one order: for adaptive choice (filter.py)
     delta = 0, either mode   `Pure`         pure epsilons: basic composition, valid for both
+    rho                      `Concentrated` rho of zCDP: for adaptive choice (sums.py)
+    mu                       `Normal`       mu^2 of Gaussian differential privacy: for adaptive choice (sums.py)
 
 An account never changes. `plus(entries)` returns a new one; `settled()` returns the account if its cap covers it, and
 None if not.
@@ -21,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Self
+from typing import ClassVar, Self
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.ledger.entry import Cap, Entry
@@ -31,7 +34,7 @@ from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
 from hush.privacy.theorem import GAUSSIAN, pure_epsilon
 
-__all__ = ["Account", "Nonadaptive", "Pure", "within"]
+__all__ = ["Account", "Nonadaptive", "Pure", "keeps", "pure_sum", "within"]
 
 _TOLERATED = 1 + Fraction(1, 2**51)
 
@@ -52,6 +55,9 @@ class Account(ABC):
     cap: Cap
     totals: Mapping[Charge, int] = field(default_factory=dict)
     extra: Fraction = Fraction(0)
+    #: The name of the rule in statements, and whether the mechanisms may be chosen after earlier answers were seen.
+    rule: ClassVar[str] = ""
+    adaptive: ClassVar[bool] = True
 
     def plus(self, entries: Iterable[Entry]) -> Self:
         """The account with these entries added, even if they exceed the cap."""
@@ -121,7 +127,7 @@ def _check_relation(one: Charge, other: Charge) -> None:
 # -- pure epsilons -------------------------------------------------------------------------------------------
 
 
-def _pure_sum(totals: Mapping[Charge, int]) -> Fraction | None:
+def pure_sum(totals: Mapping[Charge, int]) -> Fraction | None:
     """The sum of all pure epsilons; None if one of them is infinite."""
     total = Fraction(0)
     for one, times in totals.items():
@@ -138,9 +144,11 @@ class Pure(Account):
     Ullman, Vadhan 2016).
     """
 
+    rule = "pure"
+
     @cached_property
     def total(self) -> Fraction | None:
-        return _pure_sum(self.totals)
+        return pure_sum(self.totals)
 
     def covered(self) -> bool:
         return self.total is not None and within(self.total, self.cap.epsilon) and self.extra == 0
@@ -171,6 +179,8 @@ class Nonadaptive(Account):
     adaptively (Zhu, Dong and Wang 2022, on dominating pairs).
     """
 
+    rule = "nonadaptive"
+    adaptive = False
     proved: Curve | None = None  # the curve of the last composition of everything
     since: Mapping[Charge, int] = field(default_factory=dict)  # the charges after that composition
 
@@ -192,7 +202,7 @@ class Nonadaptive(Account):
         return self.proved if self.proved is not None and not self.since else compose(self.releases)
 
     @cached_property
-    def _delta(self) -> Fraction:
+    def delta(self) -> Fraction:
         """delta at the cap's epsilon, with the failure probabilities."""
         if not self.totals:
             return self.extra
@@ -207,7 +217,7 @@ class Nonadaptive(Account):
         return Fraction(value) + self.extra
 
     def covered(self) -> bool:
-        return within(self.extra, self.cap.delta) and within(self._delta, self.cap.delta)
+        return within(self.extra, self.cap.delta) and within(self.delta, self.cap.delta)
 
     def settled(self) -> Self | None:
         if self._quickly_covered():
@@ -241,9 +251,9 @@ class Nonadaptive(Account):
             return Budget(0.0, 0.0)
         try:
             epsilon = float(self.curve.epsilon(round_down(Fraction(self.cap.delta) - self.extra)))
-            delta = min(round_up(self._delta), 1.0)
+            delta = min(round_up(self.delta), 1.0)
         except Unsupported:  # no grid can hold all these losses; basic composition may still apply
-            total = _pure_sum(self.totals)
+            total = pure_sum(self.totals)
             if total is None:
                 raise
             return Budget(round_up(total), round_up(self.extra))
@@ -253,6 +263,16 @@ class Nonadaptive(Account):
             if self.covered()
             else Budget(epsilon, delta)
         )
+
+
+@lru_cache(maxsize=256)
+def keeps(releases: tuple[Charge, ...], epsilon: float | None, delta: float | None) -> bool:
+    """Do the releases together satisfy the pair that they were stated to be calibrated for?"""
+    if epsilon is None or delta is None:
+        return True
+    cap = Cap(epsilon, delta, "nonadaptive")
+    account: Account = Pure(cap) if delta == 0.0 else Nonadaptive(cap)
+    return account.plus([Entry(0, "", "", releases)]).covered()
 
 
 @lru_cache(maxsize=512)

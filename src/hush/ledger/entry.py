@@ -13,6 +13,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, reject
+from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge, charges
 
 __all__ = ["Cap", "Entry", "as_entry", "chained", "entry_from_text", "entry_text", "printable", "text_of"]
@@ -23,18 +24,22 @@ LONGEST_TEXT = 1000
 
 @dataclass(frozen=True)
 class Cap(Budget):
-    """The most that a ledger may spend, and its rule of composition. order, divergence and reserve belong to adaptive
-    ledgers with delta > 0.
+    """The most that a ledger may spend, and its rule of composition. order, divergence and reserve belong to the Renyi
+    filter of an adaptive ledger; first and renyi are the parts of delta of its filters.
     """
 
-    mode: str
+    mode: str = "adaptive"
     _: KW_ONLY
     order: float | None = None
     divergence: float | None = None
     reserve: float | None = None
+    first: float | None = None
+    renyi: float | None = None
+    #: The sub-accounts, each with its epsilon and its delta.
+    accounts: tuple[tuple[str, float, float], ...] | None = None
 
     def __str__(self) -> str:
-        return f"epsilon {self.epsilon:g}, delta {self.delta:g}, {self.mode}"
+        return f"{self.words}, {self.mode}"
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,14 @@ class Entry:
     extra_delta: float = 0.0
     epsilon: float | None = None
     delta: float | None = None
+    turn: Turn | None = None
+    #: The sub-account that is charged; empty for none.
+    account: str = ""
+
+    @property
+    def planned(self) -> int:
+        """How many equal releases were planned together with this one."""
+        return 1 if self.turn is None else self.turn.times
 
     def __str__(self) -> str:
         shown = ", ".join(str(charge) for charge in self.charges)
@@ -83,7 +96,15 @@ def printable(text: str, longest: int | None = None) -> str:
 # -- from callers --------------------------------------------------------------------------------------------
 
 
-def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: Any) -> Entry:
+def as_entry(
+    releases: Any,
+    label: Any,
+    extra_delta: Any,
+    epsilon: Any,
+    delta: Any,
+    turn: Turn | None = None,
+    account: str = "",
+) -> Entry:
     """The entry for the arguments of a caller, without a number yet."""
     extra = non_negative("extra_delta", extra_delta)
     if extra >= 1.0:
@@ -96,7 +117,8 @@ def as_entry(releases: Any, label: Any, extra_delta: Any, epsilon: Any, delta: A
     rows = charges(releases)
     for charge in rows:
         charge.to_plain()  # raises if the charge cannot be stored
-    made = Entry(0, "", text_of("label", label), rows, extra_delta=extra)
+    made = Entry(0, "", text_of("label", label), rows, extra_delta=extra, turn=turn)
+    made = replace(made, account=text_of("account", account))
     return made if claimed is None else replace(made, epsilon=claimed.epsilon, delta=claimed.delta)
 
 
@@ -115,6 +137,10 @@ def entry_text(entry: Entry) -> str:
     }
     if entry.epsilon is not None:
         values |= {"epsilon": entry.epsilon, "delta": entry.delta}
+    if entry.turn is not None:
+        values |= {"turn": entry.turn.to_plain()}
+    if entry.account:
+        values |= {"account": entry.account}
     try:
         text = _json(values)
         same = entry_from_text(text, entry.number, entry.time, entry.label) == entry
@@ -134,7 +160,9 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
     extra, epsilon, delta = float(values["extra_delta"]), values.get("epsilon"), values.get("delta")
     if not 0.0 <= extra < 1.0 or not all(value is None or math.isfinite(value) for value in (epsilon, delta)):
         raise InvalidParameter("the numbers of an entry must be finite.")
-    return Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta)
+    turn = None if values.get("turn") is None else Turn.from_plain(values["turn"])
+    made = Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn)
+    return replace(made, account=text_of("account", values.get("account", "")))
 
 
 def chained(previous: str, *values: Any) -> str:

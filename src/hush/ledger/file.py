@@ -234,10 +234,10 @@ class LedgerFile:
             time.sleep(0.001 * (1 + secrets.randbelow(8)))
         if owner != schema.APPLICATION:
             raise LedgerError(f"{self} is not a ledger: the file is empty or belongs to another program.")
-        if version != schema.SCHEMA:
+        if version not in schema.SCHEMAS:
             raise LedgerError(
-                f"{self} has schema version {version}, and this version of hush reads version {schema.SCHEMA}; use the "
-                "version of hush that wrote it."
+                f"{self} has schema version {version}, and this version of hush reads version "
+                f"{schema.SCHEMAS[-1]}; use the version of hush that wrote it."
             )
 
     def _error(self, failure: sqlite3.Error, consequence: str) -> LedgerError:

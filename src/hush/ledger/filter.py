@@ -1,18 +1,22 @@
-"""The rule for adaptive ledgers: a Renyi filter of one order, fixed when the ledger is created."""
+"""A Renyi filter of one order, fixed when the ledger is created: the rule of a ledger with order=, and a part of the
+rule of every adaptive ledger (filters.py).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, as_float, reject
 from hush.ledger.account import Account, within
-from hush.ledger.entry import Cap
+from hush.ledger.entry import Cap, Entry
 from hush.numerics.rounding import round_down, round_up
 from hush.numerics.search import narrowed_minimum
 from hush.privacy.charge import Budget, Charge
@@ -42,6 +46,13 @@ class Filter(Account):
     at most the reserve, Q at least w Q'. So delta is at most (delta - reserve) + reserve: a union bound along every
     path (Whitehouse, Ramdas, Rogers and Wu 2023 do this for zCDP).
     """
+
+    rule = "adaptive"
+
+    def plus(self, entries: Iterable[Entry]) -> Self:
+        found = super().plus(entries)
+        found.used  # noqa: B018 - raises here if no finite divergence is proved for a release
+        return found
 
     @property
     def _terms(self) -> tuple[float, float, float]:
@@ -141,15 +152,16 @@ def _best_order(epsilon: float, delta: float) -> float:
     return float(f"{1.0 + math.exp(place):.7g}")
 
 
-def filter_cap(epsilon: float, delta: float, order: float | None) -> Cap:
-    """The cap of an adaptive ledger: order (default: the best for Gaussian noise), divergence budget and reserve.
+def filter_cap(epsilon: float, delta: float, order: float | None, *, reserve: float = RESERVE) -> Cap:
+    """The cap of a ledger with one Renyi filter: order (default: the best for Gaussian noise), divergence budget, and
+    the part of delta that is reserved for failure probabilities.
 
     >>> cap = filter_cap(1.0, 1e-6, None)
     >>> round(cap.order, 2), round(cap.divergence, 4)
     (22.18, 0.5351)
     """
-    reserve = delta * RESERVE
-    kept = _conversion(delta, reserve)
+    kept_back = delta * reserve
+    kept = _conversion(delta, kept_back)
     if kept <= 0.0:
         raise reject(
             "delta", delta, "0, or large enough to be divided", "write delta=0.0, or a delta of at least 1e-300"
@@ -168,4 +180,4 @@ def filter_cap(epsilon: float, delta: float, order: float | None) -> Cap:
             f"order {chosen:g} leaves no budget for epsilon {epsilon:g} and delta {delta:g}; use a larger order, or "
             "leave order out."
         )
-    return Cap(epsilon, delta, "adaptive", order=chosen, divergence=budget, reserve=reserve)
+    return Cap(epsilon, delta, "adaptive", order=chosen, divergence=budget, reserve=kept_back)

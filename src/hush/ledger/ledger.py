@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hush.errors import HushError, InvalidParameter, LedgerError, Unsupported, called_like, one_of
-from hush.ledger.account import Account, Nonadaptive
+from hush.errors import InvalidParameter, LedgerError, NotPaid, Unsupported, called_like, one_of
+from hush.ledger.account import Account, Nonadaptive, keeps
+from hush.ledger.display import as_card, in_words
 from hush.ledger.entry import Cap, Entry, as_entry, text_of
-from hush.ledger.notebook import Bar, card
+from hush.ledger.notebook import card
 from hush.ledger.payment import Payment
-from hush.ledger.refusal import refusal
-from hush.ledger.store import LedgerStore, empty_account, ledger_path, wanted_cap
+from hush.ledger.refusal import must_be_source, refusal
+from hush.ledger.series import Turn, keep_answer, kept_answer, made_so_far, planned_within
+from hush.ledger.store import LedgerStore, ledger_path, wanted_cap
+from hush.ledger.sub_accounts import caps_of, must_fit, sub_account
 from hush.ledger.view import LedgerView
-from hush.privacy.charge import Budget, Charge
+from hush.privacy.charge import Budget
 from hush.privacy.curve import Curve
 
 if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
@@ -25,17 +28,19 @@ if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
 
 __all__ = ["Ledger"]
 
-MODES = ("nonadaptive", "adaptive")
+MODES = ("adaptive", "nonadaptive")
 
 
 class Ledger:
     """A privacy budget and everything spent from it, in an append-only SQLite file (path None: in memory).
 
-    Ledger(path, epsilon=, delta=) creates the file, or opens it if it exists with the same cap and mode.
-    Ledger(path) opens an existing file.
-    mode="nonadaptive" composes tightly and requires that all mechanisms are fixed in advance. mode="adaptive" is a
-    Renyi filter: the analyst may choose the next mechanism after seeing answers (docs/sharp_edges.md). `source` is a
-    text that names the data that the ledger protects.
+    Ledger(path, epsilon=, delta=) creates the file, or opens it if it exists with the same budget. Ledger(path) opens
+    an existing file. Ledger(path, rho=) and Ledger(path, mu=) have a budget of zero-concentrated privacy or of Gaussian
+    differential privacy; their epsilon is stated at `delta`, which is 1e-6 if it is left out.
+    mode="adaptive" (the default) is always valid: the analyst may choose the next mechanism after seeing answers.
+    mode="nonadaptive" fits slightly more and requires that all mechanisms are fixed in advance (docs/sharp_edges.md).
+    order= uses one Renyi filter alone. `source` is a text that names the data that the ledger protects. `accounts`
+    are sub-accounts with caps of their own: {"alice": (1.0, 1e-6)}.
 
     Guarantees: all charges, of any number of processes and threads, are together within the (epsilon, delta) of the
     cap. An entry is on disk when `spend` returns, so noise that is drawn afterwards is always accounted for.
@@ -45,7 +50,7 @@ class Ledger:
     >>> ledger.spend([(Gaussian(10.0), 1.0, 1)], label="first count").number
     1
     >>> round(ledger.spent.epsilon, 3), round(ledger.left.epsilon, 3)
-    (0.397, 0.603)
+    (0.403, 0.4)
     """
 
     @called_like("Ledger('budget.ledger', epsilon=1.0, delta=1e-6)")
@@ -55,12 +60,17 @@ class Ledger:
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        mode: str = "nonadaptive",
+        rho: float | None = None,
+        mu: float | None = None,
+        mode: str | None = None,
         order: float | None = None,
         source: str | None = None,
+        accounts: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
-        one_of("mode", mode, MODES)
-        place, wanted = ledger_path(path), wanted_cap(epsilon, delta, mode, order)
+        if mode is not None:
+            one_of("mode", mode, MODES)
+        place, wanted = ledger_path(path), wanted_cap(epsilon, delta, rho, mu, mode, order)
+        wanted = None if wanted is None else replace(wanted, accounts=caps_of(accounts, mode))
         text = None if source is None else text_of("source", source)
         self._store = LedgerStore(place, wanted, _now())
         try:
@@ -122,6 +132,12 @@ class Ledger:
         """The share of the budget that was spent, from 0 to 1."""
         return self._report().share
 
+    @property
+    def accounts(self) -> dict[str, Account]:
+        """The sub-accounts by name; each has `cap`, `spent`, `left` and `share`."""
+        log = self._store.read()[0]
+        return {name: sub_account(log.cap, log.entries, name) for name, *_ in log.cap.accounts or ()}
+
     def curve(self) -> Curve:
         """The privacy curve of everything spent, with brackets. Only for nonadaptive ledgers with delta > 0."""
         account = self._report()
@@ -142,13 +158,17 @@ class Ledger:
         extra_delta: float = 0.0,
         epsilon: float | None = None,
         delta: float | None = None,
+        turn: Turn | None = None,
+        account: str = "",
     ) -> Payment:
         """Charge one release: a charge, (noise, sensitivity, times), or a list of these; on disk when this returns.
 
         The returned payment draws the noise that was charged, each release once. extra_delta is a failure probability
         that the charges do not include, such as that of a threshold. epsilon and delta are the pair that the charges
-        were calibrated for; they are checked, and stored for display. Raises `BudgetExceeded` if the release would
-        exceed the cap.
+        were calibrated for; they are checked, and stored for display. turn is the place of the release in a series
+        that was planned together; each is charged once, and only what `keep_answer` returns may be handed out. account
+        names a sub-account, whose cap must cover the release too. Raises `BudgetExceeded` if the release would exceed
+        the cap.
 
         Guarantees: a `HushError` means that nothing was spent. The one exception is a disk that fails during the
         commit: then the message states that the charge may have been recorded. Exceptions from outside (Ctrl-C, or what
@@ -157,7 +177,7 @@ class Ledger:
         """
         from hush.ledger.file import Outcome
 
-        asked, result = as_entry(releases, label, extra_delta, epsilon, delta), Outcome()
+        asked, result = as_entry(releases, label, extra_delta, epsilon, delta, turn, account), Outcome()
         written: list[Entry] = []
         try:
             with self._store.exclusive():
@@ -174,23 +194,52 @@ class Ledger:
         """Check the entry, write it in one transaction, and return its payment; `written` holds it from then on."""
         from hush.ledger import log as rows
 
-        if not _keeps(asked.charges, asked.epsilon, asked.delta):
+        if not keeps(asked.charges, asked.epsilon, asked.delta):
             raise InvalidParameter(
                 f"the release does not satisfy epsilon={asked.epsilon:g} and delta={asked.delta:g}, the pair it was "
                 "stated to be calibrated for; nothing was spent."
             )
         with self._store.file.writing(result) as connection:
             log, account = self._store.refreshed(connection)
-            entry = replace(asked, number=log.number + 1, time=_now())
-            grown = account.plus([entry])
-            settled = grown.settled()
-            if settled is not None:
+            known = None if asked.turn is None else made_so_far(log.entries, asked.turn.series).get(asked.turn.release)
+            entry = known or replace(asked, number=log.number + 1, time=_now())
+            grown = account if known else account.plus([entry])
+            settled = grown if known else grown.settled()
+            if settled is not None and known is None:
+                must_fit(log.cap, log.entries, entry)
                 log = rows.append(connection, log, entry)
                 written.append(entry)
         if settled is None:
             raise refusal(account, grown, entry)
         self._store.keep(log, settled)
+        return self._paid(entry)
+
+    def _paid(self, entry: Entry) -> Payment:
+        if entry.turn is not None and kept_answer(self._store, entry.number) is not None:
+            raise NotPaid(
+                f"release {entry.turn.release} was made before, and its noise is drawn once; read its answer."
+            )
         return Payment(entry.charges, entry, "a ledger in memory" if self.path is None else str(self.path))
+
+    # -- series of releases ----------------------------------------------------------------------------------
+
+    def kept_answer(self, series: str, release: int) -> tuple[Entry, bytes] | None:
+        """The entry and the answer of a release of a series, if it was made; None if not."""
+        entry = made_so_far(self.entries, series).get(release)
+        content = None if entry is None else kept_answer(self._store, entry.number)
+        return None if entry is None or content is None else (entry, content)
+
+    def keep_answer(self, number: int, content: bytes) -> bytes:
+        """Keep the answer of an entry, unless one is kept already; returns the one that is kept."""
+        return keep_answer(self._store, number, content)
+
+    def plan(self, query: Any, *, times: int = 1, **options: Any) -> Any:
+        """The plan of `times` releases of a query that uses all that is left; `options` are those of `query.plan`.
+
+        In a new ledger the whole budget is calibrated for them. Later, the largest epsilon is searched with which all
+        of them fit, with Gaussian noise unless `family` is given.
+        """
+        return planned_within(self._report(), query, times, options)
 
     def bind(self, source: str) -> None:
         """Record which data this ledger protects. The first text is final; a different one later raises."""
@@ -206,22 +255,14 @@ class Ledger:
                     if known is None:
                         log, known = rows.bind(connection, log, text), text
                 store.keep(log, account)
-        self._must_be(known, text)
+        must_be_source(str(self._store), known, text)
 
     def must_protect(self, source: str) -> None:
         """Raise if the ledger is bound to other data; does not bind it."""
         text = text_of("source", source)
         known = self._store.read()[0].source
         if known is not None:
-            self._must_be(known, text)
-
-    def _must_be(self, known: str, text: str) -> None:
-        if known != text:
-            raise InvalidParameter(
-                f"{self._store} protects {known!r}, not {text!r}; use a separate ledger for each data set. If both are "
-                "about the same people, give both tables the same population= (--population), or charge this ledger "
-                "with hush.release."
-            )
+            must_be_source(str(self._store), known, text)
 
     def verify(self) -> None:
         """Check everything again: SQLite's integrity check, tables and triggers, every hash, and that the cap covers
@@ -247,38 +288,11 @@ class Ledger:
     def _report(self) -> Account:
         return self._store.read()[1]
 
-    # -- display ---------------------------------------------------------------------------------------------
-
     def __repr__(self) -> str:
-        place = "in memory" if self.path is None else str(self.path)
-        if self._store.closed:
-            return f"<Ledger {place}, closed>"
-        try:
-            account, count = self._report(), len(self.entries)
-        except HushError as failure:
-            return f"<Ledger {place}: {failure}>"
-        amounts = f"spent {account.spent.epsilon:.4g}, left {account.left.epsilon:.4g}"
-        return f"<Ledger {place}: {self.cap}, {count} entries, {amounts}>"
+        return in_words(self, closed=self._store.closed)
 
     def _repr_html_(self) -> str:
-        if self._store.closed:
-            return card(repr(self))
-        account, entries = self._report(), self.entries
-        rows = [[str(e.number), e.label, ", ".join(str(charge) for charge in e.charges)] for e in entries[-20:]]
-        amounts = f"spent epsilon {account.spent.epsilon:.4g}, left {account.left.epsilon:.4g}"
-        text = f"{self.cap}: {amounts}, {len(entries)} entries"
-        earlier = [f"and {len(entries) - 20} earlier entries"] if len(entries) > 20 else []
-        share = Bar(min(max(account.share, 0.0), 1.0), 0.0, 0.0, f"{100.0 * account.share:.3g} % is spent")
-        heads = ["entry", "label", "charges"] if rows else []
-        return card(text, heads=heads, rows=rows, left=3, meter=share, lines=earlier)
-
-
-@lru_cache(maxsize=64)
-def _keeps(releases: tuple[Charge, ...], epsilon: float | None, delta: float | None) -> bool:
-    """Do the releases satisfy the pair that they were stated to be calibrated for?"""
-    if epsilon is None or delta is None:
-        return True
-    return empty_account(Cap(epsilon, delta, "nonadaptive")).plus([Entry(0, "", "", releases)]).covered()
+        return card(repr(self)) if self._store.closed else as_card(self.view())
 
 
 def _now() -> str:

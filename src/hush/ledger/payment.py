@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, NotPaid, Unsupported
 from hush.ledger.entry import Entry
 from hush.ledger.refusal import must_be_ledger
+from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge, charges
 from hush.sampling.entropy import Bits, Entropy, must_be_entropy
 from hush.sampling.exact import draw, draw_from
@@ -243,6 +244,8 @@ def pay(
     extra_delta: float = 0.0,
     budget: Budget | None = None,
     source: str | None = None,
+    turn: Turn | None = None,
+    account: str = "",
 ) -> Payment:
     """Charge the ledger and bind it to its source; with ledger=None the payment is unaccounted."""
     must_be_ledger(ledger)
@@ -251,7 +254,7 @@ def pay(
     if source is not None:
         ledger.must_protect(source)
     pair = {} if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta}
-    made = ledger.spend(releases, label=label, extra_delta=extra_delta, **pair)
+    made = ledger.spend(releases, label=label, extra_delta=extra_delta, turn=turn, account=account, **pair)
     if source is not None:
         ledger.bind(source)  # after spending: a rejected request must not bind the ledger to its table
     return made

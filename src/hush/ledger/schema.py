@@ -6,11 +6,23 @@ import sqlite3
 
 from hush.ledger.entry import chained
 
-__all__ = ["APPLICATION", "SCHEMA", "changed_structure", "create_tables", "prepare"]
+__all__ = [
+    "APPLICATION",
+    "SCHEMA",
+    "SCHEMAS",
+    "answer_of",
+    "changed_structure",
+    "create_tables",
+    "insert_answer",
+    "prepare",
+    "with_answers",
+]
 
 #: "hush" in ASCII. SQLite's file header holds it, and it identifies the file as a ledger.
 APPLICATION = 0x68757368
+#: The version of a new file, and all versions that are read: the second one keeps answers too.
 SCHEMA = 1
+SCHEMAS = (1, 2)
 
 _TABLES = (
     "CREATE TABLE cap (one INTEGER PRIMARY KEY CHECK (one = 1), time TEXT NOT NULL, content TEXT NOT NULL, "
@@ -32,6 +44,17 @@ _TRIGGERS = (
     ),
     "CREATE TRIGGER entries_in_turn BEFORE INSERT ON entries "
     f"WHEN NEW.number IS NOT (SELECT 1 + COALESCE(MAX(number), 0) FROM entries) {_STOP}",
+)
+
+#: What the second version adds: the answers of releases that were planned together.
+_ANSWERS = (
+    "CREATE TABLE answers (number INTEGER PRIMARY KEY, content BLOB NOT NULL, hash TEXT NOT NULL)",
+    *(
+        f"CREATE TRIGGER answers_no_{change.lower()} BEFORE {change} ON answers {_STOP}"
+        for change in ("UPDATE", "DELETE")
+    ),
+    "CREATE TRIGGER answers_only_once BEFORE INSERT ON answers "
+    f"WHEN EXISTS (SELECT 1 FROM answers WHERE number = NEW.number) {_STOP}",
 )
 
 
@@ -61,6 +84,34 @@ def changed_structure(connection: sqlite3.Connection) -> str:
     if found != [("ok",)]:
         return str(found[0][0]).splitlines()[0]
     query = "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-    if {row[0] for row in connection.execute(query).fetchall()} != {*_TABLES, *_TRIGGERS}:
+    added = _ANSWERS if _version(connection) > SCHEMA else ()
+    if {row[0] for row in connection.execute(query).fetchall()} != {*_TABLES, *_TRIGGERS, *added}:
         return "its tables, or the triggers that keep it append-only, were changed"
     return ""
+
+
+# -- answers -------------------------------------------------------------------------------------------------
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def with_answers(connection: sqlite3.Connection) -> None:
+    """Add the table of answers in the open transaction, if the file does not have it."""
+    if _version(connection) == SCHEMA:
+        for statement in (*_ANSWERS, f"PRAGMA user_version = {SCHEMAS[-1]}"):
+            connection.execute(statement)
+
+
+def answer_of(connection: sqlite3.Connection, number: int) -> tuple[bytes, str] | None:
+    """The answer of an entry and its hash; None if there is none."""
+    if _version(connection) == SCHEMA:
+        return None
+    row = connection.execute("SELECT content, hash FROM answers WHERE number = ?", (number,)).fetchone()
+    return None if row is None else (bytes(row[0]), str(row[1]))
+
+
+def insert_answer(connection: sqlite3.Connection, number: int, content: bytes, digest: str) -> None:
+    """Write the answer of an entry into the open transaction."""
+    connection.execute("INSERT INTO answers VALUES (?, ?, ?)", (number, content, digest))

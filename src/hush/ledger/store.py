@@ -15,6 +15,9 @@ from hush.ledger import fork_guard
 from hush.ledger.account import Account, Nonadaptive, Pure
 from hush.ledger.entry import Cap
 from hush.ledger.filter import Filter, filter_cap
+from hush.ledger.filters import Filters, filters_cap
+from hush.ledger.sums import Concentrated, Normal
+from hush.privacy.budget import one_budget
 
 if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
     from sqlite3 import Connection
@@ -88,12 +91,12 @@ class LedgerStore:
             self._known = known
             return known
 
-    def check_cap(self, wanted: Cap | None, mode: str, order: float | None) -> None:
-        """Reject an existing ledger whose cap, mode or order differs from what the caller gave."""
+    def check_cap(self, wanted: Cap | None, mode: str | None, order: float | None) -> None:
+        """Reject an existing ledger whose budget, mode or order differs from what the caller gave."""
         cap = self.cap
-        same = wanted is None or (wanted.epsilon, wanted.delta, wanted.mode) == (cap.epsilon, cap.delta, cap.mode)
-        same = same and (wanted is not None or mode in ("nonadaptive", cap.mode))
-        if not same or order not in (None, cap.order):
+        kinds = ["epsilon", "delta", "rho", "mu", *(["accounts"] if wanted is not None and wanted.accounts else [])]
+        same = wanted is None or all(getattr(wanted, name) == getattr(cap, name) for name in kinds)
+        if not same or mode not in (None, cap.mode) or order not in (None, cap.order):
             raise InvalidParameter(
                 f"the ledger {self.path} exists with {cap}, which differs from the arguments; open it with "
                 f"Ledger({str(self.path)!r}), or choose another file."
@@ -136,25 +139,34 @@ def ledger_path(path: str | os.PathLike[str] | None) -> Path | None:
     return place
 
 
-def wanted_cap(epsilon: Any, delta: Any, mode: str, order: Any) -> Cap | None:
-    """The cap of a new ledger, checked; None if neither epsilon nor delta is given, to open an existing one."""
-    if epsilon is None and delta is None:
+def wanted_cap(epsilon: Any, delta: Any, rho: Any, mu: Any, mode: str | None, order: Any) -> Cap | None:
+    """The cap of a new ledger, checked; None if no budget is given, to open an existing one."""
+    if epsilon is None and delta is None and rho is None and mu is None:
         return None
-    if epsilon is None or delta is None:
-        raise InvalidParameter(
-            "a new ledger needs both epsilon and delta; write Ledger(path, epsilon=1.0, delta=1e-6)."
+    kind = one_budget(epsilon, delta, rho, mu, "Ledger(path, epsilon=1.0, delta=1e-6)")
+    if kind != "epsilon":
+        if mode not in (None, "adaptive") or order is not None:
+            raise InvalidParameter(f"a ledger in {kind} is valid for every choice; leave mode and order out.")
+        return (
+            Cap(rho=rho, mu=mu) if delta is None else Cap(rho=rho, mu=mu, delta=as_float("delta", delta, "in (0, 1)"))
         )
     budget = float(budgets("epsilon", as_float("epsilon", epsilon, "a number greater than 0")))
     share = float(deltas("delta", as_float("delta", delta, "in [0, 1)"), zero=True))
-    if mode == "adaptive" and share > 0.0:
-        return filter_cap(budget, share, order)
+    if mode != "nonadaptive" and share > 0.0:
+        return filters_cap(budget, share) if order is None else filter_cap(budget, share, order)
     if order is not None:
         raise reject("order", order, "left out", 'only a ledger with mode="adaptive" and delta > 0 has an order')
-    return Cap(budget, share, mode)
+    return Cap(budget, share, mode or "adaptive")
 
 
 def empty_account(cap: Cap) -> Account:
     """An account without entries, with the rule of composition that the cap needs."""
+    if cap.rho is not None:
+        return Concentrated(cap)
+    if cap.mu is not None:
+        return Normal(cap)
     if cap.delta == 0.0:
         return Pure(cap)
-    return Filter(cap) if cap.mode == "adaptive" else Nonadaptive(cap)
+    if cap.mode == "nonadaptive":
+        return Nonadaptive(cap)
+    return Filters(cap) if cap.first is not None else Filter(cap)

@@ -31,6 +31,7 @@ __all__ = [
     "ball_pure",
     "ball_renyi",
     "correlated_covers",
+    "correlated_mu",
     "correlated_pairs",
     "correlated_pure",
     "correlated_renyi",
@@ -133,6 +134,14 @@ def correlated_pairs(charge: Charge) -> Pairs:
 def correlated_pure(charge: Charge) -> Fraction | None:
     inner = _uncorrelated(charge)
     return None if isinstance(inner.noise, Gaussian) else ball_pure(inner)
+
+
+def correlated_mu(charge: Charge) -> Fraction | None:
+    """How far correlated Gaussian noise is moved, in standard deviations; None for other noise."""
+    inner = _uncorrelated(charge)
+    if not isinstance(inner.noise, Gaussian):
+        return None
+    return Fraction(inner.sensitivity.l2_bound) / Fraction(inner.noise.sigma)
 
 
 def correlated_renyi(charge: Charge, order: float) -> float:

@@ -22,7 +22,7 @@ from hush.privacy.charge import Charge
 from hush.privacy.curve import Curve, Mirrored, OneNumber
 from hush.privacy.divergence import laplace_divergence, law_divergence
 
-__all__ = ["AtMost", "Pairs", "box_covers", "box_of", "box_pairs", "box_pure", "box_renyi"]
+__all__ = ["AtMost", "Pairs", "box_covers", "box_of", "box_pairs", "box_pure", "box_renyi", "is_laplace"]
 
 Array = NDArray[np.float64]
 _DECIMAL = 1e-12  # relative to a shift: two floats that represent the same decimal differ by far less
@@ -112,6 +112,11 @@ def box_renyi(charge: Charge, order: float) -> float:
         )
 
     return up(math.fsum(count * one(shift) for shift, count in box), FEW_ROUNDINGS)
+
+
+def is_laplace(charge: Charge) -> bool:
+    """Is the noise Laplace noise, which is concentrated (privacy/concentrated.py)?"""
+    return isinstance(charge.noise, Laplace)
 
 
 def box_pure(charge: Charge) -> Fraction | None:

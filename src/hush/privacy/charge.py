@@ -1,8 +1,8 @@
 """What a release costs and what it guarantees.
 
     Charge      noise under a sensitivity, released a number of times, perhaps on a Poisson sample of the people
-    Budget      a pair (epsilon, delta)
-    Guarantee   a budget with its neighbouring relation, its notion of privacy and its number of releases
+
+`Budget` and `Guarantee` are in budget.py.
 
 `Charge.of` is the only parser of what callers write. `to_plain` and `from_plain` are the only conversion to JSON and
 back.
@@ -16,113 +16,18 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from hush.errors import InvalidParameter, Unsupported, budgets, deltas, made_like, one_of, reject, whole
+from hush.errors import InvalidParameter, Unsupported, made_like, reject, whole
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.noise.contract import Law, Noise
-from hush.numerics.rounding import rounded_up
-from hush.privacy.curve import Curve
+from hush.privacy.budget import NEIGHBOURS_IN_WORDS, Budget, Guarantee
 from hush.privacy.exchange import Imported
-from hush.privacy.sensitivity import NEIGHBOURS, Sensitivity
+from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.subsampling import Subsampled, sampling_rate
 from hush.privacy.units import in_units
 
 __all__ = ["NEIGHBOURS_IN_WORDS", "Budget", "Charge", "Guarantee", "charges"]
 
-#: The meaning of the neighbouring relations, as text for users.
-NEIGHBOURS_IN_WORDS = {
-    "add-remove": "one person more or less",
-    "replace": "one row exchanged for any other; the number of rows is public",
-}
 _HINT = "write (Gaussian(1.0), 1.0, 1)"
-
-
-def _check_pair(epsilon: Any, delta: Any) -> None:
-    """Both are numbers: epsilon is 0 or greater (infinite where there is no guarantee), delta is in [0, 1]."""
-    if not isinstance(epsilon, int | float) or not epsilon >= 0.0:
-        raise reject("epsilon", epsilon, "a number, 0 or greater", "write epsilon=1.0")
-    if not isinstance(delta, int | float) or not 0.0 <= delta <= 1.0:
-        raise reject("delta", delta, "a number in [0, 1]", "write delta=1e-6")
-
-
-@made_like("Budget(1.0, 1e-6)")
-@dataclass(frozen=True)
-class Budget:
-    """A pair (epsilon, delta). float(budget) is the epsilon.
-
-    >>> Budget(1.0, 1e-6).meets(Budget(2.0, 1e-5))
-    True
-    """
-
-    epsilon: float
-    delta: float
-
-    def __post_init__(self) -> None:
-        _check_pair(self.epsilon, self.delta)
-
-    @classmethod
-    def asked(cls, epsilon: Any, delta: Any, *, zero: bool = False) -> Budget:
-        """The pair that a caller gave, checked: epsilon > 0 (0 too with zero=True) and 0 <= delta < 1."""
-        pair = budgets("epsilon", epsilon, zero=zero), deltas("delta", delta, zero=True)
-        if pair[0].ndim or pair[1].ndim:
-            raise InvalidParameter("epsilon and delta must be one number each; make one call for each pair.")
-        return cls(float(pair[0]), float(pair[1]))
-
-    def __float__(self) -> float:
-        return self.epsilon
-
-    def meets(self, other: Budget) -> bool:
-        """Is this guarantee at least as strong as the other: neither epsilon nor delta is larger?"""
-        return self.epsilon <= other.epsilon and self.delta <= other.delta
-
-    def covers(self, curve: Curve) -> bool:
-        """Does a release with this curve satisfy the budget?"""
-        if self.delta == 0.0:
-            return curve.pure_epsilon <= self.epsilon
-        return float(np.asarray(curve.delta(self.epsilon))) <= self.delta
-
-
-@made_like("Guarantee(1.0, 1e-6, times=1)")
-@dataclass(frozen=True)
-class Guarantee:
-    """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets.
-
-    If there is no guarantee, `reason` gives the reason. notion "dp" is differential privacy, "pdp" is probabilistic
-    differential privacy. `covers` names anything else that the guarantee includes.
-    """
-
-    epsilon: float
-    delta: float
-    _: KW_ONLY
-    times: int = 1
-    notion: str = "dp"
-    neighbours: str = "add-remove"
-    reason: str = ""
-    covers: str = ""
-
-    def __post_init__(self) -> None:
-        _check_pair(self.epsilon, self.delta)
-        whole("times", self.times)
-        one_of("notion", self.notion, ("dp", "pdp"))
-        one_of("neighbours", self.neighbours, NEIGHBOURS)
-
-    @property
-    def budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta)
-
-    @property
-    def holds(self) -> bool:
-        """Is there a guarantee?"""
-        return not self.reason
-
-    def __str__(self) -> str:
-        if not self.holds:
-            return f"no privacy guarantee: {self.reason}"
-        kind = "probabilistic differential privacy" if self.notion == "pdp" else "differential privacy"
-        of = (f" of {self.covers}" if self.covers else "") + (f" over {self.times} releases" if self.times > 1 else "")
-        pair = f"(epsilon = {rounded_up(self.epsilon)}, delta = {rounded_up(self.delta)})"
-        return f"{pair}-{kind}{of}; neighbours: {NEIGHBOURS_IN_WORDS.get(self.neighbours, self.neighbours)}"
 
 
 @made_like("Charge(hush.Laplace(2.0), 1.0, times=3)")

@@ -23,6 +23,15 @@ COMPOSED = {
         "which the guarantee follows (Feldman and Zrnic 2021; Lecuyer 2021). The guarantee is for the whole budget, "
         "because the amount that is spent may depend on earlier answers."
     ),
+    "filters": (
+        "Several rules share delta, and at least one of them holds for everything that was published: mu^2 of Gaussian "
+        "noise adds up (Smith and Thakurta 2022), releases equal to the first one are composed, Renyi divergences of "
+        "one order add up (Feldman and Zrnic 2021; Lecuyer 2021), or epsilons and deltas add up (Rogers, Roth, Ullman "
+        "and Vadhan 2016). The guarantee is for the whole budget, because the amount that is spent may depend on "
+        "earlier answers."
+    ),
+    "rho": "The rho of every release adds up (Bun and Steinke 2016; adaptively, Feldman and Zrnic 2021; Lecuyer 2021).",
+    "mu": "mu^2 of every release adds up (Dong, Roth and Su 2022; adaptively, Smith and Thakurta 2022).",
     "pure": (
         "Pure epsilons add up (Dwork, McSherry, Nissim and Smith 2006; adaptively, Rogers, Roth, Ullman and Vadhan "
         "2016)."
@@ -33,8 +42,10 @@ ADAPTIVE = {
         "Order: noise, sensitivity and number of releases were fixed before the first answer was seen. The questions "
         "may have depended on earlier answers (Zhu, Dong and Wang 2022). The ledger cannot check this assumption."
     ),
-    "adaptive": "Order: every mechanism may have been chosen after all earlier answers were seen.",
-    "pure": "Order: every mechanism may have been chosen after all earlier answers were seen.",
+    **dict.fromkeys(
+        ("adaptive", "filters", "rho", "mu", "pure"),
+        "Order: every mechanism may have been chosen after all earlier answers were seen.",
+    ),
     "one": "Order: the noise depends on the question, its bounds and the budget, not on the data.",
 }
 NOT_COVERED = (

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hush.errors import HushError
-from hush.ledger.entry import Cap
+from hush.ledger.entry import Cap, Entry
 from hush.noise.catalogue import family_of
 from hush.privacy.charge import Charge
 from hush.privacy.compose import compose
 
-__all__ = ["composed", "delta_of", "replayed"]
+__all__ = ["composed", "delta_of", "replayed", "replayed_in_turn"]
 
 
 def _literal(charge: Charge) -> str:
@@ -53,20 +54,52 @@ def composed(charges: Sequence[Charge], delta: float) -> str:
 
 def replayed(charges: Sequence[Charge], cap: Cap, extra: float) -> str:
     """Lines that charge everything to a new ledger in memory, under the same rule, and print the epsilon spent."""
-    rule = f'epsilon={cap.epsilon!r}, delta={cap.delta!r}, mode="{cap.mode}"' + (
-        f", order={cap.order!r}" if cap.order is not None else ""
-    )
     charge = "ledger.spend(charges" + (f", extra_delta={extra!r})" if extra else ")")
     return "\n".join(
         [
             *_imports(charges, "Ledger"),
             *_listed(charges),
-            f"ledger = Ledger(None, {rule})",
+            f"ledger = Ledger(None, {_rule(cap)})",
             charge,
             "print(ledger.spent.epsilon)",
             "",
         ]
     )
+
+
+def replayed_in_turn(entries: Sequence[Entry], cap: Cap) -> str:
+    """Lines that charge one entry after the other to a new ledger in memory, under the same rule, and print the epsilon
+    spent. Equal entries that follow each other are one line.
+    """
+    rows = [(entry.charges, entry.extra_delta, entry.epsilon, entry.delta, entry.planned) for entry in entries]
+    lines = ["releases = ["]
+    for (charges, extra, epsilon, delta, _), group in itertools.groupby(rows):
+        given = {"extra_delta": extra or None, "epsilon": epsilon, "delta": delta}
+        options = ", ".join(f"{name!r}: {value!r}" for name, value in given.items() if value is not None)
+        parts = ", ".join(map(_literal, charges))
+        lines.append(f"    ({len(list(group))}, [{parts}], {{{options}}}),")
+    every = [charge for entry in entries for charge in entry.charges]
+    return "\n".join(
+        [
+            *_imports(every, "Ledger"),
+            *lines,
+            "]",
+            f"ledger = Ledger(None, {_rule(cap)})",
+            "for times, charges, options in releases:",
+            "    for _ in range(times):",
+            "        ledger.spend(charges, **options)",
+            "print(ledger.spent.epsilon)",
+            "",
+        ]
+    )
+
+
+def _rule(cap: Cap) -> str:
+    """The arguments of a ledger with this cap."""
+    if cap.kind != "epsilon":
+        return f"{cap.kind}={cap.rho or cap.mu!r}, delta={cap.delta!r}"
+    alone = f", order={cap.order!r}" if cap.order is not None and cap.first is None else ""
+    return f'epsilon={cap.epsilon!r}, delta={cap.delta!r}, mode="{cap.mode}"{alone}'
 
 
 def delta_of(charges: Sequence[Charge], epsilon: float) -> tuple[str, float | None]:

@@ -11,8 +11,7 @@ from typing import Any
 
 from hush.errors import HushError
 from hush.ledger import Cap, Entry, Ledger
-from hush.ledger.account import Account, Nonadaptive, Pure
-from hush.ledger.filter import Filter
+from hush.ledger.account import Account, Nonadaptive
 from hush.numerics.rounding import round_down, round_up, rounded_down, rounded_up
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import hush_version
@@ -27,8 +26,13 @@ _LABELS = 5  # labels that the summary shows
 #: Why the statement uses this delta; a pure ledger has no other.
 _POINT = {
     "nonadaptive": "it is the delta of the ledger",
-    "adaptive": "the pair is the whole budget of the ledger, because the amount spent may depend on answers",
+    **dict.fromkeys(
+        ("adaptive", "filters", "rho", "mu"),
+        "the pair is the whole budget of the ledger, because the amount spent may depend on answers",
+    ),
 }
+#: Rules under which the amount that is spent may depend on answers, so that the whole budget is promised.
+_WHOLE = ("adaptive", "filters", "rho", "mu")
 
 
 def of_ledger(ledger: Ledger, command: str) -> Statement:
@@ -37,8 +41,8 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
     """
     view = ledger.view()
     account, cap, entries = view.account, view.cap, view.entries
-    rule = _rule(account)
-    promise, lines = _promise(account), _lines(account)
+    rule = account.rule
+    promise, lines = _promise(account), _lines(account, entries)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     made = f"Made by hush {hush_version()} on {now}, from the ledger alone; the ledger was only read."
     sections = (
@@ -73,10 +77,6 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
     return Statement(f"Privacy statement: {name}", sections, facts, lines)
 
 
-def _rule(account: Account) -> str:
-    return "pure" if isinstance(account, Pure) else "adaptive" if isinstance(account, Filter) else "nonadaptive"
-
-
 def _relation(account: Account) -> str:
     return next((charge.neighbours for charge in account.releases), "add-remove")
 
@@ -86,7 +86,7 @@ def _promise(account: Account) -> Promise | None:
     cap = account.cap
     if not account.totals:
         return None
-    if isinstance(account, Filter):
+    if account.rule in _WHOLE:
         return Promise(cap.epsilon, cap.delta, _relation(account))
     curve = None
     if isinstance(account, Nonadaptive):
@@ -98,7 +98,7 @@ def _promise(account: Account) -> Promise | None:
     return Promise(account.spent.epsilon, cap.delta, _relation(account), curve, round_up(account.extra))
 
 
-def _lines(account: Account) -> str:
+def _lines(account: Account, entries: tuple[Entry, ...]) -> str:
     """Python lines that recompute `spent.epsilon`: a composition if that is the whole rule, else a new ledger with the
     same charges.
     """
@@ -111,6 +111,8 @@ def _lines(account: Account) -> str:
                 return check.composed(account.releases, left)
         except HushError:
             pass
+    if account.rule == "filters":
+        return check.replayed_in_turn(entries, account.cap)
     return check.replayed(account.releases, account.cap, round_up(account.extra))
 
 
@@ -177,10 +179,18 @@ def _pair(cap: Cap) -> str:
     return f"(epsilon, delta) = ({rounded_up(cap.epsilon)}, {rounded_up(cap.delta)})"
 
 
+def _other_kind(cap: Cap) -> str:
+    """The budget of a ledger in rho or mu, which implies its epsilon at every delta."""
+    names = {"rho": "zero-concentrated privacy (zCDP)", "mu": "Gaussian differential privacy (GDP)"}
+    if cap.kind == "epsilon":
+        return ""
+    return f", which follows from its budget {cap.kind} = {rounded_up(cap.rho or cap.mu or 0.0)} of {names[cap.kind]}"
+
+
 def _guarantee(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
     whole = Text(
-        f"Whatever is charged to this ledger later, everything together stays within {_pair(account.cap)}: the ledger "
-        "refuses more."
+        f"Whatever is charged to this ledger later, everything together stays within {_pair(account.cap)}"
+        f"{_other_kind(account.cap)}: the ledger refuses more."
     )
     if promise is None:
         return (whole, Text(caution.COMPOSED[rule]))
@@ -238,14 +248,14 @@ def _assumptions(account: Account, rule: str, on_disk: bool) -> tuple[str, ...]:
 
 def remaining(account: Account) -> tuple[Block, ...]:
     """What is spent and what is left."""
-    cap, left = account.cap, account.left
+    left = account.left
     more = f"A further release with a pure epsilon of at most {rounded_down(left.epsilon)} (less 1 %) still fits"
-    if cap.delta:  # a filter keeps a reserve for failure probabilities; under other rules both use the same budget
-        together = "and with it" if isinstance(account, Filter) else "or, instead,"
+    if left.delta:  # a filter keeps a reserve for failure probabilities; under other rules both use the same budget
+        together = "and with it" if account.rule == "adaptive" else "or, instead,"
         more += f", {together} failure probabilities of {rounded_down(left.delta, 3)}"
     several = "Composition is not addition: several small releases may fit together where one large release does not."
     blocks: list[Block] = [Meter(account.share, _spent(account)), Text(f"{more}. {several}")]
-    if isinstance(account, Filter):
+    if account.rule == "adaptive":
         once = "Under the rule of this ledger, the first release pays once for the conversion to epsilon and delta."
         blocks.append(Text(once))
     return tuple(blocks)
@@ -276,7 +286,7 @@ def _plain(amount: Budget) -> dict[str, float]:
 
 
 def _plain_cap(cap: Cap) -> dict[str, Any]:
-    names = ("epsilon", "delta", "mode", "order", "divergence", "reserve")
+    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi")
     return {name: getattr(cap, name) for name in names if getattr(cap, name) is not None}
 
 

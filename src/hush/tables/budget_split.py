@@ -9,9 +9,9 @@ from hush.tables.description import QueryDescription
 __all__ = ["beside", "rest"]
 
 
-def beside(query: QueryDescription, share: float, total: tuple[float, float]) -> Spending:
+def beside(query: QueryDescription, share: float, total: tuple[float, float], times: int) -> Spending:
     """The noise of a query that is asked beside the answers, for a share of the budget."""
-    return quick_spending(query.sensitivity, share * total[0], share * total[1], shared=query.shared)
+    return quick_spending(query.sensitivity, share * total[0], share * total[1], shared=query.shared, times=times)
 
 
 def rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:

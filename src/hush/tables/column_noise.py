@@ -27,7 +27,7 @@ from hush.ledger.payment import Draws, Payment
 from hush.noise.contract import Law, Noise
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
-from hush.numerics.rounding import CLOSED_FORM, up
+from hush.numerics.rounding import CLOSED_FORM, down, up
 from hush.privacy import gaussian
 from hush.privacy.charge import Charge
 from hush.privacy.sensitivity import Sensitivity
@@ -42,12 +42,14 @@ __all__ = ["Shares", "Spending", "quick_spending", "spending"]
 
 
 @lru_cache(maxsize=256)
-def _least_noise(epsilon: float, delta: float, bound: Sensitivity, family: str | None, whole_steps: bool) -> Plan:
+def _least_noise(
+    epsilon: float, delta: float, bound: Sensitivity, family: str | None, whole_steps: bool, times: int
+) -> Plan:
     """The calibration for the box: one law for all columns, whose noise is then scaled by bounds and weights. Columns
     that all move by 1 may have noise on the whole numbers.
     """
     values = "integer" if whole_steps else "real"
-    return calibrate(epsilon, delta, bound, family=family or "independent", values=values)
+    return calibrate(epsilon, delta, bound, family=family or "independent", values=values, times=times)
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Spending:
     shared: Mapping[str, str] = field(default_factory=dict)
     #: the share of delta for keys that are found privately, if the noise uses delta too
     key_share: float = 0.1
+    #: how many releases epsilon and delta are for; `key_delta` is for one of them
+    times: int = 1
 
     @property
     def noise(self) -> Noise:
@@ -186,9 +190,11 @@ def spending(
     units: str | None = None,
     key_share: float = 0.1,
     shared: Mapping[str, str] | None = None,
+    times: int = 1,
 ) -> Spending:
     """The least noise for all columns together. `key_share` of delta pays for keys found privately. A column that
-    equals another one (`shared`) is released and charged once.
+    equals another one (`shared`) is released and charged once. With `times` the budget is for that many releases, which
+    are composed exactly; their noise is independent for each number.
     """
     budget, share = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
     key_share = within("key_share", key_share, 0.001, 0.999, "write key_share=0.1")
@@ -202,15 +208,18 @@ def spending(
     each = _weights(reach, given, twice)
     key_delta = share * key_share if units is not None else 0.0
     quick = _quick(drawn, budget, share - key_delta, each) if family is None else []
-    joint = joint_plan(drawn, budget, each, family, quick) if family is None or family in JOINT else None
+    one_draw = (family is None or family in JOINT) and times == 1
+    joint = joint_plan(drawn, budget, each, family, quick) if one_draw else None
     if family in JOINT and joint is None:
-        raise Unsupported(f"{family} noise needs a query with several columns, none of them bins; leave family out.")
+        needed = "a query with several columns, none of them bins" if times == 1 else "times=1"
+        raise Unsupported(f"{family} noise needs {needed}; leave family out.")
     if joint is None or not clearly_better(joint, quick):
         bound = _box(drawn, each)
         whole_steps = all(part.linf == 1 for part in reach.parts) and bound.linf == 1.0
-        plan = _least_noise(budget, share - key_delta, bound, family, whole_steps)
+        plan = _least_noise(budget, share - key_delta, bound, family, whole_steps, times)
         if joint is None or plan.variance <= joint.ranking[0].loss:
-            return Spending(budget, share, reach, given, plan, key_delta, units, twice, key_share)
+            for_one = down(key_delta / times, CLOSED_FORM) if times > 1 else key_delta
+            return Spending(budget, share, reach, given, plan, for_one, units, twice, key_share, times)
     # joint noise uses no delta, so keys get all of it
     return Spending(budget, share, reach, given, joint, share if units is not None else 0.0, units, twice, key_share)
 
@@ -249,15 +258,17 @@ def _column_law(joint: Noise, place: int, part: Part) -> ColumnLaw:
     return ColumnLaw(law, step, rounds=not divides_one(step), joint=joint, place=place)
 
 
-def quick_spending(reach: Reach, epsilon: float, delta: float, shared: Mapping[str, str] | None = None) -> Spending:
+def quick_spending(
+    reach: Reach, epsilon: float, delta: float, shared: Mapping[str, str] | None = None, times: int = 1
+) -> Spending:
     """The better of Laplace and Gaussian noise, which calibrate quickly: for bounds to be found and for the effect of
     limits.
     """
     # Laplace noise takes no part of delta, and composes exactly with any other noise
-    pure = spending(reach, epsilon, 0.0, family="laplace", shared=shared)
+    pure = spending(reach, epsilon, 0.0, family="laplace", shared=shared, times=times)
     if delta == 0.0:
         return pure
-    normal = spending(reach, epsilon, delta, family="gaussian", shared=shared)
+    normal = spending(reach, epsilon, delta, family="gaussian", shared=shared, times=times)
     return min(pure, normal, key=lambda made: made.plan.variance)
 
 

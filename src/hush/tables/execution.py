@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified
 from hush.ledger.payment import Draws, Payment, pay
+from hush.ledger.series import Turn
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
@@ -31,6 +32,7 @@ from hush.tables.engines import engine_of
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.left_out import LeftOut, left_out
 from hush.tables.output import Recipe, answer_table
+from hush.tables.planned import packed, unpacked
 from hush.tables.private_bounds import bounds_from
 from hush.tables.publish.basis import Basis
 from hush.tables.query_receipt import plain_bounds, receipt_of
@@ -65,12 +67,18 @@ class Request:
     #: True: the level holds for all numbers of a row at once
     together: bool = False
     progress: Callable[[str], None] = _silent
+    #: The place of this release in a series that was planned together.
+    turn: Turn | None = None
+    #: The sub-account of the ledger that is charged.
+    account: str = ""
 
     def answer(self) -> Answer:
         """The answer in memory. Nothing is spent before the engine has run. Where bounds are to be found, the engine
-        first runs with placeholders, to show that it can.
+        first runs with placeholders, to show that it can. A release of a series that was made before is read.
         """
         self._prepare()
+        if (kept := self._kept()) is not None:
+            return self._made(*kept)
         self.progress("aggregating in the engine")
         exact, beside = self._exact()
         if self.query.search is not None:
@@ -82,16 +90,31 @@ class Request:
             exact, beside = settled._exact()
         self.progress("drawing noise")
         keys, released = settled._noisy(exact, settled.spent.open(payment, "answers"))
-        recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
-        noisy = arrow().table({name: number_column(column) for name, column in released.items()})
         receipt = settled._receipt(payment, found, *beside) | {"groups": keys.num_rows}
-        basis = Basis.of(settled.query, settled.spent, settled.level)
-        return Answer(answer_table(recipe, keys, released), receipt, noisy, recipe.names, basis)
+        if self.turn is not None and self.ledger is not None and payment.number is not None:
+            # what another process kept first is the answer of both
+            content = self.ledger.keep_answer(payment.number, packed(keys, released, receipt))
+            keys, released, receipt = unpacked(content)
+        return settled._made(keys, released, receipt)
+
+    def _kept(self) -> tuple[Any, dict[str, Any], Receipt] | None:
+        """Keys, noisy columns and receipt of this release, if it was made before."""
+        if self.turn is None or self.ledger is None:
+            return None
+        known = self.ledger.kept_answer(self.turn.series, self.turn.release)
+        return None if known is None else unpacked(known[1])
+
+    def _made(self, keys: Any, released: Mapping[str, Any], receipt: Receipt) -> Answer:
+        """The answer from released numbers."""
+        recipe = Recipe.of(self.query, self.spent, self.level_of_each)
+        noisy = arrow().table({name: number_column(column) for name, column in released.items()})
+        basis = Basis.of(self.query, self.spent, self.level)
+        return Answer(answer_table(recipe, keys, released), receipt | {"level": self.level}, noisy, recipe.names, basis)
 
     def check(self) -> None:
         """Run everything but payment and noise: what can fail, fails here."""
         self._prepare()
-        self._exact(self.query)
+        self._exact()
 
     def write(self, path: str | os.PathLike[str]) -> Receipt:
         """Write the answer to a Parquet file (on Spark, a folder), one batch of groups at a time; returns the
@@ -160,7 +183,8 @@ class Request:
     def _pay(self) -> Payment:
         questions = [spent for spent in (self.spent, self.shares.bounds, self.shares.limits) if spent]
         # the requested pair is the sum of the parts' pairs; their composition on a grid may give a slightly larger one
-        budget = Budget(self.shares.epsilon, self.shares.delta) if self.shares.bounds is None else None
+        one = self.shares.bounds is None and self.spent.times == 1
+        budget = Budget(self.shares.epsilon, self.shares.delta) if one else None
         return pay(
             self.ledger,
             [spent.charge for spent in questions],
@@ -168,6 +192,8 @@ class Request:
             extra_delta=self.spent.key_delta,
             budget=budget,
             source=self.query.table.fingerprint,
+            turn=self.turn,
+            account=self.account,
         )
 
     def _bounded(self, magnitudes: Any, payment: Payment) -> tuple[Request, dict[str, tuple[Any, Any] | None]]:
@@ -237,6 +263,7 @@ class Request:
         self, payment: Payment, found: Mapping[str, Any] | None, asked: LeftOut | None, about: Mapping[str, Any]
     ) -> Receipt:
         receipt = receipt_of(self.query, self.spent, self.shares, self.level, payment.receipt)
+        receipt = receipt if self.turn is None else receipt | {"release": [self.turn.release, self.turn.times]}
         receipt = receipt | {"together": True} if self.together else receipt
         if found is not None:
             receipt = receipt | {"bounds_found": plain_bounds(found)}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hush.errors import IncompleteCall, InvalidParameter, budgets, called_like, deltas, within
 from hush.privacy.charge import Budget
+from hush.tables.accuracy import Planning
 from hush.tables.advice.plan import LimitsPlan
 from hush.tables.answer import Answer
 from hush.tables.budget_split import beside, rest
@@ -34,6 +35,7 @@ from hush.tables.measure import Measure
 from hush.tables.opening import with_unit
 from hush.tables.ownership import must_be_owned
 from hush.tables.per_person import settled_aggregates, settled_windows
+from hush.tables.planned import must_be_series
 from hush.tables.policy.facts import Facts
 from hush.tables.policy.groups import grouped_by_policy
 from hush.tables.policy.limits import must_be_allowed
@@ -231,7 +233,7 @@ class GroupedTable:
 
 
 @dataclass(frozen=True)
-class Query(QueryDescription):
+class Query(Planning, QueryDescription):
     """Aggregates over groups of a table. `plan()` shows the noise and the errors; `answer()` spends the budget."""
 
     @called_like("plan(epsilon=1.0, delta=1e-6)")
@@ -246,6 +248,8 @@ class Query(QueryDescription):
         limits_share: float = LIMITS_SHARE,
         hash: str | None = None,
         first: str = "rank",
+        times: int = 1,
+        series: str | None = None,
     ) -> QueryPlan | LimitsPlan:
         """The least noise for this budget, and the error to expect of each answer. Nothing is spent.
 
@@ -253,17 +257,27 @@ class Query(QueryDescription):
         noise family instead of the best one. `key_share` of delta pays for private keys. `limits_share` of the budget
         measures how much the limits leave out (0 switches that off). `hash` is the engine's fast hash, or "portable"
         for the same choice of groups and rows on every engine; `first` is that of `aggregates`.
+
+        `times` plans that many releases of the query together, such as one for each month: the budget is for all of
+        them, composed exactly. A ledger charges each when it is made. `series` names them; without a name, they are
+        recognised by the question.
         """
+        many = must_be_series(self, times, series)
         options = {"hash": hash, "first": first}
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
         must_be_allowed(self.table.rule, *total)
         if self.open_limits:
+            if many > 1:
+                raise InvalidParameter(
+                    "times= plans several releases with the same noise, but a limit that is found privately decides the "
+                    "noise; write a number for groups_per_unit and rows_per_unit."
+                )
             given = {"weights": weights, "family": family, "key_share": key_share, "limits_share": share, **options}
             return LimitsPlan.of(self, Budget(*total), given)
         measured = left_out(self) if share > 0.0 else None
-        for_limits = beside(measured.query, share, total) if measured else None
-        for_bounds = beside(self.search, SHARE, total) if self.search else None
+        for_limits = beside(measured.query, share, total, many) if measured else None
+        for_bounds = beside(self.search, SHARE, total, many) if self.search else None
         shared = self.shared
         spent = spending(
             self.sensitivity,
@@ -273,8 +287,9 @@ class Query(QueryDescription):
             units=None if self.threshold is None else shared.get(self.threshold, self.threshold),
             key_share=key_share,
             shared=shared,
+            times=many,
         )
-        return QueryPlan(self, spent, options, Shares(*total, family, for_bounds, for_limits))
+        return QueryPlan(self, spent, options, Shares(*total, family, for_bounds, for_limits), many, series)
 
     def with_limits(self, groups: int, rows: int | None) -> Query:
         """The same query with contribution limits in the place of those that are to be chosen privately."""

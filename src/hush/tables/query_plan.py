@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import HushError, InvalidParameter, called_like, must_be_level, whole
-from hush.ledger.entry import text_of
+from hush.errors import HushError, InvalidParameter, Unsupported, called_like, must_be_level, whole
+from hush.ledger.entry import Entry, as_entry, text_of
 from hush.ledger.notebook import Bar, card
 from hush.ledger.refusal import must_be_ledger
+from hush.ledger.series import Turn, next_release
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
@@ -22,6 +23,7 @@ from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.left_out import limits_in_words
 from hush.tables.noise_sum import MOST_LEVEL
+from hush.tables.planned import series_of
 from hush.tables.policy.limits import must_charge
 from hush.tables.sharing import shared_in_words
 
@@ -47,6 +49,9 @@ class QueryPlan:
     options: Mapping[str, Any]
     #: the whole budget, and the parts of it that find bounds and measure what the limits leave out
     shares: Shares
+    #: how many releases were planned together, and the name of their series
+    times: int = 1
+    series: str | None = None
 
     @property
     def why(self) -> str:
@@ -106,11 +111,31 @@ class QueryPlan:
                         units=spent.units,
                         key_share=spent.key_share,
                         shared=spent.shared,
+                        times=spent.times,
                     )
                 )
             except HushError:
                 continue
         return min(found, key=lambda other: other.plan.variance, default=None)
+
+    def entries(self) -> list[Entry]:
+        """The entries that a ledger would get, one for each release."""
+        shares, spent = self.shares, self.spent
+        parts = [part.charge for part in (spent, shares.bounds, shares.limits) if part]
+        epsilon, delta = (shares.epsilon, shares.delta) if self.times == 1 else (None, None)
+        turns = [Turn("", release, self.times) for release in range(1, self.times + 1)] if self.times > 1 else [None]
+        return [as_entry(parts, "", spent.key_delta, epsilon, delta, turn) for turn in turns]
+
+    def _turn(self, ledger: Ledger | None, release: int | None) -> Turn | None:
+        """The place of a release in the series: the given one, or the next."""
+        if self.times == 1:
+            if release is not None:
+                raise InvalidParameter("release= is for a plan of several releases; write plan(..., times=12).")
+            return None
+        series = series_of(self.query, self.shares.epsilon, self.shares.delta, self.times, self.series)
+        if release is None:
+            release = 1 if ledger is None else next_release(ledger.entries, series, self.times)
+        return Turn(series, whole("release", release, 1, "write release=1"), self.times)
 
     def _request(
         self, ledger: Ledger | None, label: str, level: float, together: bool, progress: Callable[[str], None]
@@ -136,11 +161,17 @@ class QueryPlan:
         level: float = 0.95,
         together: bool = False,
         progress: Callable[[str], None] = lambda text: None,
+        release: int | None = None,
+        account: str = "",
     ) -> Answer:
         """Run the query, spend the budget and give the noisy answer. With `together` the level holds for all intervals
-        of a row at once, otherwise for each of them.
+        of a row at once, otherwise for each of them. `account` names a sub-account of the ledger.
+
+        Of a plan of several releases, `release` is the number of this one; the next one if it is left out. A release
+        that was made before is read from the ledger and costs nothing.
         """
-        return self._request(ledger, label, level, together, progress).answer()
+        request = self._request(ledger, label, level, together, progress)
+        return replace(request, turn=self._turn(ledger, release), account=account).answer()
 
     @called_like("write('answer.parquet', ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def write(
@@ -158,6 +189,8 @@ class QueryPlan:
         On Spark, private groups get their noise on the executors, and the file is a folder. The charge comes first: a
         failure after it wastes it.
         """
+        if self.times > 1:
+            raise Unsupported("a release of a series is kept in the ledger; write plan.answer(...).to_parquet(path).")
         return self._request(ledger, label, level, together, progress).write(path)
 
     def must_answer(
@@ -188,6 +221,8 @@ class QueryPlan:
         spent, shares, query = self.spent, self.shares, self.query
         pair, groups = f"(epsilon, delta) = ({shares.epsilon:.6g}, {shares.delta:.6g})", spent.reach.groups
         lines = [f"{pair} for each {query.table.whose.words}, at most {groups} group{'s' * (groups > 1)}"]
+        if self.times > 1:
+            lines += wrapped(f"for {self.times} releases together; the errors are those of each release")
         if query.table.whose.not_protected:
             lines += wrapped(f"not covered: {query.table.whose.not_protected}", hang=13)
         lines += wrapped(self.why)

@@ -50,7 +50,7 @@ def receipt_of(
     }
     return Receipt.of(
         "answer",
-        Guarantee(shares.epsilon, shares.delta),
+        Guarantee(shares.epsilon, shares.delta, times=spent.times),
         [part.charge for _, part in parts],
         extra_delta=spent.key_delta,
         ledger=charged,

@@ -1,0 +1,176 @@
+"""The rule of an adaptive ledger: several filters that share delta. A release is accepted while one of them holds.
+
+    filter   holds while                                                 its part of delta
+    first    all releases are Gaussian and mu^2 adds up to its limit;    75 % (50 % if the first release has a failure
+             or, if the first is another noise, all are equal to it      probability), or what the first needs
+    renyi    Renyi divergences of one order add up to its limit          15 %, or none if the first needs more
+    basic    epsilons add up to the cap's, and deltas to its part        the rest
+
+Guarantees: the cap's (epsilon, delta), for mechanisms chosen after seeing earlier answers. Each filter i alone
+guarantees (epsilon, d_i), and once it fails for a list of releases it fails for every longer list. Let E_i be the event
+that filter i is the first in the table that holds for all releases. On E_i the answers are those of a ledger that stops
+when filter i fails, so P(S and E_i) <= e^epsilon Q(S and E_i) + d_i for every set S of answers. Added up over i:
+P(S) <= e^epsilon Q(S) + sum d_i. The parts depend on the first release only, which was chosen before any answer.
+docs/maths/budgets.md has the proof of every filter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Self
+
+from hush.errors import HushError, Unsupported
+from hush.ledger.account import Account, Nonadaptive, within
+from hush.ledger.entry import Cap, Entry
+from hush.ledger.filter import Filter, filter_cap
+from hush.ledger.sums import Basic, Normal
+from hush.numerics.rounding import FEW_ROUNDINGS, down, round_down
+from hush.privacy import gaussian
+from hush.privacy.budget import Budget
+from hush.privacy.concentrated import gaussian_mu
+from hush.privacy.theorem import theorems_for
+
+__all__ = ["Filters", "filters_cap"]
+
+#: The parts of delta for releases like the first, and for the Renyi filter. The rest is for basic composition.
+FIRST, RENYI = 0.75, 0.15
+#: The first part is multiplied by this if the first release has a failure probability: such releases use delta in
+#: proportion to their number, and different ones that follow need it for basic composition.
+_WITH_FAILURES = Fraction(2, 3)
+#: The part of the Renyi filter's delta that is kept for failure probabilities.
+_RESERVE = 0.25
+#: A first release that needs more than its part gets what it needs, in units of this share of delta.
+_UNIT = Fraction(1, 1000)
+
+
+def filters_cap(epsilon: float, delta: float) -> Cap:
+    """The cap of an adaptive ledger, with the terms of its filters.
+
+    >>> cap = filters_cap(1.0, 1e-6)
+    >>> cap.first, cap.renyi, round(cap.order, 1)
+    (0.75, 0.15, 26.0)
+    """
+    terms = filter_cap(epsilon, RENYI * delta, None, reserve=_RESERVE)
+    return replace(terms, delta=delta, first=FIRST, renyi=RENYI)
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike(Nonadaptive):
+    """Releases that are all equal: their mechanism is fixed with the first, and only their number is chosen later. A
+    ledger that stops early releases less, so the composition of as many as fit covers every choice.
+    """
+
+    one: Entry | None = None
+
+    def plus(self, entries: Iterable[Entry]) -> Self:
+        rows = list(entries)
+        if any(self.one is None or not _same(entry, self.one) for entry in rows):
+            raise Unsupported("this release differs from the first one.")
+        return super().plus(rows)
+
+    @property
+    def left(self) -> Budget:
+        """Nothing but releases like the first one fits."""
+        return Budget(0.0, 0.0)
+
+
+def _same(entry: Entry, other: Entry) -> bool:
+    return entry.charges == other.charges and entry.extra_delta == other.extra_delta
+
+
+@dataclass(frozen=True, eq=False)
+class Filters(Account):
+    """Several filters that share delta; see the module. `members` are those that may still hold."""
+
+    rule = "filters"
+    first: Entry | None = None
+    members: tuple[Account, ...] = ()
+
+    def plus(self, entries: Iterable[Entry]) -> Self:
+        rows = list(entries)
+        found = super().plus(rows)
+        for charge in {charge.once for entry in rows for charge in entry.charges}:
+            theorems_for(charge)  # raises if no theorem covers the release
+        if not rows:
+            return found
+        first = self.first or rows[0]
+        members = self.members if self.first is not None else tuple(_members(self.cap, first))
+        grown = tuple(more for each in members if (more := _grown(each, rows)) is not None)
+        return replace(found, first=first, members=grown)
+
+    def covered(self) -> bool:
+        return self.first is None or any(each.covered() for each in self.members)
+
+    def settled(self) -> Self | None:
+        if self.first is None:
+            return self
+        kept = tuple(held for each in self.members if (held := each.settled()) is not None)
+        return replace(self, members=kept) if kept else None
+
+    @cached_property
+    def _holding(self) -> tuple[Account, ...]:
+        """The filters that hold; all of them if none does."""
+        return tuple(each for each in self.members if each.covered()) or self.members
+
+    @cached_property
+    def spent(self) -> Budget:
+        """The least that one of the filters that hold counts."""
+        if self.first is None:
+            return Budget(0.0, 0.0)
+        least = min((each.spent for each in self._holding), key=lambda each: each.epsilon, default=None)
+        return least if least is not None else Budget(math.inf, 1.0)
+
+    @cached_property
+    def left(self) -> Budget:
+        """The most that one of the filters that hold still takes."""
+        if self.first is None:
+            return Budget(self.cap.epsilon, self.cap.delta)
+        left = [each.left for each in self.members if each.covered()]
+        return Budget(max((e.epsilon for e in left), default=0.0), max((e.delta for e in left), default=0.0))
+
+    @property
+    def share(self) -> float:
+        return min((each.share for each in self._holding), default=1.0) if self.first is not None else 0.0
+
+
+def _grown(account: Account, rows: list[Entry]) -> Account | None:
+    """The filter with more releases; None if it cannot hold for them."""
+    try:
+        return account.plus(rows)
+    except HushError:
+        return None
+
+
+def _members(cap: Cap, first: Entry) -> Iterator[Account]:
+    """The filters, with their parts of delta, for a ledger that starts with this release."""
+    assert cap.first is not None and cap.renyi is not None
+    delta, whole = Fraction(cap.delta), Nonadaptive(Cap(cap.epsilon, cap.delta, "nonadaptive"))
+    part = Fraction(cap.first) * delta * (_WITH_FAILURES if first.extra_delta else 1)
+    try:
+        needed = whole.plus([first] * first.planned).delta
+    except HushError:
+        needed = None
+    if needed is None or not within(needed, cap.delta):
+        part = Fraction(0)
+    elif needed > part:
+        part = min(delta, _UNIT * delta * math.ceil(needed / (_UNIT * delta)))
+        yield _Alike(Cap(cap.epsilon, round_down(part), "nonadaptive"), one=first)
+    else:
+        yield _like(cap.epsilon, round_down(part), first)
+    rest, for_renyi = delta - part, Fraction(cap.renyi) * delta
+    if rest >= for_renyi:
+        yield Filter(replace(cap, delta=round_down(for_renyi), first=None, renyi=None, accounts=None))
+        rest -= for_renyi
+    yield Basic(Cap(cap.epsilon, round_down(rest), "adaptive"))
+
+
+def _like(epsilon: float, delta: float, first: Entry) -> Account:
+    """The filter for releases like the first one: all Gaussian, or all equal."""
+    if first.extra_delta == 0.0 and all(gaussian_mu(charge) is not None for charge in first.charges):
+        sigma = float(gaussian.sigma(epsilon, delta))
+        return Normal(Cap(mu=down(1.0 / sigma, FEW_ROUNDINGS), delta=delta))
+    return _Alike(Cap(epsilon, delta, "nonadaptive"), one=first)

@@ -1,0 +1,139 @@
+"""A series of releases that were planned together: which of them were made, and their answers.
+
+Every release of a series is charged when it is made, once. Its answer is kept in the ledger, which holds released
+numbers only. If a process ends between the charge and the answer, the next call for the same release draws the noise
+that was paid for: nobody has seen a draw of it, because an answer is handed out only after it is kept. If two processes
+draw at the same time, the first answer that is kept is the answer of both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, Unsupported, whole
+
+if TYPE_CHECKING:
+    from hush.ledger.account import Account
+    from hush.ledger.entry import Entry
+    from hush.ledger.store import LedgerStore
+
+__all__ = ["Turn", "keep_answer", "kept_answer", "made_so_far", "next_release", "planned_within"]
+
+#: Bytes of the largest answer that a ledger keeps.
+_LARGEST = 1 << 29
+#: Halvings of the range in which the largest epsilon that fits is searched.
+_TRIES = 12
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One release of a series: the name of the series, the number of the release, and how many were planned."""
+
+    series: str
+    release: int
+    times: int
+
+    def __post_init__(self) -> None:
+        whole("times", self.times, 1)
+        whole("release", self.release, 1)
+        if self.release > self.times:
+            raise BudgetExceeded(
+                f"release {self.release} is beyond the plan, which has {self.times} releases; make a new plan for "
+                "more. Nothing was spent."
+            )
+
+    def to_plain(self) -> dict[str, Any]:
+        """The turn as values for JSON."""
+        return {"series": self.series, "release": self.release, "times": self.times}
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Turn:
+        """The turn that `to_plain` wrote."""
+        return cls(str(values["series"]), int(values["release"]), int(values["times"]))
+
+
+def made_so_far(entries: tuple[Entry, ...], series: str) -> dict[int, Entry]:
+    """The entries of a series, by the number of the release."""
+    return {entry.turn.release: entry for entry in entries if entry.turn is not None and entry.turn.series == series}
+
+
+def next_release(entries: tuple[Entry, ...], series: str, times: int) -> int:
+    """The number of the first release that was not made; raises if all of them were."""
+    made = made_so_far(entries, series)
+    free = next((number for number in range(1, times + 1) if number not in made), None)
+    if free is None:
+        raise BudgetExceeded(
+            f"all {times} releases of this plan were made, so there is no release {times + 1}; make a new plan for "
+            "more. Nothing was spent."
+        )
+    return free
+
+
+def planned_within(account: Account, query: Any, times: int, options: Mapping[str, Any]) -> Any:
+    """The plan of `times` releases of a query that uses what an account leaves."""
+    cap, many = account.cap, whole("times", times, 1, "write ledger.plan(query, times=12)")
+
+    def fitting(epsilon: float, given: Mapping[str, Any]) -> Any:
+        try:
+            plan = query.plan(epsilon, cap.delta, times=many, **given)
+            return plan if account.plus(plan.entries()).settled() is not None else None
+        except HushError:
+            return None
+
+    if not account.totals and cap.kind == "epsilon":
+        return query.plan(cap.epsilon, cap.delta, times=many, **options)
+    given = {"family": "laplace" if cap.delta == 0.0 else "gaussian", **options}
+    low, high, best = 0.0, cap.epsilon, None
+    for _ in range(_TRIES):
+        middle = 0.5 * (low + high)
+        found = fitting(middle, given)
+        best, low, high = (found, middle, high) if found is not None else (best, low, middle)
+    if best is None:
+        raise BudgetExceeded(
+            f"what is left of the ledger's budget, {cap}, does not cover {many} releases of this query; nothing was "
+            "spent."
+        )
+    return best
+
+
+def kept_answer(store: LedgerStore, number: int) -> bytes | None:
+    """The answer of an entry as it was kept; None if none was."""
+    from hush.ledger import schema
+
+    with store.exclusive(), store.file.reading() as connection:
+        found = schema.answer_of(connection, number)
+    return None if found is None else _checked(store, *found)
+
+
+def keep_answer(store: LedgerStore, number: int, content: bytes) -> bytes:
+    """Keep the answer of an entry, unless one is kept already; returns the one that is kept."""
+    from hush.ledger import schema
+
+    if len(content) > _LARGEST:
+        raise Unsupported(
+            f"the answer has {len(content)} bytes, and a ledger keeps at most {_LARGEST}; plan fewer groups."
+        )
+    with store.exclusive(), store.file.writing() as connection:
+        log, account = store.refreshed(connection)
+        if not 1 <= number <= log.number:
+            raise InvalidParameter(f"the ledger has no entry {number}.")
+        schema.with_answers(connection)
+        found = schema.answer_of(connection, number)
+        if found is None:
+            found = content, _digest(content)
+            schema.insert_answer(connection, number, *found)
+    store.keep(log, account)
+    return _checked(store, *found)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _checked(store: LedgerStore, content: bytes, digest: str) -> bytes:
+    if _digest(content) != digest:
+        raise LedgerError(f"{store} is damaged: an answer that it keeps was changed.")
+    return content
