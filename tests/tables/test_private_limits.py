@@ -161,6 +161,11 @@ def test_other_words_are_refused(bad):
         asked(groups=bad)
 
 
+def test_several_releases_cannot_be_planned_before_the_limit_is_known():
+    with pytest.raises(InvalidParameter, match="limits that are found privately decide the noise"):
+        asked().plan(1.0, 1e-6, times=12)
+
+
 def test_a_plan_shows_the_errors_of_each_limit():
     plan = asked().plan(1.0, 1e-6)
     shown = plan.what_if()

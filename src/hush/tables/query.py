@@ -268,13 +268,8 @@ class Query(Planning, QueryDescription):
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
         must_be_allowed(self.table.rule, *total)
         if self.open_limits:
-            if many > 1:
-                raise InvalidParameter(
-                    "times= plans several releases with the same noise, but a limit that is found privately decides the "
-                    "noise; write a number for groups_per_unit and rows_per_unit."
-                )
             given = {"weights": weights, "family": family, "key_share": key_share, "limits_share": share, **options}
-            return LimitsPlan.of(self, Budget(*total), given)
+            return LimitsPlan.of(self, Budget(*total), many, given)
         measured = left_out(self) if share > 0.0 else None
         for_limits = beside(measured.query, share, total, many) if measured else None
         for_bounds = beside(self.search, SHARE, total, many) if self.search else None

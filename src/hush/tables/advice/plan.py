@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import called_like, whole
+from hush.errors import InvalidParameter, called_like, whole
 from hush.ledger.refusal import must_be_ledger
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
@@ -41,8 +41,13 @@ class LimitsPlan:
     options: Mapping[str, Any]
 
     @classmethod
-    def of(cls, query: Query, budget: Budget, options: Mapping[str, Any]) -> LimitsPlan:
-        """The plan of a query, for a budget."""
+    def of(cls, query: Query, budget: Budget, times: int, options: Mapping[str, Any]) -> LimitsPlan:
+        """The plan of a query, for a budget. Several releases with the same noise cannot be planned."""
+        if times > 1:
+            raise InvalidParameter(
+                "times= plans releases with the same noise, but limits that are found privately decide the noise; write "
+                "a number for groups_per_unit and rows_per_unit."
+            )
         return cls(query, search_of(query, budget, SHARE), options)
 
     @cached_property
