@@ -120,7 +120,7 @@ def test_a_nonadaptive_ledger_is_refused_before_anything_is_spent():
 
 def test_what_fails_fails_before_the_search_is_paid():
     ledger = adaptive()
-    for bad in ({"level": 2.0}, {"label": 7}, {"together": "yes"}, {"progress": 3}):
+    for bad in ({"level": 2.0}, {"label": 7}, {"together": "yes"}, {"progress": 3}, {"release": 2}):
         with pytest.raises(HushError):
             asked().plan(0.5, 1e-7).answer(ledger=ledger, **bad)
     with pytest.raises(HushError):
@@ -162,7 +162,7 @@ def test_other_words_are_refused(bad):
 
 
 def test_several_releases_cannot_be_planned_before_the_limit_is_known():
-    with pytest.raises(InvalidParameter, match="limits that are found privately decide the noise"):
+    with pytest.raises(InvalidParameter, match="limits that are found privately decide it"):
         asked().plan(1.0, 1e-6, times=12)
 
 

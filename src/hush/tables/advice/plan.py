@@ -45,7 +45,7 @@ class LimitsPlan:
         """The plan of a query, for a budget. Several releases with the same noise cannot be planned."""
         if times > 1:
             raise InvalidParameter(
-                "times= plans releases with the same noise, but limits that are found privately decide the noise; write "
+                "times= plans releases with the same noise, but limits that are found privately decide it; write "
                 "a number for groups_per_unit and rows_per_unit."
             )
         return cls(query, search_of(query, budget, SHARE), options)
@@ -94,10 +94,16 @@ class LimitsPlan:
         level: float = 0.95,
         together: bool = False,
         progress: Callable[[str], None] = lambda text: None,
+        release: int | None = None,
+        account: str = "",
     ) -> Answer:
-        """Find the limits, then answer with them. Both charge the ledger. The receipt states the limits."""
+        """Find the limits, then answer with them. Both charge the ledger. The receipt states the limits. `account`
+        names a sub-account of the ledger.
+        """
+        if release is not None:
+            raise InvalidParameter("release= is for a plan of several releases, which needs limits that are known.")
         given: dict[str, Any] = {"label": label, "level": level, "together": together, "progress": progress}
-        return self._settled(ledger, given).answer(ledger=ledger, **given)
+        return self._settled(ledger, given, account).answer(ledger=ledger, account=account, **given)
 
     @called_like("write('answer.parquet', ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def write(
@@ -114,13 +120,13 @@ class LimitsPlan:
         given: dict[str, Any] = {"label": label, "level": level, "together": together, "progress": progress}
         return self._settled(ledger, given).write(path, ledger=ledger, **given)
 
-    def _settled(self, ledger: Ledger | None, given: Mapping[str, Any]) -> QueryPlan:
+    def _settled(self, ledger: Ledger | None, given: Mapping[str, Any], account: str = "") -> QueryPlan:
         """The plan with the limits that are found. What can be refused is refused before anything is spent."""
         must_be_ledger(ledger)
         must_be_adaptive(ledger)
         self._with(1, 1).must_answer(ledger, **given)
         label = f"{given['label']}: contribution limits" if given["label"] else ""
-        found = self.search.run(ledger, label, given["progress"])
+        found = self.search.run(ledger, label, given["progress"], account)
         made = found.query.plan(found.budget.epsilon, found.budget.delta, **self.options)
         assert isinstance(made, QueryPlan)
         return replace(made, shares=replace(made.shares, found=found.found))

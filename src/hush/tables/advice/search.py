@@ -90,7 +90,13 @@ class Search:
             down(self.budget.epsilon - self.spent.epsilon, SPARE), max(self.budget.delta - self.spent.delta, 0.0)
         )
 
-    def run(self, ledger: Ledger | None, label: str, progress: Callable[[str], None] = lambda text: None) -> Advice:
+    def run(
+        self,
+        ledger: Ledger | None,
+        label: str,
+        progress: Callable[[str], None] = lambda text: None,
+        account: str = "",
+    ) -> Advice:
         """Count people in the engine, charge the ledger, and choose."""
         if ledger is not None:
             ledger.must_protect(self.query.table.fingerprint)
@@ -99,7 +105,11 @@ class Search:
         progress("counting groups and rows of each person")
         exact = self.asked.query.aggregates().to_arrow()
         payment = pay(
-            ledger, [self.spent.charge], label=label or "contribution limits", source=self.query.table.fingerprint
+            ledger,
+            [self.spent.charge],
+            label=label or "contribution limits",
+            source=self.query.table.fingerprint,
+            account=account,
         )
         columns = {name: plain_numbers(exact.column(name)) for name in self.spent.mechanisms}
         released = noisy_columns(columns, self.spent, self.spent.open(payment, "limits"))
