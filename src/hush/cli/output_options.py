@@ -37,6 +37,8 @@ def add_shape(output: Any) -> None:
     add_view(output)
     text = "show negative counts, and sums that cannot be negative, as 0"
     output.add_argument("--non-negative", action="store_true", help=text)
+    text = "widen the intervals of numbers of people, so that they also hold people whom --groups-per-unit leaves out"
+    output.add_argument("--unlimited", action="store_true", help=text)
     text = "also print the total over the groups, for example --total units; --total units:year for each year"
     output.add_argument("--total", action="append", default=[], metavar="NAME", help=f"{text} (repeatable)")
     text = "add each group's share of the total, for example --share units (repeatable)"
@@ -62,11 +64,13 @@ def must_be_format(out: str | None) -> None:
 def check_shape(options: argparse.Namespace, plan: Any, streamed: bool) -> None:
     """Reject totals, shares and ratios of columns that have none, before anything is spent."""
     wanted = [*options.total, *options.share, *options.ratio]
-    if streamed and (wanted or options.long or options.non_negative):
+    if streamed and (wanted or options.long or options.non_negative or options.unlimited):
         raise InvalidParameter(
-            "--total, --share, --ratio, --long and --non-negative need the answer in memory; leave them out where "
-            "Spark writes the file."
+            "--total, --share, --ratio, --long, --unlimited and --non-negative need the answer in memory; leave them "
+            "out where Spark writes the file."
         )
+    if options.unlimited and (options.together or options.limits_share == 0.0):
+        raise InvalidParameter("--unlimited needs --limits-share above 0, and does not go with --together.")
     from hush.tables.publish.basis import Basis
     from hush.tables.publish.reshape import must_suit_long
 
@@ -80,6 +84,8 @@ def check_shape(options: argparse.Namespace, plan: Any, streamed: bool) -> None:
     for text in options.ratio:
         for name in _two(text):
             basis.form(name, "ratio")
+    if options.unlimited and not basis.people:
+        raise InvalidParameter("--unlimited is for numbers of people; add --count-units.")
     if options.long:
         must_suit_long(basis.keys)
 
@@ -96,7 +102,8 @@ def shaped(options: argparse.Namespace, made: Any) -> tuple[Any, list[Any], list
         name, by = _name_and_keys(text)
         (tables if by else figures).append(made.total(name, by=by or None))
     others = [made.share(name) for name in options.share] + [made.ratio(*_two(text)) for text in options.ratio]
-    shown = made.non_negative() if options.non_negative else made
+    shown = made.unlimited() if options.unlimited else made
+    shown = shown.non_negative() if options.non_negative else shown
     shown = beside(shown, others, ["; ".join([in_words(figure), *figure.notes[1:]]) for figure in figures])
     return (shown.long() if options.long else shown), figures, tables
 

@@ -20,6 +20,7 @@ from hush.tables.facts import facts_of, summary_of
 from hush.tables.publish import derive, reshape
 from hush.tables.publish.basis import Basis, Figure
 from hush.tables.publish.cells import for_spreadsheets, latex, markdown, shown_above, shown_below, shown_number
+from hush.tables.publish.unlimited import bias, unlimited
 from hush.tables.publish.workbook import write_workbook
 
 __all__ = ["Answer", "facts_of", "summary_of"]
@@ -115,6 +116,13 @@ class Answer:
         found: Mapping[str, Any] | None = self.receipt.get("left_out")
         return found
 
+    @property
+    def bias(self) -> Figure | None:
+        """How many people a group may lack because of the limit on groups: from 0 to an upper bound that was measured
+        privately. None if it was not measured.
+        """
+        return bias(self)
+
     # -- made from released numbers --------------------------------------------------------------------------
 
     @overload
@@ -155,6 +163,13 @@ class Answer:
         cannot be negative without noise. Totals and shares still use the numbers before this change.
         """
         made: Self = reshape.non_negative(self, names)
+        return made
+
+    def unlimited(self) -> Self:
+        """A copy in which the intervals of numbers of people hold for the numbers without the limit on groups: the
+        upper ends are larger by the people who are in too many groups.
+        """
+        made: Self = unlimited(self)
         return made
 
     def long(self, name: str | None = None) -> Self:

@@ -38,6 +38,8 @@ __all__ = ["SHARE", "LeftOut", "left_out", "left_out_lines", "limits_in_words"]
 #: The default part of the budget that measures the effect of the limits.
 SHARE = 0.03
 PEOPLE = "people"
+#: The share of people who are in more groups than the limit.
+GROUPS = "groups"
 
 
 #: From the rows and the value columns of the aggregates to columns of the grouping by (person, group).
@@ -74,7 +76,22 @@ class LeftOut:
                 people = value
             else:
                 found.append({"what": self.words[measure.name], "share": value[0], "low": value[1], "high": value[2]})
-        return {"people": people, "shares": found}
+        return {"people": people, "shares": found} | self._beyond(released, mechanisms, level)
+
+    def _beyond(self, released: Mapping[str, Any], mechanisms: Any, level: float) -> dict[str, Any]:
+        """An upper bound on the number of people in more groups than the limit. A group lacks at most these people.
+
+        The bound is the product of two upper ends: of the number of people, and of the share of them. Each has a third
+        of the probability of a miss, so that the interval of a count may use the last third.
+        """
+        by_name = {measure.name: measure for measure in self.query.measures}
+        if GROUPS not in by_name:
+            return {}
+        each = 1.0 - (1.0 - level) / 3.0
+        most, share = (
+            float(np.ravel(by_name[name].interval(released, mechanisms, each)[1])[0]) for name in (PEOPLE, GROUPS)
+        )
+        return {"beyond": {"people": math.ceil(max(most, 0.0) * min(max(share, 0.0), 1.0)), "level": each}}
 
 
 def left_out(query: QueryDescription) -> LeftOut | None:
@@ -208,7 +225,7 @@ def _shares(query: QueryDescription) -> Iterator[_Share]:
     if ranked:
         words = f"of people are in more than {groups} group{'s' * (groups > 1)}, and count in {groups} of them"
         over = lambda people: ibis().ifelse(people["groups"] > groups, 1.0, 0.0)  # noqa: E731
-        yield _Share("groups", words, lambda rows, kept: {}, over)
+        yield _Share(GROUPS, words, lambda rows, kept: {}, over)
     for i, measure in _limited(query):
         assert measure.limit is not None
         if measure.rows is not None and not query.table.one_row:
