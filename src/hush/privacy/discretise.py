@@ -34,6 +34,10 @@ Array = NDArray[np.float64]
 _FAR = 1e12  # an epsilon that is treated as infinite
 _CUT = 1e-55  # losses beyond the epsilon where delta is this small are treated as infinite
 _MOST_POINTS = 1 << 24
+_MOST_KINDS = 100
+#: After how many steps the last similar grid ended, and some more: where to look first for the end of the next one. The
+#: grid itself does not depend on it.
+_ENDS: dict[tuple[type, type, int], int] = {}
 
 
 class Pair(Hashable, Protocol):
@@ -170,18 +174,38 @@ def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
     if pair.pure_epsilon / step < 4096:  # the loss ends early, so its end need not be searched
         grid = np.arange(math.ceil(pair.pure_epsilon / step) + 2, dtype=np.float64) * step
         return grid, side(grid)
-    counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
-    ends = np.asarray(side(np.append(counts * step, _FAR)).upper)
-    ends, rest = ends[:-1], float(ends[-1])  # the mass that no epsilon removes
-    final = np.flatnonzero(ends <= _CUT + up(rest, NEAR_ENOUGH))
-    if not final.size or counts[final[0]] > _MOST_POINTS:
-        raise Unsupported("the privacy losses reach too far for the grid; use fewer releases or more noise.")
-    count = int(counts[final[0]])
+    similar = _similar(pair, step)
+    found = _cut(side, _ENDS[similar], step) if similar in _ENDS else None
+    if found is None:
+        counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
+        ends = np.asarray(side(np.append(counts * step, _FAR)).upper)
+        final = np.flatnonzero(ends[:-1] <= _CUT + up(float(ends[-1]), NEAR_ENOUGH))
+        if not final.size or counts[final[0]] > _MOST_POINTS:
+            raise Unsupported("the privacy losses reach too far for the grid; use fewer releases or more noise.")
+        found = _cut(side, int(counts[final[0]]), step)
+        assert found is not None
+    if len(_ENDS) > _MOST_KINDS:
+        _ENDS.clear()
+    _ENDS[similar] = found[0].size + found[0].size // 16
+    return found
+
+
+def _similar(pair: Any, step: float) -> tuple[type, type, int]:
+    """What grids have in common that end after a similar number of steps: the family, and the step to a factor 2."""
+    return type(pair), type(getattr(pair, "noise", None)), round(math.log2(step))
+
+
+def _cut(side: Any, count: int, step: float) -> tuple[Array, Bracket] | None:
+    """A grid of at most `count` steps, and the curve on it, up to where it falls below the cut; None if that is
+    further.
+    """
     grid = np.arange(count + 1, dtype=np.float64) * step
-    values = side(grid)
-    upper = np.asarray(values.upper)
+    values = side(np.append(grid, _FAR))
+    upper, rest = np.asarray(values.upper)[:-1], float(values.upper[-1])  # the mass that no epsilon removes
     small = np.flatnonzero(upper <= _CUT + up(rest, NEAR_ENOUGH))
-    end = max(int(small[0]) if small.size else count, 1) + 1
+    if not small.size:
+        return None
+    end = max(int(small[0]), 1) + 1
     return grid[:end], Bracket(np.asarray(values.lower)[:end], upper[:end])
 
 
