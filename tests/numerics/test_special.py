@@ -8,6 +8,7 @@ import scipy.fft
 import scipy.special
 
 from hush.numerics import special
+from hush.numerics.arrays import distinct
 from hush.numerics.logspace import logsumexp
 
 
@@ -38,3 +39,9 @@ def test_sums_of_nothing() -> None:
 def test_fast_lengths() -> None:
     for least in [*range(1, 3000), *np.random.default_rng(0).integers(3000, 2**40, size=300)]:
         assert special.next_fast_len(int(least)) == scipy.fft.next_fast_len(int(least), real=True)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 50])
+def test_distinct_numbers(size: int) -> None:
+    numbers = np.random.default_rng(size).integers(0, 20, size=(size, 2)) / 4.0
+    assert np.array_equal(distinct(numbers), np.unique(numbers))

@@ -17,27 +17,19 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, ELEMENTARY, NEAR_ENOUGH, SUM_OF_POSITIVE_TERMS, down, up
+from hush.privacy.loss_grid import FAR, sampled
 
 __all__ = ["LossDistribution", "Pair", "Reversed", "discretise", "discretise_below"]
 
 Array = NDArray[np.float64]
-
-_FAR = 1e12  # an epsilon that is treated as infinite
-_CUT = 1e-55  # losses beyond the epsilon where delta is this small are treated as infinite
-_MOST_POINTS = 1 << 24
-_MOST_KINDS = 100
-#: After how many steps the last similar grid ended, and some more: where to look first for the end of the next one. The
-#: grid itself does not depend on it.
-_ENDS: dict[tuple[type, type, int], int] = {}
 
 
 class Pair(Hashable, Protocol):
@@ -164,56 +156,11 @@ def _curve_of(masses: Array, infinite: float, step: float) -> Array:
     return np.append(np.cumsum(falls[::-1])[::-1] + infinite, infinite)
 
 
-@lru_cache(maxsize=24)
-def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
-    """Return a grid, and the forward or backward curve of the pair on it.
-
-    The grid starts at 0 and ends where delta falls below the cut or stops falling.
-    """
-    side = pair.backward if backward else pair.forward
-    if pair.pure_epsilon / step < 4096:  # the loss ends early, so its end need not be searched
-        grid = np.arange(math.ceil(pair.pure_epsilon / step) + 2, dtype=np.float64) * step
-        return grid, side(grid)
-    similar = _similar(pair, step)
-    found = _cut(side, _ENDS[similar], step) if similar in _ENDS else None
-    if found is None:
-        counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
-        ends = np.asarray(side(np.append(counts * step, _FAR)).upper)
-        final = np.flatnonzero(ends[:-1] <= _CUT + up(float(ends[-1]), NEAR_ENOUGH))
-        if not final.size or counts[final[0]] > _MOST_POINTS:
-            raise Unsupported("the privacy losses reach too far for the grid; use fewer releases or more noise.")
-        found = _cut(side, int(counts[final[0]]), step)
-        assert found is not None
-    if len(_ENDS) > _MOST_KINDS:
-        _ENDS.clear()
-    _ENDS[similar] = found[0].size + found[0].size // 16
-    return found
-
-
-def _similar(pair: Any, step: float) -> tuple[type, type, int]:
-    """What grids have in common that end after a similar number of steps: the family, and the step to a factor 2."""
-    return type(pair), type(getattr(pair, "noise", None)), round(math.log2(step))
-
-
-def _cut(side: Any, count: int, step: float) -> tuple[Array, Bracket] | None:
-    """A grid of at most `count` steps, and the curve on it, up to where it falls below the cut; None if that is
-    further.
-    """
-    grid = np.arange(count + 1, dtype=np.float64) * step
-    values = side(np.append(grid, _FAR))
-    upper, rest = np.asarray(values.upper)[:-1], float(values.upper[-1])  # the mass that no epsilon removes
-    small = np.flatnonzero(upper <= _CUT + up(rest, NEAR_ENOUGH))
-    if not small.size:
-        return None
-    end = max(int(small[0]), 1) + 1
-    return grid[:end], Bracket(np.asarray(values.lower)[:end], upper[:end])
-
-
 def discretise(pair: Pair, step: float) -> LossDistribution:
     """The loss distribution whose curve consists of chords; they are at or above the curve of the pair."""
-    _, curve = _sampled(pair, False, step)
+    _, curve = sampled(pair, False, step)
     there = up(_side(curve.upper, step), SUM_OF_POSITIVE_TERMS)
-    back = there if pair.symmetric else up(_side(_sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)
+    back = there if pair.symmetric else up(_side(sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)
     return _joined(there, back, float(curve.upper[-1]), step)
 
 
@@ -244,11 +191,11 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
         squeeze *= down(math.floor(up(steps, CLOSED_FORM)) / steps, ELEMENTARY) if steps >= 1.0 else 1.0
     sides, infinite = [], 0.0
     for backward in (False,) if pair.symmetric else (False, True):
-        grid, curve = _sampled(pair, backward, step)
+        grid, curve = sampled(pair, backward, step)
         truth = pair.backward if backward else pair.forward
         squeeze = min(squeeze, 1.0)
         low = np.asarray(truth(grid / squeeze).lower) * squeeze
-        rest = down(float(np.asarray(truth(np.array([_FAR])).lower)[0]) * squeeze, CLOSED_FORM)
+        rest = down(float(np.asarray(truth(np.array([FAR])).lower)[0]) * squeeze, CLOSED_FORM)
         masses = _masses_below(np.maximum(low - max(rest, low[-1]), 0.0), step)
         if not _lies_below(_curve_of(masses, rest, step), curve, step):
             return None
