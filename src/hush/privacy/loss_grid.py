@@ -58,10 +58,11 @@ def _similar(pair: Any, step: float) -> tuple[type, type, int]:
 
 
 def _remember(similar: tuple[type, type, int], end: int) -> None:
+    if end > _SHORT:
+        return
     if len(_ENDS) >= _MOST_KINDS:
         _ENDS.clear()
-    if end <= _SHORT:
-        _ENDS[similar] = end
+    _ENDS[similar] = end
 
 
 def _whole(side: Any, count: int, step: float) -> tuple[Array, Bracket]:
