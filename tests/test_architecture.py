@@ -121,6 +121,12 @@ def test_files_and_functions_are_short(path):
             assert node.end_lineno - node.lineno + 1 - told <= 40, node.name
 
 
+#: Packages that a private answer does not need.
+HEAVY = ("pandas", "polars", "matplotlib", "altair", "sklearn", "pyspark", "flwr", "mpmath", "jinja2", "marimo")
+HEAVY += ("scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.linalg", "scipy.sparse", "pyarrow.dataset")
+HEAVY += ("hush.learn", "hush.federated", "hush.auditing", "hush.explorer", "hush.report")
+
+
 def loaded_by(code: str, *names: str) -> list[str]:
     """The modules of these names, or below them, that a fresh Python has loaded after some code."""
     shown = f"\nprint([m for m in sys.modules if any(m == n or m.startswith(n + '.') for n in {names!r})])"
@@ -143,11 +149,41 @@ def test_an_answer_loads_no_heavy_package(tmp_path):
     words = f"['answer', {str(file)!r}, '--unit', 'patient_id', '--by', 'ward', '--count-units', '--mean', "
     words += "'stay_days:0:30', '--groups-per-unit', '8', '--keys', 'private', '--epsilon', '1', '--delta', '1e-6']"
     made = f"main(['sample', 'visits', '--rows', '2000', '--out', {str(file)!r}])"
-    heavy = ("pandas", "polars", "matplotlib", "altair", "sklearn", "pyspark", "flwr", "mpmath", "jinja2", "marimo")
-    heavy += ("scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.linalg", "scipy.sparse", "pyarrow.dataset")
-    heavy += ("hush.learn", "hush.federated", "hush.auditing", "hush.report", "hush.explorer")
     assert loaded_by(f"from hush.cli import main\n{made}", "hush.tables"), "the sample is written first"
-    assert loaded_by(f"from hush.cli import main\nassert main({words}) == 0", *heavy) == []
+    assert loaded_by(f"from hush.cli import main\nassert main({words}) == 0", *HEAVY) == []
+
+
+def test_sql_loads_no_heavy_package(tmp_path):
+    """Neither does a statement with a policy, whatever it does with the released numbers."""
+    (tmp_path / "hush.toml").write_text(
+        '[tables.visits]\nsource = "visits.parquet"\nunit = "patient_id"\ngroups_per_unit = 2\nrows_per_unit = 1\n'
+        '[tables.visits.columns]\nward = { values = "private" }\nstay_days = { low = 0, high = 30 }\n'
+    )
+    text = "SELECT ward, COUNT(*) AS n, AVG(stay_days) AS stay FROM visits GROUP BY ward"
+    file, policy = tmp_path / "visits.parquet", tmp_path / "hush.toml"
+    text += " HAVING n > 9 ORDER BY stay DESC LIMIT 3"
+    words = ["sql", text, "--policy", str(policy), "--epsilon", "1", "--delta", "1e-6"]
+    sample = ["sample", "visits", "--rows", "2000", "--out", str(file)]
+    assert loaded_by(f"from hush.cli import main\nmain({sample!r})", "hush.tables"), "the sample is written first"
+    assert loaded_by(f"from hush.cli import main\nassert main({words!r}) == 0", *HEAVY, "pyarrow.compute") == []
+
+
+@pytest.mark.parametrize("words", ["gaussian --epsilon 1 --delta 1e-6", "--help"])
+def test_a_command_without_a_table_loads_no_engine(words):
+    code = f"from hush.cli import main\ntry:\n    main({words.split()!r})\nexcept SystemExit:\n    pass"
+    assert loaded_by(code, "duckdb", "ibis", "sqlglot", "pyarrow", "hush.tables", *HEAVY[:-2]) == []
+
+
+def test_the_process_of_an_answer_loads_packages_in_part(tmp_path):
+    """`hush answer ...`, unlike `main([...])`, leaves out parts of packages that no answer from DuckDB needs."""
+    file = str(tmp_path / "visits.parquet")
+    words = ["answer", file, "--unit", "patient_id", "--count", "--epsilon", "1", "--pure"]
+    loaded_by(f"from hush.cli import main\nmain(['sample', 'visits', '--rows', '2000', '--out', {file!r}])")
+    parts = ("numpy.ma", "numpy.f2py", "scipy.special._basic", "scipy.fft", "ibis.backends.sql.compilers.trino")
+    parts += ("sqlglot.dialects.snowflake", "flint.types.fmpz_mpoly", "rich.console")
+    code = f"import hush.__main__ as p\np.end = lambda code: None\nsys.argv = ['hush', *{words!r}]\np.run()"
+    assert loaded_by(code, *parts) == []
+    assert loaded_by(f"from hush.cli import main\nmain({words!r})", *parts), "the check can tell"
 
 
 def test_names_are_loaded_from_where_they_are_imported_for_type_checkers():

@@ -9,7 +9,14 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from hush.tables.arrow import chosen_rows, key_table, number_column, plain_numbers, text_column  # noqa: E402
+from hush.tables.arrow import (  # noqa: E402
+    chosen_rows,
+    day_column,
+    key_table,
+    number_column,
+    plain_numbers,
+    text_column,
+)
 
 
 @pytest.mark.parametrize("values", [[], [1, -(2**63), 2**63 - 1], list(range(100))])
@@ -24,6 +31,22 @@ def test_numbers_keep_every_bit(values):
     assert plain_numbers(column.slice(1)).tolist() == values[1:]
     halves = plain_numbers(number_column(plain / 2.0))
     assert halves.dtype == np.float64 and np.array_equal(halves, plain / 2.0)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 100])
+def test_missing_numbers_and_days(size):
+    """The same arrays as pyarrow makes, with and without missing values."""
+    chance = np.random.default_rng(size)
+    values, days = chance.normal(size=size), chance.integers(-9999, 9999, size=size)
+    for missing in (chance.random(size) < 0.5, np.zeros(size, dtype=bool), np.ones(size, dtype=bool)):
+        for made, usual in (
+            (number_column(values, missing), pa.array(values, mask=missing)),
+            (number_column(days, missing), pa.array(days, mask=missing)),
+            (day_column(days, missing), pa.array(days.astype(np.int32), mask=missing).cast(pa.date32())),
+        ):
+            made.validate(full=True)
+            assert made.equals(usual) and made.null_count == usual.null_count
+    assert number_column(days.astype(np.int32)).type == pa.float64(), "only day_column makes dates"
 
 
 def test_a_column_with_nulls_or_of_another_type_is_converted():
@@ -49,7 +72,7 @@ def test_public_keys_have_their_types():
     assert table.to_pylist() == [{"a": "x", "b": 1, "c": days[0]}, {"a": None, "b": None, "c": None}]
 
 
-@pytest.mark.parametrize("places", [[], [0], [3], [1, 2, 3], [0, 2, 5, 6], list(range(8)), [7]])
+@pytest.mark.parametrize("places", [[], [0], [3], [1, 2, 3], [0, 2, 5, 6], list(range(8)), [7], [6, 0, 1, 3]])
 def test_chosen_rows_hold_nothing_of_the_others(places):
     """The same rows as `take`, in memory of their own: a slice would carry the keys of groups that are not shown."""
     wards = [f"ward-{i}" for i in range(8)]

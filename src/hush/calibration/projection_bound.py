@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibration.one_number import least, least_on_lattice
+from hush.numerics.arrays import distinct
 from hush.numerics.rounding import CLOSED_FORM, down
 from hush.numerics.search import golden_minimum
 from hush.privacy.sensitivity import Sensitivity
@@ -87,7 +88,7 @@ def _group_sizes(bound: Sensitivity, most: int) -> set[int]:
 
 def _one_direction(bound: Sensitivity, count: int, most: int) -> float:
     """The best mixture of two group sizes, for moves of one sign; each group moves as far as the facts allow."""
-    sizes = np.unique(np.linspace(1.0, most, min(most, _MOST_GROUPS)).round())
+    sizes = distinct(np.linspace(1.0, most, min(most, _MOST_GROUPS)).round())
     moves = np.array([reach(bound, int(j)) for j in sizes])
     own, rest = moves**2 * sizes**2 / count, moves**2 * sizes * (count - sizes) / count
 

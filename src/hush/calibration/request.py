@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,18 @@ LOSSES: dict[str, Callable[..., float]] = {
     "p95": lambda noise, weights=(): half_width(noise, 0.05, weights),
     "p999": lambda noise, weights=(): half_width(noise, 0.001, weights),
 }
+
+
+@lru_cache(maxsize=256)  # the rules of several families ask about the same Laplace and Gaussian noise
+def _delta(noise: Noise, bound: Sensitivity, times: int, epsilon: float, relative: float) -> float:
+    """The delta of a noise, composed on a grid of this width where several numbers move."""
+    several = bound.is_box and ((bound.moving or 1) * times > 1 or len(bound.shifts) > 1)
+    if several and isinstance(noise, Law) and not noise.isotropic:
+        parts = tuple((OneNumber(noise, shift), count * times) for shift, count in bound.shifts)
+        released: Any = Composed(parts, relative)
+    else:
+        released = curve(noise, bound, times=times)
+    return float(np.asarray(released.delta(epsilon)))
 
 
 @dataclass(frozen=True)
@@ -125,13 +138,7 @@ class CalibrationRequest:
         noise = noise.plain()
         if self.delta == 0.0:
             return self._pure_excess(noise)
-        several = self.bound.is_box and (self.count > 1 or len(self.bound.shifts) > 1)
-        if several and isinstance(noise, Law) and not noise.isotropic:
-            parts = tuple((OneNumber(noise, shift), count * self.times) for shift, count in self.bound.shifts)
-            released: Any = Composed(parts, FINE if relative is None else relative)
-        else:
-            released = curve(noise, self.bound, times=self.times)
-        got = float(np.asarray(released.delta(self.epsilon)))
+        got = _delta(noise, self.bound, self.times, self.epsilon, FINE if relative is None else relative)
         return math.log(got / self.delta) if got > 0.0 else -60.0
 
     def _pure_excess(self, noise: Noise) -> float:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-from hush.calibration.scale import at_scale, base, typical
+from hush.calibration.scale import Seen, at_scale, base, typical
 from hush.errors import HushError, Unsupported
 from hush.noise.contract import Law
 from hush.noise.family import Family
@@ -32,6 +32,7 @@ def search(demand: Request, row: Family) -> Law:
     if demand.step is None and not math.isfinite(demand.value(shape.build(shape.value(start)))):
         raise Unsupported(f"its {demand.loss} is infinite")
     found: dict[float, tuple[float, Law | None, Law]] = {}
+    like_before: Seen = []
 
     def at(t: float) -> float:
         if t not in found:
@@ -40,7 +41,7 @@ def search(demand: Request, row: Family) -> Law:
             like = None if near is None else found[near][1]
             guess = (rough if like is None else typical(base(like))) / max(typical(unit), 1e-300)
             try:
-                noise = at_scale(demand, unit, guess, fine=False)
+                noise = at_scale(demand, unit, guess, fine=False, like=like_before)
                 found[t] = (demand.value(noise), noise, unit)
             except Unsupported:
                 found[t] = (math.inf, None, unit)
@@ -57,7 +58,8 @@ def search(demand: Request, row: Family) -> Law:
     value, noise, unit = found[best]
     if noise is not None and math.isfinite(value) and value < up(ceiling, COARSE_SEARCH):
         with contextlib.suppress(Unsupported):  # the coarse grid may accept what the fine grid rejects
-            known.append(at_scale(demand, unit, typical(base(noise)) / typical(unit), fine=True))
+            guess = typical(base(noise)) / typical(unit)
+            known.append(at_scale(demand, unit, guess, fine=True, like=like_before))
     if not known:
         raise Unsupported(f"no {row.name} noise was found for this budget")
     return min(known, key=demand.value)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.numerics import special
+from hush.numerics.arrays import distinct
 from hush.numerics.logarithm import PARTS, log_twofold, split
 from hush.numerics.quadrature import gauss
 from hush.numerics.twofold import Twofold
@@ -180,7 +181,7 @@ def _plain_power(y: Array, p: float) -> Array:
 
 def _bands(z: Array) -> list[tuple[NDArray[np.bool_], int]]:
     levels = _LEVELS[np.searchsorted(_FROM, z, side="right")]
-    return [(levels == n, int(n)) for n in np.unique(levels)]
+    return [(levels == n, int(n)) for n in distinct(levels)]
 
 
 @lru_cache(maxsize=512)

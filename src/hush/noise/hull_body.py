@@ -24,6 +24,7 @@ from hush.noise.hull_counts import Exact, evaluated, hull_counts, pascal, shifte
 from hush.noise.hull_points import ordered, placed, positive_points
 from hush.noise.uniform_numbers import UniformNumbers
 from hush.numerics import special
+from hush.numerics.arrays import distinct
 from hush.numerics.ball import Ball, flint_module
 
 __all__ = ["OneSided", "TwoSided"]
@@ -66,7 +67,7 @@ class TwoSided:
     def points(self, level: Whole, numbers: UniformNumbers) -> Whole:
         """A uniform point of each level: the number of coordinates that are not 0, their sizes, signs and places."""
         count = np.zeros_like(level)
-        for r in np.unique(level).tolist():
+        for r in distinct(level).tolist():
             rows = np.flatnonzero(level == r)
             count[rows] = numbers.choose(evaluated(self.shares, r).tolist(), rows.size)
         sizes = positive_points(numbers, level, count, self.l0)
@@ -105,10 +106,10 @@ class OneSided:
     def points(self, level: Whole, numbers: UniformNumbers) -> Whole:
         """A uniform point of each level: how many are positive, the pair (a, b), how many are negative, the sizes."""
         positive, before, after, negative = (np.zeros_like(level) for _ in range(4))
-        for u in np.unique(level).tolist():
+        for u in distinct(level).tolist():
             rows = np.flatnonzero(level == u)
             positive[rows] = numbers.choose(evaluated(self.shares, u + 1).tolist(), rows.size)
-            for i in np.unique(positive[rows]).tolist():
+            for i in distinct(positive[rows]).tolist():
                 same, parts = rows[positive[rows] == i], _splits(self.dimension, self.l0, self.offset, i)
                 ways = [w * math.comb(u + 1, m + n + 1) for m, row in enumerate(parts) for n, w in enumerate(row)]
                 before[same], after[same] = divmod(numbers.choose(ways, same.size), self.dimension - i + 1)

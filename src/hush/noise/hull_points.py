@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hush.noise.uniform_numbers import UniformNumbers
 from hush.numerics import special
+from hush.numerics.arrays import distinct
 
 __all__ = ["ordered", "placed", "positive_points"]
 
@@ -33,7 +34,7 @@ _PROPOSALS = 256  # proposals that are made at once, at least
 def positive_points(numbers: UniformNumbers, level: Whole, count: Whole, l0: int) -> Whole:
     """Uniform vectors of B(count, level), one in each row; a row has zeros after its `count` numbers."""
     out = np.zeros((level.size, int(count.max(initial=0))), dtype=np.int64)
-    for j in np.unique(count[count > 0]).tolist():
+    for j in distinct(count[count > 0]).tolist():
         box = _box_is_smaller(level, j, l0) & (count == j)
         for rows, propose in ((box, _from_box), (~box & (count == j), _from_simplex)):
             chosen = np.flatnonzero(rows)
@@ -93,7 +94,7 @@ def ordered(numbers: UniformNumbers, most: Whole, before: Whole, after: Whole) -
     It is k with a probability proportional to C(k - 1, before) C(most - k, after).
     """
     found = np.empty_like(most)
-    for size in np.unique(before + after + 1).tolist():
+    for size in distinct(before + after + 1).tolist():
         rows = np.flatnonzero(before + after + 1 == size)
         found[rows] = _subsets(numbers, most[rows], size)[np.arange(rows.size), before[rows]]
     return found

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.numerics import special
+from hush.numerics.arrays import distinct
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, down, round_up, up
 from hush.numerics.search import first_true, safe_end
 
@@ -104,7 +105,7 @@ def _outside(table: LevelTable, k: int) -> float:
     both = np.clip(m - 2.0 * past - 2.0, 0.0, m)  # points of s for which both ends lie beyond k
     one = np.clip(np.minimum(past, m - past - 2.0) + 1.0, 0.0, m)  # points for which only the upper end does
     mean = both * -np.expm1(d * np.log((2.0 * k + 1.0) / n).clip(max=0.0))
-    for start in np.unique(base[one > 0.0]):
+    for start in distinct(base[one > 0.0]):
         rows = np.flatnonzero((base == start) & (one > 0.0))
         powers = d * np.log(k + start + 1.0 + np.arange(one[rows].max()))
         sums = np.logaddexp.accumulate(powers)[one[rows].astype(np.int64) - 1]
@@ -196,7 +197,7 @@ def _plan(table: LevelTable, weights: Array, units: int) -> _Plan | None:
     if furthest is None:
         return None
     points = 1 << math.ceil(math.log2(2.0 * furthest + 4.0))
-    kinds = np.unique(np.abs(whole[whole != 0])).size + 1
+    kinds = distinct(np.abs(whole[whole != 0])).size + 1
     return _Plan(table, whole, unit, off, points) if points * table.chance.size * kinds <= 2 * MOST_WORK else None
 
 

@@ -25,6 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.numerics.arrays import distinct
 from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.numerics.search import first_true_from
 
@@ -94,7 +95,7 @@ def _level_nodes(noise: Levels, outside: float) -> tuple[Array, Array]:
 
     last = first_true_from(1, _MOST, lambda k: exceeded(k) <= outside)
     assert last is not None
-    nodes = np.unique(np.ceil(np.linspace(0.0, float(last), _NODES + 1)))
+    nodes = distinct(np.ceil(np.linspace(0.0, float(last), _NODES + 1)))
     beyond = np.exp(noise.log_level_tail(nodes))
     return nodes, np.concatenate([[1.0 - beyond[0]], beyond[:-1] - beyond[1:]])
 

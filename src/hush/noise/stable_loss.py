@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.noise.stable_density import FAR, law
+from hush.numerics.arrays import distinct
 from hush.numerics.quadrature import gauss
 from hush.numerics.search import narrowed_minimum
 
@@ -78,7 +79,7 @@ def nodes_between(low: float, high: float, *, order: int = 16) -> tuple[Array, A
     far = max(abs(low), abs(high), FAR)
     outer = FAR * 4.0 ** np.arange(0, math.ceil(math.log(far / FAR, 4.0)) + 1)
     cuts = np.concatenate([-outer, -inner, inner, outer])
-    edges = np.unique(np.concatenate([[low], cuts[(cuts > low) & (cuts < high)], [high]]))
+    edges = distinct(np.concatenate([[low], cuts[(cuts > low) & (cuts < high)], [high]]))
     nodes, weights = gauss(order)
     width = np.diff(edges)[:, None]
     return (edges[:-1, None] + width * nodes).ravel(), (width * weights).ravel()

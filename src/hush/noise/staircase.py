@@ -15,6 +15,7 @@ from hush.noise.contract import Law
 from hush.noise.family import Family, Reference
 from hush.noise.request import Request
 from hush.noise.steps import MOST_PIECES, Pieces, Steps
+from hush.numerics.arrays import distinct
 from hush.numerics.ball import Ball, Tail, flint_module
 from hush.numerics.rounding import FEW_ROUNDINGS, down, rounded_up
 
@@ -140,7 +141,7 @@ class Staircase(Steps):
     def _outer(self, whole: float, part: float) -> tuple[Array, Array, Array]:
         """Return edges and levels of the pieces of one period with both points on one side of 0; it is repeated."""
         g = self.fraction
-        edges = np.unique([0.0, g, 1.0, (1.0 - part) % 1.0, (g - part) % 1.0])
+        edges = distinct([0.0, g, 1.0, (1.0 - part) % 1.0, (g - part) % 1.0])
         middle = 0.5 * (edges[:-1] + edges[1:])
         return edges, self._level(middle), self._level(middle + part) + whole
 
@@ -148,7 +149,7 @@ class Staircase(Steps):
         """Return edges and levels of the pieces between the two centres, 0 < x < shift."""
         starts = np.arange(whole + 1.0)
         mine = np.concatenate([starts, starts + self.fraction])
-        edges = np.unique(np.concatenate([mine, (whole - mine) + part, [whole + part]]))
+        edges = distinct(np.concatenate([mine, (whole - mine) + part, [whole + part]]))
         edges = edges[(edges >= 0.0) & (edges <= whole + part)]
         middle = 0.5 * (edges[:-1] + edges[1:])
         return edges, self._level(middle), self._level((whole - middle) + part)
@@ -182,7 +183,7 @@ class Staircase(Steps):
         """The jumps of the first 60 periods, for numerical integration."""
         starts = np.arange(60.0)
         jumps = np.concatenate([starts[1:], starts + self.fraction]) * self.sensitivity
-        return tuple(float(x) for x in np.unique(jumps))
+        return tuple(float(x) for x in distinct(jumps))
 
     def breaks(self, reach: float, most: int) -> Array | None:
         count = math.ceil(reach / self.sensitivity) + 1.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
+from hush.numerics.arrays import distinct
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import ELEMENTARY, next_up
 
@@ -31,7 +32,7 @@ def panels(low: float, high: float, cuts: Any, *, order: int = 24, pieces: int =
     inner = inner[(inner > low) & (inner < high)]
     corners = np.concatenate([[low], inner, [high]])
     share = np.linspace(0.0, 1.0, pieces + 1)
-    edges = np.unique((corners[:-1, None] + (corners[1:] - corners[:-1])[:, None] * share).ravel())
+    edges = distinct((corners[:-1, None] + (corners[1:] - corners[:-1])[:, None] * share).ravel())
     nodes, weights = gauss(order)
     width = np.diff(edges)[:, None]
     return (edges[:-1, None] + width * nodes).ravel(), (width * weights).ravel()
@@ -56,7 +57,7 @@ def integral(function: Callable[[Array], Array], edges: Any, *, relative: float 
     halved again while the two results differ by more than their part of the tolerance. The bracket is widened by ten
     times the sum of the remaining differences, and by round-off.
     """
-    edges = np.unique(np.asarray(edges, dtype=np.float64))
+    edges = distinct(np.asarray(edges, dtype=np.float64))
     left, right = edges[:-1], edges[1:]
     done, error = 0.0, 0.0
     for _ in range(60):

@@ -42,8 +42,10 @@ def safe_secant(
 ) -> float:
     """Return the safe end of a sign change, to a relative width; function > 0 at `unsafe` and <= 0 at `safe`.
 
-    The search also ends when the function at the safe end is above -near. Two secant steps alternate with one
-    bisection. This usually needs few evaluations; in the worst case it needs three times as many as bisection alone.
+    The search also ends when the function at the safe end is above -near, and it aims at the middle between that and
+    0. An end that stays twice counts half (the Illinois rule), so both ends approach the root. A bisection follows
+    whenever three steps have not halved the bracket. This usually needs few evaluations; in the worst case it needs
+    four times as many as bisection alone.
 
     >>> safe_secant(lambda x: x * x - 2.0, 2.0, 1.0, relative=1e-12)
     1.41421356237...
@@ -51,18 +53,35 @@ def safe_secant(
     at_unsafe, at_safe = function(unsafe), function(safe)
     if not at_safe <= 0.0 < at_unsafe:
         raise NotCertified("the root is not bracketed: the function must be > 0 at `unsafe` and <= 0 at `safe`.")
+    aim, before = -0.5 * near, abs(unsafe - safe)
+    weigh_safe, weigh_unsafe, stays = 1.0, 1.0, ""
     for turn in range(200):
         size, gap = max(abs(unsafe), abs(safe)), unsafe - safe
         if abs(gap) <= relative * size or at_safe > -near:
             break
-        share = at_safe / (at_safe - at_unsafe) if turn % 3 < 2 else 0.5
+        below, above = weigh_safe * (aim - at_safe), weigh_unsafe * (at_unsafe - aim)
+        share = below / (below + above)
+        if turn % 4 == 3:
+            share, before = share if abs(gap) <= 0.5 * before else 0.5, abs(gap)
         least = 0.3 * relative * size / abs(gap)  # the least step, so that each step shrinks the bracket
         point = safe + gap * min(max(share, least), 1.0 - least)
         value = function(point)
         if value <= 0.0:
-            safe, at_safe = point, value
+            safe, at_safe, weigh_safe, weigh_unsafe = (
+                point,
+                value,
+                1.0,
+                0.5 * weigh_unsafe if stays == "unsafe" else 1.0,
+            )
+            stays = "unsafe"
         else:
-            unsafe, at_unsafe = point, value
+            unsafe, at_unsafe, weigh_unsafe, weigh_safe = (
+                point,
+                value,
+                1.0,
+                0.5 * weigh_safe if stays == "safe" else 1.0,
+            )
+            stays = "safe"
     return safe
 
 

@@ -11,23 +11,28 @@ from importlib import import_module
 from typing import Any
 
 _TRANSFORMS = ("irfft", "rfft")
+#: Functions that have another name in the compiled module. hush calls zeta with one argument.
+_COMPILED = {"zeta": "_riemann_zeta"}
 
 
 def __getattr__(name: str) -> Any:
     """The function with this name. It is kept, so that this is called once for each name."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    found = globals()[name] = getattr(import_module("numpy.fft") if name in _TRANSFORMS else _home(name), name)
+    found = globals()[name] = getattr(import_module("numpy.fft"), name) if name in _TRANSFORMS else _function(name)
     return found
 
 
-def _home(name: str) -> Any:
-    """The compiled module, or the package if the function is elsewhere or scipy has moved its compiled functions."""
+def _function(name: str) -> Any:
+    """A function of the compiled module; of the package if it is elsewhere, or if scipy has moved its compiled
+    functions.
+    """
     try:
         home = import_module("scipy.special._ufuncs")
     except ImportError:
         home = None
-    return home if hasattr(home, name) else import_module("scipy.special")
+    found = getattr(home, _COMPILED.get(name, name), None)
+    return getattr(import_module("scipy.special"), name) if found is None else found
 
 
 def next_fast_len(least: int) -> int:

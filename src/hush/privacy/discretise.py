@@ -17,23 +17,19 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, ELEMENTARY, NEAR_ENOUGH, SUM_OF_POSITIVE_TERMS, down, up
+from hush.privacy.loss_grid import FAR, sampled
 
 __all__ = ["LossDistribution", "Pair", "Reversed", "discretise", "discretise_below"]
 
 Array = NDArray[np.float64]
-
-_FAR = 1e12  # an epsilon that is treated as infinite
-_CUT = 1e-55  # losses beyond the epsilon where delta is this small are treated as infinite
-_MOST_POINTS = 1 << 24
 
 
 class Pair(Hashable, Protocol):
@@ -160,36 +156,11 @@ def _curve_of(masses: Array, infinite: float, step: float) -> Array:
     return np.append(np.cumsum(falls[::-1])[::-1] + infinite, infinite)
 
 
-@lru_cache(maxsize=24)
-def _sampled(pair: Any, backward: bool, step: float) -> tuple[Array, Bracket]:
-    """Return a grid, and the forward or backward curve of the pair on it.
-
-    The grid starts at 0 and ends where delta falls below the cut or stops falling.
-    """
-    side = pair.backward if backward else pair.forward
-    if pair.pure_epsilon / step < 4096:  # the loss ends early, so its end need not be searched
-        grid = np.arange(math.ceil(pair.pure_epsilon / step) + 2, dtype=np.float64) * step
-        return grid, side(grid)
-    counts = np.unique(np.round(64 * 2.0 ** (0.5 * np.arange(40)))).astype(np.int64)
-    ends = np.asarray(side(np.append(counts * step, _FAR)).upper)
-    ends, rest = ends[:-1], float(ends[-1])  # the mass that no epsilon removes
-    final = np.flatnonzero(ends <= _CUT + up(rest, NEAR_ENOUGH))
-    if not final.size or counts[final[0]] > _MOST_POINTS:
-        raise Unsupported("the privacy losses reach too far for the grid; use fewer releases or more noise.")
-    count = int(counts[final[0]])
-    grid = np.arange(count + 1, dtype=np.float64) * step
-    values = side(grid)
-    upper = np.asarray(values.upper)
-    small = np.flatnonzero(upper <= _CUT + up(rest, NEAR_ENOUGH))
-    end = max(int(small[0]) if small.size else count, 1) + 1
-    return grid[:end], Bracket(np.asarray(values.lower)[:end], upper[:end])
-
-
 def discretise(pair: Pair, step: float) -> LossDistribution:
     """The loss distribution whose curve consists of chords; they are at or above the curve of the pair."""
-    _, curve = _sampled(pair, False, step)
+    _, curve = sampled(pair, False, step)
     there = up(_side(curve.upper, step), SUM_OF_POSITIVE_TERMS)
-    back = there if pair.symmetric else up(_side(_sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)
+    back = there if pair.symmetric else up(_side(sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)
     return _joined(there, back, float(curve.upper[-1]), step)
 
 
@@ -220,11 +191,11 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
         squeeze *= down(math.floor(up(steps, CLOSED_FORM)) / steps, ELEMENTARY) if steps >= 1.0 else 1.0
     sides, infinite = [], 0.0
     for backward in (False,) if pair.symmetric else (False, True):
-        grid, curve = _sampled(pair, backward, step)
+        grid, curve = sampled(pair, backward, step)
         truth = pair.backward if backward else pair.forward
         squeeze = min(squeeze, 1.0)
         low = np.asarray(truth(grid / squeeze).lower) * squeeze
-        rest = down(float(np.asarray(truth(np.array([_FAR])).lower)[0]) * squeeze, CLOSED_FORM)
+        rest = down(float(np.asarray(truth(np.array([FAR])).lower)[0]) * squeeze, CLOSED_FORM)
         masses = _masses_below(np.maximum(low - max(rest, low[-1]), 0.0), step)
         if not _lies_below(_curve_of(masses, rest, step), curve, step):
             return None

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.noise.contract import Law
+from hush.numerics.arrays import distinct
 from hush.numerics.logspace import exp_excess
 from hush.numerics.quadrature import integral
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
@@ -131,12 +132,12 @@ def _layout(noise: Law, log_integrand: Callable[[Array], Array], shift: float) -
     unit = float(noise.isf(0.25))
     ladder = unit * np.geomspace(1e-6, 1e12, 180)
     offsets = np.concatenate([-ladder[::-1], ladder])
-    edges = np.unique(np.concatenate([offsets, shift + offsets, noise.cuts(shift), [0.0, 0.5 * shift, shift]]))
+    edges = distinct(np.concatenate([offsets, shift + offsets, noise.cuts(shift), [0.0, 0.5 * shift, shift]]))
     for _ in range(3):
         top = int(np.nanargmax(log_integrand(edges)))
         low, high = edges[max(top - 1, 0)], edges[min(top + 1, edges.size - 1)]
         peak = narrowed_minimum(lambda x: -log_integrand(x), low, high, points=(9,) * 30)[0]
-        edges = np.unique(np.concatenate([edges, peak + offsets]))
+        edges = distinct(np.concatenate([edges, peak + offsets]))
     values = log_integrand(edges)
     if not np.nanmax(values) < 1e12:  # a difference of 45 is below the resolution of floats
         return edges, math.inf

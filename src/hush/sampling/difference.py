@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported
 from hush.noise.catalogue import family_of
 from hush.noise.contract import Law
+from hush.numerics.arrays import distinct
 from hush.numerics.root import first_whole
 from hush.sampling.entropy import Bits
 from hush.sampling.lookup import Guide
@@ -61,7 +62,7 @@ class Counts(Tails):
 
     def _points_to_check(self) -> Array:
         centre = self.guess(np.array([0.999999999, 0.9, 0.5, 0.1, 1e-3, 1e-6, 1e-9, 2.0**-40]))
-        return np.unique(
+        return distinct(
             np.maximum(
                 np.concatenate([[0.0, 1.0, 2.0], centre, centre - 1.0, np.geomspace(1.0, centre[-1] + 1.0, 12)]), 0.0
             )

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.noise.level_noise import LevelNoise
+from hush.numerics.arrays import distinct
 from hush.numerics.root import first_whole
 from hush.sampling.entropy import Bits
 from hush.sampling.lookup import Guide
@@ -55,7 +56,7 @@ class Levels(Tails):
     def _points_to_check(self) -> Array:
         centre = self.guess(np.array([0.999999, 0.9, 0.5, 0.1, 1e-3, 1e-6, 1e-9, 2.0**-40]))
         far = np.geomspace(1.0, centre[-1] + 1.0, 8)
-        return np.unique(np.maximum(np.floor(np.concatenate([[0.0, 1.0], centre, centre - 1.0, far])), 0.0))
+        return distinct(np.maximum(np.floor(np.concatenate([[0.0, 1.0], centre, centre - 1.0, far])), 0.0))
 
     def ball(self, k: int) -> Any:
         return self.joint.level_tail_ball(k)
@@ -114,7 +115,7 @@ def uniform_rows(bits: Bits, most: NDArray[Any], draws: Whole, lane: int) -> Who
     again, turn = again[(flat[again] & _LOW) < (_SCALE - bounds[again]) % bounds[again]], 0
     while again.size:
         row, column = np.divmod(again, most.shape[1])
-        for place in np.unique(column):
+        for place in distinct(column):
             chosen = again[column == place]
             word = bits.more(draws[row[column == place]], _turn(lane + int(place), turn))[:, 0] & _LOW
             flat[chosen] = word * bounds[chosen]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from hush.errors import NotCertified
 from hush.noise.contract import Law
 from hush.noise.lattice import Lattice
+from hush.numerics.arrays import distinct
 from hush.numerics.ball import Tail, flint_module, precision
 from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, down, next_down, up
 from hush.numerics.search import first_true
@@ -188,7 +189,7 @@ class Tails:
         end = self.noise.support / self.step
         if math.isfinite(end) and end < 2.0**50:
             points.append(end - np.geomspace(0.5, max(end, 1.0), 12))
-        return np.unique(np.maximum(np.floor(np.concatenate(points)), 0.0))
+        return distinct(np.maximum(np.floor(np.concatenate(points)), 0.0))
 
     def refine(self, draw: int, known: int, bits: int, turn: int, near: int, entropy: Bits) -> int:
         """Return the magnitude of one draw, decided in ball arithmetic.

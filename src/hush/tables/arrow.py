@@ -18,6 +18,7 @@ __all__ = [
     "as_arrow",
     "batch_of",
     "chosen_rows",
+    "day_column",
     "filled",
     "key_table",
     "named",
@@ -112,12 +113,22 @@ def plain_numbers(column: Any) -> NDArray[Any]:
     return np.concatenate([np.zeros(0, dtype=kind), *found])
 
 
-def number_column(values: NDArray[Any]) -> Any:
-    """Numbers (int64 or float64) as an Arrow array."""
+def number_column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Any:
+    """Numbers (int64 or float64) as an Arrow array. Missing ones are null."""
+    whole = values.dtype == np.int64
+    plain = np.ascontiguousarray(values, dtype=np.int64 if whole else np.float64)
+    return _from_bytes(arrow().int64() if whole else arrow().float64(), plain, missing)
+
+
+def day_column(days: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Any:
+    """Days since 1970 as an Arrow array of dates. Missing ones are null."""
+    return _from_bytes(arrow().date32(), np.ascontiguousarray(days, dtype=np.int32), missing)
+
+
+def _from_bytes(kind: Any, plain: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
     pa = arrow()
-    kind = pa.int64() if values.dtype == np.int64 else pa.float64()
-    plain = np.ascontiguousarray(values, dtype=np.int64 if values.dtype == np.int64 else np.float64)
-    return pa.Array.from_buffers(kind, len(plain), [None, pa.py_buffer(plain)])
+    known = None if missing is None or not missing.any() else pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(plain), [known, pa.py_buffer(plain)])
 
 
 def text_column(values: Sequence[str | None]) -> Any:
@@ -133,14 +144,16 @@ def text_column(values: Sequence[str | None]) -> Any:
 
 
 def chosen_rows(table: Any, places: NDArray[np.int64]) -> Any:
-    """Copies of some rows of a table, in ascending order, and nothing of the others.
+    """Copies of some rows of a table, in the order of their places, and nothing of the others.
 
     Few rows are copied as slices, run by run, because `take` loads pandas. An Arrow slice shares the memory of all
     rows, those of groups that are not shown included, so the slices are joined into new arrays.
     """
     pa = arrow()
+    if not len(places):
+        return table.schema.empty_table()
     runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
-    if len(runs) > _FEW or not len(places):
+    if len(runs) > _FEW:
         return table.take(number_column(places))
     columns = []
     for column in table.combine_chunks().columns:

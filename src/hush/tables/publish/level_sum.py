@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from hush.noise.level_noise import LevelNoise
 from hush.noise.level_reach import fourier_reach, whole_weights
+from hush.numerics.arrays import distinct
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, up
 from hush.sampling.exact import law_of
 
@@ -140,7 +141,7 @@ def _furthest(noise: LevelNoise, outside: float) -> float:
 def _levels(noise: LevelNoise, last: int, factor: int, nodes: int | None) -> _Levels:
     level = np.arange(last + 1, dtype=np.float64)
     exact = nodes is None or (factor == 1 and level.size <= nodes)
-    kept = level if nodes is None or exact else np.unique(np.ceil(np.linspace(0.0, float(last), nodes)))
+    kept = level if nodes is None or exact else distinct(np.ceil(np.linspace(0.0, float(last), nodes)))
     beyond = np.exp(noise.log_level_tail(kept))
     chance = np.concatenate([[1.0 - beyond[0]], beyond[:-1] - beyond[1:]])
     around, middle = noise.half_widths_given(kept)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hush.tables.answer import Answer
-from hush.tables.arrow import arrow
+from hush.tables.arrow import arrow, chosen_rows, day_column, number_column, plain_numbers
 from hush.tables.output import whole_numbers, with_ends
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sql.interval import Triple
@@ -69,20 +69,20 @@ def finished(
     at = _Levels(plan, answer, level if not together else None)
     rows = _Rows(shape, answer, at, each)
     kept = rows.kept()
+    places = np.array(kept, dtype=np.int64)
     pa, columns = arrow(), dict[str, Any]()
-    take = pa.array(kept, pa.int64())
     for output in shape.outputs:
         if output.key is not None:
-            columns[output.name] = answer.table.column(output.key).take(take)
+            columns[output.name] = chosen_rows(answer.table.select([output.key]), places).column(0)
         elif output.number is not None:
             made = rows.triple(output.number)
             if output.number.plain is not None and pa.types.is_integer(answer.table.column(output.number.plain).type):
                 whole = whole_numbers(made.value, made.low, made.high)
                 parts = zip(with_ends([output.name]), whole, strict=True)
-                columns |= {name: pa.array(part).take(take) for name, part in parts}
+                columns |= {name: number_column(part[places]) for name, part in parts}
                 continue
             for ending, part in (("", made.value), ("_low", made.low), ("_high", made.high)):
-                columns[output.name + ending] = _column(part, output.number.date, ending).take(take)
+                columns[output.name + ending] = _column(part[places], output.number.date, ending)
         else:
             columns[output.name] = _plain_column([plain_value(output.node, rows.row(i)) for i in kept])
     return pa.table(columns).combine_chunks(), tuple(output.name for output in shown)
@@ -103,7 +103,7 @@ class _Levels:
                 name: Triple(*(_floats(table.column(f"{name}{end}")) for end in ("", "_low", "_high")))
                 for name in self.answer.names
             }
-        noisy = {name: self.answer.released.column(name).to_numpy() for name in self.answer.released.column_names}
+        noisy = {name: plain_numbers(self.answer.released.column(name)) for name in self.answer.released.column_names}
         found: dict[str, Triple] = {}
         for measure in self.plan.query.shown:
             low, high = measure.interval(noisy, self.plan.spent.mechanisms, level)
@@ -194,7 +194,7 @@ def _plain_column(values: list[Any]) -> Any:
 
 
 def _floats(column: Any) -> Any:
-    return np.asarray(column.to_numpy(), np.float64)
+    return np.asarray(plain_numbers(column), np.float64)
 
 
 def _day(value: float) -> Any:
@@ -205,9 +205,9 @@ def _day(value: float) -> Any:
 
 def _column(values: Any, date: bool, ending: str) -> Any:
     """A column of numbers or dates; unknown is null. The ends of a date's interval are rounded outwards."""
-    pa, missing = arrow(), np.isnan(values)
+    missing = np.isnan(values)
     if not date:
-        return pa.array(np.ascontiguousarray(values), mask=missing)
+        return number_column(values, missing)
     rounding: dict[str, Callable[[Any], Any]] = {"_low": np.floor, "_high": np.ceil}
     days = np.clip(rounding.get(ending, np.round)(np.where(missing, 0.0, values)), _FIRST_DAY, _LAST_DAY)
-    return pa.array(days.astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
+    return day_column(days, missing)
