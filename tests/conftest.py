@@ -19,6 +19,8 @@ os.environ["HUSH_CACHE"] = ""  # no test reads or writes the calibrations of the
 if str(HERE) not in sys.path:
     sys.path.insert(0, str(HERE))  # tests/reference.py is shared by several rooms
 
+import effort  # noqa: E402
+
 FOUND_IS_ENOUGH = (Phase.explicit, Phase.generate)  # shrinking costs minutes; HYPOTHESIS_PROFILE=shrink asks for it
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
@@ -31,6 +33,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 # them a pass stays a pass
 with contextlib.suppress(AttributeError):
     providers._get_local_constants = lambda: providers._local_constants
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    effort.choose(config.option.markexpr)
+
 
 #: tests that stand on something dear (a report, a site, a Java machine) go to one worker, which makes it once
 TOGETHER = {
