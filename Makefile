@@ -33,7 +33,7 @@ demo: $(VENV)/core ## private answers over a sample table: values, error bars, c
 	$(BIN)/hush ledger show build/visits.ledger
 
 test: $(VENV)/ready ## every test but the slow exhaustive ones
-	$(BIN)/python -m pytest -n auto -m "not exhaustive"
+	$(BIN)/python -m pytest -n auto -m "not exhaustive" --durations=15
 
 test-all: $(VENV)/ready ## every test
 	$(BIN)/python -m pytest -n auto

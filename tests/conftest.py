@@ -6,7 +6,9 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,11 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import providers
 
 HERE = Path(__file__).resolve().parent
-os.environ["HUSH_CACHE"] = ""  # no test reads or writes the calibrations of the user; tests of them name a folder
+os.environ["HUSH_CACHE"] = ""  # no test reads or writes the calibrations of the user
 if str(HERE) not in sys.path:
     sys.path.insert(0, str(HERE))  # tests/reference.py is shared by several rooms
+
+import effort  # noqa: E402
 
 FOUND_IS_ENOUGH = (Phase.explicit, Phase.generate)  # shrinking costs minutes; HYPOTHESIS_PROFILE=shrink asks for it
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -31,6 +35,24 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 # them a pass stays a pass
 with contextlib.suppress(AttributeError):
     providers._get_local_constants = lambda: providers._local_constants
+
+#: rooms above the calibration: a test there may use the calibrations that other tests of the same run have found.
+#: Each is checked against the demand when it is read. Tests of calibrations themselves search every time.
+SHARING = re.compile(r"tests/(tables|engines|learn|federated|explorer|report|releasing|cli|papers|test_docs)")
+FOUND = "HUSH_TESTS_CALIBRATIONS"  # the environment variable that tells the workers where they are kept
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    effort.choose(config.option.markexpr)
+    if FOUND not in os.environ:
+        os.environ[FOUND] = tempfile.mkdtemp(prefix="hush-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(FOUND), ignore_errors=True))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    os.environ["HUSH_CACHE"] = os.environ[FOUND] if SHARING.match(item.nodeid) else ""
+
 
 #: tests that stand on something dear (a report, a site, a Java machine) go to one worker, which makes it once
 TOGETHER = {

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from auditing.joint_releases import ball, cube, interval
 from auditing.releases import lattice_vector
+from effort import thinned
 
 import hush
 from hush.auditing.lattice import of_lattice
@@ -61,7 +62,7 @@ BROKEN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", thinned([1, 2], 1))
 def test_nothing_in_right_joint_noise(name: str, seed: int) -> None:
     release, bound, epsilon = RIGHT[name](seed)
     found = hush.audit(release, epsilon=epsilon, sensitivity=bound, samples=SAMPLES)
@@ -70,7 +71,7 @@ def test_nothing_in_right_joint_noise(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", thinned([3, 4], 1))
 def test_every_mistake_is_found(name: str, seed: int) -> None:
     release, bound, epsilon = BROKEN[name](seed)
     found = hush.audit(release, epsilon=epsilon, sensitivity=bound, samples=2 * SAMPLES)

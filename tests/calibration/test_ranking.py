@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -205,7 +206,7 @@ def test_l1_is_laplace_on_one_coordinate() -> None:
 # -- laws ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(7, 20))
 @given(
     epsilon=st.floats(0.02, 8.0),
     log_delta=st.floats(-12.0, -1.0),

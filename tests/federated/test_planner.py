@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import examples
 from scipy.stats import binom
 
 from hush.errors import InvalidParameter
@@ -35,9 +36,9 @@ def test_every_family_has_its_fewest(plan):
 
 
 def test_the_plan_holds_in_simulation(plan):
-    """With that many reports the mean is within the error in 90 % of 2000 runs (binomial bound, one false alarm in a
+    """With that many reports the mean is within the error in 90 % of the runs (binomial bound, one false alarm in a
     million); with a third of them it is not."""
-    runs = 2000
+    runs = examples(500, 2000)
     for row in plan.rows:
         if row.reports > 3000:
             continue  # the average of stable reports: the same law, too many draws
@@ -67,10 +68,10 @@ def test_small_errors_no_count_reaches():
 
 @pytest.mark.parametrize(("k", "best"), [(3, "response"), (30, "unary")])
 def test_answers_hold_in_simulation(k, best):
-    """A category's share is within the error in 90 % of 1000 runs with that many answers, and not with a third of
+    """A category's share is within the error in 90 % of the runs with that many answers, and not with a third of
     them.
     """
-    plan, runs = answers_needed(0.05, 1.0, k, level=0.9), 1000
+    plan, runs = answers_needed(0.05, 1.0, k, level=0.9), examples(300, 1000)
     assert plan.best.method == best and "categories" in str(plan)
     for row in plan.rows:
         one = answers([0], 1.0, range(k), method=row.method)

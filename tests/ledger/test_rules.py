@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,7 +77,7 @@ def private(parts: list[Any], epsilon: float, delta: float) -> bool:
     return bool(curve.delta(epsilon) <= delta or curve.epsilon(delta) <= epsilon)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(5, 12))
 @given(REQUESTS)
 def test_planned_accepts_what_composition_proves_and_nothing_else(requests: list[Any]) -> None:
     with Ledger(None, **NONADAPTIVE) as ledger:

@@ -13,11 +13,12 @@ import mpmath as mp
 import numpy as np
 import pytest
 import reference
+from effort import examples
 
 import hush
 from hush.noise.contract import Noise
 
-SETS = 60
+SETS = examples(20, 60)
 
 
 @dataclass(frozen=True)

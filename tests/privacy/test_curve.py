@@ -9,6 +9,7 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -67,8 +68,8 @@ UNITS: dict[str, st.SearchStrategy[tuple[Noise, float]]] = {
         st.sampled_from([0.01, 0.3, 1.0, 4.0]),
     ),
 }
-CASES = {"Gaussian": 90, "Laplace": 90, "Stable": 5}  # each example brings eight budgets
-DEFAULT = 35
+CASES = {"Gaussian": examples(30, 90), "Laplace": examples(30, 90), "Stable": examples(2, 5)}
+DEFAULT = examples(12, 35)  # each example brings eight budgets
 
 
 @st.composite
@@ -134,7 +135,7 @@ def test_brackets_are_ordered_and_narrow(name):
     """Both brackets hold together; the ends agree with the public functions."""
     budget = st.one_of(st.just(0.0), spread(1e-9, 700.0), spread(1e-9, 5.0).map(lambda e: -e))
 
-    @settings(max_examples=min(CASES.get(name, DEFAULT), 12))
+    @settings(max_examples=min(CASES.get(name, DEFAULT), examples(6, 12)))
     @given(released(name), many_deltas, st.lists(budget, min_size=8, max_size=8).map(np.array))
     def check(pair, d, e):
         noise, shift = pair

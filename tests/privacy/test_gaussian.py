@@ -9,6 +9,7 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -49,7 +50,7 @@ def test_all_methods_are_there():
     }
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(150, 600))
 @given(budgets, small, reach)
 def test_optimal_is_private_and_no_larger_than_needed(epsilon, delta, sensitivity):
     """check() says private, and a millionth less is not."""
@@ -70,7 +71,7 @@ def test_optimal_against_sixty_digits(epsilon, delta, sensitivity):
     assert true_delta(sigma * (1.0 - 1e-12), epsilon, sensitivity) > mp.mpf(delta)
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(150, 600))
 @given(st.sampled_from(PROVED), budgets, small, reach)
 def test_every_proved_method_is_private(method, epsilon, delta, sensitivity):
     """Whatever the method, the certified delta meets the target, capped or not."""
@@ -94,10 +95,17 @@ def test_probabilistic_amounts_are_probabilistically_private(method, epsilon, de
         assert 0 <= mp.mpf(gaussian.pdp_delta(epsilon, sigma)) / tail - 1 <= mp.mpf("1e-12")
 
 
-@settings(max_examples=200)
+def test_an_amount_beyond_the_floats_is_refused():
+    for needed in (lambda: gaussian.sigma(0.0, 1e-300, 1e9), lambda: gaussian.epsilon_free_sigma(1e-300, 1e9)):
+        with pytest.raises(hush.Unsupported, match="beyond the largest float"):
+            needed()
+
+
+@settings(max_examples=examples(60, 200))
 @given(small, reach)
 def test_epsilon_zero(delta, sensitivity):
     """(0, delta): the epsilon-free amount, private for every epsilon, and tight at 0."""
+    assume(sensitivity / delta < 1e308)  # beyond it no float is large enough
     sigma = gaussian.sigma(0.0, delta, sensitivity)
     assert sigma == pytest.approx(gaussian.epsilon_free_sigma(delta, sensitivity), rel=1e-12)
     assert gaussian.check(0.0, delta, sigma, sensitivity).private

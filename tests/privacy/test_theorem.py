@@ -153,13 +153,12 @@ def facts_of(moves: list[int]) -> dict[str, Any]:
     }
 
 
-def delta_of(noise: hush.Noise, facts: dict[str, Any], epsilon: float) -> tuple[float, float] | None:
-    """Upper and lower end of delta; None where the facts are too few for any theorem."""
+def delta_of(noise: hush.Noise, facts: dict[str, Any], epsilon: float) -> float | None:
+    """The upper end of delta; None where the facts are too few for any theorem."""
     try:
-        found = hush.curve(noise, hush.Sensitivity(**facts)).delta_bracket(epsilon)
+        return hush.delta(noise, epsilon, hush.Sensitivity(**facts))
     except (hush.Unsupported, hush.InvalidParameter):
         return None
-    return found.upper, found.lower
 
 
 def test_every_family_is_asked() -> None:
@@ -183,9 +182,9 @@ def test_another_true_fact_never_raises_delta(name: str, moves: list[int], data:
     after = delta_of(noise, {fact: every[fact] for fact in more}, epsilon)
     if before is not None:
         assert after is not None, "a fact that is added never takes a theorem away"
-        exact = delta_of(noise, {"linf": every["linf"], "l0": every["l0"]}, epsilon)
-        assert exact is not None
-        assert after[0] <= before[0] * (1.0 + 1e-12) + (exact[0] - exact[1])
+        box = hush.curve(noise, hush.Sensitivity(linf=every["linf"], l0=every["l0"]))
+        if after > before * (1.0 + 1e-12):  # a lower end takes long to compute, and seldom matters
+            assert after <= before * (1.0 + 1e-12) + float(box.delta_bracket(epsilon).width)
 
 
 @pytest.mark.parametrize("order", [1.5, 8.0])

@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from effort import examples
 
 from hush import Ledger
 
@@ -26,7 +27,7 @@ while True:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_two_hundred_releases_killed_at_random(tmp_path):
+def test_releases_killed_at_random(tmp_path):
     """Each worker is killed at a moment of its own choosing by chance; spent >= released, the file opens, verify
     passes.
     """
@@ -34,7 +35,7 @@ def test_two_hundred_releases_killed_at_random(tmp_path):
     Ledger(path, epsilon=100.0, delta=0.0).close()
     out.touch()
     rng, kills = random.Random(8), 0
-    while len(out.read_text().splitlines()) < 200:
+    while len(out.read_text().splitlines()) < examples(60, 200) or kills < 4:
         before = len(out.read_text().splitlines())
         worker = subprocess.Popen(
             [sys.executable, "-c", WORKER, str(path), str(out)],
@@ -52,4 +53,4 @@ def test_two_hundred_releases_killed_at_random(tmp_path):
             entries = {entry.number for entry in book.entries}
         numbers = [int(line.split()[0]) for line in out.read_text().splitlines()]
         assert len(numbers) == len(set(numbers)) and set(numbers) <= entries
-    assert kills >= 3
+    assert kills >= 4

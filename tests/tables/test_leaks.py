@@ -11,6 +11,7 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ibis import _
@@ -172,7 +173,7 @@ def test_broken_and_empty_files(tmp_path):
 # -- units that are no number --------------------------------------------------------------------------------
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(4, 12), deadline=None)
 @given(
     hash=st.sampled_from(HASHES),
     first=st.sampled_from(ORDERS),

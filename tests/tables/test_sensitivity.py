@@ -17,6 +17,7 @@ from typing import Any
 
 import ibis
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import reference
@@ -187,7 +188,7 @@ def expected(shape: Shape, salt: bytes, rows: list[dict[str, Any]]) -> Integers:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=40)
+@settings(max_examples=examples(14, 40))
 @given(rows=rows_of, salt=st.sampled_from(SALTS), who=st.integers(0, 10))
 def test_one_unit_moves_no_more_than_declared(bench, name, rows, salt, who):
     """f(D) against f(D without one unit): groups, cells, each column, each aggregate, l1 and l2; both equal to the

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 import pytest
+from effort import examples
 from paid import noisy_columns
 from scipy.stats import binom
 
@@ -18,6 +19,7 @@ from hush import tables
 
 RISK = 1e-6
 TIMES = 400  # repeated releases of one table
+FEWER = examples(200, TIMES)  # where shares and ratios, which take long, are computed too
 GROUPS = 5
 
 
@@ -113,14 +115,14 @@ def totals(answer, names, level):
             yield f"total {name}", [answer.total(name, level=level)]
 
 
-def misses(layout, level, derived, wrong=None):
-    """How often each number was missed in TIMES releases. `wrong`: the epsilon of the noise that is really drawn."""
+def misses(layout, level, derived, wrong=None, times=TIMES):
+    """How often each number was missed in so many releases. `wrong`: the epsilon of the noise that is really drawn."""
     query, plan, first = planned(layout)
     exact = exact_of(query)
     truth = truths(first, exact)
     spent = planned(layout, wrong)[1].spent if wrong else None
     missed = {name: np.zeros(len(values)) for name, values in truth.items()}
-    for _ in range(TIMES):
+    for _ in range(times):
         answer = released(first, plan, exact, spent)
         for name, numbers in derived(answer, LAYOUTS[layout][2], level):
             for place, (_, low, high) in enumerate(numbers):
@@ -132,8 +134,8 @@ def misses(layout, level, derived, wrong=None):
 def test_levels_hold(layout: str) -> None:
     """Totals, shares, ratios and differences miss no more often than they may."""
     level = 0.9
-    for name, missed in misses(layout, level, figures).items():
-        assert missed.max() <= binom.isf(RISK, TIMES, 1.0 - level), name
+    for name, missed in misses(layout, level, figures, times=FEWER).items():
+        assert missed.max() <= binom.isf(RISK, FEWER, 1.0 - level), name
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

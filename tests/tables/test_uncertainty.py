@@ -10,6 +10,7 @@ import pickle
 
 import numpy as np
 import pytest
+from effort import thinned
 from scipy.stats import binom, cauchy, norm
 
 pa = pytest.importorskip("pyarrow")
@@ -104,8 +105,10 @@ AGGREGATES = {
 }
 
 
-@pytest.mark.parametrize("rows", ROWS)
-@pytest.mark.parametrize(("family", "delta"), [("laplace", 0.0), ("gaussian", 1e-6)])
+@pytest.mark.parametrize(
+    ("rows", "family", "delta"),
+    thinned([(rows, *noise) for rows in ROWS for noise in (("laplace", 0.0), ("gaussian", 1e-6))], 3),
+)
 def test_every_level_is_kept(rows, family, delta):
     """20,000 intervals of each aggregate at each level: as few misses as the level allows (false alarm 1e-9 each)."""
     query, exact = asked(ROWS[rows], **AGGREGATES)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +132,7 @@ def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
     return largest
 
 
+@lru_cache(maxsize=1 << 14)  # fits with the same settings ask for the same ones
 def _divergence(charge: Charge, order: float) -> float:
     if isinstance(charge.noise, Noise) and charge.noise.dimension is not None:
         raise Unsupported(

@@ -99,7 +99,18 @@ def sigma(
         amount = _amount(method, epsilon, delta)
         if capped:
             amount = np.minimum(amount, _epsilon_free(delta))
-    return unwrap(next_up(amount * reach))
+    return unwrap(_scaled(amount, reach))
+
+
+def _scaled(amount: Array, reach: Array) -> Array:
+    """The amount for sensitivity 1 times the sensitivity, rounded up."""
+    with np.errstate(over="ignore"):
+        found = next_up(amount * reach)
+    if np.isinf(found).any():
+        raise Unsupported(
+            "the standard deviation would be beyond the largest float; take a larger delta or a smaller sensitivity."
+        )
+    return found
 
 
 def _amount(method: str, epsilon: Array, delta: Array) -> Array:
@@ -162,7 +173,7 @@ def epsilon_free_sigma(delta: Any, sensitivity: Any = 1.0) -> Any:
     0.741301109253
     """
     delta = deltas("delta", delta, zero=False)
-    return unwrap(next_up(_epsilon_free(delta) * positives("sensitivity", sensitivity)))
+    return unwrap(_scaled(_epsilon_free(delta), positives("sensitivity", sensitivity)))
 
 
 def sigma_bounds(epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Bracket:

@@ -50,21 +50,23 @@ def colour(alt: Any, names: Sequence[str], title: str) -> dict[str, Any]:
 def styled(chart: Any, title: str, description: str, *, subtitle: str = "") -> Any:
     """The chart with the fonts and colours of hush, a title, and a description for screen readers."""
     heading: Any = {"text": title, "subtitle": subtitle} if subtitle else title
-    return (
-        chart.properties(title=heading, description=description)
-        .configure(font=_FONT, background="white", padding=12)
-        .configure_view(stroke=None)
-        .configure_title(anchor="start", fontSize=16, color=INK, subtitleColor=INK, subtitleFontSize=12, offset=12)
-        .configure_axis(
-            labelFontSize=12,
-            titleFontSize=13,
-            titleFontWeight="normal",
-            labelColor=INK,
-            titleColor=INK,
-            gridColor="#e6e6e6",
-        )
-        .configure_legend(
-            labelFontSize=12, titleFontSize=12, labelColor=INK, titleColor=INK, orient="bottom", columns=2
-        )
-        .configure_header(labelFontSize=13, labelColor=INK, titleColor=INK)
+    words = {"labelColor": INK, "titleColor": INK}
+    config = altair().Config(
+        font=_FONT,
+        background="white",
+        padding=12,
+        view={"stroke": None},
+        title={
+            "anchor": "start",
+            "fontSize": 16,
+            "color": INK,
+            "subtitleColor": INK,
+            "subtitleFontSize": 12,
+            "offset": 12,
+        },
+        axis={"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "gridColor": "#e6e6e6", **words},
+        legend={"labelFontSize": 12, "titleFontSize": 12, "orient": "bottom", "columns": 2, **words},
+        header={"labelFontSize": 13, **words},
     )
+    # in one call: Altair copies the chart with its data at each
+    return chart.properties(title=heading, description=description, config=config)

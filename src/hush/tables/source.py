@@ -131,7 +131,7 @@ def from_frame(frame: Any, backend: Any = None) -> Source:
     backend.con.register(name, table)
     trouble = ""
     try:
-        relation_of(backend, name)
+        relation = relation_of(backend, name)
     except Exception:
         trouble = "source has a column of a type that DuckDB does not support, among " + ", ".join(
             sorted({str(f.type) for f in table.schema})
@@ -139,7 +139,7 @@ def from_frame(frame: Any, backend: Any = None) -> Source:
     if trouble:
         raise InvalidParameter(f"{trouble[:400]}; cast it first, for example to float64 or text.") from None
     return Source(
-        relation_of(backend, name),
+        relation,
         backend,
         described(table.column_names),
         owned=True,

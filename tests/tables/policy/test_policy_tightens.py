@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ BOUNDED = {
 numbers = st.integers(-5, 5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(40, 150), deadline=None)
 @given(
     ends=st.tuples(numbers, numbers).filter(lambda pair: pair[0] < pair[1]),
     rows=st.none() | st.integers(1, 3),
@@ -88,7 +89,7 @@ def test_bounds_and_rows_never_loosen(ends: Any, rows: Any, name: str, low: Any,
         assert (used.low, used.high) == (first, last) and used.rows_per_unit == (by_hand or rows or 1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(30, 100), deadline=None)
 @given(
     declared=st.none() | st.integers(1, 3),
     groups=st.none() | st.integers(1, 5),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from hush.tables.policy import ColumnRule, Policy, TableRule
+from hush.tables.source import relation_of
 
 DAYS = datetime.date(2025, 1, 1), datetime.date(2025, 12, 31)
 
@@ -68,7 +71,14 @@ def labs(rows: int = 300) -> pa.Table:
 
 @pytest.fixture(scope="session")
 def policy() -> Policy:
-    """What a curator declares about these tables."""
+    """What a curator declares about these tables. They are in one database, which is opened once for all statements."""
+    database = ibis.duckdb.connect()
+
+    def kept(name: str, rows: pa.Table) -> Any:
+        database.con.register("given", rows)
+        database.con.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
+        return relation_of(database, name)
+
     columns = {
         "ward": ColumnRule(values=("surgery", "burns", "maternity")),
         "region": ColumnRule(values="private"),
@@ -86,12 +96,20 @@ def policy() -> Policy:
     wards = pa.table({"ward": ["surgery", "burns", "maternity"], "floor": [1, 2, 2]})
     return Policy(
         {
-            "visits": TableRule(visits(), unit="patient_id", groups_per_unit=2, rows_per_unit=3, columns=columns),
-            "orders": TableRule(orders(), unit="customer", groups_per_unit=4, rows_per_unit=5, columns=bought),
-            "survey": TableRule(
-                survey, unit="row", columns={"answer": ColumnRule(0, 10), "group": ColumnRule(values=("a", "b"))}
+            "visits": TableRule(
+                kept("visits", visits()), unit="patient_id", groups_per_unit=2, rows_per_unit=3, columns=columns
             ),
-            "labs": TableRule(labs(), unit="patient_id", groups_per_unit=3, rows_per_unit=2, columns=measured),
-            "wards": TableRule(wards, public=True),
+            "orders": TableRule(
+                kept("orders", orders()), unit="customer", groups_per_unit=4, rows_per_unit=5, columns=bought
+            ),
+            "survey": TableRule(
+                kept("survey", survey),
+                unit="row",
+                columns={"answer": ColumnRule(0, 10), "group": ColumnRule(values=("a", "b"))},
+            ),
+            "labs": TableRule(
+                kept("labs", labs()), unit="patient_id", groups_per_unit=3, rows_per_unit=2, columns=measured
+            ),
+            "wards": TableRule(kept("wards", wards), public=True),
         }
     )
