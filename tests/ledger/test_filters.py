@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,6 +145,17 @@ def test_at_least_93_percent_of_equal_releases_fit(kind: str, times: int) -> Non
     account = Filters(filters_cap(1.0, 1e-6))
     least = math.ceil(0.93 * most)
     assert account.plus([entry(part)] * least).covered()
+
+
+def test_the_table_of_equal_releases_says_what_fits() -> None:
+    """Every row of docs/maths/budgets.md is at least 0.93, and the Gaussian ones are computed again."""
+    page = (Path(__file__).parents[2] / "docs" / "maths" / "budgets.md").read_text()
+    rows = re.findall(r"^\| (\S.*?) \| (\d+) \| (\d+) \| (\S+) \| \d+ \|$", page, flags=re.MULTILINE)
+    assert len(rows) == 9 and min(float(share) for *_, share in rows) >= 0.93
+    limit = {name: float(hush.gaussian.sigma(1.0, part)) ** -2 for name, part in (("all", 1e-6), ("first", 0.75e-6))}
+    for name, advance, adaptive, _ in rows:
+        if name == "Gaussian":
+            assert int((int(advance) + 0.5) * limit["first"] / limit["all"]) == int(adaptive)
 
 
 def test_one_release_may_take_the_whole_budget_and_then_nothing_else_fits() -> None:
