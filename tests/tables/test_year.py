@@ -290,3 +290,47 @@ def test_an_epsilon_for_a_wished_error() -> None:
     for wrong in (0.0, {"m": 3.0}, {}):
         with pytest.raises(hush.InvalidParameter):
             asked.epsilon_for(error=wrong)
+
+
+# -- blocks of time ------------------------------------------------------------------------------------------
+
+
+def blocked(number: str) -> Any:
+    random = np.random.default_rng(3)
+    rows = {"patient": random.integers(0, 90, 400), "month": random.choice(["01", "02", "03"], 400)}
+    table = tables.table(pa.table(rows), unit=["patient", "month"], population="hospital")
+    return table.in_block("month", number).aggregate(n=tables.count_units())
+
+
+def test_each_block_has_the_whole_budget(tmp_path: Path) -> None:
+    place = tmp_path / "blocks.ledger"
+    ledger = hush.Ledger(place, epsilon=1.0, delta=1e-6, blocks="month")
+    for number in ("01", "02", "03"):
+        blocked(number).answer(0.8, 1e-6, ledger=ledger, family="laplace", limits_share=0.0)
+    with pytest.raises(hush.BudgetExceeded):
+        blocked("02").answer(0.8, 1e-6, ledger=ledger, family="laplace", limits_share=0.0)
+    ledger.spend((hush.Laplace(10.0), 1.0), label="all blocks")
+    with pytest.raises(hush.BudgetExceeded):  # 0.8 and 0.1 are spent in every block
+        ledger.spend((hush.Laplace(5.0), 1.0))
+    assert 0.89 < ledger.spent.epsilon <= 0.91 and ledger.left.epsilon < 0.11
+    assert [entry.block for entry in ledger.entries] == ["01", "02", "03", ""]
+    ledger.verify()
+    text = statement(place).markdown
+    assert "A person over several of them is not: the epsilons add up" in text
+    again = hush.Ledger(place)
+    assert again.cap.blocks == "month" and again.spent == ledger.spent
+
+
+def test_a_block_must_be_a_part_of_the_unit_and_come_first() -> None:
+    rows = pa.table({"patient": [1, 2], "month": ["01", "02"]})
+    by_person = tables.table(rows, unit="patient")
+    with pytest.raises(hush.InvalidParameter, match="not one of several columns of the unit"):
+        by_person.in_block("month", "01")
+    by_month = tables.table(rows, unit=["patient", "month"])
+    for changed in (by_month.mutate(other=by_month["month"]), by_month.filter(by_month["month"] == "02")):
+        with pytest.raises(hush.InvalidParameter, match="choose the block first"):
+            changed.in_block("month", "01")
+    with pytest.raises(hush.InvalidParameter, match="has no blocks"):
+        hush.Ledger(None, epsilon=1.0, delta=0.0).spend((hush.Laplace(2.0), 1.0), block="01")
+    with pytest.raises(hush.InvalidParameter, match="blocks of the ledger are of 'day'"):
+        blocked("01").answer(0.5, 0.0, ledger=hush.Ledger(None, epsilon=1.0, delta=0.0, blocks="day"))
