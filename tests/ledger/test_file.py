@@ -133,11 +133,11 @@ def test_missing_triggers_are_noticed_by_verify(path: Path) -> None:
 
 def test_entries_beyond_the_cap_are_noticed_by_verify(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file whose chain is sound but whose sum is not: written by something that did not check."""
-    from hush.ledger.account import Nonadaptive
+    from hush.ledger.filters import Filters
 
     ledger = Ledger(path)
     with monkeypatch.context() as patch:
-        patch.setattr(Nonadaptive, "settled", lambda self: self)
+        patch.setattr(Filters, "settled", lambda self: self)
         ledger.spend((Gaussian(0.5), 1.0))
     with pytest.raises(LedgerError, match="together exceed its cap"):
         Ledger(path).verify()
@@ -194,7 +194,7 @@ def test_a_page_overwritten(path: Path, page: int) -> None:
 def test_an_unknown_schema_version(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("PRAGMA user_version = 7")
-    with pytest.raises(LedgerError, match="schema version 7, and this version of hush reads version 1"):
+    with pytest.raises(LedgerError, match="schema version 7, and this version of hush reads version 2"):
         Ledger(path)
 
 
@@ -284,15 +284,15 @@ def test_an_interrupt_rolls_back(
 
 
 def test_an_interrupt_while_composing_rolls_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hush.ledger.account import Nonadaptive
+    from hush.ledger.filters import Filters
 
     ledger = Ledger(path)
 
-    def interrupted(self: Nonadaptive) -> None:
+    def interrupted(self: Filters) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Nonadaptive, "settled", interrupted)
+        patch.setattr(Filters, "settled", interrupted)
         with pytest.raises(KeyboardInterrupt):
             ledger.spend(SMALL)
     ledger.spend(SMALL)

@@ -143,8 +143,8 @@ def test_bad_paths(arguments: tuple[object, ...], words: str) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilon": 1.0}, "epsilon with delta, or rho, or mu"),
-        ({"delta": 1e-6}, "epsilon with delta, or rho, or mu"),
+        ({"epsilon": 1.0}, "both epsilon and delta, or rho, or mu"),
+        ({"delta": 1e-6}, "both epsilon and delta, or rho, or mu"),
         ({"epsilon": 1.0, "delta": 1e-6, "rho": 0.1}, "two kinds of budget"),
         ({"rho": -1.0}, "rho must be"),
         ({"mu": 0.5, "mode": "nonadaptive"}, "valid for every choice"),

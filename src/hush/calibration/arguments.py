@@ -30,9 +30,11 @@ def demand_of(
 
 def must_have_pair(epsilon: Any, delta: Any) -> None:
     """Reject a call without epsilon or without delta."""
-    missing = [name for name, value in (("epsilon", epsilon), ("delta", delta)) if value is None]
-    if missing:
-        raise IncompleteCall(f"calibrate is missing {missing[0]}; write calibrate(epsilon=1.0, delta=1e-6).")
+    for name, value, example in (("epsilon", epsilon, "epsilon=1.0"), ("delta", delta, "delta=1e-6")):
+        if value is None:
+            raise IncompleteCall(
+                f"calibrate is missing {name} (None); write for example {example}: calibrate(epsilon=1.0, delta=1e-6)."
+            )
 
 
 def other_budget(epsilon: Any, delta: Any, rho: Any, mu: Any) -> Budget:

@@ -45,7 +45,9 @@ class _Parser(argparse.ArgumentParser):
         self._given = list(sys.argv[1:] if args is None else args)
         found, left = super().parse_known_args(args, namespace)
         if left:
-            self.error(self._misspelt() or f"unexpected arguments: {' '.join(map(repr, left))}")
+            numbers = "--epsilon" in self._option_string_actions and "--epsilon" not in self._given
+            hint = "; write numbers with their options, such as --epsilon 1 --delta 1e-6" if numbers else ""
+            self.error(self._misspelt() or f"unexpected arguments: {' '.join(map(repr, left))}{hint}")
         return found, left
 
     def _misspelt(self) -> str:

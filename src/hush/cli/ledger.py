@@ -28,7 +28,7 @@ def _bar(share: float) -> str:
 
 def _cap_of(ledger: Ledger) -> dict[str, Any]:
     cap = ledger.cap
-    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi")
+    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi", "blocks")
     return {name: getattr(cap, name) for name in names if getattr(cap, name) is not None}
 
 
@@ -79,6 +79,7 @@ def _new(options: argparse.Namespace) -> None:
         order=options.order,
         source=options.source,
         accounts=_accounts(options.account),
+        blocks=options.blocks,
     ) as ledger:
         text = f"{options.file}: a new ledger, {ledger.cap}"
         text += f", order {ledger.cap.order:g}" if options.order is not None else ""
@@ -224,6 +225,8 @@ def register(command: Command) -> None:
     new.add_argument("--order", type=number, metavar="A", help="use one Renyi filter of this order alone")
     under = "a sub-account with a cap of its own, such as alice=1,1e-6 (repeatable)"
     new.add_argument("--account", action="append", default=[], metavar="NAME=E,D", help=under)
+    parts = "a column of time that is part of the unit; the budget is then for each of its values"
+    new.add_argument("--blocks", metavar="COLUMN", help=parts)
     new.add_argument(
         "--source", metavar="TEXT", help="the data that it protects; a release about other data is rejected"
     )

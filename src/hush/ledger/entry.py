@@ -10,13 +10,14 @@ import hashlib
 import json
 import math
 from dataclasses import KW_ONLY, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, reject
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge, charges
 
-__all__ = ["Cap", "Entry", "as_entry", "chained", "entry_from_text", "entry_text", "printable", "text_of"]
+__all__ = ["Cap", "Entry", "as_entry", "chained", "entry_from_text", "entry_text", "moment", "printable", "text_of"]
 
 #: Characters. A label is one line of a receipt, not a place to store data.
 LONGEST_TEXT = 1000
@@ -37,6 +38,8 @@ class Cap(Budget):
     renyi: float | None = None
     #: The sub-accounts, each with its epsilon and its delta.
     accounts: tuple[tuple[str, float, float], ...] | None = None
+    #: The column of time that the blocks are of; None if there are none.
+    blocks: str | None = None
 
     def __str__(self) -> str:
         return f"{self.words}, {self.mode}"
@@ -59,6 +62,8 @@ class Entry:
     turn: Turn | None = None
     #: The sub-account that is charged; empty for none.
     account: str = ""
+    #: The block of time that the release is about; empty for all of them.
+    block: str = ""
 
     @property
     def planned(self) -> int:
@@ -104,6 +109,7 @@ def as_entry(
     delta: Any,
     turn: Turn | None = None,
     account: str = "",
+    block: str = "",
 ) -> Entry:
     """The entry for the arguments of a caller, without a number yet."""
     extra = non_negative("extra_delta", extra_delta)
@@ -118,7 +124,7 @@ def as_entry(
     for charge in rows:
         charge.to_plain()  # raises if the charge cannot be stored
     made = Entry(0, "", text_of("label", label), rows, extra_delta=extra, turn=turn)
-    made = replace(made, account=text_of("account", account))
+    made = replace(made, account=text_of("account", account), block=text_of("block", block))
     return made if claimed is None else replace(made, epsilon=claimed.epsilon, delta=claimed.delta)
 
 
@@ -139,8 +145,7 @@ def entry_text(entry: Entry) -> str:
         values |= {"epsilon": entry.epsilon, "delta": entry.delta}
     if entry.turn is not None:
         values |= {"turn": entry.turn.to_plain()}
-    if entry.account:
-        values |= {"account": entry.account}
+    values |= {name: text for name, text in (("account", entry.account), ("block", entry.block)) if text}
     try:
         text = _json(values)
         same = entry_from_text(text, entry.number, entry.time, entry.label) == entry
@@ -162,7 +167,13 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
         raise InvalidParameter("the numbers of an entry must be finite.")
     turn = None if values.get("turn") is None else Turn.from_plain(values["turn"])
     made = Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn)
-    return replace(made, account=text_of("account", values.get("account", "")))
+    named = {name: text_of(name, values.get(name, "")) for name in ("account", "block")}
+    return replace(made, account=named["account"], block=named["block"])
+
+
+def moment() -> str:
+    """The present time, as text."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def chained(previous: str, *values: Any) -> str:

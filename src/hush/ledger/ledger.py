@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hush.errors import InvalidParameter, LedgerError, NotPaid, Unsupported, called_like, one_of
 from hush.ledger.account import Account, Nonadaptive, keeps
+from hush.ledger.blocks import must_have_blocks
 from hush.ledger.display import as_card, in_words
-from hush.ledger.entry import Cap, Entry, as_entry, text_of
+from hush.ledger.entry import Cap, Entry, as_entry, moment, text_of
 from hush.ledger.notebook import card
 from hush.ledger.payment import Payment
 from hush.ledger.refusal import must_be_source, refusal
@@ -40,7 +40,8 @@ class Ledger:
     mode="adaptive" (the default) is always valid: the analyst may choose the next mechanism after seeing answers.
     mode="nonadaptive" fits slightly more and requires that all mechanisms are fixed in advance (docs/sharp_edges.md).
     order= uses one Renyi filter alone. `source` is a text that names the data that the ledger protects. `accounts`
-    are sub-accounts with caps of their own: {"alice": (1.0, 1e-6)}.
+    are sub-accounts with caps of their own: {"alice": (1.0, 1e-6)}. `blocks` is a column of time that is a part of the
+    unit of the tables: then the budget is for each block (docs/budget.md).
 
     Guarantees: all charges, of any number of processes and threads, are together within the (epsilon, delta) of the
     cap. An entry is on disk when `spend` returns, so noise that is drawn afterwards is always accounted for.
@@ -66,13 +67,15 @@ class Ledger:
         order: float | None = None,
         source: str | None = None,
         accounts: Mapping[str, tuple[float, float]] | None = None,
+        blocks: str | None = None,
     ) -> None:
         if mode is not None:
             one_of("mode", mode, MODES)
         place, wanted = ledger_path(path), wanted_cap(epsilon, delta, rho, mu, mode, order)
-        wanted = None if wanted is None else replace(wanted, accounts=caps_of(accounts, mode))
+        if wanted is not None:
+            wanted = replace(wanted, accounts=caps_of(accounts, mode), blocks=blocks and text_of("blocks", blocks))
         text = None if source is None else text_of("source", source)
-        self._store = LedgerStore(place, wanted, _now())
+        self._store = LedgerStore(place, wanted, moment())
         try:
             self._store.read()
             self._store.file.fold_in()  # after the read, which checks that the file is a ledger
@@ -160,6 +163,7 @@ class Ledger:
         delta: float | None = None,
         turn: Turn | None = None,
         account: str = "",
+        block: str = "",
     ) -> Payment:
         """Charge one release: a charge, (noise, sensitivity, times), or a list of these; on disk when this returns.
 
@@ -167,8 +171,8 @@ class Ledger:
         that the charges do not include, such as that of a threshold. epsilon and delta are the pair that the charges
         were calibrated for; they are checked, and stored for display. turn is the place of the release in a series
         that was planned together; each is charged once, and only what `keep_answer` returns may be handed out. account
-        names a sub-account, whose cap must cover the release too. Raises `BudgetExceeded` if the release would exceed
-        the cap.
+        names a sub-account, whose cap must cover the release too; block is the block of time that the release is about.
+        Raises `BudgetExceeded` if the release would exceed the cap.
 
         Guarantees: a `HushError` means that nothing was spent. The one exception is a disk that fails during the
         commit: then the message states that the charge may have been recorded. Exceptions from outside (Ctrl-C, or what
@@ -177,7 +181,8 @@ class Ledger:
         """
         from hush.ledger.file import Outcome
 
-        asked, result = as_entry(releases, label, extra_delta, epsilon, delta, turn, account), Outcome()
+        asked, result = as_entry(releases, label, extra_delta, epsilon, delta, turn, account, block), Outcome()
+        must_have_blocks(self.cap, asked.block)
         written: list[Entry] = []
         try:
             with self._store.exclusive():
@@ -202,7 +207,7 @@ class Ledger:
         with self._store.file.writing(result) as connection:
             log, account = self._store.refreshed(connection)
             known = None if asked.turn is None else made_so_far(log.entries, asked.turn.series).get(asked.turn.release)
-            entry = known or replace(asked, number=log.number + 1, time=_now())
+            entry = known or replace(asked, number=log.number + 1, time=moment())
             grown = account if known else account.plus([entry])
             settled = grown if known else grown.settled()
             if settled is not None and known is None:
@@ -293,7 +298,3 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         return card(repr(self)) if self._store.closed else as_card(self.view())
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")

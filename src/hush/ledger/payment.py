@@ -246,6 +246,7 @@ def pay(
     source: str | None = None,
     turn: Turn | None = None,
     account: str = "",
+    block: str = "",
 ) -> Payment:
     """Charge the ledger and bind it to its source; with ledger=None the payment is unaccounted."""
     must_be_ledger(ledger)
@@ -254,7 +255,7 @@ def pay(
     if source is not None:
         ledger.must_protect(source)
     pair = {} if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta}
-    made = ledger.spend(releases, label=label, extra_delta=extra_delta, turn=turn, account=account, **pair)
+    made = ledger.spend(releases, label=label, extra_delta=extra_delta, turn=turn, account=account, block=block, **pair)
     if source is not None:
         ledger.bind(source)  # after spending: a rejected request must not bind the ledger to its table
     return made

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hush.errors import InvalidParameter, LedgerError, as_float, budgets, deltas, reject
 from hush.ledger import fork_guard
 from hush.ledger.account import Account, Nonadaptive, Pure
+from hush.ledger.blocks import Blocks
 from hush.ledger.entry import Cap
 from hush.ledger.filter import Filter, filter_cap
 from hush.ledger.filters import Filters, filters_cap
@@ -94,7 +95,8 @@ class LedgerStore:
     def check_cap(self, wanted: Cap | None, mode: str | None, order: float | None) -> None:
         """Reject an existing ledger whose budget, mode or order differs from what the caller gave."""
         cap = self.cap
-        kinds = ["epsilon", "delta", "rho", "mu", *(["accounts"] if wanted is not None and wanted.accounts else [])]
+        kinds = ["epsilon", "delta", "rho", "mu"]
+        kinds += [name for name in ("accounts", "blocks") if wanted is not None and getattr(wanted, name) is not None]
         same = wanted is None or all(getattr(wanted, name) == getattr(cap, name) for name in kinds)
         if not same or mode not in (None, cap.mode) or order not in (None, cap.order):
             raise InvalidParameter(
@@ -161,6 +163,8 @@ def wanted_cap(epsilon: Any, delta: Any, rho: Any, mu: Any, mode: str | None, or
 
 def empty_account(cap: Cap) -> Account:
     """An account without entries, with the rule of composition that the cap needs."""
+    if cap.blocks is not None:
+        return Blocks(cap)
     if cap.rho is not None:
         return Concentrated(cap)
     if cap.mu is not None:

@@ -86,7 +86,7 @@ def one_budget(epsilon: Any, delta: Any, rho: Any, mu: Any, example: str) -> str
             f"{given[0]} and {given[1]} are two kinds of budget; give epsilon with delta, or rho, or mu."
         )
     if not given or (given == ["epsilon"] and delta is None):
-        raise InvalidParameter(f"a budget is epsilon with delta, or rho, or mu; write {example}.")
+        raise InvalidParameter(f"a budget needs both epsilon and delta, or rho, or mu; write {example}.")
     return given[0]
 
 

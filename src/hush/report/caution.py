@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ADAPTIVE", "COMPOSED", "GLOSSARY", "NOT_COVERED", "compared", "protected"]
+__all__ = ["ADAPTIVE", "COMPOSED", "GLOSSARY", "NOT_COVERED", "blocks", "compared", "protected"]
 
 #: The data sets that the guarantee compares, for each neighbouring relation.
 _COMPARED = {
@@ -96,6 +96,14 @@ GLOSSARY = (
     ("clipping", "replacing a value outside its declared bounds by the nearest bound."),
     ("lattice", "the multiples of a step; noise and answers are whole numbers of this step."),
 )
+
+
+def blocks(column: str) -> str:
+    """What blocks of time protect, and what they do not."""
+    return (
+        f"Blocks: the budget is for each value of {column}, because a unit is a person within one value of {column}. "
+        "What a person did within one of them is protected. A person over several of them is not: the epsilons add up."
+    )
 
 
 def compared(relation: str) -> str:

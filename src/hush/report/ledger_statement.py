@@ -102,7 +102,7 @@ def _lines(account: Account, entries: tuple[Entry, ...]) -> str:
     """Python lines that recompute `spent.epsilon`: a composition if that is the whole rule, else a new ledger with the
     same charges.
     """
-    if not account.totals:
+    if not account.totals or account.cap.blocks is not None:
         return ""
     if isinstance(account, Nonadaptive):
         left = round_down(Fraction(account.cap.delta) - account.extra)
@@ -240,6 +240,7 @@ def _assumptions(account: Account, rule: str, on_disk: bool) -> tuple[str, ...]:
         "behind the answers of one group. A mean needs two, a sum and a count, and groups that are found privately "
         "need a count of people. Each number is divided by its bound.",
         caution.ADAPTIVE[rule],
+        *([caution.blocks(account.cap.blocks)] if account.cap.blocks is not None else []),
         f"Noise: drawn exactly as stated, on a lattice, after the charge was "
         f"{'on disk' if on_disk else 'made (in memory, not on disk)'}. An entry may name a noise in "
         "place of a procedure that is at least as private.",
@@ -286,7 +287,7 @@ def _plain(amount: Budget) -> dict[str, float]:
 
 
 def _plain_cap(cap: Cap) -> dict[str, Any]:
-    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi")
+    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi", "blocks")
     return {name: getattr(cap, name) for name in names if getattr(cap, name) is not None}
 
 

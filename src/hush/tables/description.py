@@ -55,6 +55,8 @@ class TableDescription:
     steps: tuple[str, ...] = ()
     #: is it proved that a person has at most one row?
     one_row: bool = False
+    #: the column and the value of a block of time, whose rows these are
+    block: tuple[str, str] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, chosen_rows, number_column, plain_numbers
+from hush.tables.blocks import block_of
 from hush.tables.column_draws import noisy_columns
 from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription
@@ -194,6 +195,7 @@ class Request:
             source=self.query.table.fingerprint,
             turn=self.turn,
             account=self.account,
+            block=block_of(self.query.table, self.ledger),
         )
 
     def _bounded(self, magnitudes: Any, payment: Payment) -> tuple[Request, dict[str, tuple[Any, Any] | None]]:

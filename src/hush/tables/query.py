@@ -14,6 +14,7 @@ from hush.privacy.charge import Budget
 from hush.tables.accuracy import Planning
 from hush.tables.advice.plan import LimitsPlan
 from hush.tables.answer import Answer
+from hush.tables.blocks import WithBlocks
 from hush.tables.budget_split import beside, rest
 from hush.tables.column_noise import Shares, spending
 from hush.tables.description import QueryDescription, TableDescription, prepared
@@ -94,7 +95,7 @@ def table(
 
 
 @dataclass(frozen=True, repr=False)
-class Table(TableDescription):
+class Table(WithBlocks, TableDescription):
     """A table of people's rows. `t["column"]` is an Ibis column to build expressions from."""
 
     def __getitem__(self, name: str) -> Any:
@@ -258,9 +259,8 @@ class Query(Planning, QueryDescription):
         measures how much the limits leave out (0 switches that off). `hash` is the engine's fast hash, or "portable"
         for the same choice of groups and rows on every engine; `first` is that of `aggregates`.
 
-        `times` plans that many releases of the query together, such as one for each month: the budget is for all of
-        them, composed exactly. A ledger charges each when it is made. `series` names them; without a name, they are
-        recognised by the question.
+        `times` plans that many releases together, such as one for each month: the budget is for all of them. A ledger
+        charges each when it is made. `series` names them; without a name, they are recognised by the question.
         """
         many = must_be_series(self, times, series)
         options = {"hash": hash, "first": first}

@@ -1,0 +1,46 @@
+"""One block of time of a table whose units hold one block each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+    from hush.tables.description import TableDescription
+
+__all__ = ["WithBlocks", "block_of"]
+
+
+class WithBlocks:
+    """What a table of units with a time in them can do."""
+
+    def in_block(self, column: str, value: Any) -> Any:
+        """The rows of one block of time, such as in_block("month", "2025-01").
+
+        The column must be one of several columns of the unit, so that every unit belongs to one block. A ledger with
+        blocks="month" then charges that block alone. Blocks come first: filter and compute columns afterwards.
+        """
+        table: Any = self
+        if column not in table.whose.columns or len(table.whose.columns) < 2:
+            raise InvalidParameter(
+                f"{column!r} is not one of several columns of the unit, so a unit may be in several blocks; write "
+                f"table(..., unit=['person', {column!r}])."
+            )
+        if table.relation.op() != table.source.relation.op():
+            raise InvalidParameter("choose the block first: write table.in_block(...) before filter, mutate and join.")
+        return replace(table.filter(table[column] == value), block=(column, str(value)))
+
+
+def block_of(table: TableDescription, ledger: Ledger | None) -> str:
+    """The block that a ledger charges; empty where it charges all of them."""
+    if table.block is None or ledger is None or ledger.cap.blocks is None:
+        return ""
+    column, value = table.block
+    if column != ledger.cap.blocks:
+        raise InvalidParameter(
+            f"the blocks of the ledger are of {ledger.cap.blocks!r}, and this table's block is of {column!r}."
+        )
+    return value
