@@ -17,7 +17,8 @@ from printed import ROOT, agrees, assert_shown, rows
 
 import hush
 from hush.cli import main
-from hush.noise.catalogue import families, restored
+from hush.noise.catalogue import EVERY, families, restored
+from hush.privacy.theorem import THEOREMS
 
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 #: docs/maths/federated.md describes these shares of Laplace noise; every other noise has its own page
@@ -154,6 +155,21 @@ def test_the_map_of_theorems_names_what_exists() -> None:
             found = getattr(found, part) if hasattr(found, part) else importlib.import_module(done)
     for path in set(re.findall(r"tests/[\w/]+\.py", text)):
         assert (ROOT / path).exists(), f"docs/theorems.md names {path}"
+
+
+def test_the_registry_of_theorems_is_on_the_page() -> None:
+    """Each theorem has a row, each public noise is named, and each page of a noise is linked from the index."""
+    registry = (ROOT / "docs" / "theorems.md").read_text().partition("## The registry")[2]
+    rows = [line.split("|")[1].strip() for line in registry.splitlines() if line.startswith("|")]
+    missing = [theorem.name for theorem in THEOREMS if theorem.name not in rows]
+    assert not missing, f"docs/theorems.md has no row for the theorems {missing}"
+    joint = [row.type.__name__ for row in EVERY if row.joint and hasattr(hush, row.type.__name__)]
+    assert len(joint) > 7
+    for name in joint:
+        assert f"`hush.{name}`" in registry, f"the registry in docs/theorems.md does not name {name}"
+    index = (ROOT / "docs" / "maths" / "index.md").read_text()
+    for page in FAMILY_PAGES:
+        assert f"]({page.name})" in index, f"docs/maths/index.md does not link {page.name}"
 
 
 @pytest.mark.parametrize("page", FAMILY_PAGES, ids=_name)

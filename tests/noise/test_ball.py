@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.special import gammaincc
@@ -15,7 +16,7 @@ from hush.noise.normal_mixture import NormalMixture
 from hush.numerics.ball import precision
 from hush.sampling import normal_draws as draws_module
 from hush.sampling.entropy import DeterministicTestEntropy, NamedBits, SecureEntropy
-from hush.sampling.normal_draws import NormalDraws, normal_draws
+from hush.sampling.normal_draws import NormalDraws, _sides, normal_draws
 from hush.sampling.tail_ball import tail
 
 
@@ -99,6 +100,29 @@ def length_statistic(sample: Any, noise: hush.Ball, step: float) -> float:
     reached = np.sort(1.0 - gammaincc(noise.dimension, length))
     found = np.histogram(reached, np.concatenate([[0.0], share, [1.0]]))[0]
     return chi_squared(found, len(sample) / 20.0)
+
+
+def test_cosines_and_sines_of_words_against_forty_digits() -> None:
+    """The first bit is the sign of the cosine, and the others are an angle between -pi/2 and pi/2."""
+    ends = [0, 1, (1 << 61) + 1, (1 << 62) - 1, 1 << 62, (1 << 63) - 1, 1 << 63, 3 << 62, (1 << 64) - 1]
+    listed = [*ends, *(k * 0x9E3779B97F4A7C15 % (1 << 64) for k in range(300))]
+    cosine, sine = _sides(np.array(listed, dtype=np.uint64))
+    with mpmath.workdps(40):
+        for word, c, s in zip(listed, cosine.tolist(), sine.tolist(), strict=True):
+            part = mpmath.mpf(2 * (word % (1 << 63)) + 1) / (1 << 64)  # the middle of the interval of the other bits
+            angle = mpmath.pi * (part - (1 if part >= 0.5 else 0))
+            sign = -1 if word >> 63 else 1
+            assert abs(c - sign * mpmath.cos(angle)) < 2.0**-48 and abs(s - mpmath.sin(angle)) < 2.0**-48
+
+
+def test_the_angle_of_two_normal_numbers_is_uniform() -> None:
+    """At a false-alarm rate of 1e-6; numbers of which one has 2/3 or 3/2 of the scale are rejected."""
+    sample = normal_draws(SecureEntropy().begin(), hush.Correlated(hush.Gaussian(1.0), 2, 0.0), 100_000, 2.0**-20)
+    limit = chi2.isf(1e-6, 63)
+    for factor in (1.0, 2.0 / 3.0, 1.5):
+        angle = np.arctan2(factor * sample[:, 1], sample[:, 0])
+        found = np.histogram(angle, np.linspace(-math.pi, math.pi, 65))[0]
+        assert (chi_squared(found, len(sample) / 64.0) < limit) == (factor == 1.0)
 
 
 @pytest.mark.parametrize("d", [2, 3, 12])

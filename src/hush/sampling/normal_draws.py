@@ -1,8 +1,10 @@
 """Exact draws of normal vectors of random length, rounded to a lattice.
 
 A row of words gives one vector. Two words U and V make two normal numbers, root(-2 log U) times the cosine and the sine
-of 2 pi V (Box and Muller 1958). The chi-squared variable C is -2 log of a product of uniforms, plus the square of one
-more normal number if its degrees of freedom are odd.
+of a uniform angle (Box and Muller 1958). The first bit of V is the sign of the cosine, and the other bits are a uniform
+angle between -pi/2 and pi/2, where the cosine is positive: 2 V mod 1, less 1 if that is 1/2 or more, times pi. The
+chi-squared variable C is -2 log of a product of uniforms, plus the square of one more normal number if its degrees of
+freedom are odd.
 
 A word of 64 bits says that its uniform is in an interval of width 2^-64. Floats decide the rounding of a number unless
 it is within their error bound of a half. The bound includes the width of the intervals. The other numbers are computed
@@ -40,7 +42,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-_BLOCK = 1 << 15  # words in one block, so that its arrays stay in the processor cache
+_BLOCK = 1 << 16  # words in one block, so that its arrays stay in the processor cache
 _EDGE = np.uint64(1 << 34)  # words closer to 0 or 2^64 than this are left to ball arithmetic
 _SPAN = np.uint64((1 << 64) - (2 << 34))  # the number of the other words
 _FLOAT_LOGARITHM = 2.0**-51  # relative error of the float logarithm of a uniform, beside the width of its interval
@@ -48,6 +50,11 @@ _LOGARITHM = 2.0**-33  # absolute error of -2 log U
 _SUM = 2.0**-40  # relative error of a sum of logarithms
 _FACTORS = 32  # uniforms in one product: it stays above 2^-960
 _ANGLE = 2.0**-45  # absolute error of a cosine or sine
+#: Of root(2) sin(x/2) as a series in odd powers of the angle x = pi k/2^64, for a whole number k between +-2^63.
+_SERIES = tuple(
+    (-1) ** j * math.sqrt(2.0) * math.ldexp(0.5 * math.pi, -64) ** (2 * j + 1) / math.factorial(2 * j + 1)
+    for j in range(8)
+)
 _NORMAL = 2.0**-31  # absolute error of a normal number, and of a sum of two whose squared weights add up to 1
 _LARGEST = 10.0  # above the size of such a number
 _PRODUCTS = 2.0**-49  # relative error of the last products and of the quotient of width and step
@@ -59,16 +66,31 @@ def _uniforms(words: Words) -> Array:
 
 
 def _sides(words: Words) -> tuple[Array, Array]:
-    """The cosine and the sine of 2 pi V, both from the tangent t of half the angle: (1 - t^2)/(1 + t^2) and
-    2 t/(1 + t^2). One tangent takes half the time of a cosine and a sine.
+    """The cosine and the sine of the angle of each word (see the module).
+
+    With t = root(2) sin(angle/2), from the Taylor series of the sine, they are 1 - t^2 and t root(2 - t^2). The rest
+    of the series is below 2^-53.
     """
-    half = _uniforms(words)
-    half *= math.pi
-    tangent = np.tan(half, out=half)
-    square = tangent * tangent
-    inverse = 1.0 / (1.0 + square)
-    tangent *= 2.0 * inverse
-    return np.multiply(1.0 - square, inverse, out=square), tangent
+    half = (words << np.uint64(1)).view(np.int64).astype(np.float64)
+    square = half * half
+    t = square * _SERIES[-1]
+    for factor in _SERIES[-2:0:-1]:
+        t += factor
+        t *= square
+    t += _SERIES[0]
+    t *= half
+    np.multiply(t, t, out=square)
+    cosine = np.subtract(1.0, square, out=half)
+    np.copysign(cosine, words.view(np.float64), out=cosine)  # the first bit of the word is the sign of such a float
+    np.subtract(2.0, square, out=square)
+    t *= np.sqrt(square, out=square)
+    return cosine, t
+
+
+def _angle(known: int, bits: int) -> tuple[int, Any]:
+    """The sign of the cosine, and the ball of the angles of all uniforms that start with these bits, in units of pi."""
+    first, second = known >> (bits - 1), known >> (bits - 2) & 1
+    return 1 - 2 * first, 2 * _interval(known, bits) - first - second
 
 
 @cache
@@ -85,7 +107,8 @@ def _validated() -> None:
             middle = (2 * arb(word) + 1) / arb(2) ** 65
             exact = middle.log()
             wrong = float(abs(logarithms[i] - exact).upper()) > _FLOAT_LOGARITHM * (0.5 + abs(float(exact)))
-            around = ((2 * middle).cos_pi(), (2 * middle).sin_pi())
+            sign, angle = _angle(word, 64)
+            around = (sign * angle.mid().cos_pi(), angle.mid().sin_pi())
             if wrong or any(float(abs(s[i] - e).upper()) > 0.125 * _ANGLE for s, e in zip(sides, around, strict=True)):
                 raise NotCertified("logarithms or cosines of floats are not accurate here; nothing was drawn.")
 
@@ -129,7 +152,7 @@ class NormalDraws:
         rows = max(1, _BLOCK // self.lanes)
         for start in range(0, count, rows):
             part = out[start : start + rows]
-            words = bits.words(len(part), np.uint64, lanes=self.lanes)
+            words = bits.words(len(part), np.uint64, lanes=self.lanes).astype(np.uint64, copy=False)  # native order
             certain = self._fast(words, part)
             for row in np.flatnonzero(~certain.all(axis=1)):
                 places = np.flatnonzero(~certain[row])
@@ -176,7 +199,7 @@ class NormalDraws:
         length, turn = 64, 0
         while True:
             with precision(length + 128):
-                found = self._rounded([_interval(word, length) for word in known], places)
+                found = self._rounded(known, length, places)
             if found is not None:
                 return found
             numbered = np.array([row], dtype=np.int64)
@@ -185,19 +208,20 @@ class NormalDraws:
                 known[lane] = (word << 128) | (int(more[0]) << 64) | int(more[1])
             length, turn = length + 128, turn + 1
 
-    def _rounded(self, uniforms: list[Any], places: Whole) -> Whole | None:
-        """Return the rounded numbers, or None if some ball does not round to one number."""
+    def _rounded(self, known: list[int], bits: int, places: Whole) -> Whole | None:
+        """Return the rounded numbers of words with so many bits; None if some ball does not round to one number."""
         arb = flint_module().arb
         pairs, d, freedom = self._pairs, self.noise.dimension, self.noise.freedom
 
         def normal(index: int) -> Any:
             pair = index % pairs
-            angle = 2 * uniforms[pairs + pair]
-            return (-2 * uniforms[pair].log()).sqrt() * (angle.cos_pi() if index < pairs else angle.sin_pi())
+            sign, angle = _angle(known[pairs + pair], bits)
+            side = sign * angle.cos_pi() if index < pairs else angle.sin_pi()
+            return (-2 * _interval(known[pair], bits).log()).sqrt() * side
 
         squared = arb(1)
         if freedom:
-            squared = -2 * sum((u.log() for u in uniforms[2 * pairs :]), arb(0))
+            squared = -2 * sum((_interval(word, bits).log() for word in known[2 * pairs :]), arb(0))
             if freedom % 2:
                 squared += normal(2 * pairs - 1) ** 2
         correlation, shared = arb(self.noise.correlation), arb(0)
