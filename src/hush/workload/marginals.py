@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class Marginals:
     order: int | Sequence[int] | None = None
     tables: Sequence[Sequence[str]] | None = None
     weights: str | Mapping[Any, float] = "cells"
+    #: Are the counts those of cells of several attributes?
+    by_attributes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Mapping) or not self.domain:
