@@ -205,8 +205,8 @@ def _on_tables(task: TableTask, budget: Budget, rows: int) -> TableStrategy:
 
 
 _MAKERS: tuple[tuple[str, Callable[[TableTask, Budget, int], TableStrategy]], ...] = (
-    ("Gaussian noise on residuals", partial(residual_noise, "gaussian")),
-    ("ball noise on residuals", partial(residual_noise, "ball")),
+    ("Gaussian noise on residuals", partial(residual_noise, False)),
+    ("ball noise on residuals", partial(residual_noise, True)),
     ("Laplace noise on the histogram", _on_histogram),
     ("Laplace noise on each table", _on_tables),
     ("joint noise on one-way tables", one_way),
