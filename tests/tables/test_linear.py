@@ -132,7 +132,7 @@ def test_each_row_and_one_row_tables():
 
 
 def test_filters_apply_and_noise_is_of_the_planned_size():
-    """100 answers to 3 cells without rows: the mean of 300 squares of Laplace noise, with the kurtosis 6, has a relative
+    """100 answers to 3 cells without rows: the mean of 300 squares of Laplace noise, of kurtosis 6, has a relative
     deviation of 13 %; 0.35 to 1.8 has a false alarm below 1e-6. A scale of 3/2 has 2.25.
     """
     table = tables.table(frame(people()), unit="id")

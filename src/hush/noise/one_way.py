@@ -56,7 +56,7 @@ class OneWay(Noise):
 
     >>> noise = OneWay((2, 2, 2), 1.0)
     >>> noise.dimension, round(float(noise.covariance[0, 0]), 2)
-    (6, 5.28)
+    (6, 4.83)
     """
 
     sizes: tuple[int, ...]

@@ -44,7 +44,7 @@ class Marginals:
 
     >>> plan = Marginals({"sex": 2, "age": 10, "ward": 5}, order=2).plan(1.0, 1e-6)
     >>> round(plan.rmse, 2)
-    3.3
+    2.63
     """
 
     domain: Mapping[str, int]

@@ -44,7 +44,7 @@ class Tree:
 
     >>> plan = Tree([["north"] * 3 + ["south"] * 5, list("abcdefgh")]).plan(1.0, 1e-6)
     >>> round(plan.rmse, 2)
-    1.82
+    1.72
     """
 
     levels: Sequence[Sequence[Any]]

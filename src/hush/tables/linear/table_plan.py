@@ -104,6 +104,7 @@ class TableWorkloadPlan:
         noisy, receipt = released(
             self.plan, steps, ledger=ledger, label=label, source=table.fingerprint, about=_about(asked)
         )
+        receipt = receipt | {"guarantee": {**receipt["guarantee"], **_promised(asked)}, "why": self.why}
         answer = asked.workload.answer_of(self.plan, self.plan.strategy.estimated(noisy), receipt)
         if asked.workload.by_attributes:
             return TablesAnswer(answer, {column.name: column.values for column in asked.columns})
@@ -111,6 +112,11 @@ class TableWorkloadPlan:
 
     def __repr__(self) -> str:
         return repr(self.plan)
+
+
+def _promised(asked: TableWorkload) -> dict[str, Any]:
+    """Who is protected, and with how many rows a person counts."""
+    return {"unit": asked.table.whose.words, "groups_per_unit": asked.rows_per_unit}
 
 
 def _about(asked: TableWorkload) -> dict[str, Any]:
@@ -122,4 +128,7 @@ def _about(asked: TableWorkload) -> dict[str, Any]:
         "engine": table.engine,
         "filters": list(table.filters),
         "columns": {column.name: column.size for column in asked.columns},
+        "bounds": [f"at most {asked.rows_per_unit} rows for each {table.whose.words} in the whole table"],
+        "threshold": None,
+        "level": 0.95,
     }
