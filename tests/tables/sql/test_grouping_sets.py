@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from tables.sql.conftest import visits
 
 import hush
 from hush.tables.policy import ColumnRule, Policy, TableRule
 from hush.tables.sql import Refused, statement
-from tables.sql.conftest import visits
 
 WARDS, REGIONS = ["surgery", "burns", "maternity"], ["north", "south", "east"]
 
 
 @pytest.fixture(scope="module")
 def listed():
-    columns = {"ward": ColumnRule(keys=WARDS), "region": ColumnRule(keys=REGIONS)}
+    columns = {"ward": ColumnRule(values=tuple(WARDS)), "region": ColumnRule(values=tuple(REGIONS))}
+    columns |= {"note": ColumnRule(), "cost": ColumnRule(0, 2000), "age": ColumnRule(0, 120)}
     rule = TableRule(visits(), unit="patient_id", rows_per_unit=2, groups_per_unit=2, columns=columns)
     return Policy({"visits": rule})
 
