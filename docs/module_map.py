@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
 #: The packages from the lowest to the highest, as in the picture of the page.
 PACKAGES = [
-    *("numerics", "noise", "privacy", "calibration", "sampling", "ledger", "releasing"),
+    *("numerics", "noise", "privacy", "calibration", "sampling", "ledger", "releasing", "workload"),
     *("tables", "learn", "federated", "auditing", "report", "explorer", "cli"),
 ]
 

@@ -32,7 +32,8 @@ FRAME = {
     "learn_page",
     "learn_peers",
     "coverage",
-}  # coverage: a measurement of the tables, run by hand
+    "workload",
+}  # coverage, workload: measurements that are run by hand
 
 
 @pytest.fixture

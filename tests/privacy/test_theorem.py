@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import hush
 from hush.noise.catalogue import EVERY
 from hush.noise.gamma_difference import GammaDifference
+from hush.noise.one_way import OneWay
 from hush.noise.polya_difference import PolyaDifference
 from hush.privacy.paper_bounds import FlippedHuberTheorem8
 
@@ -138,6 +139,7 @@ EVERY_FAMILY = {
     "scaled": hush.Scaled(hush.Cube(3, 4.0), (1.0, 0.5, 0.5)),
     "scaled_law": hush.Scaled(hush.Gaussian(4.0), (1.0, 2.0, 0.75)),
     "level_marginal": hush.Cube(3, 4.0).marginal,
+    "one_way": OneWay((3,), 4.0, 1),
 }
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import hush
 from hush.noise.catalogue import families
+from hush.noise.one_way import OneWay
 from hush.numerics.rounding import percent_up, rounded_down, rounded_up
 from hush.report import Statement, statement
 from hush.report.wording import Promise
@@ -404,6 +405,7 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
         hush.Stairs(2, 0.5, 2.0, 1.0),
         hush.Scaled(hush.Cube(2, 3.0), (1.0, 2.0)),
         hush.Cube(2, 3.0).marginal,
+        OneWay((2,), 3.0, 1),
     ]
     assert {type(noise) for noise in noises} == {row.type for row in families()}
     bound = hush.Sensitivity(linf=(1.0, 2.0), neighbours="replace")

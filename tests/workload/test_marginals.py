@@ -84,13 +84,13 @@ def test_the_least_worst_variance():
 def test_other_weights_help_small_tables():
     cells = marginals((5, 40, 40), (0, 1, 2))
     tables = marginals((5, 40, 40), (0, 1, 2), weights="tables")
-    by_cells, by_tables = (residual_noise("gaussian", w.task, Budget(1.0, 1e-6), 1) for w in (cells, tables))
+    by_cells, by_tables = (residual_noise(False, w.task, Budget(1.0, 1e-6), 1) for w in (cells, tables))
     assert tables.variances(by_tables)[()] < 0.5 * cells.variances(by_cells)[()]
     assert cells.mean_squared_error(by_cells) < cells.mean_squared_error(by_tables)
     single = marginals((5, 40), tables=[("a0",), ("a1",)], weights={("a0",): 9.0})
-    weighted = single.variances(residual_noise("gaussian", single.task, Budget(1.0, 1e-6), 1))
+    weighted = single.variances(residual_noise(False, single.task, Budget(1.0, 1e-6), 1))
     plain = marginals((5, 40), 1)
-    equal = plain.variances(residual_noise("gaussian", plain.task, Budget(1.0, 1e-6), 1))
+    equal = plain.variances(residual_noise(False, plain.task, Budget(1.0, 1e-6), 1))
     assert weighted["a0",] < 0.95 * equal["a0",] and weighted["a1",] > equal["a1",]
 
 
@@ -116,7 +116,7 @@ def test_rows_are_whole_and_orthogonal():
 def test_no_person_moves_the_measured_vector_further_than_stated(sizes):
     """In whole numbers: the squared length of the move of every cell is at most the square of the l2 sensitivity."""
     work = marginals(sizes, tuple(range(min(2, len(sizes)) + 1)))
-    strategy = residual_noise("gaussian", work.task, Budget(1.0, 1e-6), 1)
+    strategy = residual_noise(False, work.task, Budget(1.0, 1e-6), 1)
     limit = Fraction(strategy.parts[0].sensitivity.l2) ** 2
     longest = 0
     for cell in product(*map(range, sizes)):
@@ -129,7 +129,7 @@ def test_no_person_moves_the_measured_vector_further_than_stated(sizes):
 
 
 def test_the_noise_meets_the_budget():
-    (part,) = residual_noise("gaussian", marginals((4, 3, 2), 2).task, Budget(1.0, 1e-6), 1).parts
+    (part,) = residual_noise(False, marginals((4, 3, 2), 2).task, Budget(1.0, 1e-6), 1).parts
     assert hush.delta(part.noise, 1.0, part.sensitivity) <= 1e-6
     assert hush.delta(part.noise.scaled(0.99), 1.0, part.sensitivity) > 1e-6
 

@@ -104,7 +104,7 @@ def test_other_moves_have_no_theorem(facts):
 def test_mistakes_are_refused():
     for call in (
         lambda: OneWay((), 1.0),
-        lambda: OneWay((1, 2), 1.0),
+        lambda: OneWay((0, 2), 1.0),
         lambda: OneWay((2, 2), -1.0),
         lambda: OneWay((100,) * 5, 1.0),
         lambda: hush.Sensitivity(linf=1.0, dimension=5, tables=(2, 3)),

@@ -56,7 +56,7 @@ class OneWay(Noise):
 
     >>> noise = OneWay((2, 2, 2), 1.0)
     >>> noise.dimension, round(float(noise.covariance[0, 0]), 2)
-    (6, 5.28)
+    (6, 4.83)
     """
 
     sizes: tuple[int, ...]
@@ -68,7 +68,7 @@ class OneWay(Noise):
     def __post_init__(self) -> None:
         if not isinstance(self.sizes, list | tuple) or not self.sizes:
             raise InvalidParameter("sizes must list the cells of each table; write OneWay((2, 3), 1.0).")
-        sizes = tuple(whole("sizes", size, 2, "write OneWay((2, 3), 1.0)") for size in self.sizes)
+        sizes = tuple(whole("sizes", size, 1, "write OneWay((2, 3), 1.0)") for size in self.sizes)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "scale", positive("scale", self.scale, "write OneWay((2, 3), 1.0)"))
         object.__setattr__(self, "offset", whole("offset", self.offset, 0, "write OneWay((2, 3), 1.0, 2)"))
@@ -83,7 +83,12 @@ class OneWay(Noise):
         return sum(self.sizes)
 
     def loss_under(self, sensitivity: Any) -> Fraction | None:
-        """m/scale, if the numbers are these tables and a person moves all of them by the same sum of at most m."""
+        """m/scale, if the numbers are these tables and a person moves all of them by the same sum of at most m.
+
+        A single table may move in any way: then N changes by at most the l1 norm of the move.
+        """
+        if len(self.sizes) == 1:
+            return Fraction(sensitivity.l1_bound) / Fraction(self.scale)
         if sensitivity.tables != self.sizes or sensitivity.one_sided is not True:
             return None
         return Fraction(math.floor(sensitivity.linf)) / Fraction(self.scale)
@@ -155,7 +160,7 @@ class OneWay(Noise):
         total, cells = self.moments
         blocks = []
         for size, own in zip(self.sizes, cells, strict=True):
-            beside = (total / size - own) / (size - 1.0)
+            beside = (total / size - own) / max(size - 1.0, 1.0)
             blocks.append(np.full((size, size), beside) + (own - beside) * np.eye(size))
         inverse = np.repeat([1.0 / size for size in self.sizes], self.sizes)
         found = total * np.outer(inverse, inverse)

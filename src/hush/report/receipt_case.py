@@ -45,7 +45,7 @@ class Case:
 
 def case_of(receipt: Receipt) -> Case:
     """The receipt in words, by its kind."""
-    kinds: dict[str, Callable[[Receipt], Case]] = {"release": _release, "answer": _answer}
+    kinds: dict[str, Callable[[Receipt], Case]] = {"release": _release, "answer": _answer, "workload": _workload}
     try:
         return kinds.get(receipt.kind, _fit)(receipt)
     except (KeyError, TypeError, AttributeError) as failure:
@@ -183,6 +183,34 @@ def _not_covered(receipt: Receipt) -> str:
     """What noise intervals do not include."""
     limits = receipt.get("limits")
     return f"; they do not include the effect of the limits: {'; '.join(limits)}" if limits else ""
+
+
+# -- many counts of one histogram ------------------------------------------------------------------------------
+
+
+def _workload(receipt: Receipt) -> Case:
+    data = data_name(receipt["source"]) if "source" in receipt else "a histogram; not named in the receipt"
+    rows, unit = receipt["rows_per_person"], receipt.get("unit")
+    filters = [("rows", "only where " + ", and ".join(receipt["filters"]))] if receipt.get("filters") else []
+    published = [
+        ("data", data),
+        ("counts", receipt["workload"]),
+        *filters,
+        ("measured", f"{receipt['measured']} numbers: {receipt['strategy']}"),
+        ("made", _made(receipt)),
+        ("ledger", charged(receipt)),
+        ("error", f"root mean squared error {rounded_up(receipt['error']['root_mean_squared'])}"),
+    ]
+    notes = [
+        caution.compared("add-remove"),
+        *([f"Person: all rows with the same {unit} belong to one person."] if unit else []),
+        f"Bounds: one person counts with at most {rows} row(s). Every row is in exactly one cell of the histogram. The "
+        "values and the bins are public and do not depend on the data.",
+        "All counts are computed from the measured numbers with noise. That costs no privacy.",
+        caution.ADAPTIVE["one"],
+    ]
+    who = f" (all rows with the same {unit})" if unit else ""
+    return Case(receipt, "many counts of one histogram", data, who, published, notes, "these counts")
 
 
 # -- a fitted model ------------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from hush.tables.counts import count, count_units
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.histograms import histogram
 from hush.tables.joining import SideTable, public
+from hush.tables.linear.labelled import RangesAnswer, TablesAnswer
+from hush.tables.linear.table_plan import TableWorkload, TableWorkloadPlan
 from hush.tables.linking import linked
 from hush.tables.means import mean
 from hush.tables.policy import ColumnRule, Policy, TableRule, Via
@@ -44,10 +46,14 @@ __all__ = [
     "Policy",
     "Query",
     "QueryPlan",
+    "RangesAnswer",
     "Reach",
     "SideTable",
     "Table",
     "TableRule",
+    "TableWorkload",
+    "TableWorkloadPlan",
+    "TablesAnswer",
     "Via",
     "advise",
     "count",

@@ -32,6 +32,7 @@ from hush.tables.group import Grouping, ungrouped
 from hush.tables.joining import joined
 from hush.tables.left_out import SHARE as LIMITS_SHARE
 from hush.tables.left_out import left_out
+from hush.tables.linear.calls import WorkloadCalls
 from hush.tables.measure import Measure
 from hush.tables.opening import with_unit
 from hush.tables.ownership import must_be_owned
@@ -95,7 +96,7 @@ def table(
 
 
 @dataclass(frozen=True, repr=False)
-class Table(WithBlocks, TableDescription):
+class Table(WithBlocks, TableDescription, WorkloadCalls):
     """A table of people's rows. `t["column"]` is an Ibis column to build expressions from."""
 
     def __getitem__(self, name: str) -> Any:

@@ -6,6 +6,8 @@ from hush.workload.marginals import Marginals
 from hush.workload.plan import WorkloadPlan
 from hush.workload.strategy import Strategy
 from hush.workload.table_answer import MarginalsAnswer
+from hush.workload.tree import Tree
+from hush.workload.tree_answer import TreeAnswer
 
 __all__ = [
     "LineAnswer",
@@ -15,5 +17,7 @@ __all__ = [
     "Quantiles",
     "Ranges",
     "Strategy",
+    "Tree",
+    "TreeAnswer",
     "WorkloadPlan",
 ]

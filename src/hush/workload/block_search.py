@@ -22,6 +22,7 @@ Norm = Callable[[int, int], float]
 
 _TURNS = 80  # of the search for the shares of one list of sizes
 _SLOWLY = 0.35  # exponent of its steps
+_NEAR = 5  # ratios that differ by at most this are all tried at the end
 _LEAST = 1e-3  # the least share of a level: one that needs less is not worth measuring
 
 
@@ -94,8 +95,10 @@ def _improved(tried: Callable[[tuple[int, ...]], Blocks], start: tuple[int, ...]
     while stride * max(best) >= 0.5:
         moves = []
         for place, ratio in enumerate(best):
-            by = max(1, round(stride * ratio))
-            moves += [tuple(r + side * by if p == place else r for p, r in enumerate(best)) for side in (1, -1)]
+            wide = max(1, round(stride * ratio))
+            near = range(1, _NEAR + 1) if wide <= _NEAR else (wide,)  # whole blocks fit some lines better than others
+            for by in near:
+                moves += [tuple(r + side * by if p == place else r for p, r in enumerate(best)) for side in (1, -1)]
         allowed = [move for move in moves if min(move) >= 2 and math.prod(move) <= bins]
         found = min([best, *allowed], key=lambda move: tried(move).total)
         best, stride = (found, stride) if found != best else (best, 0.5 * stride)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter
 from hush.workload.residual import Subset
 
-__all__ = ["MOST_ROWS", "Counts", "from_histogram", "from_records", "from_tables", "whole_array"]
+__all__ = ["MOST_ROWS", "Counts", "from_cells", "from_histogram", "from_records", "from_tables", "whole_array"]
 
 Whole = NDArray[np.int64]
 #: The most rows that may be counted, so that sums of products stay within 64 bits.
@@ -30,8 +31,14 @@ def whole_array(name: str, values: Any) -> Whole:
 class Counts:
     """The exact table of every set of attributes: `counts.table(subset)`."""
 
-    def __init__(self, sizes: Sequence[int], known: Mapping[Subset, Whole], records: Whole | None = None) -> None:
-        self._sizes, self._known, self._records = tuple(sizes), dict(known), records
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        known: Mapping[Subset, Whole],
+        records: Whole | None = None,
+        times: Whole | None = None,
+    ) -> None:
+        self._sizes, self._known, self._records, self._times = tuple(sizes), dict(known), records, times
 
     def table(self, subset: Subset) -> Whole:
         """The table of these attributes, with an axis for each of them."""
@@ -56,7 +63,11 @@ class Counts:
         place = np.zeros(len(self._records), dtype=np.int64)
         for i in subset:
             place = place * self._sizes[i] + self._records[:, i]
-        return np.bincount(place, minlength=int(np.prod(shape, dtype=np.int64))).astype(np.int64).reshape(shape)
+        cells = math.prod(shape)
+        if cells > _MOST_CELLS:
+            raise InvalidParameter(f"a table of {cells} cells is too large; at most {_MOST_CELLS} are allowed.")
+        found = np.bincount(place, weights=self._times, minlength=cells)  # floats add whole numbers exactly here
+        return found.astype(np.int64).reshape(shape)
 
 
 def _checked(array: Whole) -> Whole:
@@ -78,6 +89,12 @@ def from_records(records: Any, sizes: Sequence[int]) -> Counts:
     if len(array) and (array.min() < 0 or (array.max(axis=0) >= np.array(sizes)).any()):
         raise InvalidParameter("a record has a value outside 0, ..., n - 1; give such values a number of their own.")
     return Counts(sizes, {}, array)
+
+
+def from_cells(places: Whole, times: Whole, sizes: Sequence[int]) -> Counts:
+    """Counts of cells that are listed with the number of their rows."""
+    _checked(times)
+    return Counts(sizes, {}, places, times)
 
 
 def from_histogram(histogram: Any, sizes: Sequence[int]) -> Counts:

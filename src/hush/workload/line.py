@@ -38,6 +38,7 @@ class Line:
     bins: int
     #: What the questions are, in words.
     kind: ClassVar[str] = "questions"
+    by_attributes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", whole("bins", self.bins, 1, f"write {type(self).__name__}(128)"))

@@ -104,8 +104,7 @@ class OneWayTables(TableStrategy):
         return found | {(i,): table - table.mean() for i, table in zip(self.attributes, tables, strict=True)}
 
     def law(self, table: Subset, cells: Mapping[int, int]) -> Any:
-        noise = self.parts[0].noise
-        assert isinstance(noise, OneWay)
+        noise: Any = self.parts[0].noise
         used = [i for i in table if i in self.attributes]
         size, count = (self.task.sizes[used[0]], cells[used[0]]) if used else (1, 1)
         return CellLaw(noise, size, count, self.box_variance(table, cells))

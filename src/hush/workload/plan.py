@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +137,7 @@ def released(
     label: str = "",
     entropy: Entropy | None = None,
     source: str | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> tuple[list[Whole], Receipt]:
     """The measured numbers with noise, and the receipt: pay first, then draw."""
     must_be_secure(entropy)
@@ -145,7 +146,7 @@ def released(
         raise InvalidParameter(f"the strategy measures {len(parts)} vectors, got {len(steps)}.")
     for part in parts:
         part.prepare()
-    receipt = _receipt(plan)
+    receipt = _receipt(plan) | dict(about or {})
     payment = pay(ledger, plan.charges, label=label, budget=plan.budget, source=source)
     noisy = [
         payment.noise(part, np.ascontiguousarray(one).reshape(-1), entropy=entropy)

@@ -71,20 +71,20 @@ def _multiples(scale: float, unit: float, norms: Array) -> Whole:
     return np.floor(scale / np.sqrt(unit * norms)).astype(np.int64)
 
 
-def residual_noise(family: str, task: TableTask, budget: Budget, rows: int) -> ResidualNoise:
-    """The least Gaussian noise (or ball noise of the same shape) for the tables."""
-    if budget.delta == 0.0 and family == "gaussian":
+def residual_noise(few: bool, task: TableTask, budget: Budget, rows: int) -> ResidualNoise:
+    """The least Gaussian noise for the tables; with `few`, ball noise of the same shape, for few numbers."""
+    if budget.delta == 0.0 and not few:
         raise Unsupported("Gaussian noise needs a delta above 0")
     units = unit_variances(task)
     count = sum(math.prod(task.sizes[i] - 1 for i in part) for part in units)
-    if family == "ball" and (count > _MOST_BALL or count < 2):
+    if few and (count > _MOST_BALL or count < 2):
         raise Unsupported(f"ball noise is for 2 to {_MOST_BALL} numbers, and there are {count}")
     widest = max(unit * math.prod((task.sizes[i] - 1.0) * task.sizes[i] for i in part) for part, unit in units.items())
     scale = max(min(_FINEST * math.sqrt(widest), float(_LARGEST)), _COARSEST * math.sqrt(widest))
-    made = gaussian_part(rows * scale, count, budget, family)
+    made = gaussian_part(rows * scale, count, budget, "ball" if few else "gaussian")
     variance = float(np.max(made.noise.variance))
     spreads = {part: variance * _mean_inverse(scale, unit, part, task.sizes) for part, unit in units.items()}
-    name = f"{'Gaussian' if family == 'gaussian' else family} noise on residuals"
+    name = "ball noise on residuals" if few else "Gaussian noise on residuals"
     return ResidualNoise(name, (made,), task.error(spreads), task=task, spreads=spreads, scale=scale, units=units)
 
 

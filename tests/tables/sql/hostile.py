@@ -53,9 +53,9 @@ SELECT SUM(cost) OVER (PARTITION BY ward) FROM visits
 SELECT AVG(x) FROM (SELECT RANK() OVER (ORDER BY cost) AS x FROM visits) AS t
 SELECT AVG(CLAMP(x, 0, 9)) FROM (SELECT LAG(age) OVER (ORDER BY day) AS x FROM visits) AS t
 SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER (ORDER BY cost) = 1
-SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)
-SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, urgent)
-SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward), ())
+SELECT ward, SUM(cost) FROM visits GROUP BY ROLLUP (ward)
+SELECT ward, note, COUNT(*) FROM visits GROUP BY CUBE (ward, note)
+SELECT patient_id, COUNT(*) FROM visits GROUP BY GROUPING SETS ((patient_id), ())
 SELECT COUNT(*) FROM visits USING SAMPLE 1
 SELECT COUNT(*) FROM visits TABLESAMPLE 10 PERCENT
 SELECT COUNT(*) FROM (SELECT * FROM visits LIMIT 1) AS t

@@ -13,6 +13,7 @@ from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.policy import Policy
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sql.catalogue import Catalogue
+from hush.tables.sql.grouping_sets import SetsPlan, SetsQuestion, has_grouping_sets, sets_question
 from hush.tables.sql.output import finished
 from hush.tables.sql.parse import Parsed, parsed
 from hush.tables.sql.refusal import Refused
@@ -35,8 +36,9 @@ def statement(text: str, policy: Policy, dialect: str = "duckdb") -> Statement:
 
     tables = Catalogue(policy)
 
-    def translate(tree: Any, options: Mapping[str, Any] | None = None) -> Question:
-        return question_of(tree, tables, dialect, options or {})
+    def translate(tree: Any, options: Mapping[str, Any] | None = None) -> Any:
+        translated = sets_question if has_grouping_sets(tree) else question_of
+        return translated(tree, tables, dialect, options or {})
 
     try:
         read = parsed(text, dialect)
@@ -60,18 +62,19 @@ class Statement:
 
     parsed: Parsed
     policy: Policy
-    question: Question
+    question: Question | SetsQuestion
 
     @property
     def query(self) -> Any:
         """The same question as the Python interface asks it."""
         return self.question.query
 
-    def plan(self, epsilon: float | None = None, delta: float | None = None, **options: Any) -> StatementPlan:
+    def plan(self, epsilon: float | None = None, delta: float | None = None, **options: Any) -> Any:
         """The noise and the errors to expect; nothing is spent. `options` are those of `Query.plan`."""
         spent = [self._budget(name, given) for name, given in (("epsilon", epsilon), ("delta", delta))]
         self.policy.check_budget(self.question.name, spent[0], spent[1])
-        return StatementPlan(self, self.query.plan(spent[0], spent[1], **options))
+        planned = self.query.plan(spent[0], spent[1], **options)
+        return SetsPlan(self, planned) if isinstance(self.question, SetsQuestion) else StatementPlan(self, planned)
 
     def _budget(self, name: str, given: float | None) -> float:
         """The budget of the call, or a smaller one of the statement's OPTIONS."""
@@ -114,7 +117,8 @@ class StatementPlan:
         finally:
             if own is not None:
                 own.close()
-        shape = self.statement.question.shape
+        question: Any = self.statement.question
+        shape = question.shape
         table, names = finished(shape, self.plan, released, level, together)
         asked = {"statement": self.statement.parsed.text, "dialect": self.statement.parsed.dialect}
         receipt = released.receipt | asked | ({"together": True} if together else {}) | {"groups": table.num_rows}

@@ -1,0 +1,114 @@
+"""Answers of workloads with the values of the table: names of values instead of places, edges instead of bins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter
+from hush.releasing.error_bars import Total
+from hush.releasing.receipt import Receipt
+from hush.tables.arrow import arrow
+
+if TYPE_CHECKING:
+    from hush.workload.line_answer import LineAnswer
+    from hush.workload.table_answer import MarginalsAnswer
+
+__all__ = ["RangesAnswer", "TablesAnswer"]
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TablesAnswer:
+    """Private contingency tables that agree with each other; `values` lists the values of each column."""
+
+    counts: MarginalsAnswer
+    values: Mapping[str, tuple[Any, ...]]
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was released, and what it guarantees."""
+        return self.counts.receipt
+
+    @property
+    def total(self) -> int:
+        """The number of rows that count."""
+        return self.counts.total
+
+    def table(self, *names: str, non_negative: bool = False) -> Whole:
+        """The counts of a table, an array with an axis for each name; places are those of `values`."""
+        return self.counts.table(*names, non_negative=non_negative)
+
+    def interval(self, *names: str, level: float = 0.95) -> tuple[Array, Array]:
+        """Lower and upper ends for each cell of a table."""
+        return self.counts.interval(*names, level=level)
+
+    def sum(self, *, level: float = 0.95, **values: Any) -> Total:
+        """The number of rows with one of the given values of each column, with an interval: sum(sex="F")."""
+        places: dict[str, list[int]] = {}
+        for name, given in values.items():
+            if name not in self.values:
+                raise InvalidParameter(f"{name!r} is not one of the columns {list(self.values)}.")
+            listed = list(given) if isinstance(given, list | tuple | set) else [given]
+            if unknown := [value for value in listed if value not in self.values[name]]:
+                raise InvalidParameter(f"{unknown[0]!r} is not a listed value of {name!r}.")
+            places[name] = [self.values[name].index(value) for value in listed]
+        return self.counts.sum(level, **places)
+
+    def to_arrow(self, *names: str, level: float = 0.95) -> Any:
+        """A table with a row for each cell: the values, the count, and the ends of its interval."""
+        low, high = self.interval(*names, level=level)
+        cells = list(product(*(self.values[name] for name in names)))
+        columns = {name: [cell[place] for cell in cells] for place, name in enumerate(names)}
+        ends = {"low": np.ravel(low), "high": np.ravel(high)}
+        return arrow().table({**columns, "count": np.ravel(self.table(*names)), **ends})
+
+    def __repr__(self) -> str:
+        return repr(self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class RangesAnswer:
+    """Private counts of the bins of a column, with ranges and quantiles between its `edges`."""
+
+    counts: LineAnswer
+    column: str
+    edges: tuple[float, ...]
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was released, and what it guarantees."""
+        return self.counts.receipt
+
+    @property
+    def histogram(self) -> Whole:
+        """The count of each bin, in whole numbers."""
+        return self.counts.histogram
+
+    def range(self, low: float, high: float, *, level: float = 0.95) -> Total:
+        """The number of rows between two edges, with an interval. The bin of the last edge includes it."""
+        for end in (low, high):
+            if end not in self.edges:
+                raise InvalidParameter(f"a range is between two of the edges, got {end!r}.")
+        return self.counts.range(self.edges.index(low), self.edges.index(high), level=level)
+
+    def quantile(self, share: float = 0.5) -> tuple[float, float]:
+        """The edges of the bin in which the cumulative count reaches this share of all rows."""
+        place = int(self.counts.quantile(share))
+        return self.edges[place], self.edges[place + 1]
+
+    def to_arrow(self) -> Any:
+        """A table with a row for each bin: its edges, its count and its cumulative count."""
+        counts, cumulative = self.histogram, self.counts.prefixes
+        ends = {"from": list(self.edges[:-1]), "to": list(self.edges[1:])}
+        return arrow().table({**ends, "count": counts, "cumulative": cumulative})
+
+    def __repr__(self) -> str:
+        return repr(self.counts)
