@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from hush.tables.engines.builtin import hash_of_any_arguments
+from hush.tables.engines.builtin import hash_of_any_arguments, try_function
 from hush.tables.engines.contract import Engine, Source, memory_tables
 from hush.tables.interrupt import interruptible
 
@@ -54,4 +54,11 @@ def was_interrupted(failure: Exception) -> bool:
     return isinstance(failure, duckdb.InterruptException)
 
 
-ENGINE = Engine("duckdb", batches, binary="binary", hash=hash_of_any_arguments("hash"), stopped=was_interrupted)
+ENGINE = Engine(
+    "duckdb",
+    batches,
+    binary="binary",
+    hash=hash_of_any_arguments("hash"),
+    stopped=was_interrupted,
+    tries=try_function,
+)

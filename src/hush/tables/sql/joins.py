@@ -160,6 +160,8 @@ def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dic
     units: list[tuple[str, str]] = []
     right = side.people
     for a, b in parts:
+        if not using:
+            _must_be_clear(join, (a, b), left, names, side)
         if not using and matching(str(a.args.get("table") and a.table), [side.alias]) is not None:
             a, b = b, a
         if not using and b.args.get("table") and matching(b.table, [side.alias]) is None:
@@ -188,6 +190,17 @@ def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dic
         raise Refused(sentence, join, _on_units(join, left, side))
     _must_be_of_one_kind(join, left, right)
     return {left.table.unit: right.table.unit, **pairs}
+
+
+def _must_be_clear(join: Any, ends: Any, left: Scope, names: Mapping[str, str], side: _Side) -> None:
+    """Refuse a column without its table where both tables have it."""
+    theirs = [*side.names, *(side.people.units if side.people is not None else ())]
+    for end in ends:
+        mine = end.args.get("table") is None and matching(end.name, dict.fromkeys((*names, *left.units)))
+        if mine and matching(end.name, dict.fromkeys(theirs)) is not None:
+            hint = f"{left.aliases[0] if left.aliases else left.name}.{end.name} or {side.alias}.{end.name}"
+            made = _on_units(join, left, side)
+            raise Refused(f"several tables have a column {end.name}; write {hint}", join, made)
 
 
 def _must_be_of_one_kind(join: Any, left: Scope, right: Scope) -> None:
