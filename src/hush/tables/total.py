@@ -32,6 +32,7 @@ TOTAL = {
 }
 #: Operations whose result may be so long that no engine can hold it, and the argument that decides it.
 LONG = {"Repeat": "times", "LPad": "length", "RPad": "length", "ArrayRepeat": "times", "IntegerRange": "stop"}
+ROUNDED = ("Ceil", "Floor", "Round")
 ARITHMETIC = ("Add", "Subtract", "Multiply", "Negate", "Abs")
 #: The longest text that is padded or repeated.
 LONGEST = 10_000
@@ -128,6 +129,8 @@ def _total(node: Any, spans: Spans) -> Any:
         node = _widened(node)
         if name in ("Add", "Subtract", "Multiply") and spans.fits(node):
             return node
+    elif name in ROUNDED and node.dtype.is_integer() and node.arg.dtype.is_floating():
+        return node.copy(arg=_within_int64(node.arg))
     elif _never_fails(node, name, ops):
         return node
     return tried()(node)
@@ -162,6 +165,12 @@ def _widened(node: Any) -> Any:
         return operations().Cast(part, ibis().dtype("int64")) if short else part
 
     return type(node)(*(wide(part) for part in node.args))
+
+
+def _within_int64(node: Any) -> Any:
+    """A float whose whole part fits int64, else null: Spark would give the largest number instead."""
+    column = node.to_expr()
+    return ibis().cases((column.abs() < 2.0**63, column), else_=ibis().null(column.type())).op()
 
 
 def _must_be_short(node: Any, name: str) -> None:

@@ -58,6 +58,20 @@ def try_forms(arg: Any) -> Any:
             return sge.Anonymous(this=names[kind], expressions=[node.this, node.expression])
         if kind == "Neg":
             return sge.Anonymous(this="try_subtract", expressions=[sge.Literal.number(0), node.this])
-        return sge.TryCast(this=node.this, to=node.to) if kind == "Cast" else node
+        if kind == "Abs":
+            less = sge.Anonymous(this="try_subtract", expressions=[sge.Literal.number(0), node.this.copy()])
+            return sge.If(
+                this=sge.LT(this=sge.paren(node.this), expression=sge.Literal.number(0)), true=less, false=node.this
+            )
+        return sge.TryCast(this=node.this, to=node.to, safe=True) if kind == "Cast" else node
 
-    return arg if arg.find(sge.Interval) is not None else arg.transform(changed)
+    if arg.find(sge.Interval) is not None:
+        return arg
+    made = arg.copy()
+    for node in reversed(list(made.walk())):  # from the leaves upwards
+        new = changed(node)
+        if node is made:
+            made = new
+        elif new is not node:
+            node.replace(new)
+    return made

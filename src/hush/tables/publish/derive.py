@@ -6,7 +6,6 @@ the width from that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, must_be_level
+from hush.numerics.rounding import next_up
 from hush.tables.arrow import arrow
 from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.output import whole_numbers
@@ -148,7 +148,7 @@ def _as_column(cell: Any) -> Any:
 
 def _but(missed: float) -> float:
     """The level with this probability of a miss, rounded up."""
-    return math.nextafter(1.0 - missed, 1.0)
+    return next_up(1.0 - missed)
 
 
 def _sums(values: Array, places: NDArray[np.int64], parts: int) -> Array:
