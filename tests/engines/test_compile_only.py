@@ -55,3 +55,9 @@ def test_running_is_refused(name):
     with pytest.raises(Unsupported, match=f"only writes SQL for the engine '{name}' and does not run it") as caught:
         list(ENGINES[name].batches(source, ROWS, 10))
     assert str(caught.value).count(". ") == 0
+
+
+@pytest.mark.parametrize("address", ["bigquery://project/dataset", "snowflake://user@account/database"])
+def test_an_address_says_that_nothing_runs(address):
+    with pytest.raises(Unsupported, match=r"only writes SQL for the engine .* \(compile-only\).*export the table"):
+        tables.table(address, unit="id")

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from hush.cli.text import Command, emit, number, table
+from hush.cli.text import Command, emit, number, subcommands, table
 from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
@@ -203,17 +203,7 @@ _EXAMPLES = {
 def register(command: Command) -> None:
     """Add `hush ledger` and its three commands."""
     ledger = command("ledger", None, "make, show or verify a privacy budget on disk", _EXAMPLES["ledger"])
-    commands = ledger.add_subparsers(dest="ledger_command", metavar="new|show|verify", required=True)
-
-    def sub(name: str, action: Any, text: str) -> argparse.ArgumentParser:
-        formatter = argparse.RawDescriptionHelpFormatter
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, help=text, description=text, epilog=_EXAMPLES[name], formatter_class=formatter
-        )
-        parser.set_defaults(action=action)
-        parser.add_argument("file", metavar="FILE")
-        parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-        return parser
+    sub = subcommands(ledger, "ledger_command", "new|show|verify", _EXAMPLES)
 
     new = sub("new", _new, "make a ledger")
     new.add_argument("--epsilon", type=number, metavar="E", help="the total epsilon that may be spent")

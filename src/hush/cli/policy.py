@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.cli.policy_options import opened_table
-from hush.cli.text import Command, emit
+from hush.cli.text import Command, emit, subcommands
 from hush.errors import InvalidParameter
 
 __all__ = ["register"]
@@ -109,17 +109,7 @@ def _show(options: argparse.Namespace) -> None:
 def register(command: Command) -> None:
     """Add `hush policy` and its three commands."""
     policy = command("policy", None, "declare the facts about tables once, for every question", _EXAMPLES["policy"])
-    commands = policy.add_subparsers(dest="policy_command", metavar="new|check|show", required=True)
-
-    def sub(name: str, action: Any, text: str) -> argparse.ArgumentParser:
-        formatter = argparse.RawDescriptionHelpFormatter
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, help=text, description=text, epilog=_EXAMPLES[name], formatter_class=formatter
-        )
-        parser.set_defaults(action=action)
-        parser.add_argument("file", metavar="FILE")
-        parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-        return parser
+    sub = subcommands(policy, "policy_command", "new|check|show", _EXAMPLES)
 
     new = sub("new", _new, "write a commented draft from the names and types of the columns")
     new.add_argument("--source", required=True, metavar="SOURCE", help="a file, a pattern, or a database")

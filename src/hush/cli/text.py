@@ -7,7 +7,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from hush.errors import InvalidParameter
 from hush.releasing.text import text_table
 
 __all__ = ["Command", "add_budget", "cell", "condition", "delta_of", "emit", "finite", "listed", "number", "numbers"]
-__all__ += ["table"]
+__all__ += ["subcommands", "table"]
 
 #: (name, action, one line of help, examples) -> the parser of the new command.
 Command = Callable[[str, Any, str, str], argparse.ArgumentParser]
@@ -126,3 +126,24 @@ def finite(value: Any) -> Any:
 def emit(options: argparse.Namespace, document: dict[str, Any], text: str) -> None:
     """Print the document as JSON under --json, else the text."""
     print(json.dumps(document, default=float, indent=2) if options.json else text)
+
+
+def subcommands(
+    parser: argparse.ArgumentParser, where: str, names: str, examples: Mapping[str, str]
+) -> Callable[[str, Any, str], argparse.ArgumentParser]:
+    """A function that adds a command about a FILE below another one, such as `hush ledger new FILE`. `where` is the
+    option that keeps its name, `names` lists all of them for the help, and `examples` end the help of each.
+    """
+    commands = parser.add_subparsers(dest=where, metavar=names, required=True)
+
+    def sub(name: str, action: Any, text: str) -> argparse.ArgumentParser:
+        formatter = argparse.RawDescriptionHelpFormatter
+        made: argparse.ArgumentParser = commands.add_parser(
+            name, help=text, description=text, epilog=examples[name], formatter_class=formatter
+        )
+        made.set_defaults(action=action)
+        made.add_argument("file", metavar="FILE")
+        made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+        return made
+
+    return sub

@@ -186,10 +186,13 @@ def bind(relation: Any, value: Any, role: str) -> Any:
         raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
     if len(columns) != 1:
         raise InvalidParameter(f"{role} must be one column, got {len(columns)}.")
-    for value in selected.op().values.values():
-        must_be_rowwise(inside(value), role)
-        must_not_fail(inside(value), role)
-    return columns[0]
+    from hush.tables.total import total_value
+
+    (value,) = selected.op().values.values()
+    must_be_rowwise(inside(value), role)
+    must_not_fail(inside(value), role)
+    made = total_value(value)
+    return columns[0] if made == value else made.to_expr()
 
 
 def inside(value: Any) -> Iterator[Any]:
@@ -276,7 +279,7 @@ def trouble(node: Any, ops: Any) -> str:
             if name in ROWWISE_RELATIONS
             else "is not computed row by row (save it as a table first; then its rows are the data)"
         )
-    if isinstance(node, ops.Field) or name == "TextByBytes":
+    if isinstance(node, ops.Field) or name in ("TextByBytes", "Tried"):
         return ""
     if isinstance(node, ops.Value) and module in ROWWISE_MODULES and name not in NOT_ROWWISE:
         return ""

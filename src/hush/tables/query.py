@@ -46,6 +46,7 @@ from hush.tables.quantise import Limits
 from hush.tables.query_checks import as_expression, check_aggregate, check_columns, check_names, one_aggregate
 from hush.tables.query_plan import QueryPlan
 from hush.tables.source import open_source
+from hush.tables.total import total_step
 from hush.tables.unit import must_keep_key, must_not_use
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ class Table(WithBlocks, TableDescription, WorkloadCalls):
         must_keep_key(self.hidden, relation.op(), role)
         for value in new_values(relation.op()):
             must_not_fail(inside(value), role)
+        relation = total_step(relation)
         if settle is not None and not self.whose.each_row:
             relation = settle(relation, role)
             one_row = must_be_owned(relation, self.roots, self.unit, role).one_row

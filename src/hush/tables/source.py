@@ -12,7 +12,7 @@ from typing import Any
 
 from hush.errors import HushError, InvalidParameter, nearest
 from hush.tables.arrow import as_arrow
-from hush.tables.engines import engine_of
+from hush.tables.engines import engine_of, must_not_be_compile_only
 from hush.tables.engines import pyspark as spark
 from hush.tables.engines.contract import WITHHELD, Source
 from hush.tables.engines.duckdb import was_interrupted
@@ -20,6 +20,7 @@ from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have,
 from hush.tables.interrupt import in_thread
 from hush.tables.source_label import described, file_label, short, without_password
 from hush.tables.sqlite_file import copy_table, is_sqlite
+from hush.tables.total import total_tree
 
 __all__ = ["open_source", "short"]
 
@@ -46,6 +47,8 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
     family = type(source).__module__.partition(".")[0]
     if isinstance(source, str) and source.startswith(ADDRESSES):
         return on_postgres(source, name, engine)
+    if isinstance(source, str) and "://" in source:
+        must_not_be_compile_only(source)
     if name is not None and not (isinstance(source, str | Path) and str(source).endswith(DATABASE)):
         raise InvalidParameter(
             f"name chooses a table of a database, but the source is of another kind (name={name!r}); leave it out."
@@ -108,6 +111,7 @@ def from_ibis(table: Any) -> Source:
         raise InvalidParameter(f"source must be an Ibis table, got an Ibis {type(table).__name__}.")
     must_be_rowwise(table.op().find(operations().Node), "source")
     must_not_fail(table.op().find(operations().Node), "source")
+    table = total_tree(table)
     names = sorted(str(node.name) for node in table.op().find(operations().PhysicalTable))
     return checked(Source(table, table.get_backend(), short(f"table {', '.join(names)}", f"{len(names)} tables")))
 

@@ -67,6 +67,8 @@ def test_the_same_integers_as_mutate(policy, text):
         ("SELECT AVG(SUM(age) OVER (PARTITION BY patient_id ORDER BY day ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)) FROM visits", "order of equal rows", "(PARTITION BY patient_id ORDER BY day)"),
         ("SELECT COUNT(*) FROM visits WHERE COUNT(*) OVER (PARTITION BY patient_id) > 2", "in a subquery", "SELECT COUNT(*) FROM visits"),
         ("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY SUM(COUNT(*)) OVER ()", "over groups", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"),
+        ("SELECT ward, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER () AS s FROM visits GROUP BY ward", "answer.share", ""),
+        ("SELECT ward, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM visits GROUP BY ward", "ORDER BY and LIMIT", ""),
         ("SELECT AVG(MAX(answer) OVER (PARTITION BY row)) AS n FROM survey", "each row is a person", ""),
         ("SELECT AVG(MAX(age) OVER (PARTITION BY patient_id)) FROM (SELECT age FROM visits) AS x", "rows of several people", ""),
         ("SELECT AVG(MAX(SUM(age) OVER (PARTITION BY patient_id)) OVER (PARTITION BY patient_id)) FROM visits", "subquery", ""),

@@ -13,7 +13,7 @@ from typing import Any
 from hush.errors import Unsupported
 from hush.tables.engines.contract import Engine
 
-__all__ = ["ENGINES", "engine_of"]
+__all__ = ["ENGINES", "engine_of", "must_not_be_compile_only"]
 
 
 def found() -> dict[str, Engine]:
@@ -32,3 +32,13 @@ def engine_of(backend: Any) -> Engine:
         run = ", ".join(name for name, engine in ENGINES.items() if not engine.compile_only)
         raise Unsupported(f"hush does not support the engine {backend.name!r}; it supports {run}.")
     return ENGINES[backend.name]
+
+
+def must_not_be_compile_only(address: str) -> None:
+    """Refuse the address of a database for which hush only writes SQL, such as bigquery://project/dataset."""
+    name = address.partition("://")[0].lower()
+    if name in ENGINES and ENGINES[name].compile_only:
+        raise Unsupported(
+            f"hush only writes SQL for the engine {name!r} (compile-only) and does not run it; export the table to "
+            "Parquet, or copy it to PostgreSQL or Spark."
+        )

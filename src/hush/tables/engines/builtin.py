@@ -8,7 +8,7 @@ from typing import Any
 
 from hush.tables.expression import ibis
 
-__all__ = ["call", "collate_function", "hash_of_any_arguments"]
+__all__ = ["call", "collate_function", "hash_of_any_arguments", "try_forms", "try_function"]
 
 
 def call(name: str, arguments: list[Any], result: str) -> Any:
@@ -37,3 +37,41 @@ def collate_function(collation: str) -> Callable[[Any], Any]:
         return sqlglot.expressions.Anonymous(this="COLLATE", expressions=[text, literal])
 
     return collated
+
+
+def try_function(arg: Any) -> Any:
+    """`TRY(arg)`: null in each row in which the argument fails."""
+    import sqlglot.expressions as sge
+
+    return sge.Anonymous(this="TRY", expressions=[arg])
+
+
+def try_forms(arg: Any) -> Any:
+    """An expression with Spark's try_add, try_multiply, try_cast and so on in place of +, * and CAST."""
+    import sqlglot.expressions as sge
+
+    names = {"Add": "try_add", "Sub": "try_subtract", "Mul": "try_multiply", "Div": "try_divide", "Mod": "try_mod"}
+
+    def changed(node: Any) -> Any:
+        kind = type(node).__name__
+        if kind in names:
+            return sge.Anonymous(this=names[kind], expressions=[node.this, node.expression])
+        if kind == "Neg":
+            return sge.Anonymous(this="try_subtract", expressions=[sge.Literal.number(0), node.this])
+        if kind == "Abs":
+            less = sge.Anonymous(this="try_subtract", expressions=[sge.Literal.number(0), node.this.copy()])
+            return sge.If(
+                this=sge.LT(this=sge.paren(node.this), expression=sge.Literal.number(0)), true=less, false=node.this
+            )
+        return sge.TryCast(this=node.this, to=node.to, safe=True) if kind == "Cast" else node
+
+    if arg.find(sge.Interval) is not None:
+        return arg
+    made = arg.copy()
+    for node in reversed(list(made.walk())):  # from the leaves upwards
+        new = changed(node)
+        if node is made:
+            made = new
+        elif new is not node:
+            node.replace(new)
+    return made

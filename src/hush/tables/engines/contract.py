@@ -64,6 +64,8 @@ class Engine:
     stopped: Callable[[Exception], bool] = lambda failure: False
     #: why this engine cannot compute an operation of Ibis without failing on some rows; empty if it can
     refuses: Callable[[Any], str] = lambda operation: ""
+    #: a sqlglot expression in a form that is null where it would fail; None: nothing fails, or nothing runs
+    tries: Callable[[Any], Any] | None = None
     #: the SQL of an Ibis expression
     compile: Callable[[Any, Any], str] = lambda backend, relation: str(backend.compile(relation))
     #: may a decimal column that allows no null hold NaN?

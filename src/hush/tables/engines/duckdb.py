@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from hush.tables.engines.builtin import hash_of_any_arguments
+from hush.tables.engines.builtin import hash_of_any_arguments, try_function
 from hush.tables.engines.contract import Engine, Source, memory_tables
 from hush.tables.interrupt import interruptible
 
@@ -55,5 +55,11 @@ def was_interrupted(failure: Exception) -> bool:
 
 
 ENGINE = Engine(
-    "duckdb", batches, binary="binary", hash=hash_of_any_arguments("hash"), stopped=was_interrupted, reuses=True
+    "duckdb",
+    batches,
+    binary="binary",
+    hash=hash_of_any_arguments("hash"),
+    stopped=was_interrupted,
+    reuses=True,
+    tries=try_function,
 )

@@ -25,7 +25,7 @@ from typing import Any
 
 from hush.errors import InvalidParameter, MissingExtra, Unsupported, needs
 from hush.tables.arrow import batch_of
-from hush.tables.engines.builtin import hash_of_any_arguments
+from hush.tables.engines.builtin import hash_of_any_arguments, try_forms
 from hush.tables.engines.contract import Engine, Source, memory_tables
 from hush.tables.expression import ibis
 from hush.tables.interrupt import in_thread, interruptible
@@ -294,4 +294,5 @@ ENGINE = Engine(
     check=must_be_ansi,
     stopped=was_cancelled,
     executors=True,
+    tries=try_forms,
 )

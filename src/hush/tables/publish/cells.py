@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -35,20 +36,23 @@ def shown_number(value: Any) -> str:
 
 def shown_below(value: Any) -> str:
     """The lower end of an interval in the same form, rounded down."""
-    if isinstance(value, date) or math.isinf(value):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{math.floor(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_down(value, 4)
+    return _end(value, math.floor, rounded_down)
 
 
 def shown_above(value: Any) -> str:
     """The upper end of an interval in the same form, rounded up."""
-    if isinstance(value, date) or math.isinf(value):
+    return _end(value, math.ceil, rounded_up)
+
+
+def _end(value: Any, whole: Callable[[float], int], short: Callable[[float, int], str]) -> str:
+    """One end of an interval. An infinite end is no bound."""
+    if isinstance(value, date):
         return str(value)
+    if math.isinf(value):
+        return "unbounded"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{math.ceil(value):,}" if 100.0 <= abs(value) < 1e15 else rounded_up(value, 4)
+    return f"{whole(value):,}" if 100.0 <= abs(value) < 1e15 else short(value, 4)
 
 
 def for_spreadsheets(table: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, must_be_level
+from hush.numerics.rounding import next_up
 from hush.tables.arrow import arrow
 from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.output import whole_numbers
@@ -23,6 +24,8 @@ from hush.tables.publish.quotient import Node, accepted, ratio_path, share_path
 __all__ = ["changed", "difference", "ratio", "share", "total"]
 
 Array = NDArray[np.float64]
+#: The largest level of shares and ratios: their intervals use smaller probabilities.
+MOST_OF_QUOTIENTS = 0.999_999_9
 
 
 def total(answer: Any, name: str, by: Any, level: float | None) -> Any:
@@ -48,7 +51,7 @@ def total(answer: Any, name: str, by: Any, level: float | None) -> Any:
 
 def share(answer: Any, name: str, by: Any, level: float | None) -> Any:
     """Each group's share of the total of a column, from 0 to 1."""
-    basis, level = _basis(answer, "share"), _level(answer, level)
+    basis, level = _basis(answer, "share"), _level(answer, level, MOST_OF_QUOTIENTS)
     form = basis.share_form(name)
     weights, values, unit = basis.layout.weights(form), basis.value(form, answer.released), basis.layout.unit(form)
     sizes, places = _parts(answer, basis, by, "share")
@@ -57,14 +60,16 @@ def share(answer: Any, name: str, by: Any, level: float | None) -> Any:
     for n in sorted({int(n) for n in sizes}):
         chosen = np.flatnonzero(np.isin(places, np.flatnonzero(sizes == n)))
 
-        def width(node: Node, n: int = n) -> float:
+        def width(node: Node, missed: float, n: int = n) -> float:
             q, p = node
-            rows = [(weights * (q - p) / unit, 1), (weights * p / unit, n - 1)]
-            found = basis.width(rows, (abs(q - p) + (n - 1) * p) * form.rounded / unit, level)
+            rows = [(weights * (q - p) / unit, 1), (-weights * p / unit, n - 1)]
+            rounded = (abs(q - p) + (n - 1) * abs(p)) * form.rounded / unit
+            found = basis.width(rows, rounded, _but(missed))
             by_law.append(found.by_law)
             return found.half
 
-        low[chosen], high[chosen] = accepted(values[chosen] / unit, sums[places[chosen]] / unit, share_path(), width)
+        pair = values[chosen] / unit, sums[places[chosen]] / unit
+        low[chosen], high[chosen] = accepted(*pair, share_path(), width, 1.0 - level)
     notes = [f"share of {name} in the total", *basis.where(len(answer)), *basis.several(name)]
     made = {f"{name}_share": _quotients(values, sums[places], low, high)}
     keys = answer.to_arrow().select(list(basis.keys))
@@ -73,7 +78,7 @@ def share(answer: Any, name: str, by: Any, level: float | None) -> Any:
 
 def ratio(answer: Any, top: str, bottom: str, level: float | None) -> Any:
     """One column divided by another one, in each group."""
-    basis, level = _basis(answer, "ratio"), _level(answer, level)
+    basis, level = _basis(answer, "ratio"), _level(answer, level, MOST_OF_QUOTIENTS)
     forms = [basis.form(name, "ratio") for name in (top, bottom)]
     if top == bottom:
         raise InvalidParameter(f"ratio needs two columns, got {top!r} twice.")
@@ -82,14 +87,14 @@ def ratio(answer: Any, top: str, bottom: str, level: float | None) -> Any:
     above, below = (basis.layout.weights(form) / unit for form, unit in zip(forms, units, strict=True))
     by_law = []
 
-    def width(node: Node) -> float:
+    def width(node: Node, missed: float) -> float:
         q, p = node
         rounded = sum(abs(n) * form.rounded / unit for n, form, unit in zip(node, forms, units, strict=True))
-        found = basis.width([(q * above - p * below, 1)], rounded, level)
+        found = basis.width([(q * above - p * below, 1)], rounded, _but(missed))
         by_law.append(found.by_law)
         return found.half
 
-    low, high = accepted(a, b, ratio_path(any(form.signed for form in forms)), width)
+    low, high = accepted(a, b, ratio_path(any(form.signed for form in forms)), width, 1.0 - level)
     scale = units[0] / units[1]
     made = {f"{top}_per_{bottom}": _quotients(a * scale, b, low * scale, high * scale)}
     keys = answer.to_arrow().select(list(basis.keys))
@@ -141,6 +146,11 @@ def _as_column(cell: Any) -> Any:
     return arrow().array(plain, mask=np.isnan(plain) if plain.dtype.kind == "f" else None)
 
 
+def _but(missed: float) -> float:
+    """The level with this probability of a miss, rounded up."""
+    return next_up(1.0 - missed)
+
+
 def _sums(values: Array, places: NDArray[np.int64], parts: int) -> Array:
     """The sum of each part."""
     return np.asarray(np.bincount(places, weights=values, minlength=parts), dtype=np.float64)
@@ -173,8 +183,8 @@ def _basis(answer: Any, what: str) -> Basis:
     return found
 
 
-def _level(answer: Any, level: float | None) -> float:
-    return float(answer.receipt["level"]) if level is None else must_be_level(level, MOST_LEVEL)
+def _level(answer: Any, level: float | None, most: float = MOST_LEVEL) -> float:
+    return must_be_level(float(answer.receipt["level"]) if level is None else level, most)
 
 
 def _listed(by: Any) -> list[str]:

@@ -80,10 +80,21 @@ def beside(answer: Any, others: Sequence[Any], notes: Sequence[str] = ()) -> Any
                 if column in table.column_names:
                     raise InvalidParameter(f"the answer has a column {column!r} already; rename an aggregate or a key.")
                 table = table.append_column(column, other.to_arrow().column(column))
-        done += [text for text in other.receipt["post_processing"] if text not in done]
-    done += notes
+        done += _new_parts(other.receipt["post_processing"], done)
+    done += _new_parts(notes, done)
     receipt = answer.receipt | {"post_processing": done} if done else answer.receipt
     return replace(answer, table=table, names=tuple(names), receipt=receipt)
+
+
+def _new_parts(texts: Sequence[str], done: Sequence[str]) -> list[str]:
+    """Texts without the cautions that earlier ones have: the first part of a text says what it is about, and stays."""
+    said = {part for text in done for part in text.split("; ")[1:]}
+    found = []
+    for text in (text for text in texts if text not in done):
+        first, *cautions = text.split("; ")
+        found.append("; ".join([first, *(part for part in cautions if part not in said)]))
+        said |= set(cautions)
+    return found
 
 
 def _labels(labels: list[Bin], *, named: bool) -> dict[str, list[Any]]:

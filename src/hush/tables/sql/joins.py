@@ -151,11 +151,7 @@ def _how(join: Any, found: Scope, side: _Side) -> str:
 def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dict[str, str]:
     """The columns that must be equal, of the left table and of the right one. Units are compared as their keys."""
     using = join.args.get("using") or ()
-    parts = [(part, part) for part in using]
-    for part in conjuncts(join.args["on"]) if join.args.get("on") is not None else ():
-        if type(part).__name__ != "EQ" or {type(end).__name__ for end in (part.this, part.expression)} != {"Column"}:
-            raise Refused("JOIN compares columns with =", join, _on_units(join, left, side))
-        parts.append((part.this, part.expression))
+    parts = [(part, part) for part in using] if using else _compared(join, left, names, side)
     pairs: dict[str, str] = {}
     units: list[tuple[str, str]] = []
     right = side.people
@@ -188,6 +184,28 @@ def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dic
         raise Refused(sentence, join, _on_units(join, left, side))
     _must_be_of_one_kind(join, left, right)
     return {left.table.unit: right.table.unit, **pairs}
+
+
+def _compared(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> list[tuple[Any, Any]]:
+    """The two columns of each comparison of ON."""
+    parts = []
+    for part in conjuncts(join.args["on"]):
+        if type(part).__name__ != "EQ" or {type(end).__name__ for end in (part.this, part.expression)} != {"Column"}:
+            raise Refused("JOIN compares columns with =", join, _on_units(join, left, side))
+        _must_be_clear(join, (part.this, part.expression), left, names, side)
+        parts.append((part.this, part.expression))
+    return parts
+
+
+def _must_be_clear(join: Any, ends: Any, left: Scope, names: Mapping[str, str], side: _Side) -> None:
+    """Refuse a column without its table where both tables have it."""
+    theirs = [*side.names, *(side.people.units if side.people is not None else ())]
+    for end in ends:
+        mine = end.args.get("table") is None and matching(end.name, dict.fromkeys((*names, *left.units)))
+        if mine and matching(end.name, dict.fromkeys(theirs)) is not None:
+            hint = f"{left.aliases[0] if left.aliases else left.name}.{end.name} or {side.alias}.{end.name}"
+            made = _on_units(join, left, side)
+            raise Refused(f"several tables have a column {end.name}; write {hint}", join, made)
 
 
 def _must_be_of_one_kind(join: Any, left: Scope, right: Scope) -> None:

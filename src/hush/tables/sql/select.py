@@ -16,7 +16,7 @@ from hush.tables.sql.plain import check_plain
 from hush.tables.sql.refusal import Refused, allow_only, refuse_clauses
 from hush.tables.sql.rewrites import refuse_distinct, with_people
 from hush.tables.sql.scope import Scope, matching
-from hush.tables.sql.windows import with_windows
+from hush.tables.sql.windows import over_groups, with_windows
 
 __all__ = ["Question", "question_of"]
 
@@ -251,7 +251,7 @@ class _Select:
         if text in self.numbers or text in self.known_keys:
             return
         if type(node).__name__ == "Window":
-            raise Refused("a window over groups is not answered; ORDER BY and LIMIT sort the groups", node)
+            raise over_groups(node)
         if is_aggregate(node):
             number = self.measures.of(node)
             assert number is not None

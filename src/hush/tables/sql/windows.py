@@ -17,7 +17,7 @@ from hush.tables.sql.logic import condition
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.scope import Scope
 
-__all__ = ["with_windows"]
+__all__ = ["over_groups", "with_windows"]
 
 _CALLS = {"Sum": "sum", "Avg": "mean", "Min": "min", "Max": "max", "Count": "count"}
 _RANKS = {"Rank": "rank", "DenseRank": "dense_rank"}
@@ -37,6 +37,9 @@ def with_windows(scope: Scope, nodes: Iterable[Any]) -> Scope:
     if not found:
         return scope
     first = next(iter(found.values()))
+    for node in found.values():
+        if _uses_aggregates(node):
+            raise over_groups(node)
     if scope.table.whose.each_row:
         raise Refused("a window uses several rows, but here each row is a person of its own", first)
     scope = scope.over(scope.filtered())
@@ -54,6 +57,36 @@ def with_windows(scope: Scope, nodes: Iterable[Any]) -> Scope:
         raise Refused(str(failure), first) from failure
     known = {text: replace(cell, column=table[names[text]]) for text, cell in cells.items()}
     return replace(scope.over(table), windows=known)
+
+
+def over_groups(node: Any) -> Refused:
+    """The error for a window over the groups of an answer, such as SUM(COUNT(*)) OVER ()."""
+    return Refused(
+        f"{node.sql()} is a window over groups of the answer; ask for the aggregate alone, and rank or add up the "
+        "answer afterwards, which costs no privacy: ORDER BY and LIMIT sort the groups, and answer.share(...) and "
+        "answer.total(...) in Python, --share and --total of hush answer, give shares and totals with intervals",
+        node,
+    )
+
+
+def _uses_aggregates(node: Any) -> bool:
+    """Does a window use aggregates of groups, as SUM(COUNT(*)) OVER () and RANK() OVER (ORDER BY COUNT(*)) do?"""
+    import sqlglot
+
+    inner = node.this.this if type(node.this).__name__ == "Filter" else node.this
+    parts = [*inner.iter_expressions(), *(node.args.get("partition_by") or ()), node.args.get("order")]
+    kinds = (sqlglot.exp.AggFunc, sqlglot.exp.Window)
+    found = [part.find(*kinds) for part in parts if part is not None]
+    return any(isinstance(part, sqlglot.exp.AggFunc) and not _in_window(part, node) for part in found if part)
+
+
+def _in_window(part: Any, outer: Any) -> bool:
+    """Is it the function of a window inside another one?"""
+    while part is not outer:
+        if type(part).__name__ == "Window":
+            return True
+        part = part.parent
+    return False
 
 
 def _window(node: Any, scope: Scope) -> Cell:

@@ -9,7 +9,6 @@ import ibis.expr.operations as ops
 import sqlglot.expressions as sge
 from ibis.backends.sql.compilers.postgres import PostgresCompiler
 
-from hush.tables.engines.postgres.spans import Spans, constant_of
 from hush.tables.engines.postgres.templates import (
     ADD_FLOATS,
     DIVIDE_FLOATS,
@@ -23,6 +22,7 @@ from hush.tables.engines.postgres.templates import (
     times_constant,
     within,
 )
+from hush.tables.spans import Spans, constant_of
 
 __all__ = ["WITHIN_FLOATS", "TotalNumbers"]
 

@@ -1,8 +1,8 @@
 """The range of an expression's values, from its form alone: it shows where integers cannot overflow.
 
-PostgreSQL stops a query when a number overflows. Such an error would reveal, without a charge, that there is such a
-row. Where the range of a result fits its type, the plain operation is used. Elsewhere the compiler writes a slower one
-that is defined for every row.
+Engines stop a query when a number overflows. Such an error would reveal, without a charge, that there is such a row.
+Where the range of a result fits its type, the plain operation is used. Elsewhere a slower one is written, which is
+defined for every row.
 """
 
 from __future__ import annotations
