@@ -79,6 +79,16 @@ class Keyed:
             hashed = self.mixed(columns, purpose, nulls)
         return ibis().coalesce(hashed, ibis().literal(0, type="int64"))
 
+    def tells_apart(self, rows: Any, keys: list[str], *, public: bool) -> bool:
+        """Is the hash alone enough to rank the groups of a person (`hush.tables.bound.keep_groups`)? It is where a
+        group has one private key whose least value can be taken, and the hash has 63 bits.
+        """
+        return self.hash == "native" and not public and len(keys) == 1 and not rows[keys[0]].type().is_boolean()
+
+    def wide(self, columns: list[Any], purpose: str) -> Any:
+        """63 bits of the engine's hash of the columns between two numbers from the salt."""
+        return ibis().coalesce(as_int64(self._keyed(columns, purpose) >> 1), ibis().literal(0, type="int64"))
+
     def mixed(self, columns: list[Any], purpose: str, nulls: bool) -> Any:
         """The hash of whole numbers: a secret linear map of their halves, then two rounds of mixing."""
         words: list[Any] = []
@@ -111,9 +121,12 @@ class Keyed:
 
     def native(self, columns: list[Any], purpose: str) -> Any:
         """32 bits of the engine's hash of the columns between two numbers from the salt."""
+        return as_int64(self._keyed(columns, purpose) & MASK)
+
+    def _keyed(self, columns: list[Any], purpose: str) -> Any:
         before, after = (ibis().literal(n, type="int64") for n in self.numbers(f"{purpose} native", 2, 2**62))
         assert self.function is not None
-        return as_int64(self.function([before, *columns], after) & MASK)
+        return self.function([before, *columns], after)
 
 
 def last_digits(digits: Any) -> Any:

@@ -55,5 +55,11 @@ def was_interrupted(failure: Exception) -> bool:
 
 
 ENGINE = Engine(
-    "duckdb", batches, binary="binary", hash=hash_of_any_arguments("hash"), stopped=was_interrupted, reuses=True
+    "duckdb",
+    batches,
+    binary="binary",
+    hash=hash_of_any_arguments("hash"),
+    stopped=was_interrupted,
+    reuses=True,
+    wide_sums=True,
 )
