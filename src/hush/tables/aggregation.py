@@ -9,8 +9,10 @@
 
 A histogram of several rows per person is counted from `sampled` instead, in a second pass over the rows.
 
-The internal names of columns are u, g0 ..., v0 ..., w0 ..., c0 ... (whole steps) and f0 ... (fine steps beyond them).
-So no name in a user's table can clash with an internal one.
+Numbers about people, such as the effect of the limits, come from the same pairs: see `hush.tables.people_piece`.
+
+The internal names of columns are u, g0 ..., v0 ..., w0 ..., rank (of a group among those of its person), c0 ... (whole
+steps) and f0 ... (fine steps beyond them). So no name in a user's table can clash with an internal one.
 
 Where each row is a person of its own, there is no column u: `kept` and `sampled` are all rows, and `pairs` has the
 totals of each row, clamped.
@@ -33,8 +35,8 @@ from hush.tables.unit import one_row
 
 __all__ = ["ORDERS", "integer_aggregates"]
 
-#: Which step comes first. The result is the same: "rank" is faster where a person has few rows in a group,
-#: "aggregate" where a person has many.
+#: Which step comes first. "rank" is faster where a person has few rows in a group, "aggregate" where a person has many.
+#: With the portable hash the result is the same.
 ORDERS = ("rank", "aggregate")
 
 

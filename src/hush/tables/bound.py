@@ -17,9 +17,9 @@ tables of D and D' differ only in T(u).
   `groups` distinct groups. The group is part of the order, so it breaks ties of the hash. Where the table has one row
   per person, by construction (a grouping by the unit alone), a person is in one group without this step.
   With `merged` the order is the hash alone, and a pair is the rows of one (person, rank), so there are at most `groups`
-  pairs. The group of a pair is the least key of its rows. All rows of a key have one hash and so one rank: the keys of
-  two ranks are disjoint sets, and their least elements differ. So a person still has one pair in a group at most. Rows
-  of two groups with equal hashes, which are rare, are counted in one of them.
+  pairs. The group of a pair is the least key of its rows (null is the greatest). All rows of a key have one hash and so
+  one rank: the keys of two ranks are disjoint sets, and their least elements differ. So a person still has one pair in
+  a group at most. Rows of two groups with equal hashes, which are rare, are counted in one of them.
 - Totals: each entry of T(u) is clamped to [low, high] fine steps, or 0 where the person has no value there. The
   entries of a group are added up, so their sum A moves by one entry t of T(u). The sum is then rounded to whole steps
   of p = 2^fine fine steps: r(A) = floor(A/p + 1/2). r never decreases, and r(A + k p) = r(A) + k for whole k. t lies

@@ -10,8 +10,9 @@ visibly uneven, because it is linear. Two rounds of s -> ((s xor (s >> k)) * odd
 each round is one-to-one. If any part is text, all parts go through md5 as text, each after its length, so that no two
 lists of parts give the same text. The last eight digits, read as hexadecimal, are the hash.
 
-"native" is one call of the engine's hash function. It is faster, above all on text, and the default. But it keeps other
-groups and rows on each engine and version, so comparisons of engines ask for "portable".
+"native" is one call of the engine's hash function. It is faster, above all on text, and the default. Its 63 bits can
+rank the groups of a person without their keys. But it keeps other groups and rows on each engine and version, so
+comparisons of engines ask for "portable".
 
 An engine's hash must be a function of the values of its arguments alone: not of other rows, of the order of rows, of
 time or of a random number. It is keyed by two secret numbers, one before the columns and one after them. Engines hash
