@@ -256,7 +256,7 @@ def test_a_total_that_is_not_clamped_is_caught(monkeypatch):
 
 
 def test_groups_that_are_not_limited_are_caught(monkeypatch):
-    monkeypatch.setattr(engine_plan, "keep_groups", lambda rows, keys, groups, keyed, public: rows)
+    monkeypatch.setattr(engine_plan, "keep_groups", lambda rows, keys, groups, keyed, **_: rows)
     assert Noisy.of(KINDS["count_units"], 1.0, 0.0).audit().violated
 
 

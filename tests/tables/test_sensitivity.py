@@ -270,7 +270,7 @@ def no_clamp(total: Any, low: int, high: int) -> Any:
     return as_int64(ibis.coalesce(total, 0))
 
 
-def all_groups(rows: Any, keys: list[str], groups: int, keyed: Any, *, public: bool) -> Any:
+def all_groups(rows: Any, keys: list[str], groups: int, keyed: Any, *, public: bool, **_: Any) -> Any:
     return rows
 
 
@@ -278,7 +278,7 @@ def all_rows(rows: Any, keys: list[str], column: str, most: int, keyed: Any, kep
     return rows.mutate(**{kept: rows[column]})
 
 
-def rank_without_unit(rows: Any, keys: list[str], groups: int, keyed: Any, *, public: bool) -> Any:
+def rank_without_unit(rows: Any, keys: list[str], groups: int, keyed: Any, *, public: bool, **_: Any) -> Any:
     ranked = rows.mutate(rank=ibis.dense_rank().over(order_by=keys))
     return ranked.filter(ranked["rank"] < groups).drop("rank")
 

@@ -9,8 +9,10 @@
 
 A histogram of several rows per person is counted from `sampled` instead, in a second pass over the rows.
 
-The internal names of columns are u, g0 ..., v0 ..., w0 ..., c0 ... (whole steps) and f0 ... (fine steps beyond them).
-So no name in a user's table can clash with an internal one.
+Numbers about people, such as the effect of the limits, come from the same pairs: see `hush.tables.people_piece`.
+
+The internal names of columns are u, g0 ..., v0 ..., w0 ..., rank (of a group among those of its person), c0 ... (whole
+steps) and f0 ... (fine steps beyond them). So no name in a user's table can clash with an internal one.
 
 Where each row is a person of its own, there is no column u: `kept` and `sampled` are all rows, and `pairs` has the
 totals of each row, clamped.
@@ -18,34 +20,24 @@ totals of each row, clamped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hush.tables.bound import clamped, keep_groups, keep_pairs, keep_rows
-from hush.tables.expression import as_int64, compared, ibis
+from hush.tables.expression import compared, ibis
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import Keyed
 from hush.tables.measure import Prepared, Total
 from hush.tables.people_piece import PEOPLE, Beside, copied, keys_of_people, people_of, single
+from hush.tables.pieces import Shape, Slot, added_up, counted, piece_of_pairs, piece_of_rows, spread, sums_of
 from hush.tables.quantise import within_years
 from hush.tables.unit import one_row
 
 __all__ = ["ORDERS", "integer_aggregates"]
 
-#: Which step comes first. The result is the same: "rank" is faster where a person has few rows in a group,
-#: "aggregate" where a person has many.
+#: Which step comes first. "rank" is faster where a person has few rows in a group, "aggregate" where a person has many.
+#: With the portable hash the result is the same.
 ORDERS = ("rank", "aggregate")
-
-
-@dataclass(frozen=True)
-class Slot:
-    """The column of an aggregate's value, `kept`, and its integer columns c[start] ... c[end - 1]: totals, then
-    bins.
-    """
-
-    kept: str | None
-    start: int
-    end: int
 
 
 def integer_aggregates(
@@ -73,8 +65,9 @@ def integer_aggregates(
     if first == "aggregate" and grouping.must_rank and not samples:
         pairs = keep_pairs(pair_totals(rows, keys, measures, slots, beside), keys, most, keyed, public=public)
         return added_up(*pieces_of_pairs(pairs, shape, beside))
+    merged = not samples and keyed.tells_apart(rows, keys, public=public)
     if grouping.must_rank:
-        rows = keep_groups(rows, keys, most, keyed, public=public)
+        rows = keep_groups(rows, keys, most, keyed, public=public, merged=merged)
     if unit is None:  # one row of each person, so all of them are kept
         rows = rows.mutate(**{kept: rows[value] for (value, _), kept in samples.items()})
         samples = {}
@@ -87,40 +80,11 @@ def integer_aggregates(
     ]
     pieces: list[Any] = []
     if beside is not None or len(several) < len(measures):
-        pieces, shape = pieces_of_pairs(pair_totals(rows, keys, measures, slots, beside), shape, beside)
+        pairs = pair_totals(rows, keys, measures, slots, beside, merged=merged)
+        pieces, shape = pieces_of_pairs(pairs, shape, beside)
     if several and "rank" in rows.columns:
         rows = rows.filter(rows["rank"] < grouping.groups)
     return added_up(pieces + [piece_of_rows(rows, measure, slot, shape) for measure, slot in several], shape)
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What the steps after the pairs need to know: the keys, the limit of groups, and the columns of the result."""
-
-    keys: list[str]
-    groups: int
-    measures: tuple[Prepared, ...]
-    slots: list[Slot]
-    #: is a person in one pair at most?
-    alone: bool
-    #: does the engine compute a table once that is used twice?
-    reuses: bool
-
-    @property
-    def names(self) -> list[str]:
-        """The columns of a piece after its keys."""
-        return [f"c{i}" for i in range(self.slots[-1].end)] + [f"f{i}" for i in self.fine_bits]
-
-    @property
-    def fine_bits(self) -> dict[int, int]:
-        """The columns that also have fine steps, and the bits of these."""
-        places = zip(self.measures, self.slots, strict=True)
-        return {
-            i: total.fine
-            for measure, slot in places
-            for i, total in enumerate(measure.totals, slot.start)
-            if total.fine
-        }
 
 
 def pieces_of_pairs(pairs: Any, shape: Shape, beside: Beside | None) -> tuple[list[Any], Shape]:
@@ -142,15 +106,13 @@ def pieces_of_pairs(pairs: Any, shape: Shape, beside: Beside | None) -> tuple[li
         return [piece_of_pairs(totals.mutate(**{PEOPLE: ibis().literal(0, type="int64")}), whole)], whole
     if not shape.reuses:
         return [piece_of_pairs(copied(totals, keys, shape.groups, ours, theirs), whole)], whole
-    about = totals.select(**keys_of_people(pairs, keys), **{name: totals[name] for name in theirs})
+    # each piece is added up alone, because the union has many columns
+    about = totals.aggregate(**sums_of(totals, theirs))
+    about = about.mutate(**{PEOPLE: ibis().literal(1, type="int64")}, **keys_of_people(pairs, keys))
     groups = counted(pairs, shape).mutate(**{PEOPLE: ibis().literal(0, type="int64")})
-    about = about.mutate(**{PEOPLE: ibis().literal(1, type="int64")})
+    if not any(name.startswith("b") for name in ours):
+        groups = groups.group_by(*whole.keys).aggregate(**sums_of(groups, ours))
     return [piece_of_pairs(groups, whole), spread(about, {name: about[name] for name in theirs}, whole)], whole
-
-
-def counted(pairs: Any, shape: Shape) -> Any:
-    """The pairs of the groups that count."""
-    return pairs.filter(pairs["rank"] < shape.groups) if "rank" in pairs.columns else pairs
 
 
 def shared_values(
@@ -189,11 +151,17 @@ def whole_rows(relation: Any, unit: str | None, grouping: Grouping, values: dict
 
 
 def pair_totals(
-    rows: Any, keys: list[str], measures: tuple[Prepared, ...], slots: list[Slot], beside: Beside | None = None
+    rows: Any,
+    keys: list[str],
+    measures: tuple[Prepared, ...],
+    slots: list[Slot],
+    beside: Beside | None = None,
+    *,
+    merged: bool = False,
 ) -> Any:
     """One row per (person, group): every total clamped to its bound, and `b...`, the bin of the one row that is
     kept. Without a column u, each row is a person, and its totals are those of that row. The rank of the group and the
-    columns of `beside` come along.
+    columns of `beside` come along. With `merged` a pair is the rows of a rank, and its group the least of their keys.
     """
     sums, totals = {}, {}
     for measure, slot in zip(measures, slots, strict=True):
@@ -205,18 +173,24 @@ def pair_totals(
     if beside is not None:
         sums |= beside.pairs(rows, [slot.kept for slot in slots])
     if "u" in rows.columns:
-        named = ["u", *keys]
-        if "rank" in rows.columns:
-            sums["rank"] = rows["rank"].min()  # equal in all rows of a pair
-        pairs = rows.group_by(*named).aggregate(**sums)
+        pairs = grouped_by_pair(rows, keys, sums, merged=merged)
     else:
-        named = keys
         pairs = rows.select(*keys, **{name: one_row(total) for name, total in sums.items()})
-    named = [*named, *(name for name in sums if not name.startswith("c"))]
+    named = [name for name in pairs.columns if name not in {f"c{i}" for i in totals}]
     inside = pairs.select(*named, **{f"c{i}": clamped(pairs[f"c{i}"], t.low, t.high) for i, t in totals.items()})
     return inside.select(
         *named, **{name: part for i, t in totals.items() for name, part in in_steps(inside, i, t).items()}
     )
+
+
+def grouped_by_pair(rows: Any, keys: list[str], sums: dict[str, Any], *, merged: bool) -> Any:
+    """The grouping by person and group, with the rank of the group, where groups are ranked."""
+    if "rank" not in rows.columns:
+        return rows.group_by("u", *keys).aggregate(**sums)
+    if not merged:
+        return rows.group_by("u", *keys).aggregate(rank=rows["rank"].min(), **sums)  # one rank in all rows of a pair
+    pairs = rows.group_by("u", "rank").aggregate(**{name: rows[name].min() for name in keys}, **sums)
+    return pairs.mutate(**{name: compared(pairs[name]) for name in keys})
 
 
 def in_steps(pairs: Any, i: int, total: Total) -> dict[str, Any]:
@@ -228,61 +202,3 @@ def in_steps(pairs: Any, i: int, total: Total) -> dict[str, Any]:
         return {f"c{i}": column}
     above = column - (lowest << total.fine)
     return {f"c{i}": (above >> total.fine) + lowest, f"f{i}": above & ((1 << total.fine) - 1)}
-
-
-def piece_of_pairs(pairs: Any, shape: Shape) -> Any:
-    """Totals, and one column per bin. Pairs are first added up by (group, bin): the table is then small, and making
-    its columns costs little.
-    """
-    bins = [name for name in pairs.columns if name.startswith("b")]
-    totals = [name for name in pairs.columns if name.startswith(("c", "f"))]
-    if not bins:
-        return spread(pairs, {name: pairs[name] for name in totals}, shape)
-    small = pairs.group_by(*shape.keys, *bins).aggregate(
-        n=pairs.count(), **{name: as_int64(pairs[name].sum()) for name in totals}
-    )
-    columns = {name: small[name] for name in totals}
-    for measure, slot in zip(shape.measures, shape.slots, strict=True):
-        if f"b{slot.start}" in bins:
-            columns |= columns_of_bins(small[f"b{slot.start}"], small["n"], measure, slot)
-    return spread(small, columns, shape)
-
-
-def piece_of_rows(rows: Any, measure: Prepared, slot: Slot, shape: Shape) -> Any:
-    """The bins of a histogram of several rows per person, counted row by row."""
-    kept = rows.filter(rows[slot.kept].notnull())
-    if PEOPLE in shape.keys:
-        kept = kept.mutate(**{PEOPLE: ibis().literal(0, type="int64")})
-    small = kept.group_by(*shape.keys, bin=kept[slot.kept]).aggregate(n=kept.count())
-    return spread(small, columns_of_bins(small["bin"], small["n"], measure, slot), shape)
-
-
-def columns_of_bins(place: Any, count: Any, measure: Prepared, slot: Slot) -> dict[str, Any]:
-    """One column per bin: the count where the row's bin is this one, else 0 (also where it is null)."""
-    zero = ibis().literal(0, type="int64")
-    start = slot.end - measure.bins
-    return {f"c{start + b}": ibis().ifelse(place == b, count, zero) for b in range(measure.bins)}
-
-
-def spread(table: Any, columns: dict[str, Any], shape: Shape) -> Any:
-    """The keys and all columns; columns that this piece lacks are zero."""
-    zero = ibis().literal(0, type="int64")
-    return table.select(*shape.keys, **{name: columns.get(name, zero) for name in shape.names})
-
-
-def added_up(pieces: list[Any], shape: Shape) -> Any:
-    """One row per group. The union of the pieces is added up by group: that needs no join, and treats null keys like
-    any other. Fine steps are rounded to whole steps last.
-    """
-    table = pieces[0] if len(pieces) == 1 else ibis().union(*pieces)
-    bits, keys = shape.fine_bits, shape.keys
-    names = [name for name in table.columns if name not in keys]
-    sums = {name: as_int64(ibis().coalesce(table[name].sum(), 0)) for name in names}
-    added = table.group_by(*keys).aggregate(**sums) if keys else table.aggregate(**sums)
-    if not bits:
-        return added
-
-    def rounded(i: int) -> Any:
-        return added[f"c{i}"] + ((added[f"f{i}"] + (1 << bits[i] >> 1)) >> bits[i]) if i in bits else added[f"c{i}"]
-
-    return added.select(*keys, **{f"c{i}": rounded(i) for i in range(shape.slots[-1].end)})

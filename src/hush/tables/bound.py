@@ -16,12 +16,19 @@ tables of D and D' differ only in T(u).
 - Groups: kept rows have dense_rank < groups among the distinct (hash, group) of the person, so they have at most
   `groups` distinct groups. The group is part of the order, so it breaks ties of the hash. Where the table has one row
   per person, by construction (a grouping by the unit alone), a person is in one group without this step.
+  With `merged` the order is the hash alone, and a pair is the rows of one (person, rank), so there are at most `groups`
+  pairs. The group of a pair is the least key of its rows (null is the greatest). All rows of a key have one hash and so
+  one rank: the keys of two ranks are disjoint sets, and their least elements differ. So a person still has one pair in
+  a group at most. Rows of two groups with equal hashes, which are rare, are counted in one of them.
 - Totals: each entry of T(u) is clamped to [low, high] fine steps, or 0 where the person has no value there. The
   entries of a group are added up, so their sum A moves by one entry t of T(u). The sum is then rounded to whole steps
   of p = 2^fine fine steps: r(A) = floor(A/p + 1/2). r never decreases, and r(A + k p) = r(A) + k for whole k. t lies
   between p floor(low/p) and p ceil(high/p), so r(A + t) - r(A) lies between these two whole numbers. (Engines add up
   whole steps C and the rest F separately, so that both fit 64 bits: A = p C + F and r(A) = C + floor(F/p + 1/2).)
 - Histograms: `keep_rows` leaves at most r rows of (u, group); each adds 1 to one bin.
+- Numbers about people (`hush.tables.people_piece`): the numbers of a person are made from the pairs of this person, at
+  most one more than `groups` of them, and added up over people. Their sums are clamped totals like all others. They
+  share the salt with the groups. The claim holds for each fixed salt, so it holds for both together.
 - Rows with a null unit belong to nobody and are dropped: they influence nothing. (An error would reveal that there is
   such a row.)   QED
 
@@ -50,7 +57,7 @@ PLACES = 2**31
 __all__ = ["clamped", "keep_groups", "keep_pairs", "keep_rows"]
 
 
-def keep_groups(rows: Any, keys: list[str], groups: int, keyed: Keyed, *, public: bool) -> Any:
+def keep_groups(rows: Any, keys: list[str], groups: int, keyed: Keyed, *, public: bool, merged: bool = False) -> Any:
     """The rows of at most `groups` groups of each person, chosen by the keyed hash of person and group. The column
     `rank` is the place of the group among them, from 0.
 
@@ -60,7 +67,14 @@ def keep_groups(rows: Any, keys: list[str], groups: int, keyed: Keyed, *, public
 
     A public group is given by its place in the list, a number below 2^31. Hash and place then fit in one number, which
     sorts faster than two and carries the group through the sort.
+
+    With `merged` groups are ranked by a hash of 63 bits alone, because text is slow to sort. Groups of a person with
+    equal hashes then have one rank, and the caller makes one pair of them.
     """
+    if merged:
+        hashed = rows.mutate(s=keyed.wide([rows[name] for name in ("u", *keys)], "groups"))
+        ranked = hashed.mutate(rank=ibis().dense_rank().over(group_by="u", order_by="s"))
+        return ranked.filter(ranked["rank"] < groups).drop("s")
     hashed = keyed.of([rows[name] for name in ("u", *keys)], "groups", nulls=not public)
     others = [name for name in rows.columns if name not in keys]
     if public:

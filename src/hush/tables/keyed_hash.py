@@ -10,8 +10,9 @@ visibly uneven, because it is linear. Two rounds of s -> ((s xor (s >> k)) * odd
 each round is one-to-one. If any part is text, all parts go through md5 as text, each after its length, so that no two
 lists of parts give the same text. The last eight digits, read as hexadecimal, are the hash.
 
-"native" is one call of the engine's hash function. It is faster, above all on text, and the default. But it keeps other
-groups and rows on each engine and version, so comparisons of engines ask for "portable".
+"native" is one call of the engine's hash function. It is faster, above all on text, and the default. Its 63 bits can
+rank the groups of a person without their keys. But it keeps other groups and rows on each engine and version, so
+comparisons of engines ask for "portable".
 
 An engine's hash must be a function of the values of its arguments alone: not of other rows, of the order of rows, of
 time or of a random number. It is keyed by two secret numbers, one before the columns and one after them. Engines hash
@@ -79,6 +80,16 @@ class Keyed:
             hashed = self.mixed(columns, purpose, nulls)
         return ibis().coalesce(hashed, ibis().literal(0, type="int64"))
 
+    def tells_apart(self, rows: Any, keys: list[str], *, public: bool) -> bool:
+        """Is the hash alone enough to rank the groups of a person (`hush.tables.bound.keep_groups`)? It is where a
+        group has one private key whose least value can be taken, and the hash has 63 bits.
+        """
+        return self.hash == "native" and not public and len(keys) == 1 and not rows[keys[0]].type().is_boolean()
+
+    def wide(self, columns: list[Any], purpose: str) -> Any:
+        """63 bits of the engine's hash of the columns between two numbers from the salt."""
+        return ibis().coalesce(as_int64(self._keyed(columns, purpose) >> 1), ibis().literal(0, type="int64"))
+
     def mixed(self, columns: list[Any], purpose: str, nulls: bool) -> Any:
         """The hash of whole numbers: a secret linear map of their halves, then two rounds of mixing."""
         words: list[Any] = []
@@ -111,9 +122,12 @@ class Keyed:
 
     def native(self, columns: list[Any], purpose: str) -> Any:
         """32 bits of the engine's hash of the columns between two numbers from the salt."""
+        return as_int64(self._keyed(columns, purpose) & MASK)
+
+    def _keyed(self, columns: list[Any], purpose: str) -> Any:
         before, after = (ibis().literal(n, type="int64") for n in self.numbers(f"{purpose} native", 2, 2**62))
         assert self.function is not None
-        return as_int64(self.function([before, *columns], after) & MASK)
+        return self.function([before, *columns], after)
 
 
 def last_digits(digits: Any) -> Any:

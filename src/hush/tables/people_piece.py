@@ -60,26 +60,28 @@ def people_of(pairs: Any, names: Sequence[str], groups: int, *, alone: bool, reu
     (`alone`). Otherwise every pair has the numbers of its person, and the column `once` marks one pair of each. `kept`
     are the columns of pairs to keep in that form.
     """
-    ranked = "rank" in pairs.columns
-    counted = {name: ibis().ifelse(pairs["rank"] < groups, pairs[name], 0) if ranked else pairs[name] for name in names}
-    last = pairs["rank"] if ranked else ibis().literal(0, type="int64")
     if alone:
-        return pairs.select(*kept, groups=last + 1, once=ibis().literal(True), **{name: pairs[name] for name in names})
+        columns = {name: pairs[name] for name in names}
+        return pairs.select(*kept, groups=ibis().literal(1), once=ibis().literal(True), **columns)
+    ranked = "rank" in pairs.columns
+    columns = {name: ibis().ifelse(pairs["rank"] < groups, pairs[name], 0) if ranked else pairs[name] for name in names}
+    number = pairs["rank"].max() + 1 if ranked else pairs.count()
+    sums = {name: ibis().coalesce(column.sum(), 0) for name, column in columns.items()}
     if reuses:
-        sums = {name: ibis().coalesce(column.sum(), 0) for name, column in counted.items()}
-        return pairs.group_by("u").aggregate(groups=last.max() + 1, **sums)
-    over = {name: ibis().coalesce(column.sum().over(group_by="u"), 0) for name, column in counted.items()}
+        return pairs.group_by("u").aggregate(groups=number, **sums)
     keys = [pairs[name] for name in pairs.columns if name.startswith("g")]
-    first = last if ranked else ibis().row_number().over(group_by="u", order_by=keys)
-    return pairs.select(*kept, groups=last.max().over(group_by="u") + 1, once=first == 0, **over)
+    first = pairs["rank"] if ranked else ibis().row_number().over(group_by="u", order_by=keys)
+    over = {name: column.over(group_by="u") for name, column in {"groups": number, **sums}.items()}
+    return pairs.select(*kept, once=first == 0, **over)
 
 
 def copied(table: Any, keys: Sequence[str], groups: int, ours: Sequence[str], theirs: Sequence[str]) -> Any:
     """Every pair that counts, as p = 0, and a copy of one pair of each person, as p = 1. The columns `ours` of groups
     are zero in the copy, and the columns `theirs` about people are zero in the pair.
     """
-    both, one = ibis().array([0, 1]), ibis().array([0])
-    table = table.mutate(**{PEOPLE: ibis().ifelse(table["once"], both, one).unnest().cast("int64")})
+    group, person = (ibis().literal(number, type="int64") for number in (0, 1))
+    copies = ibis().ifelse(table["once"], ibis().array([group, person]), ibis().array([group]))
+    table = table.mutate(**{PEOPLE: copies.unnest()})
     people = table[PEOPLE] == 1
     if "rank" in table.columns:
         table = table.filter(people | (table["rank"] < groups))

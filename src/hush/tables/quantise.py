@@ -25,10 +25,11 @@ import datetime
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from hush.errors import InvalidParameter, as_float, whole
-from hush.tables.expression import as_int64, constant, ibis
+from hush.tables.expression import as_int64, constant, ibis, operations
 
 __all__ = [
     "FURTHEST_ROW",
@@ -147,8 +148,31 @@ def quantised(column: Any, grid: Grid, low: int, high: int) -> Any:
 
 
 def wide_sum(column: Any) -> Any:
-    """The sum of an int64 column, with 38 decimal digits; a sum of 2^50 values of size 2^62 needs only 34 digits."""
-    return column.cast("decimal(28, 0)").sum()
+    """The sum of an int64 column, exact to 34 decimal digits: a sum of 2^50 values of size 2^62 needs no more."""
+    return sum_of_any_size()(column).to_expr()
+
+
+@cache
+def sum_of_any_size() -> Any:
+    """The operation that `wide_sum` uses. Some engines add up int64 in 128 bits (`Engine.wide_sums`). Others need
+    decimals, which is slower.
+    """
+    from ibis.backends.sql.compilers.base import SQLGlotCompiler
+
+    class WideSum(operations().Sum):  # type: ignore[misc]  # a class of Ibis, which has no types
+        pass
+
+    SQLGlotCompiler.visit_WideSum = summed
+    return WideSum
+
+
+def summed(compiler: Any, operation: Any, *, arg: Any, where: Any) -> Any:
+    """SUM(arg) in the dialect of the compiler's engine."""
+    from hush.tables.engines import ENGINES
+
+    engine = ENGINES.get(compiler.dialect.__name__.lower())
+    wide = arg if engine is not None and engine.wide_sums else compiler.cast(arg, ibis().dtype("decimal(28, 0)"))
+    return compiler.agg.sum(wide, where=where)
 
 
 def as_number(column: Any) -> tuple[Any, Any]:

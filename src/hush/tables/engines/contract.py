@@ -72,6 +72,8 @@ class Engine:
     nan_decimals: bool = False
     #: does it compute a table (WITH ...) once that a query uses twice?
     reuses: bool = False
+    #: is its sum of int64 exact beyond 64 bits?
+    wide_sums: bool = False
     #: can it add noise and write the answers in its own tasks?
     executors: bool = False
 

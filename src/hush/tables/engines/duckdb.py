@@ -62,4 +62,5 @@ ENGINE = Engine(
     stopped=was_interrupted,
     reuses=True,
     tries=try_function,
+    wide_sums=True,
 )

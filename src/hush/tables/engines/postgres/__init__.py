@@ -116,4 +116,5 @@ ENGINE = Engine(
     compile=compiled,
     nan_decimals=True,
     reuses=True,
+    wide_sums=True,
 )
