@@ -97,10 +97,12 @@ def test_the_end_of_a_process(tmp_path: Path) -> None:
     note = tmp_path / "note"
     code = f"""
 import atexit, pathlib, sys
-from hush.__main__ import end
+from hush.__main__ import End
+end = End()
+atexit.register(end)
 atexit.register(lambda: pathlib.Path({str(note)!r}).write_text("ended"))
 sys.stdout.write("out"); sys.stderr.write("err")
-end(int(sys.argv[1]))
+end.code = int(sys.argv[1])
 """
     for exit_code in (0, 3):
         note.unlink(missing_ok=True)
@@ -110,12 +112,21 @@ end(int(sys.argv[1]))
 
 def test_a_process_waits_for_its_threads() -> None:
     code = """
-import threading, time
-from hush.__main__ import end
+import atexit, threading, time
+from hush.__main__ import End
+end = End()
+atexit.register(end)
 threading.Thread(target=lambda: (time.sleep(0.3), print("the thread has ended"))).start()
-end(0)
+end.code = 0
 """
     assert python(code).stdout == "the thread has ended\n"
+
+
+def test_an_error_ends_in_the_usual_way() -> None:
+    """A command that has returned no code leaves the exit code to Python."""
+    code = "import atexit\nfrom hush.__main__ import End\natexit.register(End())\nraise SystemExit(7)"
+    assert python(code).returncode == 7
+    assert "ZeroDivisionError" in python(code.replace("raise SystemExit(7)", "1 / 0")).stderr
 
 
 def test_the_command_ends_with_its_exit_code() -> None:
