@@ -16,6 +16,7 @@ from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of
 from hush.noise import (
     asinh,
     ball,
+    bump,
     correlated,
     cube,
     discrete,
@@ -27,6 +28,7 @@ from hush.noise import (
     interval,
     laplace,
     level_noise,
+    lifted,
     osgt,
     plateau,
     polya_difference,
@@ -73,6 +75,7 @@ _BUILT_IN: tuple[Family, ...] = (
     stepped.FAMILY,
     discrete.FAMILY,
     skellam.FAMILY,
+    bump.FAMILY,
     gamma_difference.FAMILY,
     polya_difference.FAMILY,
     ball.FAMILY,
@@ -82,8 +85,10 @@ _BUILT_IN: tuple[Family, ...] = (
     plateau.FAMILY,
     hull.FAMILY,
     stairs.FAMILY,
+    lifted.FAMILY,
     scaled.FAMILY,
     level_noise.FAMILY,
+    lifted.MARGINAL,
 )
 
 

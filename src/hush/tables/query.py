@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hush.errors import IncompleteCall, InvalidParameter, budgets, called_like, deltas, within
 from hush.numerics.rounding import SPARE, down
 from hush.tables.answer import Answer
-from hush.tables.column_noise import Shares, Spending, quick_spending, spending
+from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription, TableDescription, prepared
 from hush.tables.expression import (
     bind,
@@ -29,6 +29,7 @@ from hush.tables.joining import joined
 from hush.tables.left_out import SHARE as LIMITS_SHARE
 from hush.tables.left_out import left_out
 from hush.tables.measure import Measure
+from hush.tables.noise_choice import quick_spending, spending
 from hush.tables.opening import with_unit
 from hush.tables.ownership import must_be_owned
 from hush.tables.per_person import settled_aggregates, settled_windows
@@ -237,7 +238,7 @@ class Query(QueryDescription):
         *,
         weights: Mapping[str, float] | None = None,
         family: str | None = None,
-        key_share: float = 0.1,
+        keys_for: str = "shown",
         limits_share: float = LIMITS_SHARE,
         hash: str | None = None,
         first: str = "rank",
@@ -245,9 +246,11 @@ class Query(QueryDescription):
         """The least noise for this budget, and the error to expect of each answer. Nothing is spent.
 
         `weights` makes the error of an aggregate that many times smaller, at the cost of the others. `family` names a
-        noise family instead of the best one. `key_share` of delta pays for private keys. `limits_share` of the budget
-        measures how much the limits leave out (0 switches that off). `hash` is the engine's fast hash, or "portable"
-        for the same choice of groups and rows on every engine; `first` is that of `aggregates`.
+        noise family instead of the best one. With keys="private", `keys_for` states what noise and threshold are
+        chosen for: "shown" (the least group that is shown with probability 0.9), "variance" or "threshold".
+        `limits_share` of the budget measures how much the limits leave out (0 switches that off). `hash` is the
+        engine's fast hash, or "portable" for the same choice of groups and rows on every engine; `first` is that of
+        `aggregates`.
         """
         options = {"hash": hash, "first": first}
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
@@ -263,7 +266,7 @@ class Query(QueryDescription):
             weights=weights,
             family=family,
             units=None if self.threshold is None else shared.get(self.threshold, self.threshold),
-            key_share=key_share,
+            keys_for=keys_for,
             shared=shared,
         )
         return QueryPlan(self, spent, options, Shares(*total, family, for_bounds, for_limits))

@@ -16,11 +16,12 @@ from hush.ledger.refusal import must_be_ledger
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
-from hush.tables.column_noise import Shares, Spending, spending
+from hush.tables.column_noise import Shares, Spending
 from hush.tables.contribution import Part, Reach
 from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.left_out import limits_in_words
+from hush.tables.noise_choice import spending
 from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.policy.limits import must_charge
 from hush.tables.sharing import shared_in_words
@@ -104,7 +105,7 @@ class QueryPlan:
                         weights=spent.weights,
                         family=family,
                         units=spent.units,
-                        key_share=spent.key_share,
+                        keys_for=spent.keys_for,
                         shared=spent.shared,
                     )
                 )
@@ -222,7 +223,13 @@ class QueryPlan:
             lines += wrapped(f"measured once: {'; '.join(measured_once)}", hang=15)
         if spent.threshold is not None:
             shown = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
-            lines += ["", *wrapped(f"{shown} (failure probability {spent.key_delta:.3g}, part of delta)")]
+            lines += [
+                "",
+                *wrapped(
+                    f"{shown} (chosen for keys_for={spent.keys_for!r}; a group of one "
+                    f"person is shown with probability {spent.rule.keys.chance:.2g} at most)"
+                ),
+            ]
         return lines
 
     def _tips(self) -> list[str]:

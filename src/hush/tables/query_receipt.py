@@ -45,13 +45,13 @@ def receipt_of(
         },
         "threshold": spent.threshold,
         "key_delta": spent.key_delta,
+        **({} if spent.rule is None else {"keys_for": spent.keys_for, "keys": spent.rule.keys.to_plain()}),
         "level": level,
     }
     return Receipt.of(
         "answer",
         Guarantee(shares.epsilon, shares.delta),
         [part.charge for _, part in parts],
-        extra_delta=spent.key_delta,
         ledger=charged,
         promised=promised,
         about=about,
