@@ -62,7 +62,7 @@ class Lifted(Noise):
         object.__setattr__(self, "shares", tuple(float(share) for share in self.shares))
         object.__setattr__(self, "step", positive("step", self.step, _HINT))
         object.__setattr__(self, "dimension", len(self.sigmas) + 1)
-        if not self.sigmas or len(self.shares) != len(self.sigmas) or not set(self.shares) <= {0.0, 0.5}:
+        if len(self.shares) != len(self.sigmas) or not set(self.shares) <= {0.0, 0.5}:
             raise InvalidParameter(f"shares must have 0.5 or 0 for each of sigmas; {_HINT}.")
         if not 0 <= self.place <= len(self.sigmas) or not (0.5 * self.noise.step / self.step).is_integer():
             raise InvalidParameter(f"place must be that of a number, and step must divide half a step of the noise of people; {_HINT}.")
@@ -75,6 +75,11 @@ class Lifted(Noise):
             return 0.0, 1.0
         other = column - (column > self.place)
         return self.sigmas[other], self.shares[other]
+
+    @property
+    def marginal(self) -> LiftedMarginal:
+        """The law of the number with the most noise."""
+        return self.marginal_of(int(np.argmax(self.variance)))
 
     def marginal_of(self, column: int) -> LiftedMarginal:
         sigma, share = self.parts_of(column)
@@ -145,7 +150,7 @@ class LiftedMarginal(Lattice):
         return np.maximum(sums[:-1] - sums[1:], 0.0)
 
     @property
-    def upper_sums(self) -> Array:  # type: ignore[override]
+    def upper_sums(self) -> Array:
         return _table(self)[0]
 
     def log_mass(self, k: Array) -> Array:
@@ -154,6 +159,9 @@ class LiftedMarginal(Lattice):
             return np.where(inside, np.log(self.masses[np.where(inside, k, 0.0).astype(np.int64)]), -np.inf)
 
     def losses(self, n: int) -> tuple[Array, Array]:
+        whole = round(self.noise.step / self.step)
+        if not self.sigma and isinstance(self.noise, Lattice) and n % whole == 0:
+            return self.noise.losses(n // whole)
         raise Unsupported(
             "the curve of one number of lifted noise is not known; use that of the joint noise."
         )
@@ -171,7 +179,7 @@ class LiftedMarginal(Lattice):
         arb = flint_module().arb
         base = lifted_tail(self.noise)
         edge, total = (arb(2 * k + 1) * arb(self.step) / 2), arb(0)
-        last = self.noise.points - 1
+        last = round(self.noise.support / self.noise.step)
         for t in range(-last, last + 1):
             beyond = base(abs(t) - 1) if t else arb(1)
             mass = (beyond - base(abs(t))) / 2 if t else 1 - base(0)

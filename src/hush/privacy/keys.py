@@ -81,6 +81,8 @@ def of_groups(bound: Sensitivity, moved: int, groups: int) -> Sensitivity:
     """The facts if only `moved` of the `groups` groups move that all facts of `bound` are about."""
     if bound.columns is not None and bound.l0 == groups:
         return replace(bound, l0=moved)
+    if moved == groups == 1:
+        return bound
     listed = bound.linf if isinstance(bound.linf, tuple) else ()
     each, rest = divmod(len(listed) or bound.l0 or 0, groups)
     if bound.is_box and each and not rest:
