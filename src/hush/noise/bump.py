@@ -1,8 +1,8 @@
 """Bump noise: a law on a lattice with light tails and a bounded support, for thresholds on noisy counts.
 
 P(X = x) is proportional to cos(pi x/(2 edge))^exponent on the multiples x of a step with |x| < edge. For a given Fisher
-information, which decides the privacy of many releases together, cos^2 is the law of least support (Huber 1981, section
-4.2); larger exponents have less mass near the edge. The Gaussian law is the limit of large exponents.
+information, which decides the privacy of many releases together, cos^2 is the law of least support (Huber 1981); larger
+exponents have less mass near the edge. The Gaussian law is the limit of large exponents.
 """
 
 from __future__ import annotations

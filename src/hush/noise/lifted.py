@@ -65,7 +65,9 @@ class Lifted(Noise):
         if len(self.shares) != len(self.sigmas) or not set(self.shares) <= {0.0, 0.5}:
             raise InvalidParameter(f"shares must have 0.5 or 0 for each of sigmas; {_HINT}.")
         if not 0 <= self.place <= len(self.sigmas) or not (0.5 * self.noise.step / self.step).is_integer():
-            raise InvalidParameter(f"place must be that of a number, and step must divide half a step of the noise of people; {_HINT}.")
+            raise InvalidParameter(
+                f"place must be that of a number, and step must divide half a step of the noise of people; {_HINT}."
+            )
 
     # -- one number, and all of them -------------------------------------------------------------------------
 
@@ -162,9 +164,7 @@ class LiftedMarginal(Lattice):
         whole = round(self.noise.step / self.step)
         if not self.sigma and isinstance(self.noise, Lattice) and n % whole == 0:
             return self.noise.losses(n // whole)
-        raise Unsupported(
-            "the curve of one number of lifted noise is not known; use that of the joint noise."
-        )
+        raise Unsupported("the curve of one number of lifted noise is not known; use that of the joint noise.")
 
     @property
     def variance(self) -> float:
@@ -183,7 +183,11 @@ class LiftedMarginal(Lattice):
         for t in range(-last, last + 1):
             beyond = base(abs(t) - 1) if t else arb(1)
             mass = (beyond - base(abs(t))) / 2 if t else 1 - base(0)
-            total += mass * ((edge - arb(self.share) * t * arb(self.noise.step)) / (arb(self.sigma) * arb(2).sqrt())).erfc() / 2
+            total += (
+                mass
+                * ((edge - arb(self.share) * t * arb(self.noise.step)) / (arb(self.sigma) * arb(2).sqrt())).erfc()
+                / 2
+            )
         return total
 
 

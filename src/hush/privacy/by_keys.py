@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.numerics.bracket import Bracket
-from hush.numerics.rounding import CLOSED_FORM, down, round_up, up
+from hush.numerics.rounding import CLOSED_FORM, SPARE, down, round_up, up
 from hush.privacy.by_box import Pairs
 from hush.privacy.charge import Charge
 from hush.privacy.composed_curve import Composed, compose_parts
@@ -95,6 +95,29 @@ class KeyedCurve(Mirrored):
                 middle = (first + last) // 2
                 blocks += [(middle + 1, last), (first, middle)]
         return min(worst[0], 1.0), worst[1]
+
+    def _epsilon_end(self, delta: Array, end: str) -> tuple[Array, Array]:
+        flat = np.asarray(delta, dtype=np.float64)
+        if end == "lower":
+            return np.zeros(flat.shape), np.zeros(flat.shape)
+        found = np.array([self._epsilon_at(float(d)) for d in flat.ravel()]).reshape(flat.shape)
+        return found, found
+
+    def _epsilon_at(self, delta: float) -> float:
+        """The epsilon at which the worst number of new groups has this delta: from the epsilon of one number to that
+        of the next one that is worse, until none is.
+        """
+        keys, aim = self._keys, down(delta, SPARE)
+        if up(keys.any_of(keys.groups), CLOSED_FORM) > delta:
+            return math.inf  # no epsilon removes what all groups cost if they are new
+        epsilon, new = 0.0, 0
+        for _ in range(keys.groups + 2):
+            left = max(aim - keys.any_of(new), 5e-324)
+            epsilon = max(epsilon, float(np.asarray(_curve_of(self.charge, keys.groups - new).epsilon(left))))
+            worst, new = self.worst_at(epsilon)
+            if worst <= delta:
+                return epsilon
+        return math.inf
 
     def _sharp(self, new: int, place: Array) -> float:
         return up(self._keys.any_of(new) + float(self._noise(self._keys.groups - new, place, sharp=True)), CLOSED_FORM)

@@ -15,7 +15,7 @@ from hush.calibration.ranking import calibrate
 from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, positive
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
-from hush.numerics.rounding import CLOSED_FORM, SPARE, down, up
+from hush.numerics.rounding import CLOSED_FORM, NEARLY_LEAST, SPARE, down, up
 from hush.privacy import gaussian
 from hush.privacy.sensitivity import Sensitivity
 from hush.tables.column_noise import Spending, box, column_weights, distinct
@@ -136,20 +136,24 @@ def _best(found: list[Spending], goal: str, family: str | None) -> Spending:
     if not found:
         raise Unsupported(f"no threshold for private keys is proved with {family} noise; leave family out.")
     losses = {id(made): _loss(made) for made in found}
-
-    def value(made: Spending) -> tuple[float, ...]:
-        assert made.rule is not None and made.units is not None
-        size, loss = made.rule.size_shown(made.mechanisms[made.units]), losses[id(made)]
-        return {"shown": (size, loss), "threshold": (made.rule.threshold, loss), "variance": (loss, size)}[goal]
-
-    best = min(found, key=value)
-    assert best.rule is not None and best.units is not None
-    size = math.ceil(best.rule.size_shown(best.mechanisms[best.units]))
+    sizes = {id(made): _size(made) for made in found}
+    firsts = {"shown": sizes, "threshold": {id(made): made.threshold or 0.0 for made in found}, "variance": losses}[goal]
+    least = min(firsts.values())
+    near = [made for made in found if firsts[id(made)] <= up(least, NEARLY_LEAST)]
+    second = sizes if goal == "variance" else losses
+    best = min(near, key=lambda made: second[id(made)])
+    size = math.ceil(sizes[id(best)])
     remark = f"noise and threshold are chosen for {_GOALS[goal]}; a group of {size} is shown with probability 0.9"
     rows: dict[str, RankedNoise] = {}
     for made in sorted(found, key=lambda one: losses[id(one)]):
         rows.setdefault(made.plan.family, RankedNoise(made.plan.family, noise=made.noise, loss=losses[id(made)]))
     return replace(best, plan=replace(best.plan, ranking=tuple(rows.values()), remark=remark))
+
+
+def _size(made: Spending) -> float:
+    """The least number of people of a group that is shown with probability 0.9."""
+    assert made.rule is not None and made.units is not None
+    return made.rule.size_shown(made.mechanisms[made.units])
 
 
 def _loss(made: Spending) -> float:
