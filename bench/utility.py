@@ -15,8 +15,8 @@ import hush
 from hush.calibration.linear_program import lattice_bound
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Noise
-from hush.tables.column_noise import spending
 from hush.tables.contribution import Part, Reach
+from hush.tables.noise_choice import spending
 
 BUDGETS = ((1.0, 1e-6), (0.5, 1e-8), (3.0, 1e-6))
 GROUPS = (1, 3, 10, 20, 50)

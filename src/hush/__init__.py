@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hush.ledger import Ledger, LedgerView, Payment, unaccounted
     from hush.noise.asinh import Asinh
     from hush.noise.ball import Ball
+    from hush.noise.bump import Bump
     from hush.noise.catalogue import register
     from hush.noise.contract import Law, Noise
     from hush.noise.correlated import Correlated
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from hush.noise.hull import Hull
     from hush.noise.interval import Interval
     from hush.noise.laplace import Laplace
+    from hush.noise.lifted import Lifted
     from hush.noise.osgt import OSGT
     from hush.noise.plateau import Plateau
     from hush.noise.scaled import Scaled
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from hush.privacy.charge import Budget, Charge, Guarantee
     from hush.privacy.compose import compose, curve, delta, epsilon, renyi, subsample
     from hush.privacy.curve import Curve, epsilon_for_error_sum, error_sum
+    from hush.privacy.keys import Keys
     from hush.privacy.sensitivity import Sensitivity
     from hush.releasing.receipt import Receipt
     from hush.releasing.release import Release, release
@@ -78,6 +81,7 @@ __all__ = [
     "Bracket",
     "Budget",
     "BudgetExceeded",
+    "Bump",
     "Charge",
     "Correlated",
     "Cube",
@@ -93,11 +97,13 @@ __all__ = [
     "IncompleteCall",
     "Interval",
     "InvalidParameter",
+    "Keys",
     "Laplace",
     "Law",
     "Ledger",
     "LedgerError",
     "LedgerView",
+    "Lifted",
     "Mechanism",
     "MissingExtra",
     "Noise",
@@ -166,6 +172,7 @@ _MODULES = {
     "hush.ledger": ("Ledger", "LedgerView", "Payment", "unaccounted"),
     "hush.noise.asinh": ("Asinh",),
     "hush.noise.ball": ("Ball",),
+    "hush.noise.bump": ("Bump",),
     "hush.noise.catalogue": ("register",),
     "hush.noise.contract": ("Law", "Noise"),
     "hush.noise.correlated": ("Correlated",),
@@ -178,6 +185,7 @@ _MODULES = {
     "hush.noise.hull": ("Hull",),
     "hush.noise.interval": ("Interval",),
     "hush.noise.laplace": ("Laplace",),
+    "hush.noise.lifted": ("Lifted",),
     "hush.noise.osgt": ("OSGT",),
     "hush.noise.plateau": ("Plateau",),
     "hush.noise.scaled": ("Scaled",),
@@ -192,6 +200,7 @@ _MODULES = {
     "hush.privacy.charge": ("Budget", "Charge", "Guarantee"),
     "hush.privacy.compose": ("compose", "curve", "delta", "epsilon", "renyi", "subsample"),
     "hush.privacy.curve": ("Curve", "epsilon_for_error_sum", "error_sum"),
+    "hush.privacy.keys": ("Keys",),
     "hush.privacy.sensitivity": ("Sensitivity",),
     "hush.releasing.receipt": ("Receipt",),
     "hush.releasing.release": ("Release", "release"),

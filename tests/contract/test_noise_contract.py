@@ -64,6 +64,7 @@ EXAMPLES: dict[str, list[tuple[Law, float]]] = {
     ],
     "Asinh": [(hush.Asinh(1.0, 1.0), 1.0), (hush.Asinh(0.2, 2.0), 1.0), (hush.Asinh(5.0, 0.5), 0.3)],
     "Skellam": [(hush.Skellam(2.0), 1.0), (hush.Skellam(30.0), 3.0), (hush.Skellam(1.0, 0.25), 0.5)],
+    "Bump": [(hush.Bump(6.0, 20.0), 1.0), (hush.Bump(12.0, 90.5), 3.0), (hush.Bump(2.5, 4.0, 0.25), 0.5)],
     "Discrete": [
         (hush.Discrete(hush.OSGT(3.0, math.sqrt(40.0))), 1.0),
         (hush.Discrete(hush.Gaussian(2.0), 0.5), 1.0),

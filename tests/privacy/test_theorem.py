@@ -126,6 +126,7 @@ EVERY_FAMILY = {
     "flipped_huber": hush.FlippedHuber(2.0, 4.0),
     "stable": hush.Stable(1.6, 3.0),
     "skellam": hush.Skellam(4.0),
+    "bump": hush.Bump(8.0, 30.0),
     "discrete_gaussian": hush.Discrete(hush.Gaussian(4.0)),
     "gamma_difference": GammaDifference(1.5, 2.0),
     "polya_difference": PolyaDifference(1.5, 2.0, 1.0),

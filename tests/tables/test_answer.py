@@ -100,20 +100,18 @@ def test_one_charge_for_everything(query):
 
 
 def test_private_keys_are_charged_and_small_groups_stay_hidden(visits):
-    """A group of one unit passes the threshold with probability at most key_delta/g by the noise's own tail; none of
-    20,000 is seen here, but for one run in a million."""
+    """A group of one unit is shown with probability at most `chance` by the noise's own tail; none of 20,000 is seen
+    here, but for one run in a million."""
     query = visits.group_by("visit_id", keys="private", groups_per_unit=4).aggregate(n=count())
-    plan = query.plan(1.0, 1e-11, family="laplace")
+    plan = query.plan(1.0, 1e-11, family="gaussian")
     spent = plan.spent
-    made = spent.mechanisms[spent.units]
+    made, keys = spent.mechanisms[spent.units], spent.rule.keys
     tail = float(made.noise.sf(spent.threshold - 1.0 - 0.5 * made.step))
-    assert (
-        4 * tail <= spent.key_delta * (1.0 + 1e-9)
-        and 4 * float(made.noise.sf(spent.threshold - 1.0 - 2.0 * made.step)) > 0.9 * spent.key_delta
-    )
+    assert tail <= keys.chance * (1.0 + 1e-9) and 4.0 * keys.chance <= 1e-11
+    assert 4 * float(made.noise.sf(spent.threshold - 1.0 - 2.0 * made.step)) > 0.9e-11
     book = Ledger(None, epsilon=2.0, delta=1e-5)
     assert len(plan.answer(ledger=book)) == 0  # every visit is a group of one
-    assert book.entries[0].extra_delta == spent.key_delta
+    assert book.entries[0].extra_delta == 0.0 and book.entries[0].charges[0].keys == keys
     wards = (
         visits.group_by("ward", keys="private", groups_per_unit=2).aggregate(n=count()).answer(1.0, 1e-6, ledger=None)
     )

@@ -105,11 +105,9 @@ class Noisy:
                 columns = noisy_columns(
                     {name: np.full(size, value) for name, value in self.exact[which][group].items()}, self.spent
                 )
-                seen = (
-                    np.ones(size, bool)
-                    if self.spent.threshold is None
-                    else columns[self.spent.units] >= self.spent.threshold
-                )
+                exact = {name: np.full(size, value) for name, value in self.exact[which][group].items()}
+                places = self.spent.shown(columns, exact)
+                seen = np.ones(size, bool) if places is None else np.isin(np.arange(size), places)
             score += self.log_ratio(group, seen, columns)
             shown += [seen, *(np.where(seen, column, 0.0) for column in columns.values())]
         return np.stack([score, *shown], axis=-1)
@@ -216,7 +214,6 @@ def test_private_keys_keep_their_claim(groups):
         lambda t: private(t, groups, n=count_units(), s=hush.tables.sum("value", low=0, high=5)),
         1.0,
         0.05,
-        key_share=0.5,
     )
     found = made.audit()
     assert not found.violated, found.why
@@ -224,7 +221,8 @@ def test_private_keys_keep_their_claim(groups):
         assert "alone" in made.exact[1] and "alone" not in made.exact[0]
         place = 1 + made.groups.index("alone") * (1 + len(made.spent.mechanisms))
         often = made.outputs(1, 200_000)[:, place].mean()
-        assert 0.5 * made.spent.key_delta / 5 < often < made.spent.key_delta / 5 + 4.9 * np.sqrt(0.005 / 200_000)
+        chance = made.spent.rule.keys.chance
+        assert 0.5 * chance < often < chance + 4.9 * np.sqrt(chance / 200_000)
 
 
 # -- claims that do not --------------------------------------------------------------------------------------
@@ -271,9 +269,9 @@ def test_a_threshold_that_is_too_low_is_caught():
     """A group shown from one noisy unit on gives its only member away half the time: no epsilon holds, and the audit
     shows 6 or so.
     """
-    made = Noisy.of(lambda t: private(t, 5, n=count_units()), 1.0, 0.05, key_share=0.5)
-    made.spent.__dict__["threshold"] = 1.0
-    found = made.audit()
+    made = Noisy.of(lambda t: private(t, 5, n=count_units()), 1.0, 0.05)
+    low = dataclasses.replace(made.spent, rule=dataclasses.replace(made.spent.rule, threshold=1.0))
+    found = dataclasses.replace(made, spent=low, attacked=low).audit()
     assert found.violated and found.epsilon_lower > 4.0, found.why
 
 
@@ -302,7 +300,7 @@ def released(which: int, size: int) -> Any:
         n=count_units(), s=hush.tables.sum("value", low=0, high=5)
     )
     ledger = hush.Ledger(None, epsilon=1.0, delta=0.1)
-    made = query.plan(1.0, 0.05, family="laplace", key_share=0.5).answer(ledger=ledger)
+    made = query.plan(1.0, 0.05, family="laplace").answer(ledger=ledger)
     assert len(ledger.entries) == 1
     keys = [*GROUPS, "alone"]
     shown = np.zeros((size, len(keys), 3))

@@ -16,7 +16,7 @@ from hush.errors import HushError, InvalidParameter
 from hush.ledger import Ledger
 from hush.releasing.progress import working
 
-__all__ = ["add_intervals", "add_out", "register", "warn_of_delta", "written"]
+__all__ = ["add_intervals", "add_keys_for", "add_out", "register", "warn_of_delta", "written"]
 
 _EXAMPLES = """examples:
   hush sample visits --out visits.parquet
@@ -67,8 +67,15 @@ def _planned(options: argparse.Namespace) -> Any:
     given |= {"times": options.times, "series": options.series}
     if options.times > 1 and not options.ledger and not options.plan:
         raise InvalidParameter("--times needs --ledger, which records the releases that were made.")
+    given["keys_for"] = options.keys_for
     with working(f"finding the least noise{hint}"):
         return query.plan(options.epsilon, delta, **given)
+
+
+def add_keys_for(budget: Any) -> None:
+    """Add the option that says what noise and threshold of private keys are chosen for."""
+    text = "with private keys: the least group that is shown (default), the least variance, or the least threshold"
+    budget.add_argument("--keys-for", choices=("shown", "variance", "threshold"), default="shown", help=text)
 
 
 def _weights(options: argparse.Namespace) -> dict[str, float] | None:
@@ -221,6 +228,7 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="share of the budget for measuring how much the declared bounds leave out (default 0.03; 0: off)",
     )
+    add_keys_for(budget)
     text = "make the error of an aggregate that many times smaller, at the cost of the others (repeatable)"
     budget.add_argument("--weight", action="append", default=[], metavar="NAME=W", help=text)
     budget.add_argument(

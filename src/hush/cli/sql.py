@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hush.cli.answer import add_intervals, warn_of_delta, written
+from hush.cli.answer import add_intervals, add_keys_for, warn_of_delta, written
 from hush.cli.ledger import opened
 from hush.cli.output_options import add_view, must_be_format
 from hush.cli.text import Command, number
@@ -54,7 +54,8 @@ def _sql(options: argparse.Namespace) -> None:
     must_be_format(options.out)
     hint = "" if options.family else " (--family gaussian is quick)"
     with working(f"finding the least noise{hint}"):
-        plan = asked.plan(options.epsilon, delta, family=options.family, limits_share=options.limits_share)
+        given = {"family": options.family, "limits_share": options.limits_share, "keys_for": options.keys_for}
+        plan = asked.plan(options.epsilon, delta, **given)
     if asked.parsed.explain:
         _explained(options, plan)
         return
@@ -113,6 +114,7 @@ def register(command: Command) -> None:
     budget.add_argument("--label", default="", metavar="TEXT", help=label)
     share = "share of the budget for measuring how much the bounds leave out (default 0.03; 0: off)"
     budget.add_argument("--limits-share", type=number, default=0.03, metavar="S", help=share)
+    add_keys_for(budget)
     budget.add_argument("--family", metavar="NAME", help="one noise family instead of the best; gaussian is quick")
     output = sql.add_argument_group("output")
     text = "write the answer to a .csv, .parquet, .xlsx, .md, .tex, .html or .json file"

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
@@ -21,7 +21,8 @@ from hush.numerics.rounding import round_down, round_up
 from hush.numerics.search import narrowed_minimum
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.conversion import rdp_to_delta, rdp_to_epsilon
-from hush.privacy.theorem import renyi_divergence, theorems_for
+from hush.privacy.failure import ButFor, divergence_but_for
+from hush.privacy.theorem import theorems_for
 
 __all__ = ["Filter", "filter_cap"]
 
@@ -50,7 +51,8 @@ class Filter(Account):
     rule = "adaptive"
 
     def plus(self, entries: Iterable[Entry]) -> Self:
-        found = super().plus(entries)
+        """The account with these entries. Bounded noise and private keys also add a failure probability."""
+        found = super().plus([_with_failures(entry, self._terms[0]) for entry in entries])
         found.used  # noqa: B018 - raises here if no finite divergence is proved for a release
         return found
 
@@ -103,13 +105,24 @@ class Filter(Account):
         return round_up(self.used)
 
 
-def _divergence(one: Charge, order: float) -> float:
-    """The Renyi divergence of one release, as an upper bound."""
+def _with_failures(entry: Entry, order: float) -> Entry:
+    """The entry, with the failure probabilities of its charges added to its own."""
+    failures = [charge.times * Fraction(_but_for(charge.once, order).failure) for charge in entry.charges]
+    return replace(entry, extra_delta=round_up(sum(failures, Fraction(entry.extra_delta))))
+
+
+@lru_cache(maxsize=1024)
+def _but_for(one: Charge, order: float) -> ButFor:
     try:
-        value = renyi_divergence(one, order)
+        return divergence_but_for(one, order)
     except Unsupported:
         theorems_for(one)  # raises with the reason if no theorem covers the sensitivity
-        value = math.inf
+        return ButFor(math.inf, 0.0)
+
+
+def _divergence(one: Charge, order: float) -> float:
+    """The Renyi divergence of one release, but for its failure probability, as an upper bound."""
+    value = _but_for(one, order).divergence
     if not math.isfinite(value):
         raise Unsupported(
             f"no finite Renyi divergence of order {order:g} is proved for {one.noise} at this sensitivity, so an "

@@ -16,6 +16,7 @@ from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of
 from hush.noise import (
     asinh,
     ball,
+    bump,
     correlated,
     cube,
     discrete,
@@ -27,6 +28,7 @@ from hush.noise import (
     interval,
     laplace,
     level_noise,
+    lifted,
     one_way,
     osgt,
     plateau,
@@ -74,6 +76,7 @@ _BUILT_IN: tuple[Family, ...] = (
     stepped.FAMILY,
     discrete.FAMILY,
     skellam.FAMILY,
+    bump.FAMILY,
     gamma_difference.FAMILY,
     polya_difference.FAMILY,
     ball.FAMILY,
@@ -83,9 +86,11 @@ _BUILT_IN: tuple[Family, ...] = (
     plateau.FAMILY,
     hull.FAMILY,
     stairs.FAMILY,
+    lifted.FAMILY,
     scaled.FAMILY,
     level_noise.FAMILY,
     one_way.FAMILY,
+    lifted.MARGINAL,
 )
 
 

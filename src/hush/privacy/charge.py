@@ -21,6 +21,7 @@ from hush.noise.catalogue import from_plain_values, plain_values
 from hush.noise.contract import Law, Noise
 from hush.privacy.budget import NEIGHBOURS_IN_WORDS, Budget, Guarantee
 from hush.privacy.exchange import Imported
+from hush.privacy.keys import Keys, must_fit
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.subsampling import Subsampled, sampling_rate
 from hush.privacy.units import in_units
@@ -34,7 +35,8 @@ _HINT = "write (Gaussian(1.0), 1.0, 1)"
 @dataclass(frozen=True)
 class Charge:
     """`noise` under a `sensitivity`, released `times` times. With a `rate`, on a Poisson sample of the people: each is
-    kept with that probability.
+    kept with that probability. With `keys`, for groups that are found in the data; the sensitivity is then that of all
+    groups of one person.
 
     A charge fully determines its cost. `hush.compose` composes charges, and a ledger stores them.
 
@@ -48,6 +50,7 @@ class Charge:
     _: KW_ONLY
     times: int = 1
     rate: float | None = None
+    keys: Keys | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise | Imported):
@@ -66,6 +69,8 @@ class Charge:
         if self.rate is not None:
             object.__setattr__(self, "rate", sampling_rate(self.rate))
             self.subsampled  # noqa: B018 - raises here if no theorem covers the sampling
+        if self.keys is not None:
+            must_fit(self.keys, self.sensitivity, proved=self.rate is None and isinstance(self.noise, Noise))
 
     @property
     def by_group(self) -> Charge:
@@ -73,7 +78,7 @@ class Charge:
         moves l0 groups moves l0 releases. Scaled noise costs what its base costs for moves divided by the factors.
         """
         noise, bound, times = self.noise, self.sensitivity, self.times
-        if not isinstance(noise, Noise) or noise.dimension is None or self.rate is not None:
+        if not isinstance(noise, Noise) or noise.dimension is None or not (self.rate is None is self.keys):
             return self
         if bound.columns is not None:
             bound, times = bound.of_one_group, times * (bound.l0 or 1)
@@ -83,7 +88,7 @@ class Charge:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.noise, self.sensitivity, self.times, self.rate))
+        return hash((self.noise, self.sensitivity, self.times, self.rate, self.keys))
 
     def __hash__(self) -> int:  # kept, because accounts and caches look charges up very often
         return self._hash
@@ -133,7 +138,7 @@ class Charge:
         return self if times == self.times else dataclasses.replace(self, times=times)
 
     def widened(self, factor: float) -> Charge:
-        """The same release with noise `factor` times as wide."""
+        """The same release with noise `factor` times as wide; a threshold of keys moves with it."""
         if not isinstance(self.noise, Noise):
             raise Unsupported("an imported curve has no noise that could be made larger.")
         return dataclasses.replace(self, noise=self.noise.widened(factor))
@@ -152,7 +157,8 @@ class Charge:
 
     def __str__(self) -> str:
         what = str(self.noise) if self.rate is None else str(self.subsampled)
-        return what + (f" x {self.times}" if self.times > 1 else "")
+        found = "" if self.keys is None else f" with keys of {self.keys.groups} groups found privately"
+        return what + found + (f" x {self.times}" if self.times > 1 else "")
 
     # -- JSON ------------------------------------------------------------------------------------------------
 
@@ -162,10 +168,10 @@ class Charge:
             raise Unsupported(
                 "an imported loss distribution cannot be stored; spend the noise, or hush.subsample(noise, rate)."
             )
-        sampled = {} if self.rate is None else {"rate": self.rate}
         return {
             "noise": plain_values(self.noise),
-            **sampled,
+            **({} if self.rate is None else {"rate": self.rate}),
+            **({} if self.keys is None else {"keys": self.keys.to_plain()}),
             "sensitivity": self.sensitivity.to_plain(),
             "times": self.times,
         }
@@ -173,12 +179,13 @@ class Charge:
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Charge:
         """The charge that `to_plain` of this or an earlier version wrote."""
-        unknown = sorted(set(values) - {"noise", "rate", "sensitivity", "times"})
+        unknown = sorted(set(values) - {"noise", "rate", "keys", "sensitivity", "times"})
         if unknown:
             raise InvalidParameter(f"a charge has no field {unknown[0]!r}; a newer version of hush may be needed.")
         sensitivity = Sensitivity.from_plain(values["sensitivity"])
         noise = from_plain_values(values["noise"])
-        return cls(noise, sensitivity, times=values["times"], rate=values.get("rate"))
+        keys = Keys.from_plain(values["keys"]) if "keys" in values else None
+        return cls(noise, sensitivity, times=values["times"], rate=values.get("rate"), keys=keys)
 
 
 def charges(value: Any) -> tuple[Charge, ...]:

@@ -16,6 +16,7 @@ from hush.errors import InvalidParameter, Unsupported, called_like, reject
 from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import FEW_ROUNDINGS, round_up, up
+from hush.privacy.by_box import Pairs
 from hush.privacy.charge import Charge, charges
 from hush.privacy.composed_curve import compose_parts
 from hush.privacy.conversion import check_order
@@ -23,7 +24,7 @@ from hush.privacy.curve import Curve, PureBound
 from hush.privacy.merged_gaussian import merged_gaussians
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.subsampling import sampling_rate
-from hush.privacy.theorem import GAUSSIAN, Pairs, pure_epsilon, renyi_divergence, theorems_for
+from hush.privacy.theorem import GAUSSIAN, pure_epsilon, renyi_divergence, theorems_for
 
 __all__ = ["compose", "curve", "delta", "epsilon", "renyi", "subsample"]
 

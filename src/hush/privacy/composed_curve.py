@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 
 #: The default share of the shift that discretisation may cost.
 DEFAULT_RELATIVE = 1.9e-6
+_COARSE = 1e-4  # the same for bounds at many epsilons
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +141,17 @@ class Composed(Curve):
             return float(pair.delta(epsilon))
         alone: Composed = self._cache.setdefault((pair, times), Composed(((pair, times),), self.relative))
         return alone._one(epsilon, lower=False)
+
+    def at_many(self, epsilon: Array) -> Array:
+        """An upper bound on delta at many epsilons >= 0, from a coarse grid and two tilts: quick, and less sharp."""
+        coarse: Composed = self._cache.setdefault("coarse", Composed(self.parts, max(self.relative, _COARSE)))
+        worst = np.zeros(epsilon.shape)
+        for total in coarse._above:
+            tilts = {total.tilt_for(float(np.max(epsilon)))} | ({0.0} if epsilon.size > 1 else set())
+            laws = [coarse._law(total, tilt) for tilt in tilts]
+            found = [min(float(law.delta_bracket(float(e)).upper) for law in laws) for e in epsilon.ravel()]
+            worst = np.maximum(worst, np.reshape(found, epsilon.shape) * coarse._inflation)
+        return np.where(epsilon >= coarse._pure, 0.0, np.minimum(worst, 1.0))
 
     def _upper(self, total: TiltedSum, epsilon: float) -> float:
         """delta from the tilt that fits, or from a weaker one if such a strong tilt leaves only round-off. Every tilt

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,10 @@ from hush.noise.contract import Law
 from hush.numerics.arrays import distinct
 from hush.numerics.logspace import exp_excess
 from hush.numerics.quadrature import integral
-from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, next_up, up
 from hush.numerics.search import narrowed_minimum
 
-__all__ = ["gaussian_divergence", "laplace_divergence", "law_divergence"]
+__all__ = ["gaussian_divergence", "laplace_divergence", "law_divergence", "pure_divergence"]
 
 Array = NDArray[np.float64]
 _FALLEN = 60.0  # terms below e^-60 of the largest do not change a sum in floats
@@ -143,3 +144,13 @@ def _layout(noise: Law, log_integrand: Callable[[Array], Array], shift: float) -
         return edges, math.inf
     keep = np.flatnonzero(values > np.nanmax(values) - 45.0)
     return edges[max(keep[0] - 1, 0) : keep[-1] + 2], float(np.nanmax(values))
+
+
+def pure_divergence(pure: Fraction | None, order: float) -> float:
+    """A pure epsilon has a divergence of at most epsilon, and of at most order epsilon^2/2 (Bun and Steinke 2016,
+    Proposition 3.3); infinite if there is no pure epsilon.
+    """
+    if pure is None:
+        return math.inf
+    epsilon = next_up(float(pure))
+    return min(epsilon, up(0.5 * order * epsilon * epsilon, FEW_ROUNDINGS))

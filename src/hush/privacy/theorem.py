@@ -3,7 +3,7 @@
 A theorem states which charges it covers. It gives their pairs of laws (for curves and composition), their Renyi
 divergence, their pure epsilon, its sources and a description. All other modules read this registry; no other file
 decides what is proved. Where several theorems cover a charge, all of them hold, so the best is used at every epsilon
-and every order: an additional true fact never makes a bound worse.
+and every order.
 
     theorem       noise                        facts                   result
     GAUSSIAN      Gaussian                     any                     exact for the l2 bound that the facts imply
@@ -16,16 +16,16 @@ and every order: an additional true fact never makes a bound worse.
     BALL          Ball                         any                     exact for the l2 bound that the facts imply
     CORRELATED    Correlated                   any                     as its noise, for the longest move in its metric
     JOINT         a joint noise                numbers that move       pure epsilon: largest change of the log density
+    LIFTED        Lifted                       columns and people      its law and Gaussian noise, composed
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
     SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
     IMPORTED      a loss distribution          included                as dp_accounting states it
+    KEYS          any, with keys               equal groups            the max rule over groups that are new
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -38,7 +38,7 @@ from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
 from hush.noise.osgt import OSGT
 from hush.noise.stable import Stable
-from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
+from hush.numerics.rounding import FEW_ROUNDINGS, up
 from hush.privacy.by_ball import (
     ball_covers,
     ball_pairs,
@@ -49,8 +49,10 @@ from hush.privacy.by_ball import (
     correlated_pure,
     correlated_renyi,
 )
-from hush.privacy.by_box import Pairs, box_covers, box_pairs, box_pure, box_renyi
+from hush.privacy.by_box import box_covers, box_pairs, box_pure, box_renyi
 from hush.privacy.by_joint import covered_facts, finite, joint_loss, joint_pairs, own_curve, own_pairs, own_pure
+from hush.privacy.by_keys import keyed_pairs, noise_of
+from hush.privacy.by_lift import lifted_covers, lifted_pairs
 from hush.privacy.by_norm import (
     by_norm,
     huber_pairs,
@@ -65,43 +67,14 @@ from hush.privacy.by_norm import (
     sigma_of,
 )
 from hush.privacy.charge import Charge
-from hush.privacy.divergence import gaussian_divergence
+from hush.privacy.divergence import gaussian_divergence, pure_divergence
 from hush.privacy.exchange import Imported
 from hush.privacy.merged_gaussian import merged_gaussians
+from hush.privacy.theorem_class import Theorem
 
 __all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_for", "words"]
 
 Array = NDArray[np.float64]
-
-
-def _nothing(charge: Charge, order: float) -> float:
-    return math.inf
-
-
-def _no_pure(charge: Charge) -> Fraction | None:
-    return None
-
-
-@dataclass(frozen=True)
-class Theorem:
-    """A theorem about additive noise.
-
-    covers  does the theorem apply to this charge?
-    pairs   the pairs of laws whose composition bounds the charge, with `times`
-    renyi   the divergence of one release at an order; infinite where the theorem gives none
-    pure    the pure epsilon of one release, exact where the parameters allow; None where there is none
-    alone   True if it bounds the whole charge at once and cannot be composed with other charges
-    """
-
-    name: str
-    words: str
-    cites: tuple[str, ...]
-    covers: Callable[[Charge], bool]
-    pairs: Callable[[Charge], Pairs]
-    _: KW_ONLY
-    renyi: Callable[[Charge, float], float] = _nothing
-    pure: Callable[[Charge], Fraction | None] = _no_pure
-    alone: bool = False
 
 
 # -- all laws ------------------------------------------------------------------------------------------------
@@ -111,7 +84,7 @@ GAUSSIAN = Theorem(
     "exact: the numbers that move are equivalent to one number that moves by the l2 norm of all moves (Zhao et al. "
     "2019, Lemma 15); Balle and Wang 2018, Theorem 8; Zhao et al. 2019, Theorem 2",
     ("zhao2019", "balle2018"),
-    covers=lambda charge: isinstance(charge.noise, Gaussian) and charge.rate is None,
+    covers=lambda charge: isinstance(charge.noise, Gaussian) and charge.rate is None is charge.keys,
     pairs=lambda charge: [(merged_gaussians([charge]), 1)],
     renyi=lambda charge, order: gaussian_divergence(charge.sensitivity.l2_bound / sigma_of(charge), order),
 )
@@ -195,8 +168,16 @@ JOINT = Theorem(
     (),
     covers=lambda charge: joint_loss(charge) is not None,
     pairs=joint_pairs,
-    renyi=lambda charge, order: _renyi_of_pure(joint_loss(charge), order),
+    renyi=lambda charge, order: pure_divergence(joint_loss(charge), order),
     pure=joint_loss,
+)
+LIFTED = Theorem(
+    "lifted",
+    "the number of people moves by exactly 1, and a column less half the number of people by at most 1/2: the curve is "
+    "the composition of the noise of both",
+    (),
+    covers=lifted_covers,
+    pairs=lifted_pairs,
 )
 OWN = Theorem(
     "own",
@@ -223,9 +204,18 @@ IMPORTED = Theorem(
     pure=lambda charge: finite(charge.noise.pure_epsilon),  # type: ignore[union-attr]
 )
 
+KEYS = Theorem(
+    "keys",
+    "the max rule: for every number of groups that hold one person alone, the probability that one of them is shown "
+    "and the noise of the other groups; the worst number counts (Wilkins et al. 2024 for Gaussian noise)",
+    ("wilkins2024",),
+    covers=lambda charge: charge.keys is not None,
+    pairs=keyed_pairs,
+)
+
 THEOREMS: tuple[Theorem, ...] = (
     GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR,
-    BALL, CORRELATED, JOINT, OWN, SAMPLED, IMPORTED,
+    BALL, CORRELATED, JOINT, LIFTED, OWN, SAMPLED, IMPORTED, KEYS,
 )  # fmt: skip
 
 
@@ -233,6 +223,8 @@ THEOREMS: tuple[Theorem, ...] = (
 def theorems_for(charge: Charge) -> tuple[Theorem, ...]:
     """Every theorem that covers the charge; raises `Unsupported` with the nearest call that is covered if none does."""
     charge = charge.by_group
+    if charge.keys is not None:  # theorems of the noise do not cover the keys, but one of them is needed too
+        return (KEYS,) if theorems_for(noise_of(charge)) else ()
     found = tuple(theorem for theorem in THEOREMS if theorem.covers(charge))
     if not found:
         raise Unsupported(_refusal(charge))
@@ -254,21 +246,12 @@ def _refusal(charge: Charge) -> str:
 
 def words(charge: Charge) -> str:
     """What proves the curve of a charge, as text."""
-    found = theorems_for(charge.once)
-    texts = [theorem.words for theorem in found]
+    texts = [theorem.words for theorem in theorems_for(charge.once)]
+    if charge.keys is not None:
+        return f"{KEYS.words}; for the noise: {words(noise_of(charge))}"
     if isinstance(charge.noise, Law) and charge.noise.discrete and charge.rate is None:
         texts = [f"exact, by sums over the lattice; {text.removeprefix('exact: ')}" for text in texts]
     return "; or, where that is better, ".join(texts)
-
-
-def _renyi_of_pure(pure: Fraction | None, order: float) -> float:
-    """A pure epsilon has a divergence of at most epsilon, and of at most order epsilon^2/2 (Bun and Steinke 2016,
-    Proposition 3.3); infinite if there is no pure epsilon.
-    """
-    if pure is None:
-        return math.inf
-    epsilon = next_up(float(pure))
-    return min(epsilon, up(0.5 * order * epsilon * epsilon, FEW_ROUNDINGS))
 
 
 # -- one release ---------------------------------------------------------------------------------------------
@@ -293,7 +276,7 @@ def renyi_divergence(charge: Charge, order: float) -> float:
             values.append(value if one.times == 1 else up(value * one.times, FEW_ROUNDINGS))
         except Unsupported as failure:
             refused = failure
-    best = min([*values, _renyi_of_pure(pure_epsilon(charge), order)])
+    best = min([*values, pure_divergence(pure_epsilon(charge), order)])
     if math.isinf(best) and refused is not None:
         raise refused
     return best

@@ -17,7 +17,8 @@ __all__ = ["composed", "delta_of", "replayed", "replayed_in_turn"]
 
 def _literal(charge: Charge) -> str:
     rate = "" if charge.rate is None else f", rate={charge.rate!r}"
-    return f"Charge({charge.noise!r}, {charge.sensitivity!r}, times={charge.times!r}{rate})"
+    keys = "" if charge.keys is None else f", keys={charge.keys!r}"
+    return f"Charge({charge.noise!r}, {charge.sensitivity!r}, times={charge.times!r}{rate}{keys})"
 
 
 def _noises(noise: Any) -> Iterable[Any]:
@@ -36,6 +37,7 @@ def _home(kind: type) -> str:
 def _imports(charges: Sequence[Charge], *words: str) -> list[str]:
     kinds = {type(one) for charge in charges for one in _noises(charge.noise)}
     names = {kind.__name__ for kind in kinds if _home(kind) == "hush"} | {"Charge", "Sensitivity", *words}
+    names |= {"Keys"} if any(charge.keys is not None for charge in charges) else set()
     public = sorted(names, key=lambda name: (name.islower(), name))
     inside = sorted(f"from {_home(kind)} import {kind.__name__}" for kind in kinds if _home(kind) != "hush")
     return [f"from hush import {', '.join(public)}", *inside, ""]

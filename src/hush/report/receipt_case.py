@@ -164,13 +164,23 @@ def _measured_once(receipt: Receipt) -> list[str]:
     ]
 
 
+def _key_cost(receipt: Receipt) -> str:
+    """What the keys cost, and which groups are hidden beside small ones."""
+    if "keys" not in receipt:  # a receipt of an earlier version, which charged keys beside the noise
+        return f"This uses {rounded_up(receipt['key_delta'], 3)} of delta."
+    keys = receipt["keys"]
+    text = f"A group of one person alone is shown with probability {rounded_up(keys['chance'], 3)} at most"
+    cut = f"; a group whose noise is above {keys['cut']:.6g} is not shown" if "cut" in keys else ""
+    return f"{text}{cut}. The curve of the mechanism includes this."
+
+
 def _paid_beside(receipt: Receipt) -> list[str]:
     """The other uses of the budget: finding groups, finding bounds, measuring what the limits leave out."""
     notes = []
     if receipt["threshold"] is not None:
         notes.append(
             f"Groups were found privately: a group is shown if its noisy number of people is at least "
-            f"{receipt['threshold']:.6g}. This uses {rounded_up(receipt['key_delta'], 3)} of delta."
+            f"{receipt['threshold']:.6g}. {_key_cost(receipt)}"
         )
     if "bounds_found" in receipt:
         notes.append("Bounds were found privately, with a part of the budget.")

@@ -45,6 +45,9 @@ class Bits(Protocol):
         each of its numbers.
         """
 
+    def part(self, number: int) -> Bits:
+        """Return separate bits for the same draws, for the numbered part of a joint noise; each number is used once."""
+
 
 class Entropy(Protocol):
     """A source of bits."""
@@ -94,6 +97,9 @@ class KeyedBits:
     def lanes(self, draws: NDArray[np.int64], first: int, count: int) -> NDArray[np.uint64]:
         return self.words(draws.size * count, np.uint32)[0].astype(np.uint64).reshape(draws.size, count)
 
+    def part(self, number: int) -> KeyedBits:
+        return KeyedBits(self._stream.update(bytes(64)))
+
 
 class NamedBits:
     """Bits that are a function of 64 secret bytes and of the name of each draw (128 bits, two words in a row).
@@ -108,7 +114,7 @@ class NamedBits:
         self._first, self._later = (
             Cipher(algorithms.AES(key), modes.ECB()).encryptor() for key in (secret[:32], secret[32:64])
         )
-        self._names, self._at = np.ascontiguousarray(names, dtype="<u8"), 0
+        self._names, self._at, self._secret = np.ascontiguousarray(names, dtype="<u8"), 0, secret
 
     def words(self, count: int, dtype: Any, lanes: int = 1) -> NDArray[Any]:
         if self._at + count > len(self._names):
@@ -125,6 +131,10 @@ class NamedBits:
         names = self._names[draws]
         columns = [self._encrypted(self._first, names, _LANES + first + lane)[:, 0] for lane in range(count)]
         return np.stack(columns, axis=1) & np.uint64(0xFFFFFFFF)
+
+    def part(self, number: int) -> NamedBits:
+        secret = hashlib.blake2b(b"part %d" % number, key=self._secret[:64], digest_size=64).digest()
+        return NamedBits(secret, self._names)
 
     @staticmethod
     def _encrypted(key: Any, names: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:

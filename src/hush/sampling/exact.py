@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, NotCertified, Unsupported, positive, whole
 from hush.noise.contract import Law, Noise
+from hush.noise.gaussian import Gaussian
 from hush.noise.level_noise import LevelNoise
+from hush.noise.lifted import Lifted
 from hush.noise.normal_mixture import NormalMixture
 from hush.sampling.difference import Difference, Table, is_difference
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
@@ -103,6 +105,8 @@ def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64
         drawn = level_draws(bits, noise, size)
     elif isinstance(noise, NormalMixture):
         drawn = normal_draws(bits, noise, size, step)
+    elif isinstance(noise, Lifted):
+        drawn = _lifted(bits, noise, size)
     else:
         drawn = noise.lattice_draws(bits, size, step)
     wanted = (size, noise.dimension)
@@ -115,6 +119,18 @@ def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64
             f"lattice_draws of {type(noise).__name__} must return at most 2^62 steps in absolute value; "
             "nothing was drawn."
         )
+    return drawn
+
+
+def _lifted(bits: Bits, noise: Lifted, size: int) -> NDArray[np.int64]:
+    """Return draws of lifted noise: the number of people, then each other number with its share of it."""
+    people = draw_from(bits.part(noise.place), noise.noise, size, noise.noise.step)
+    drawn = np.empty((size, noise.dimension), dtype=np.int64)
+    for column in range(noise.dimension):
+        sigma, share = noise.parts_of(column)
+        drawn[:, column] = people * round(share * noise.noise.step / noise.step)  # exact: the step divides half of it
+        if sigma:
+            drawn[:, column] += draw_from(bits.part(column), Gaussian(sigma), size, noise.step)
     return drawn
 
 

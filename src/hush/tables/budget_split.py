@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from hush.numerics.rounding import SPARE, down
-from hush.tables.column_noise import Spending, quick_spending
+from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
+from hush.tables.noise_choice import quick_spending
 
 __all__ = ["beside", "rest"]
 

@@ -42,7 +42,7 @@ def noise_in_batches(
     keys: tuple[str, ...], spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, secret: bytes
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The work of an executor on its batches: add noise, keep the groups above the threshold, make answers."""
-    columns_of, units, threshold, paid = list(spent.mechanisms), spent.units, spent.threshold, dict(draws)
+    columns_of, paid = list(spent.mechanisms), dict(draws)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         pa = arrow()
@@ -54,7 +54,8 @@ def noise_in_batches(
                 for i, name in enumerate(columns_of, len(keys))
             }
             columns = named_noise(exact, spent, paid, names, secret)
-            shown = np.flatnonzero(columns[units] >= threshold) if units and threshold else np.arange(batch.num_rows)
+            found = spent.shown(columns, exact)
+            shown = np.arange(batch.num_rows) if found is None else found
             answers = answer_table(
                 recipe, held.take(pa.array(shown)), {name: column[shown] for name, column in columns.items()}
             )

@@ -190,7 +190,6 @@ class Request:
             self.ledger,
             [spent.charge for spent in questions],
             label=self.label,
-            extra_delta=self.spent.key_delta,
             budget=budget,
             source=self.query.table.fingerprint,
             turn=self.turn,
@@ -222,10 +221,11 @@ class Request:
         """Keys and noisy columns of the groups that are shown."""
         spent, columns = self.spent, exact.schema.names
         keys = exact.select([name for name in self.query.grouping.names if name in columns])
-        released = noisy_columns(_columns_of(exact, spent.mechanisms), spent, draws)
-        if spent.threshold is None or spent.units is None:
+        plain = _columns_of(exact, spent.mechanisms)
+        released = noisy_columns(plain, spent, draws)
+        shown = spent.shown(released, plain)
+        if shown is None:
             return keys, released
-        shown = np.flatnonzero(released[spent.units] >= spent.threshold)
         return chosen_rows(keys, shown), {name: column[shown] for name, column in released.items()}
 
     def _stream(

@@ -9,8 +9,6 @@ One draw for each group. The groups have independent draws, so their pure epsilo
 One draw for the whole table. The keys must be public, because the number of cells is then known. The noise hides a move
 of all cells or, with one column, of the cells of some groups.
 
-Joint noise uses no delta: all of it is left for keys that are found privately.
-
 The lattice. Columns that all move by 1 have noise on the whole numbers. Otherwise a bound is divided into a power of
 two steps: exact sums are rounded to the lattice first. A sum that moves by at most its bound moves by at most that many
 steps after rounding, in the same direction.
@@ -34,7 +32,7 @@ from hush.noise.plateau import least_plateau
 from hush.privacy.sensitivity import Sensitivity
 from hush.tables.contribution import Part, Reach
 
-__all__ = ["JOINT", "clearly_better", "joint_plan"]
+__all__ = ["JOINT", "clearly_better", "joint_loss", "joint_plan", "lattice_step", "move_by_one"]
 
 #: The joint families that a query can name.
 JOINT = ("plateau", "interval", "hull")
@@ -56,7 +54,7 @@ def joint_plan(
         return None
     found: dict[str, tuple[float, Noise, Sensitivity]] = {}
     for noise, bound in (*_for_groups(reach, epsilon, weights), *_for_table(reach, epsilon, weights)):
-        name, loss = _name(noise), _loss(noise, parts, weights)
+        name, loss = _name(noise), joint_loss(noise, parts, weights)
         if family in (None, name) and loss < found.get(name, (math.inf,))[0]:
             found[name] = (loss, noise, bound)
     if not found:
@@ -72,7 +70,7 @@ def clearly_better(plan: Plan, quick: list[RankedNoise]) -> bool:
     return plan.ranking[0].loss <= _CLEAR * min((row.loss for row in quick), default=math.inf)
 
 
-def _loss(noise: Noise, parts: tuple[Part, ...], weights: Mapping[str, float]) -> float:
+def joint_loss(noise: Noise, parts: tuple[Part, ...], weights: Mapping[str, float]) -> float:
     """The average over the columns of the squared weight times the variance, in bounds of the columns."""
     each = np.broadcast_to(noise.variance, (noise.dimension or 1,)).reshape(-1, len(parts))
     return float(np.mean(each * np.array(_squares(parts, weights))))
@@ -88,13 +86,14 @@ def _name(noise: Noise) -> str:
     return row.name
 
 
-def _move_by_one(parts: tuple[Part, ...]) -> bool:
+def move_by_one(parts: tuple[Part, ...]) -> bool:
+    """Does every column move by at most 1?"""
     return all(part.linf == 1 and part.settled for part in parts)
 
 
-def _step(reach: Reach, scale: float) -> float:
+def lattice_step(reach: Reach, scale: float) -> float:
     """The step of the lattice, as a share of a bound."""
-    if _move_by_one(reach.parts):
+    if move_by_one(reach.parts):
         return 1.0
     return 2.0 ** -max(0, math.ceil(math.log2(_FINE / scale)))
 
@@ -107,7 +106,7 @@ def _for_groups(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> I
     people = next((place for place, part in enumerate(parts) if part.people), None)
     one_sided = tuple(part.one_sided for part in parts)
     bound = Sensitivity(columns=(1.0,) * len(parts), l0=reach.groups, one_sided=one_sided, people=people)
-    if all(one_sided) and _move_by_one(parts):
+    if all(one_sided) and move_by_one(parts):
         yield calibrate(epsilon, 0.0, bound, family="interval", values="integer").noise, bound
     kinds = tuple(
         "people" if place == people else "one_sided" if part.one_sided else "two_sided"
@@ -115,7 +114,7 @@ def _for_groups(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> I
     )
     scale = least_scale(reach.groups, epsilon)
     with suppress(Unsupported):  # a scale that the lattice cannot represent
-        yield least_plateau(kinds, scale, _step(reach, scale), _squares(parts, weights)), bound
+        yield least_plateau(kinds, scale, lattice_step(reach, scale), _squares(parts, weights)), bound
 
 
 def _for_table(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> Iterator[tuple[Noise, Sensitivity]]:
@@ -126,12 +125,12 @@ def _for_table(reach: Reach, epsilon: float, weights: Mapping[str, float]) -> It
     yield from _for_some_groups(reach, epsilon)
     one_sided = tuple(part.one_sided for part in parts) * groups
     bound = Sensitivity(linf=1.0, dimension=len(one_sided), one_sided=one_sided)
-    if bound.one_sided is True and _move_by_one(parts):
+    if bound.one_sided is True and move_by_one(parts):
         yield calibrate(epsilon, 0.0, bound, family="interval", values="integer").noise, bound
     kinds = tuple("one_sided" if flag else "two_sided" for flag in one_sided)
     scale = least_scale(1, epsilon)
     with suppress(Unsupported):
-        yield least_plateau(kinds, scale, _step(reach, scale), _squares(parts, weights) * groups), bound
+        yield least_plateau(kinds, scale, lattice_step(reach, scale), _squares(parts, weights) * groups), bound
 
 
 def _for_some_groups(reach: Reach, epsilon: float) -> Iterator[tuple[Noise, Sensitivity]]:
@@ -141,5 +140,5 @@ def _for_some_groups(reach: Reach, epsilon: float) -> Iterator[tuple[Noise, Sens
         return
     bound = Sensitivity(linf=1.0, l0=most, dimension=reach.listed, one_sided=first.one_sided)
     with suppress(Unsupported):
-        values = "integer" if _move_by_one(reach.parts) else "real"
+        values = "integer" if move_by_one(reach.parts) else "real"
         yield calibrate(epsilon, 0.0, bound, family="hull", values=values).noise, bound

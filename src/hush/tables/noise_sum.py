@@ -99,15 +99,21 @@ def _joint(sums: tuple[tuple[Term, ...], ...], level: float) -> tuple[float, ...
     """The same for columns of one joint draw. Exact numbers that are rounded to the lattice add half a step."""
     columns = [term.column for terms in sums for term in terms]
     joint = next(column.joint for column in columns if column is not None)
-    if not isinstance(joint, LevelNoise) or any(column is None or column.joint != joint for column in columns):
+    if joint is None or any(column is None or column.joint != joint for column in columns):
         raise NotCertified("the law of a sum of these columns is not known; leave the joint noise out.")
-    factors, rounding = np.zeros((len(sums), joint.dimension)), np.zeros(len(sums))
+    factors, rounding = np.zeros((len(sums), joint.dimension or 1)), np.zeros(len(sums))
     for row, terms in enumerate(sums):
         for term in terms:
             assert term.column is not None and term.times == 1
             factors[row, term.column.place] += term.factor * term.step
             rounding[row] += 0.5 * term.factor * term.step * term.column.rounds
-    return tuple(joint_half_widths(joint, factors, level) + rounding)
+    if isinstance(joint, LevelNoise):
+        return tuple(joint_half_widths(joint, factors, level) + rounding)
+    parts = [joint.terms_of(row / joint.step) for row in factors]
+    if None in parts:
+        raise NotCertified("the law of a sum of these columns is not known; leave the joint noise out.")
+    apart = tuple(tuple(Term(*part) for part in row or ()) for row in parts)
+    return tuple(np.array(_half_widths(apart, level)) + rounding)
 
 
 @lru_cache(maxsize=256)

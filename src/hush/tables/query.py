@@ -16,7 +16,7 @@ from hush.tables.advice.plan import LimitsPlan
 from hush.tables.answer import Answer
 from hush.tables.blocks import WithBlocks
 from hush.tables.budget_split import beside, rest
-from hush.tables.column_noise import Shares, spending
+from hush.tables.column_noise import Shares
 from hush.tables.description import QueryDescription, TableDescription, prepared
 from hush.tables.expression import (
     bind,
@@ -34,6 +34,7 @@ from hush.tables.left_out import SHARE as LIMITS_SHARE
 from hush.tables.left_out import left_out
 from hush.tables.linear.calls import WorkloadCalls
 from hush.tables.measure import Measure
+from hush.tables.noise_choice import spending
 from hush.tables.opening import with_unit
 from hush.tables.ownership import must_be_owned
 from hush.tables.per_person import settled_aggregates, settled_windows
@@ -248,7 +249,7 @@ class Query(Planning, QueryDescription):
         *,
         weights: Mapping[str, float] | None = None,
         family: str | None = None,
-        key_share: float = 0.1,
+        keys_for: str = "shown",
         limits_share: float = LIMITS_SHARE,
         hash: str | None = None,
         first: str = "rank",
@@ -258,12 +259,11 @@ class Query(Planning, QueryDescription):
         """The least noise for this budget, and the error to expect of each answer. Nothing is spent.
 
         `weights` makes the error of an aggregate that many times smaller, at the cost of the others. `family` names a
-        noise family instead of the best one. `key_share` of delta pays for private keys. `limits_share` of the budget
-        measures how much the limits leave out (0 switches that off). `hash` is the engine's fast hash, or "portable"
-        for the same choice of groups and rows on every engine; `first` is that of `aggregates`.
-
-        `times` plans that many releases together, such as one for each month: the budget is for all of them. A ledger
-        charges each when it is made. `series` names them; without a name, they are recognised by the question.
+        noise family instead of the best one. `keys_for` states what noise and threshold of private keys are chosen for:
+        "shown" (the least group shown with probability 0.9), "variance" or "threshold". `limits_share` of the budget
+        measures what the limits leave out. `hash` is the engine's fast hash, or "portable" for the same choice on every
+        engine; `first` is that of `aggregates`. `times` plans that many releases together, such as one for each month;
+        a ledger charges each when it is made. `series` names them; else they are recognised by the question.
         """
         many = must_be_series(self, times, series)
         options = {"hash": hash, "first": first}
@@ -271,7 +271,7 @@ class Query(Planning, QueryDescription):
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
         must_be_allowed(self.table.rule, *total)
         if self.open_limits:
-            given = {"weights": weights, "family": family, "key_share": key_share, "limits_share": share, **options}
+            given = {"weights": weights, "family": family, "keys_for": keys_for, "limits_share": share, **options}
             return LimitsPlan.of(self, Budget(*total), many, given)
         measured = left_out(self) if share > 0.0 else None
         for_limits = beside(measured.query, share, total, many) if measured else None
@@ -283,7 +283,7 @@ class Query(Planning, QueryDescription):
             weights=weights,
             family=family,
             units=None if self.threshold is None else shared.get(self.threshold, self.threshold),
-            key_share=key_share,
+            keys_for=keys_for,
             shared=shared,
             times=many,
         )

@@ -17,11 +17,12 @@ from hush.ledger.series import Turn, next_release
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
-from hush.tables.column_noise import Shares, Spending, spending
+from hush.tables.column_noise import Shares, Spending
 from hush.tables.contribution import Part, Reach
 from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.left_out import limits_in_words
+from hush.tables.noise_choice import spending
 from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.planned import series_of
 from hush.tables.policy.limits import must_charge
@@ -109,7 +110,7 @@ class QueryPlan:
                         weights=spent.weights,
                         family=family,
                         units=spent.units,
-                        key_share=spent.key_share,
+                        keys_for=spent.keys_for,
                         shared=spent.shared,
                         times=spent.times,
                     )
@@ -124,7 +125,7 @@ class QueryPlan:
         parts = [part.charge for part in (spent, shares.bounds, shares.limits) if part]
         epsilon, delta = (shares.epsilon, shares.delta) if self.times == 1 else (None, None)
         turns = [Turn("", release, self.times) for release in range(1, self.times + 1)] if self.times > 1 else [None]
-        return [as_entry(parts, "", spent.key_delta, epsilon, delta, turn) for turn in turns]
+        return [as_entry(parts, "", 0.0, epsilon, delta, turn) for turn in turns]
 
     def _turn(self, ledger: Ledger | None, release: int | None) -> Turn | None:
         """The place of a release in the series: the given one, or the next."""
@@ -261,9 +262,17 @@ class QueryPlan:
             lines += wrapped(f"{part} measures how much the limits leave out (limits_share=0 switches it off)")
         if measured_once := shared_in_words(self.query.measures, spent.shared):
             lines += wrapped(f"measured once: {'; '.join(measured_once)}", hang=15)
-        if spent.threshold is not None:
-            shown = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
-            lines += ["", *wrapped(f"{shown} (failure probability {spent.key_delta:.3g}, part of delta)")]
+        if spent.rule is not None:
+            shown = (
+                f"private keys: a group is shown if its noisy number of people is at least {spent.rule.threshold:.4g}"
+            )
+            lines += [
+                "",
+                *wrapped(
+                    f"{shown} (chosen for keys_for={spent.keys_for!r}; a group of one "
+                    f"person is shown with probability {spent.rule.keys.chance:.2g} at most)"
+                ),
+            ]
         return lines
 
     def _tips(self) -> list[str]:

@@ -45,6 +45,7 @@ def receipt_of(
         },
         "threshold": spent.threshold,
         "key_delta": spent.key_delta,
+        **({} if spent.rule is None else {"keys_for": spent.keys_for, "keys": spent.rule.keys.to_plain()}),
         "level": level,
         **({} if shares.found is None else {"limits_found": dict(shares.found)}),
     }
@@ -52,7 +53,6 @@ def receipt_of(
         "answer",
         Guarantee(shares.epsilon, shares.delta, times=spent.times),
         [part.charge for _, part in parts],
-        extra_delta=spent.key_delta,
         ledger=charged,
         promised=promised,
         about=about,

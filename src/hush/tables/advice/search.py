@@ -17,7 +17,8 @@ from hush.tables.advice.people import People, PeopleQuery, people_query
 from hush.tables.arrow import plain_numbers
 from hush.tables.chart import text_table
 from hush.tables.column_draws import noisy_columns
-from hush.tables.column_noise import Shares, Spending, quick_spending, spending
+from hush.tables.column_noise import Shares, Spending
+from hush.tables.noise_choice import quick_spending, spending
 from hush.tables.policy.facts import Facts
 from hush.tables.query_receipt import receipt_of
 
