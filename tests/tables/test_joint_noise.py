@@ -177,14 +177,15 @@ def test_noise_by_name_repeats_and_is_one_draw_for_each_group() -> None:
     assert all((some[name] == whole[name][[7, 3, 490]]).all() for name in whole)
     assert any((noisy(np.arange(500), bytes(range(64)))[name] != whole[name]).any() for name in whole)
     people, count = whole["people"] - 700.0, whole["days.count"] - 700.0
-    assert np.corrcoef(people, count)[0, 1] > 0.5  # they share the middle of their interval
+    assert np.corrcoef(people, count)[0, 1] > 0.25  # they share the middle of their interval
 
 
 def test_a_query_may_name_joint_noise_or_refuse_it() -> None:
     assert planned(query(**DEMO), family="plateau").spent.plan.family == "plateau"
     assert planned(query(**DEMO), family="independent").spent.joint is None
-    with pytest.raises(hush.Unsupported, match="several columns"):
-        planned(query(people=tables.count_units()), family="plateau")
+    assert planned(query(people=tables.count_units()), family="plateau").spent.plan.family == "plateau"
+    with pytest.raises(hush.Unsupported, match="no threshold for private keys is proved with interval noise"):
+        planned(query(people=tables.count_units()), family="interval")
 
 
 def test_a_histogram_in_the_query_keeps_independent_noise() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,6 +111,10 @@ class Bump(Lattice):
         its argument and its value (at most log(4e6)), times the exponent.
         """
         return 64.0 * _ULP * self.exponent * (1.0 + math.log(MOST_POINTS)) + 4e-16 * epsilon
+
+    def exceeds(self, epsilon: Any, shift: float) -> Region:
+        region = super().exceeds(epsilon, shift)
+        return Region(np.maximum(region.lower, -self.support - 0.5 * self.step), region.upper)
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """Return the sum over the region; epsilon is lowered by the error of the losses, so delta is an upper bound."""

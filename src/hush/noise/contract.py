@@ -136,12 +136,6 @@ class Noise:
         """Return a w with P(|weights . X| > w) <= probability for a joint noise; None where the family has none."""
         return None
 
-    def terms_of(self, weights: Any) -> list[tuple[Law, float, float]] | None:
-        """Return independent noises that add up to weights . X, as (law, step of its draws, factor >= 0) each; None
-        where a joint noise is not made from independent ones.
-        """
-        return None
-
     def lattice_draws(self, bits: Any, count: int, step: float) -> NDArray[np.int64]:
         """Return `count` exact draws of a joint noise in whole steps, of shape (count, dimension), by `bits` alone."""
         raise Unsupported(f"{type(self).__name__} has no exact draw here.")

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, positive
-from hush.noise.contract import Law, Noise
+from hush.noise.contract import Law
 from hush.noise.family import Family
 from hush.noise.gaussian import Gaussian
 from hush.noise.lattice import Lattice
+from hush.noise.made_of import MadeOf
 from hush.numerics import special
 from hush.numerics.ball import Ball, Tail, flint_module
 
@@ -34,7 +35,7 @@ _HINT = "write Lifted(Bump(8.0, 100.0), (20.0,), (0.5,), step=0.5)"
 
 
 @dataclass(frozen=True)
-class Lifted(Noise):
+class Lifted(MadeOf):
     """Noise for a vector whose number at `place` is the number of people, with the noise t of the law `noise`.
 
     The other numbers have the noise y_j + shares_j t, y_j Gaussian of deviation sigmas_j, rounded to multiples of
@@ -112,6 +113,20 @@ class Lifted(Noise):
             (Gaussian(sigma), self.step, abs(w)) for w, (sigma, _) in zip(weights.tolist(), parts, strict=True) if sigma
         ]
         return [(self.noise, self.noise.step, abs(common)), *own]
+
+    @property
+    def sources(self) -> tuple[tuple[Law, float], ...]:
+        """The law of the number of people, then the Gaussian laws of the others."""
+        return ((self.noise, self.noise.step), *((Gaussian(sigma), self.step) for sigma in self.sigmas))
+
+    def joined(self, parts: Any) -> NDArray[np.int64]:
+        people, *others = parts
+        drawn = np.empty((people.size, self.dimension), dtype=np.int64)
+        for column in range(self.dimension):  # exact: the step divides half a step of the number of people
+            drawn[:, column] = people * round(self.parts_of(column)[1] * self.noise.step / self.step)
+        for other, own in enumerate(others):
+            drawn[:, other + (other >= self.place)] += own
+        return drawn
 
     def scaled(self, k: float) -> Lifted:
         sigmas = tuple(sigma * k for sigma in self.sigmas)

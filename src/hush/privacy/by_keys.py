@@ -120,7 +120,9 @@ class KeyedCurve(Mirrored):
         return math.inf
 
     def _sharp(self, new: int, place: Array) -> float:
-        return up(self._keys.any_of(new) + float(self._noise(self._keys.groups - new, place, sharp=True)), CLOSED_FORM)
+        moved = self._keys.groups - new
+        noise = min(float(self._noise(moved, place, sharp=sharp)) for sharp in (True, False))
+        return up(self._keys.any_of(new) + noise, CLOSED_FORM)
 
     @cached_property
     def _chords(self) -> tuple[Array, Array]:
@@ -129,8 +131,10 @@ class KeyedCurve(Mirrored):
         """
         keys, groups = self._keys, self._keys.groups
         end, small = max(self.spread, 1e-6), max(_FLAT * keys.any_of(groups), 1e-300)
-        while float(self._noise(groups, np.array(end), sharp=False)) > small and end < 512.0:
+        before, here = math.inf, float(self._noise(groups, np.array(end), sharp=False))
+        while here > small and before - here > small and end < 512.0:  # to where the curve is flat
             end *= 1.25
+            before, here = here, float(self._noise(groups, np.array(end), sharp=False))
         nodes = np.linspace(0.0, end, _NODES + 1)
         stride = max(1, math.ceil((groups - _EVERY) / _EVERY))
         starts = [*range(min(groups, _EVERY)), *range(_EVERY, groups, stride), groups]

@@ -147,7 +147,7 @@ class Composed(Curve):
         coarse: Composed = self._cache.setdefault("coarse", Composed(self.parts, max(self.relative, _COARSE)))
         worst = np.zeros(epsilon.shape)
         for total in coarse._above:
-            tilts = {total.tilt_for(float(np.max(epsilon)))} | ({0.0} if epsilon.size > 1 else set())
+            tilts = (0.0, total.tilt_for(float(np.max(epsilon))))  # a strong tilt may leave only round-off
             laws = [coarse._law(total, tilt) for tilt in tilts]
             found = [min(float(law.delta_bracket(float(e)).upper) for law in laws) for e in epsilon.ravel()]
             worst = np.maximum(worst, np.reshape(found, epsilon.shape) * coarse._inflation)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, NotCertified, Unsupported, positive, whole
 from hush.noise.contract import Law, Noise
-from hush.noise.gaussian import Gaussian
 from hush.noise.level_noise import LevelNoise
-from hush.noise.lifted import Lifted
+from hush.noise.made_of import MadeOf
 from hush.noise.normal_mixture import NormalMixture
 from hush.sampling.difference import Difference, Table, is_difference
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
@@ -105,8 +104,9 @@ def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64
         drawn = level_draws(bits, noise, size)
     elif isinstance(noise, NormalMixture):
         drawn = normal_draws(bits, noise, size, step)
-    elif isinstance(noise, Lifted):
-        drawn = _lifted(bits, noise, size)
+    elif isinstance(noise, MadeOf):
+        parts = [draw_from(bits.part(place), law, size, own) for place, (law, own) in enumerate(noise.sources)]
+        drawn = noise.joined(parts)
     else:
         drawn = noise.lattice_draws(bits, size, step)
     wanted = (size, noise.dimension)
@@ -119,18 +119,6 @@ def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64
             f"lattice_draws of {type(noise).__name__} must return at most 2^62 steps in absolute value; "
             "nothing was drawn."
         )
-    return drawn
-
-
-def _lifted(bits: Bits, noise: Lifted, size: int) -> NDArray[np.int64]:
-    """Return draws of lifted noise: the number of people, then each other number with its share of it."""
-    people = draw_from(bits.part(noise.place), noise.noise, size, noise.noise.step)
-    drawn = np.empty((size, noise.dimension), dtype=np.int64)
-    for column in range(noise.dimension):
-        sigma, share = noise.parts_of(column)
-        drawn[:, column] = people * round(share * noise.noise.step / noise.step)  # exact: the step divides half of it
-        if sigma:
-            drawn[:, column] += draw_from(bits.part(column), Gaussian(sigma), size, noise.step)
     return drawn
 
 

@@ -22,7 +22,7 @@ from hush.errors import InvalidParameter, Unsupported, positive, whole
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.noise.level_noise import LevelNoise
-from hush.noise.lifted import Lifted
+from hush.noise.made_of import MadeOf
 from hush.noise.normal_mixture import NormalMixture
 from hush.noise.scaled import Scaled
 from hush.numerics.rounding import SPARE, up
@@ -242,8 +242,8 @@ class Mechanism:
             levels(noise)
         elif isinstance(noise, NormalMixture):
             NormalDraws(noise, self.step)
-        elif isinstance(noise, Lifted):
-            for law, step, _ in noise.terms_of(np.ones(self.coordinates)):
+        elif isinstance(noise, MadeOf):
+            for law, step in noise.sources:
                 sampler_for(law, step)
 
     def draw_shape(self, steps: NDArray[np.int64]) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 
 from hush.calibration.plan import Plan, RankedNoise
 from hush.errors import Unsupported
+from hush.noise import bump, lifted, plateau
 from hush.noise.bump import Bump
 from hush.noise.contract import Law, Noise
 from hush.noise.level_calibration import least_scale
@@ -34,11 +35,12 @@ from hush.privacy.sensitivity import Sensitivity
 from hush.tables.contribution import Reach
 from hush.tables.group_noise import lattice_step, move_by_one
 
-__all__ = ["OBJECTIVES", "bump_plans", "lifted_plans", "plateau_plans"]
+__all__ = ["BUMP", "LIFTED", "OBJECTIVES", "PLATEAU", "bump_plans", "lifted_plans", "plateau_plans"]
 
 #: What noise and threshold are chosen for: the least group that is shown with probability 0.9, the least variance, or
 #: the least threshold.
 OBJECTIVES = ("shown", "variance", "threshold")
+BUMP, LIFTED, PLATEAU = bump.FAMILY.name, lifted.FAMILY.name, plateau.FAMILY.name
 _WIDER = (1.0, 1.5, 2.0, 3.0)  # multiples of the offsets of least variance: wider plateaus have lower thresholds
 _EXPONENTS = (4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 _FEW_GROUPS = 4  # with so few groups the tails of bump noise do not help
@@ -66,7 +68,7 @@ def plateau_plans(reach: Reach, epsilon: float, weights: Mapping[str, float]) ->
         least = least_plateau(kinds, scale, step, squares) if len(kinds) > 1 else Plateau(kinds, scale, (), step)
         made = {tuple(round(c * wider / step) * step for c in least.offsets) for wider in _WIDER}
         for offsets in sorted(made):
-            yield plan_of("plateau", Plateau(kinds, scale, offsets, step), bound, epsilon, 0.0)
+            yield plan_of(PLATEAU, Plateau(kinds, scale, offsets, step), bound, epsilon, 0.0)
 
 
 def bump_plans(reach: Reach, epsilon: float, delta: float, goal: str) -> Iterator[Plan]:
@@ -81,7 +83,7 @@ def bump_plans(reach: Reach, epsilon: float, delta: float, goal: str) -> Iterato
 
     with suppress(Unsupported):
         noise = least_bump(_EXPONENTS[climbed(value, len(_EXPONENTS))], epsilon, delta, reach.groups)
-        yield plan_of("bump", noise, bound, epsilon, delta)
+        yield plan_of(BUMP, noise, bound, epsilon, delta)
 
 
 def lifted_plans(reach: Reach, epsilon: float, delta: float, weights: Mapping[str, float], goal: str) -> Iterator[Plan]:
@@ -108,7 +110,7 @@ def lifted_plans(reach: Reach, epsilon: float, delta: float, weights: Mapping[st
         return (float(np.sum(made(place).variance)), first) if goal == "variance" else (first, second)
 
     with suppress(Unsupported):
-        yield plan_of("lifted", made(climbed(value, len(exponents))), bound, epsilon, delta)
+        yield plan_of(LIFTED, made(climbed(value, len(exponents))), bound, epsilon, delta)
 
 
 @lru_cache(maxsize=256)
@@ -137,7 +139,7 @@ def least_lifted(
         return math.log(quick_delta(Charge(noise(edge), bound), epsilon) / delta)
 
     def meets(edge: float) -> bool:
-        return float(np.asarray(compose([Charge(noise(edge), bound)]).delta(epsilon))) <= delta
+        return certified_delta(Charge(noise(edge), bound), epsilon) <= delta
 
     moves = groups * (
         1.0 + sum((0.25 if flag else 1.0) / size**2 for (flag, _), size in zip(others, sizes, strict=True))
@@ -178,9 +180,14 @@ def least_bump(exponent: float, epsilon: float, delta: float, groups: int) -> Bu
         return math.log(quick_delta(Charge(Bump(exponent, edge), bound), epsilon) / delta)
 
     def meets(edge: float) -> bool:
-        return float(np.asarray(compose([Charge(Bump(exponent, edge), bound)]).delta(epsilon))) <= delta
+        return certified_delta(Charge(Bump(exponent, edge), bound), epsilon) <= delta
 
     return Bump(exponent, certified(excess, meets, first))
+
+
+def certified_delta(charge: Charge, epsilon: float) -> float:
+    """The delta of a charge at epsilon: the less of two proved bounds."""
+    return min(quick_delta(charge, epsilon), float(np.asarray(compose([charge]).delta(epsilon))))
 
 
 def certified(excess: Callable[[float], float], meets: Callable[[float], bool], first: float) -> float:

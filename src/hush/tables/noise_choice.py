@@ -13,6 +13,8 @@ import numpy as np
 from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.ranking import calibrate
 from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, positive
+from hush.noise import gaussian as normal
+from hush.noise import laplace
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.numerics.rounding import CLOSED_FORM, NEARLY_LEAST, SPARE, down, up
@@ -21,7 +23,7 @@ from hush.privacy.sensitivity import Sensitivity
 from hush.tables.column_noise import Spending, box, column_weights, distinct
 from hush.tables.contribution import Reach
 from hush.tables.group_noise import JOINT, clearly_better, joint_loss, joint_plan
-from hush.tables.key_noise import OBJECTIVES, bump_plans, lifted_plans, plateau_plans
+from hush.tables.key_noise import BUMP, LIFTED, OBJECTIVES, PLATEAU, bump_plans, lifted_plans, plateau_plans
 from hush.tables.key_rule import key_rule, shown_by_chance
 
 __all__ = ["quick_spending", "spending"]
@@ -99,7 +101,7 @@ class _Asked:
 
     def must_be_independent(self) -> str | None:
         """The family; raises for one that is not drawn for each number, or whose composition is not planned."""
-        if self.family in (*JOINT, "bump", "lifted"):
+        if self.family in (*JOINT, BUMP, LIFTED):
             raise Unsupported(f"{self.family} noise needs times=1; leave family out.")
         return self.family
 
@@ -130,20 +132,20 @@ class _Asked:
         """The noises that are compared for private keys."""
         # the keys need the rest, and a curve is rounded up
         family, delta = self.family, down(down(self.delta, SPARE), SPARE)
-        if family in (None, "plateau"):
+        if family in (None, PLATEAU):
             yield from plateau_plans(self.reach, self.epsilon, self.weights)
         if family in JOINT:
             joint = joint_plan(self.reach, self.epsilon, self.weights, family, [])
             yield from [joint] if joint is not None else []
             return
-        if family in (None, "bump"):
+        if family in (None, BUMP):
             yield from bump_plans(self.reach, self.epsilon, delta, goal)
-        if family in (None, "lifted"):
+        if family in (None, LIFTED):
             yield from lifted_plans(self.reach, self.epsilon, delta, self.weights, goal)
-        if family == "laplace":
-            yield self.independent("laplace", 0.0)
-        if family not in ("bump", "lifted"):
-            yield self.independent(family or (None if goal == "variance" else "gaussian"), delta)
+        if family == laplace.FAMILY.name:
+            yield self.independent(family, 0.0)
+        if family not in (BUMP, LIFTED):
+            yield self.independent(family or (None if goal == "variance" else normal.FAMILY.name), delta)
 
 
 def _ruled(made: Spending) -> Spending:

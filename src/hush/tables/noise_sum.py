@@ -25,6 +25,7 @@ from hush.errors import NotCertified
 from hush.noise.contract import Law
 from hush.noise.level_noise import LevelNoise
 from hush.noise.level_sums import joint_half_widths
+from hush.noise.made_of import MadeOf
 from hush.numerics import special
 from hush.numerics.rounding import SUM_OF_POSITIVE_TERMS
 from hush.sampling.exact import law_of
@@ -109,10 +110,9 @@ def _joint(sums: tuple[tuple[Term, ...], ...], level: float) -> tuple[float, ...
             rounding[row] += 0.5 * term.factor * term.step * term.column.rounds
     if isinstance(joint, LevelNoise):
         return tuple(joint_half_widths(joint, factors, level) + rounding)
-    parts = [joint.terms_of(row / joint.step) for row in factors]
-    if None in parts:
+    if not isinstance(joint, MadeOf):
         raise NotCertified("the law of a sum of these columns is not known; leave the joint noise out.")
-    apart = tuple(tuple(Term(*part) for part in row or ()) for row in parts)
+    apart = tuple(tuple(Term(*part) for part in joint.terms_of(row / joint.step)) for row in factors)
     return tuple(np.array(_half_widths(apart, level)) + rounding)
 
 
