@@ -149,7 +149,7 @@ def _members(cap: Cap, first: Entry) -> Iterator[Account]:
     """The filters, with their parts of delta, for a ledger that starts with this release."""
     assert cap.first is not None and cap.renyi is not None
     delta, whole = Fraction(cap.delta), Nonadaptive(Cap(cap.epsilon, cap.delta, "nonadaptive"))
-    part = Fraction(cap.first) * delta * (_WITH_FAILURES if first.extra_delta else 1)
+    part = Fraction(cap.first) * delta * (_WITH_FAILURES if _can_fail(first) else 1)
     try:
         needed = whole.plus([first] * first.planned).delta
     except HushError:
@@ -168,9 +168,14 @@ def _members(cap: Cap, first: Entry) -> Iterator[Account]:
     yield Basic(Cap(cap.epsilon, round_down(rest), "adaptive"))
 
 
+def _can_fail(entry: Entry) -> bool:
+    """Does the release have a failure probability: one that is stated, or that of keys found in the data?"""
+    return entry.extra_delta > 0.0 or any(charge.keys is not None for charge in entry.charges)
+
+
 def _like(epsilon: float, delta: float, first: Entry) -> Account:
     """The filter for releases like the first one: all Gaussian, or all equal."""
-    if first.extra_delta == 0.0 and all(gaussian_mu(charge) is not None for charge in first.charges):
+    if not _can_fail(first) and all(gaussian_mu(charge) is not None for charge in first.charges):
         sigma = float(gaussian.sigma(epsilon, delta))
         return Normal(Cap(mu=down(1.0 / sigma, FEW_ROUNDINGS), delta=delta))
     return _Alike(Cap(epsilon, delta, "nonadaptive"), one=first)

@@ -261,8 +261,8 @@ class Query(Planning, QueryDescription):
         `weights` makes the error of an aggregate that many times smaller, at the cost of the others. `family` names a
         noise family instead of the best one. `keys_for` states what noise and threshold of private keys are chosen for:
         "shown" (the least group shown with probability 0.9), "variance" or "threshold". `limits_share` of the budget
-        measures what the limits leave out. `hash` and `first` are those of `aggregates`. `times` plans that many releases
-        together, such as one for each month; a ledger charges each when it is made. `series` names them.
+        measures what the limits leave out. `hash` and `first` are those of `aggregates`. `times` plans that many
+        releases together, such as one for each month; a ledger charges each when it is made. `series` names them.
         """
         many = must_be_series(self, times, series)
         options = {"hash": hash, "first": first}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,13 @@ from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.chart import text_table, wrapped
 from hush.tables.column_noise import Shares, Spending
-from hush.tables.contribution import Part, Reach
+from hush.tables.contribution import Reach
 from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.left_out import limits_in_words
 from hush.tables.noise_choice import spending
 from hush.tables.noise_sum import MOST_LEVEL
+from hush.tables.plan_words import keys_in_words, moves_in_words
 from hush.tables.planned import series_of
 from hush.tables.policy.limits import must_charge
 from hush.tables.sharing import shared_in_words
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["QueryPlan"]
 
-_KEYS = 5  # a plan shows at most this many keys of a public list
 _QUICK = ("laplace", "gaussian", "asinh")  # families that calibrate fast
 _CLOSED = ("laplace", "gaussian")  # families with closed forms
 
@@ -229,13 +229,13 @@ class QueryPlan:
         lines += wrapped(self.why)
         if spent.joint is not None:
             what = "one draw for the whole table" if spent.whole_table else "one draw for each group"
-            lines += wrapped(f"{what}: {_moves(spent.drawn)}")
+            lines += wrapped(f"{what}: {moves_in_words(spent.drawn)}")
         if query.table.belongs:
             lines += wrapped(f"whose rows: {query.table.belongs}", hang=12)
         if query.table.filters:
             lines += wrapped("rows: only where " + ", and ".join(query.table.filters), hang=6)
         if query.grouping.names and query.grouping.keys is not None:
-            lines += wrapped(f"groups: {_listed(query.grouping.names, query.grouping.keys)}", hang=8)
+            lines += wrapped(f"groups: {keys_in_words(query.grouping.names, query.grouping.keys)}", hang=8)
         return lines
 
     def _error_table(self, rows: int) -> list[str]:
@@ -288,20 +288,3 @@ class QueryPlan:
         ]
         tip = "Tip: a narrower [low, high] reduces the error of sums and means in proportion, but clips more values."
         return [*text_table(heads, [row[: len(heads)] for row in rows], []), tip]
-
-
-def _moves(parts: Sequence[Part]) -> str:
-    """How an added person moves the columns of a group, in words."""
-    people = [part.columns[0] for part in parts if part.people]
-    upwards = [part.columns[0] for part in parts if part.one_sided and not part.people]
-    both = [part.columns[0] for part in parts if not part.one_sided]
-    text = [f"{', '.join(people)} by exactly 1"] * bool(people) + [f"{', '.join(upwards)} upwards only"] * bool(upwards)
-    text += [f"{', '.join(both)} in both directions"] * bool(both)
-    return f"a person moves {'; '.join(text)}"
-
-
-def _listed(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> str:
-    """The first few keys, as hush reads them, and how many there are."""
-    shown = [repr(key[0]) if len(key) == 1 else repr(tuple(key)) for key in keys[:_KEYS]]
-    more = f", and {len(keys) - _KEYS} more" if len(keys) > _KEYS else ""
-    return f"{', '.join(names)} = {', '.join(shown)}{more} ({len(keys)} listed)"

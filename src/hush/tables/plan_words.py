@@ -1,0 +1,29 @@
+"""Sentences of a plan: how a person moves the columns, and which keys are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hush.tables.contribution import Part
+
+__all__ = ["keys_in_words", "moves_in_words"]
+
+_KEYS = 5  # a plan shows at most this many keys of a public list
+
+
+def moves_in_words(parts: Sequence[Part]) -> str:
+    """How an added person moves the columns of a group, in words."""
+    people = [part.columns[0] for part in parts if part.people]
+    upwards = [part.columns[0] for part in parts if part.one_sided and not part.people]
+    both = [part.columns[0] for part in parts if not part.one_sided]
+    text = [f"{', '.join(people)} by exactly 1"] * bool(people) + [f"{', '.join(upwards)} upwards only"] * bool(upwards)
+    text += [f"{', '.join(both)} in both directions"] * bool(both)
+    return f"a person moves {'; '.join(text)}"
+
+
+def keys_in_words(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> str:
+    """The first few keys, as hush reads them, and how many there are."""
+    shown = [repr(key[0]) if len(key) == 1 else repr(tuple(key)) for key in keys[:_KEYS]]
+    more = f", and {len(keys) - _KEYS} more" if len(keys) > _KEYS else ""
+    return f"{', '.join(names)} = {', '.join(shown)}{more} ({len(keys)} listed)"
