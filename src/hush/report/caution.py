@@ -26,9 +26,9 @@ COMPOSED = {
     "filters": (
         "Several rules share delta, and at least one of them holds for everything that was published: mu^2 of Gaussian "
         "noise adds up (Smith and Thakurta 2022), releases equal to the first one are composed, Renyi divergences of "
-        "one order add up (Feldman and Zrnic 2021; Lecuyer 2021), or epsilons and deltas add up (Rogers, Roth, Ullman "
-        "and Vadhan 2016). The guarantee is for the whole budget, because the amount that is spent may depend on "
-        "earlier answers."
+        "one order add up (Feldman and Zrnic 2021; Lecuyer 2021), or epsilons and deltas add up "
+        "(Rogers, Roth, Ullman and Vadhan 2016). The guarantee is for the whole budget, because the amount that is "
+        "spent may depend on earlier answers."
     ),
     "rho": "The rho of every release adds up (Bun and Steinke 2016; adaptively, Feldman and Zrnic 2021; Lecuyer 2021).",
     "mu": "mu^2 of every release adds up (Dong, Roth and Su 2022; adaptively, Smith and Thakurta 2022).",
