@@ -28,7 +28,7 @@ from hush.tables.expression import compared, ibis
 from hush.tables.group import Grouping
 from hush.tables.keyed_hash import Keyed
 from hush.tables.measure import Prepared, Total
-from hush.tables.people_piece import PEOPLE, Beside, copied, keys_of_people, people_of, single
+from hush.tables.people_piece import PEOPLE, Beside, about, copied, keys_of_people, people_of, single
 from hush.tables.pieces import Shape, Slot, added_up, counted, piece_of_pairs, piece_of_rows, spread, sums_of
 from hush.tables.quantise import within_years
 from hush.tables.unit import one_row
@@ -103,16 +103,17 @@ def pieces_of_pairs(pairs: Any, shape: Shape, beside: Beside | None) -> tuple[li
     theirs = [name for name in totals.columns if name not in held]
     whole = replace(shape, keys=[PEOPLE, *keys], measures=shape.measures + measures, slots=shape.slots + slots)
     if not keys:  # a person is in one group, the only one: its row also holds the columns about people
-        return [piece_of_pairs(totals.mutate(**{PEOPLE: ibis().literal(0, type="int64")}), whole)], whole
+        return [piece_of_pairs(totals.mutate(**{PEOPLE: about(0)}), whole)], whole
     if not shape.reuses:
         return [piece_of_pairs(copied(totals, keys, shape.groups, ours, theirs), whole)], whole
     # each piece is added up alone, because the union has many columns
-    about = totals.aggregate(**sums_of(totals, theirs))
-    about = about.mutate(**{PEOPLE: ibis().literal(1, type="int64")}, **keys_of_people(pairs, keys))
-    groups = counted(pairs, shape).mutate(**{PEOPLE: ibis().literal(0, type="int64")})
+    of_people = totals.aggregate(**sums_of(totals, theirs))
+    of_people = of_people.mutate(**{PEOPLE: about(1)}, **keys_of_people(pairs, keys))
+    groups = counted(pairs, shape).mutate(**{PEOPLE: about(0)})
     if not any(name.startswith("b") for name in ours):
         groups = groups.group_by(*whole.keys).aggregate(**sums_of(groups, ours))
-    return [piece_of_pairs(groups, whole), spread(about, {name: about[name] for name in theirs}, whole)], whole
+    about_people = spread(of_people, {name: of_people[name] for name in theirs}, whole)
+    return [piece_of_pairs(groups, whole), about_people], whole
 
 
 def shared_values(

@@ -19,10 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hush.tables.expression import compared, ibis
+from hush.tables.expression import as_int64, compared, ibis
 from hush.tables.measure import Prepared
 
-__all__ = ["PEOPLE", "Beside", "copied", "keys_of_people", "people_of", "single"]
+__all__ = ["PEOPLE", "Beside", "about", "copied", "keys_of_people", "people_of", "single"]
 
 #: The column that is 1 in the row about people.
 PEOPLE = "p"
@@ -45,6 +45,13 @@ class Beside:
     measures: Callable[[Any], tuple[Prepared, ...]]
     #: the names of the exact columns
     names: tuple[str, ...]
+
+
+def about(number: int) -> Any:
+    """The value of the column p: 1 in the row about people, 0 in the others. It is int64 in every engine, which is read
+    without pandas.
+    """
+    return as_int64(ibis().literal(number))
 
 
 def single(unit: str | None, keys: Sequence[str], one_row: bool) -> bool:
@@ -79,8 +86,8 @@ def copied(table: Any, keys: Sequence[str], groups: int, ours: Sequence[str], th
     """Every pair that counts, as p = 0, and a copy of one pair of each person, as p = 1. The columns `ours` of groups
     are zero in the copy, and the columns `theirs` about people are zero in the pair.
     """
-    group, person = (ibis().literal(number, type="int64") for number in (0, 1))
-    copies = ibis().ifelse(table["once"], ibis().array([group, person]), ibis().array([group]))
+    both, one = ibis().array([about(0), about(1)]), ibis().array([about(0)])
+    copies = ibis().ifelse(table["once"], both, one)
     table = table.mutate(**{PEOPLE: copies.unnest()})
     people = table[PEOPLE] == 1
     if "rank" in table.columns:

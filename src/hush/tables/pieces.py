@@ -7,7 +7,7 @@ from typing import Any
 
 from hush.tables.expression import as_int64, ibis
 from hush.tables.measure import Prepared
-from hush.tables.people_piece import PEOPLE
+from hush.tables.people_piece import PEOPLE, about
 
 __all__ = ["Shape", "Slot", "added_up", "counted", "piece_of_pairs", "piece_of_rows", "spread", "sums_of"]
 
@@ -85,7 +85,7 @@ def piece_of_rows(rows: Any, measure: Prepared, slot: Slot, shape: Shape) -> Any
     """The bins of a histogram of several rows per person, counted row by row."""
     kept = rows.filter(rows[slot.kept].notnull())
     if PEOPLE in shape.keys:
-        kept = kept.mutate(**{PEOPLE: ibis().literal(0, type="int64")})
+        kept = kept.mutate(**{PEOPLE: about(0)})
     small = kept.group_by(*shape.keys, bin=kept[slot.kept]).aggregate(n=kept.count())
     return spread(small, columns_of_bins(small["bin"], small["n"], measure, slot), shape)
 
