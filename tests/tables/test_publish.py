@@ -189,3 +189,12 @@ def test_a_workbook_needs_its_ending_and_a_folder(tmp_path: Path, name: str) -> 
     with pytest.raises(hush.InvalidParameter, match=r"ends in \.xlsx, in a folder that exists"):
         answer.to_excel(tmp_path / name)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_caution_is_said_once() -> None:
+    """Totals and shares of one answer have the same cautions; the receipt says each of them once."""
+    from hush.tables.publish.reshape import _new_parts
+
+    done = ["share of people in the total; over the 3 listed groups; a person counts in each"]
+    found = _new_parts(["total of people: 9; over the 3 listed groups; a person counts in each", *done], done)
+    assert found == ["total of people: 9"]

@@ -18,6 +18,7 @@ import pytest
 import hush.tables
 from hush.errors import Unsupported
 from hush.tables import total
+from hush.tables.expression import bind
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
 
@@ -177,3 +178,10 @@ def test_names_and_plans_stay_as_they_were(extremes):
         .plan(1.0, 0.0, family="laplace")
     )
     assert "Tried" not in str(plan) and "Greater(Multiply(a, b), 5)" in str(plan)
+
+
+def test_an_operation_is_marked_once(extremes):
+    """Also if an expression is used again in another one."""
+    column = bind(extremes.relation, extremes["a"] * extremes["b"], "it")
+    assert bind(extremes.relation, column, "it").op() == column.op()
+    assert type(column.op()).__name__ == "Tried" and type(column.op().arg).__name__ == "Multiply"

@@ -80,8 +80,9 @@ def total_value(value: Any) -> Any:
     from hush.tables.engines import ENGINES
     from hush.tables.expression import inside
 
-    nodes = list(inside(value))
-    names = engines_below(nodes)
+    if isinstance(value, operations().Field):
+        return value
+    names = engines_below(inside(value))
     if not any(ENGINES[name].tries is not None for name in names & set(ENGINES)):
         return value
     spans = Spans()
@@ -123,6 +124,8 @@ def _all(values: Any) -> dict[str, Any]:
 def _total(node: Any, spans: Spans) -> Any:
     """One operation over total arguments."""
     ops, name = operations(), type(node).__name__
+    if name == "Tried" and type(node.arg).__name__ == "Tried":
+        return node.arg  # it was marked before
     if name in LONG:
         _must_be_short(node, name)
     if name in ARITHMETIC and node.dtype.is_integer():

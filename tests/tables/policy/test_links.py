@@ -10,6 +10,7 @@ import pyarrow.csv
 import pytest
 
 import hush
+from hush.cli import main
 from hush.errors import InvalidParameter
 from hush.tables import ColumnRule, Policy, TableRule, Via, count, sum
 from hush.tables.sql import Refused, statement
@@ -155,3 +156,32 @@ def test_a_hidden_key_still_leads_to_the_person():
     )
     lines = policy.open("lines")
     assert lines.columns == () and integers(lines.aggregate(n=count(rows_per_unit=9))) == {"n": [4]}
+
+
+HOSTILE = (
+    "SELECT COUNT(*) FROM lines WHERE \".unit\" = 'ann'",
+    'SELECT ".unit", COUNT(*) FROM lines GROUP BY 1',
+    "SELECT customer, COUNT(*) FROM lines GROUP BY customer",
+    "SELECT COUNT(*) FROM lines l JOIN orders o ON l.order = o.order_id AND o.customer = 'ann'",
+    "SELECT COUNT(*) FROM lines l JOIN lines m ON l.line = m.line",
+    "SELECT COUNT(*) FROM orders o JOIN lines l ON o.order_id >= l.order",
+    "SELECT COUNT(*) OVER (PARTITION BY order) FROM lines",
+    "SELECT AVG(CLAMP(n, 0, 9)) FROM (SELECT order, COUNT(*) AS n FROM lines GROUP BY order) AS t",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_the_key_of_the_person_stays_hidden(folder, text):
+    with pytest.raises(Refused):
+        statement(text, Policy.read(folder / "hush.toml"))
+
+
+def test_the_command_line_says_whose_rows_they_are(folder, capsys):
+    for command in ("check", "show"):
+        assert main(["policy", command, str(folder / "hush.toml")]) == 0
+        said = capsys.readouterr().out
+        assert "each person of orders that order leads to" in said and said.count("budget.ledger") == 3
+    text = "EXPLAIN SELECT COUNT(*) AS n FROM orders o JOIN lines l ON o.order_id = l.order"
+    options = ["--policy", str(folder / "hush.toml"), "--epsilon", "1", "--delta", "0", "--family", "laplace"]
+    assert main(["sql", text, *options]) == 0
+    assert "belongs to the customer of the rows" in " ".join(capsys.readouterr().out.split())

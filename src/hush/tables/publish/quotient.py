@@ -23,6 +23,7 @@ direction), otherwise the first one (about 15 % wider). Nodes are added by bisec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -80,14 +81,17 @@ def accepted(a: Array, b: Array, path: Sequence[Leg], width: Width, missed: floa
         finer = [test.refine(low, high) for test in tests]
         if not any(finer):
             break
-    first, last = path[0].node(0), path[-1].node(_CELLS)
-    gaps = [
-        np.abs(q * a - p * b) - test.width(place)
-        for (q, p), test, place in ((first, tests[0], 0), (last, tests[-1], _CELLS))
-    ]
-    nearest = np.where(gaps[0] <= gaps[1], *(_quotient(node, node, np.zeros(1))[0] for node in (first, last)))
+    outermost = (path[0].node(0), tests[0].width(0)), (path[-1].node(_CELLS), tests[-1].width(_CELLS))
+    gaps = [np.abs(q * a - p * b) - wide for (q, p), wide in outermost]
+    nearest = np.where(gaps[0] <= gaps[1], *(_value(node) for node, _ in outermost))
     ruled_out = low > high
     return np.where(ruled_out, nearest, low), np.where(ruled_out, nearest, high)
+
+
+def _value(node: Node) -> float:
+    """The quotient of a direction."""
+    q, p = node
+    return p / q if q else math.copysign(math.inf, p)
 
 
 @dataclass
@@ -117,63 +121,56 @@ class _Test:
             self.known[place] = self.find(self.leg.node(place))
         return self.known[place]
 
-    def cells(self) -> list[tuple[int, int]]:
-        """Neighbouring nodes whose widths are known."""
-        places = sorted(self.known)
-        return list(pairwise(places))
-
     def ends(self, a: Array, b: Array) -> tuple[Array, Array]:
         """The least and the largest quotient on this leg that is not ruled out."""
-        low, high = np.full(a.shape, np.inf), np.full(a.shape, -np.inf)
-        for i, j in self.cells():
-            first, last = self.leg.node(i), self.leg.node(j)
-            start, end = np.zeros(a.shape), np.ones(a.shape)
-            for at_i, at_j in self._limits(i, j):
-                one, other = _inside(a, b, first, last, at_i, at_j)
-                start, end = np.maximum(start, one), np.minimum(end, other)
-            some = start <= end
-            least, most = (_quotient(first, last, np.where(some, x, 0.0)) for x in (start, end))
-            low, high = np.where(some, np.minimum(low, least), low), np.where(some, np.maximum(high, most), high)
-        return low, high
+        places = np.array(sorted(self.known))
+        widths = np.array([self.known[place] for place in places.tolist()])
+        q, p = (self.leg.start[k] + self.leg.step[k] * places[:, None].astype(np.float64) for k in (0, 1))
+        statistic = q * a - p * b
+        low, high = np.zeros((places.size - 1, a.size)), np.ones((places.size - 1, a.size))
+        for at_first, at_last in self._limits(widths, np.diff(places)):
+            for sign in (1.0, -1.0):  # the limit less the statistic, and the limit plus the statistic, are at least 0
+                above = at_first[:, None] - sign * statistic[:-1]
+                _keep_positive(low, high, above, at_last[:, None] - sign * statistic[1:] - above)
+        some = low <= high
+        least, most = (_quotient(q, p, np.where(some, x, 0.0)) for x in (low, high))
+        return np.where(some, least, np.inf).min(axis=0), np.where(some, most, -np.inf).max(axis=0)
 
-    def _limits(self, i: int, j: int) -> list[tuple[float, float]]:
-        """Bounds of |statistic| between two nodes: each is linear, given by its values at both."""
-        here, there = self.known[i], self.known[j]
+    def _limits(self, widths: Array, gaps: Array) -> list[tuple[Array, Array]]:
+        """Bounds of |statistic| between neighbouring nodes: each is linear, given by its values at both."""
+        here, there = widths[:-1], widths[1:]
         if self.step is None:
             return [(here, there)]
-        far = (j - i) * self.step
+        far = gaps * self.step
         return [(here, here + far), (there + far, there)]
 
     def refine(self, low: Array, high: Array) -> bool:
         """Compute the width in the middle of every cell in which an interval ends; is there one?"""
-        wanted = set()
-        for i, j in self.cells():
-            ends = sorted(float(_quotient(self.leg.node(k), self.leg.node(k), np.zeros(1))[0]) for k in (i, j))
-            if j - i > 1 and any(((ends[0] <= x) & (x <= ends[1])).any() for x in (low, high)):
-                wanted.add((i + j) // 2)
+        places = sorted(self.known)
+        nodes = [self.leg.node(place) for place in places]
+        quotients = [_value(node) for node in nodes]
+        ends = np.concatenate([low, high])
+        wanted = [
+            (i + j) // 2
+            for (i, j), (first, last) in zip(pairwise(places), pairwise(quotients), strict=True)
+            if j - i > 1 and ((ends >= first) & (ends <= last)).any()
+        ]
         for place in wanted:
             self.width(place)
         return bool(wanted)
 
 
-def _inside(a: Array, b: Array, first: Node, last: Node, at_first: float, at_last: float) -> tuple[Array, Array]:
-    """The places x in [0, 1] between two nodes at which |statistic| is at most a linear limit; the first is larger if
-    there are none.
-    """
-    start, end = (q * a - p * b for q, p in (first, last))
-    low, high = np.zeros(a.shape), np.ones(a.shape)
-    for sign in (1.0, -1.0):  # the limit less the statistic, and the limit plus the statistic, are not negative
-        above, rise = at_first - sign * start, (at_last - sign * end) - (at_first - sign * start)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cross = -above / rise
-        low = np.where(rise > 0.0, np.maximum(low, cross), low)
-        high = np.where(rise < 0.0, np.minimum(high, cross), high)
-        low = np.where((rise == 0.0) & (above < 0.0), 2.0, low)
-    return low, high
+def _keep_positive(low: Array, high: Array, start: Array, rise: Array) -> None:
+    """Cut the places from `low` to `high` in [0, 1] to those where start + x rise >= 0; none are left if low > high."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cross = -start / rise
+    np.copyto(low, np.maximum(low, cross), where=rise > 0.0)
+    np.copyto(high, np.minimum(high, cross), where=rise < 0.0)
+    np.copyto(low, 2.0, where=(rise == 0.0) & (start < 0.0))
 
 
-def _quotient(first: Node, last: Node, x: Array) -> Array:
-    """p/q at a place between two nodes."""
-    q, p = (first[i] + x * (last[i] - first[i]) for i in (0, 1))
+def _quotient(q: Array, p: Array, x: Array) -> Array:
+    """p/q at the places x between neighbouring nodes."""
+    above, below = p[:-1] + x * np.diff(p, axis=0), q[:-1] + x * np.diff(q, axis=0)
     with np.errstate(divide="ignore"):
-        return np.asarray(p / np.maximum(q, 0.0))
+        return np.asarray(above / np.maximum(below, 0.0))
