@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -47,6 +48,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if FOUND not in os.environ:
         os.environ[FOUND] = tempfile.mkdtemp(prefix="hush-tests-")
         config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(FOUND), ignore_errors=True))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """The tests themselves are no garbage: the collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["choose", "examples", "thinned"]
+__all__ = ["choose", "examples", "thinned", "thorough"]
 
 _DESELECTED = "not exhaustive"
 _thorough = True
@@ -22,6 +22,11 @@ def choose(selection: str) -> None:
     """Take the marks that pytest was asked to select. tests/conftest.py calls this before any test is read."""
     global _thorough
     _thorough = _DESELECTED not in selection
+
+
+def thorough() -> bool:
+    """Are exhaustive tests selected?"""
+    return _thorough
 
 
 def examples(few: int, many: int) -> int:

@@ -24,7 +24,7 @@ import pyarrow.compute
 import pyarrow.ipc
 import pyarrow.parquet
 import pytest
-from effort import examples
+from effort import examples, thorough
 
 import hush
 import hush.tables.aggregation
@@ -300,7 +300,9 @@ def test_only_released_numbers_show(engine, keys, kind, tmp_path, caplog, still)
     every = (engine.name, keys, kind) == ("duckdb", "private", "declared bounds")
     one = kind == "private bounds" or engine.name == "postgres"
     persons = list(PERSONS)[-examples(2, len(PERSONS)) :] if every else FEW[:1] if one else FEW[-examples(1, 2) :]
-    ways = (in_memory, streamed) if kind == "declared bounds" and keys != "ungrouped" else (streamed,)
+    # listed keys are answered in memory in the same way on every engine, once their integers are there
+    kept = ("private", "listed") if engine.name == "duckdb" or thorough() else ("private",)
+    ways = (in_memory, streamed) if kind == "declared bounds" and keys in kept else (streamed,)
     same = {"name": "neighbours"} if engine.name == "postgres" else {}  # its name is in the receipt
     assert_only_released_shows(
         lambda rows: engine.table(rows_of(rows), unit="u", **same), keys, kind, persons, tmp_path, caplog, ways

@@ -222,6 +222,7 @@ def test_what_is_not_protected_does_not_leave():
     assert own.entries == ()
 
 
+@pytest.mark.exhaustive
 def test_example_runs(table_dir):
     """The example of the README, on the small table: accuracy per round, both epsilons, the ledgers."""
     command = [sys.executable, str(ROOT / "examples" / "flower" / "train.py"), "--table", "heart", "--rounds", "2"]

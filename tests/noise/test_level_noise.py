@@ -31,21 +31,26 @@ SMALL: dict[str, tuple[LevelNoise, int]] = {  # and how far the lattice has to r
 }
 
 
-def exponent(noise: LevelNoise, x: tuple[int, ...]) -> int:
-    """-log P(x) in units of the rate, but for the normaliser: straight from the definition."""
+def exponents(noise: LevelNoise, points: Any) -> Any:
+    """-log P(x) in units of the rate, but for the normaliser, of each row x: straight from the definition."""
     if isinstance(noise, Cube):
-        return max(map(abs, x))
+        return np.abs(points).max(axis=1)
     assert isinstance(noise, Interval)
-    a, b = max(0, *x), max(0, *(-v for v in x))
-    return max(a, b, a + b - round(noise.offset / noise.step))
+    a, b = np.maximum(0, points.max(axis=1)), np.maximum(0, -points.min(axis=1))
+    return np.maximum(np.maximum(a, b), a + b - round(noise.offset / noise.step))
+
+
+def exponent(noise: LevelNoise, x: tuple[int, ...]) -> int:
+    """The same for one point."""
+    return int(exponents(noise, np.array([x]))[0])
 
 
 def enumerated(noise: LevelNoise, reach: int) -> dict[tuple[int, ...], float]:
     """The law, point by point."""
-    points = itertools.product(range(-reach, reach + 1), repeat=noise.dimension)
-    weights = {x: math.exp(-float(noise.rate) * exponent(noise, x)) for x in points}
-    total = math.fsum(weights.values())
-    return {x: weight / total for x, weight in weights.items()}
+    points = np.indices((2 * reach + 1,) * noise.dimension).reshape(noise.dimension, -1).T - reach
+    weights = np.exp(-float(noise.rate) * exponents(noise, points))
+    law = weights / math.fsum(weights)
+    return dict(zip(map(tuple, points.tolist()), law.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,22 +32,24 @@ NOISES = {
 MOVES = {"people": (1,), "one_sided": (0, 1), "two_sided": (-1, 0, 1)}
 
 
+@cache
 def enumerated(noise: Plateau, levels: int) -> dict[tuple[int, ...], float]:
     """The law, level by level, straight from its description. The probability of later levels is left out."""
-    weights: dict[tuple[int, ...], float] = {}
     offsets = [round(c / noise.step) for c in noise.offsets]
+    reach = [levels + c for c in offsets]
+    weights = np.zeros([2 * r + 1 for r in reach])
     moving = any(kind != "two_sided" for kind in noise.kinds)
     for u in range(levels):
         for i in range(u + 1) if moving else (0,):
-            ranges = []
-            for kind, c in zip(noise.kinds, offsets, strict=True):
-                both = range(-(c + u), c + u + 1)
-                one = range(-(c + u - i), c + i + 1)
-                ranges.append({"people": (2 * i - u,), "one_sided": one, "two_sided": both}[kind])
-            for x in itertools.product(*ranges):
-                weights[x] = weights.get(x, 0.0) + math.exp(-float(noise.rate) * u)
-    total = math.fsum(weights.values())
-    return {x: weight / total for x, weight in weights.items()}
+            box = []
+            for kind, c, r in zip(noise.kinds, offsets, reach, strict=True):
+                ends = {"people": (2 * i - u, 2 * i - u), "one_sided": (i - u - c, i + c), "two_sided": (-c - u, c + u)}
+                low, high = ends[kind]
+                box.append(slice(r + low, r + high + 1))
+            weights[tuple(box)] += math.exp(-float(noise.rate) * u)
+    places = np.argwhere(weights)
+    law = weights[tuple(places.T)] / math.fsum(weights.ravel())
+    return dict(zip(map(tuple, (places - reach).tolist()), law.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("name", NOISES)

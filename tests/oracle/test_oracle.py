@@ -311,6 +311,7 @@ def test_osgt_at_its_calibrated_variance(entry):
     assert hush.delta(unit.scaled(scale * (1.0 + slack)), eps, reach) < delta
 
 
+@pytest.mark.exhaustive
 def test_osgt_cks_by_the_exact_divergence_is_no_worse():
     """For one coordinate, the exact Renyi curve gives a delta between the exact one and that of Theorem 2."""
     noise = hush.OSGT(3.0, math.sqrt(40.0))

@@ -76,6 +76,7 @@ def test_gaussians_are_merged_exactly() -> None:
         assert merged.delta(epsilon) == pytest.approx(exact.delta(epsilon), rel=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_a_hundred_different_mechanisms_have_a_narrow_bracket() -> None:
     releases: list[tuple[hush.Noise, float, int]] = [(hush.Laplace(40.0 + i), 1.0, 1) for i in range(44)]
     releases += [(hush.Gaussian(30.0 + i), 1.0, 1) for i in range(20)]

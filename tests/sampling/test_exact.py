@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from effort import examples
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +48,7 @@ def sample(noise, step, margin, size, seed=5):
 @pytest.mark.parametrize(("noise", "step"), CASES, ids=[f"{name(n)}-{s:g}" for n, s in CASES])
 def test_the_slow_path_gives_the_same_draws(noise, step):
     """From the same bits, ball arithmetic for every draw gives the same numbers as the fast path."""
-    size = 30 if noise.slow_tail else 150
+    size = examples(12, 30) if noise.slow_tail else examples(60, 150)
     assert np.array_equal(sample(noise, step, MARGIN, size), sample(noise, step, COARSE, size))
 
 

@@ -49,6 +49,7 @@ def test_plain_files_stay_where_they_are(tmp_path):
         answers(t)
 
 
+@pytest.mark.exhaustive
 def test_a_file_larger_than_memory(tmp_path, monkeypatch):
     """DuckDB moves rows to disk."""
     path = tmp_path / "large.csv.gz"

@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import hush
@@ -202,7 +201,8 @@ age = { low = 0, high = 120 }
 
 @pytest.fixture
 def folder(tmp_path, policy):
-    pq.write_table(policy.tables["visits"].source, tmp_path / "visits.parquet")
+    database = policy.tables["visits"].source.get_backend()
+    database.con.execute(f"COPY visits TO '{tmp_path / 'visits.parquet'}' (FORMAT parquet)")
     (tmp_path / "hush.toml").write_text(TOML)
     return tmp_path
 
