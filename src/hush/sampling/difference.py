@@ -95,6 +95,9 @@ class _Lane:
     def lanes(self, draws: NDArray[np.int64], first: int, count: int) -> Words:
         return self._bits.lanes(draws, first, count)
 
+    def part(self, number: int) -> Bits:
+        return self._bits.part(number)
+
 
 class Difference:
     """The sampler. A draw is two table look-ups; if the table does not decide one of them, both are settled again."""

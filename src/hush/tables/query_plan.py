@@ -221,15 +221,10 @@ class QueryPlan:
             lines += wrapped(f"{part} measures how much the limits leave out (limits_share=0 switches it off)")
         if measured_once := shared_in_words(self.query.measures, spent.shared):
             lines += wrapped(f"measured once: {'; '.join(measured_once)}", hang=15)
-        if spent.threshold is not None:
+        if spent.rule is not None:
             shown = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
-            lines += [
-                "",
-                *wrapped(
-                    f"{shown} (chosen for keys_for={spent.keys_for!r}; a group of one "
-                    f"person is shown with probability {spent.rule.keys.chance:.2g} at most)"
-                ),
-            ]
+            alone = f"a group of one person is shown with probability {spent.rule.keys.chance:.2g} at most"
+            lines += ["", *wrapped(f"{shown} (keys_for={spent.keys_for!r}; {alone})")]
         return lines
 
     def _tips(self) -> list[str]:
