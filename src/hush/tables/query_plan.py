@@ -20,6 +20,7 @@ from hush.tables.column_noise import Shares, Spending
 from hush.tables.contribution import Part, Reach
 from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
+from hush.tables.key_noise import BUMP, LIFTED
 from hush.tables.left_out import limits_in_words
 from hush.tables.noise_choice import spending
 from hush.tables.noise_sum import MOST_LEVEL
@@ -95,7 +96,8 @@ class QueryPlan:
             return spent
         found = []
         quick = _QUICK if spent.joint is None else _CLOSED
-        for family in (asked,) if asked is not None else dict.fromkeys((spent.plan.family, *quick)):
+        own = () if spent.plan.family in (BUMP, LIFTED) else (spent.plan.family,)  # those two take seconds
+        for family in (asked,) if asked is not None else dict.fromkeys((*own, *quick)):
             try:
                 found.append(
                     spending(
