@@ -33,10 +33,9 @@ def main(runs: int) -> None:
     for _ in range(-(-runs // EACH)):
         exact = query.aggregates().to_arrow()
         for _ in range(EACH):
-            released = noisy_columns(
-                {name: exact.column(name).to_numpy() for name in plan.spent.mechanisms}, plan.spent
-            )
-            shown = np.flatnonzero(released["units"] >= plan.spent.threshold)
+            plain = {name: exact.column(name).to_numpy() for name in plan.spent.mechanisms}
+            released = noisy_columns(plain, plan.spent)
+            shown = plan.spent.shown(released, plain)
             made = answer_table(
                 recipe, exact.select(["ward"]).take(shown), {name: column[shown] for name, column in released.items()}
             )

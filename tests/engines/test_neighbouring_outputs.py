@@ -146,11 +146,12 @@ def fixed(plan: Any) -> Any:
             return made
 
     def made(spent: Spending | None) -> Any:
-        return (
-            None
-            if spent is None
-            else FixedSpending(**{field.name: getattr(spent, field.name) for field in dataclasses.fields(Spending)})
-        )
+        if spent is None:
+            return None
+        known = {field.name: getattr(spent, field.name) for field in dataclasses.fields(Spending)}
+        if spent.rule is not None:  # fixed numbers are far from the exact ones, and a cut would hide them
+            known["rule"] = dataclasses.replace(spent.rule, keys=dataclasses.replace(spent.rule.keys, cut=None))
+        return FixedSpending(**known)
 
     shares = dataclasses.replace(plan.shares, bounds=made(plan.shares.bounds), limits=made(plan.shares.limits))
     return dataclasses.replace(plan, spent=made(plan.spent), shares=shares)

@@ -21,6 +21,7 @@ from hush.tables.column_noise import Shares, Spending
 from hush.tables.contribution import Reach
 from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
+from hush.tables.key_noise import BUMP, LIFTED
 from hush.tables.left_out import limits_in_words
 from hush.tables.noise_choice import spending
 from hush.tables.noise_sum import MOST_LEVEL
@@ -100,7 +101,8 @@ class QueryPlan:
             return spent
         found = []
         quick = _QUICK if spent.joint is None else _CLOSED
-        for family in (asked,) if asked is not None else dict.fromkeys((spent.plan.family, *quick)):
+        own = () if spent.plan.family in (BUMP, LIFTED) else (spent.plan.family,)  # those two take seconds
+        for family in (asked,) if asked is not None else dict.fromkeys((*own, *quick)):
             try:
                 found.append(
                     spending(
@@ -263,16 +265,9 @@ class QueryPlan:
         if measured_once := shared_in_words(self.query.measures, spent.shared):
             lines += wrapped(f"measured once: {'; '.join(measured_once)}", hang=15)
         if spent.rule is not None:
-            shown = (
-                f"private keys: a group is shown if its noisy number of people is at least {spent.rule.threshold:.4g}"
-            )
-            lines += [
-                "",
-                *wrapped(
-                    f"{shown} (chosen for keys_for={spent.keys_for!r}; a group of one "
-                    f"person is shown with probability {spent.rule.keys.chance:.2g} at most)"
-                ),
-            ]
+            shown = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
+            alone = f"a group of one person is shown with probability {spent.rule.keys.chance:.2g} at most"
+            lines += ["", *wrapped(f"{shown} (keys_for={spent.keys_for!r}; {alone})")]
         return lines
 
     def _tips(self) -> list[str]:
