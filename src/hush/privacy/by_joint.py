@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from hush.errors import Unsupported
 from hush.noise.contract import Noise
-from hush.noise.one_way import OneWay
 from hush.numerics.rounding import round_up
 from hush.privacy.by_box import Pairs, box_of
 from hush.privacy.charge import Charge
@@ -50,11 +49,11 @@ def joint_loss(charge: Charge) -> Fraction | None:
         return None
     if noise.most_moving is not None and (bound.moving is None or bound.moving > noise.most_moving):
         return None
-    if bound.is_box or isinstance(noise, OneWay):  # one-way noise uses bounds in l1 and l2 too
+    if bound.is_box:
         return noise.loss_under(bound)
     losses = [noise.largest_loss(shift, one_sided=bound.one_sided is True) for shift, _ in box]
     known = [loss for loss in losses if loss is not None]
-    return max(known) if len(known) == len(losses) else None
+    return max(known) if len(known) == len(losses) else noise.loss_under(bound)  # for moves in the box that it contains
 
 
 def joint_pairs(charge: Charge) -> Pairs:
