@@ -10,7 +10,7 @@ import pytest
 
 import hush
 from hush.privacy.charge import Budget
-from hush.workload import Prefixes, Quantiles, Ranges
+from hush.workload import Prefixes, Quantiles, Questions, Ranges
 from hush.workload.block_search import best_blocks, gaussian_blocks
 from hush.workload.blocks import BlockStrategy
 from hush.workload.dense import MatrixStrategy, dense_gram, dense_strategy
@@ -210,3 +210,21 @@ def test_the_search_finds_the_best_sizes_of_small_lines():
 
     every = [best_shares(gains(line.block_norm, 40, (s, 1)), (s, 1), 1.0)[1] for s in range(2, 41)]
     assert best_blocks(line.block_norm, 40, 1.0, 2).total <= min(every) * 1.005
+
+
+def test_any_matrix_is_planned_and_answered():
+    """The matrix of prefixes has the same plan as `Prefixes`; other matrices are different workloads."""
+    by_hand, known = Questions(np.tri(40)).plan(1.0, 1e-6), Prefixes(40).plan(1.0, 1e-6)
+    assert by_hand.mse == pytest.approx(known.mse, rel=1e-9)
+    assert by_hand.variance == pytest.approx(known.variance)
+    reverse = Questions(np.eye(40)[:3]).plan(1.0, 1e-6)
+    assert reverse.strategy.name == "Laplace noise on each bin" and reverse.mse < 2.0
+    half = dense_strategy(Questions(np.tri(20)[:, ::-1][:7]), Budget(1.0, 1e-6), 1)
+    assert np.linalg.matrix_rank(half.rows.astype(float)) == 20  # bins that no question uses are measured roughly
+    assert half.estimated(half.measured(np.arange(20))) == pytest.approx(np.arange(20), abs=1e-6)
+    answer = by_hand.answer(np.arange(40), ledger=None)
+    assert answer.answers == pytest.approx(np.cumsum(answer.estimates))
+    assert Questions(np.tri(3)) != Questions(np.tri(3))
+    for wrong in ([1, 2], [[0, 0]], "x", [[]]):
+        with pytest.raises(hush.HushError):
+            Questions(wrong)

@@ -222,7 +222,6 @@ def _sums(size: int, furthest: int) -> tuple[Array, Array]:
     return float_sums(size, furthest)
 
 
-@lru_cache(maxsize=2048)
 def _row(sizes: tuple[int, ...], offset: int, level: int) -> tuple[int, ...]:
     """The number of points with N <= level for the sums 0, 1, -1, 2, -2, ..., exactly."""
     found = []

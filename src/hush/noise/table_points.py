@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 __all__ = ["counts_by_positive", "drawn_point", "float_sums", "points_up_to", "position"]
 
 Array = NDArray[np.float64]
+_DEPTH = 200  # calls within each other
 #: Returns a uniform whole number below n.
 Below = Callable[[int], int]
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 16)
 def counts_by_positive(cells: int, total: int, negative: int) -> tuple[int, ...]:
     """The number of points with sum `total` >= 0 and negative part `negative`, for each number of positive entries."""
     positive = total + negative
@@ -37,14 +38,19 @@ def counts_by_positive(cells: int, total: int, negative: int) -> tuple[int, ...]
     return tuple(found)
 
 
-@lru_cache(maxsize=1 << 18)
 def points_up_to(cells: int, total: int, norm: int) -> int:
     """The number of points with sum `total` >= 0 and an l1 norm of at most `norm`."""
-    if norm < total:
-        return 0
-    negative = (norm - total) // 2
+    most = (norm - total) // 2
+    for negative in range(_DEPTH, most, _DEPTH):  # smaller sums first, so that no call is deep
+        _points(cells, total, negative)
+    return _points(cells, total, most) if most >= 0 else 0
+
+
+@lru_cache(maxsize=1 << 20)
+def _points(cells: int, total: int, negative: int) -> int:
+    """The number of points whose negative part is at most `negative`."""
     own = sum(counts_by_positive(cells, total, negative))
-    return own + (points_up_to(cells, total, norm - 2) if negative else 0)
+    return own + (_points(cells, total, negative - 1) if negative else 0)
 
 
 def float_sums(cells: int, furthest: int) -> tuple[Array, Array]:

@@ -57,7 +57,7 @@ def joint_loss(charge: Charge) -> Fraction | None:
         return noise.loss_under(bound)
     losses = [noise.largest_loss(shift, one_sided=bound.one_sided is True) for shift, _ in box]
     known = [loss for loss in losses if loss is not None]
-    return max(known) if len(known) == len(losses) else None
+    return max(known) if len(known) == len(losses) else noise.loss_under(bound)  # for moves in the box that it contains
 
 
 def joint_pairs(charge: Charge) -> Pairs:

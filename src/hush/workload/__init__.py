@@ -4,6 +4,7 @@ from hush.workload.line import Prefixes, Quantiles, Ranges
 from hush.workload.line_answer import LineAnswer
 from hush.workload.marginals import Marginals
 from hush.workload.plan import WorkloadPlan
+from hush.workload.questions import Questions
 from hush.workload.strategy import Strategy
 from hush.workload.table_answer import MarginalsAnswer
 from hush.workload.tree import Tree
@@ -15,6 +16,7 @@ __all__ = [
     "MarginalsAnswer",
     "Prefixes",
     "Quantiles",
+    "Questions",
     "Ranges",
     "Strategy",
     "Tree",

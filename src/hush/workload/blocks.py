@@ -2,7 +2,8 @@
 
 Level l has blocks of s_l bins, s_0 > s_1 > ... > s_L = 1, each size a multiple of the next. Let P_l replace every block
 by its mean, E_0 = P_0 and E_l = P_l - P_(l-1): orthogonal projections that add up to the identity. A node of level l
-has noise of variance V_l. The measured counts of level l say s_l P_l/V_l about the bins, so all levels together say
+has noise of variance V_l. The counts of level l give the bins the precision (inverse covariance) s_l P_l/V_l. All
+levels together give
 
     sum of lambda_l E_l    with    lambda_l = s_l/V_l + s_(l+1)/V_(l+1) + ... + s_L/V_L,
 

@@ -33,6 +33,7 @@ Whole = NDArray[np.int64]
 _MOST_BINS = 256  # for which all matrices are computed
 _SCALE = 1 << 20  # the length of the longest column
 _TURNS = 200
+_RIDGE = 1e-6  # relative: what bins that no question uses count
 _GAP = 1e-6  # relative, between the error and its lower bound
 
 
@@ -86,6 +87,14 @@ def dense_gram(gram: Array) -> tuple[Array, float]:
     return best[0], bound
 
 
+def _full_rank(gram: Array) -> Array:
+    """The matrix, with a small multiple of the identity added if it is nearly singular: then every bin is measured, if
+    only roughly, and every sum of bins has an unbiased estimate.
+    """
+    least = _RIDGE * float(np.trace(gram)) / len(gram)
+    return gram if float(np.linalg.eigvalsh(gram)[0]) >= least else gram + least * np.eye(len(gram))
+
+
 def matrix_strategy(rows: Whole, questions: Array, budget: Budget, moves: int, name: str) -> MatrixStrategy:
     """Gaussian noise on these combinations; the error is that of the questions."""
     squares = [sum(int(k) ** 2 for k in column) for column in rows.T]
@@ -106,7 +115,7 @@ def dense_strategy(line: Any, budget: Budget, moves: int, least: float = math.in
     bound = float(np.trace(_root(questions.T @ questions))) ** 2 / line.bins * unit / line.questions
     if bound > least:
         raise Unsupported(f"its error is at least {bound:.4g}")
-    gram, _ = dense_gram(questions.T @ questions)
+    gram, _ = dense_gram(_full_rank(questions.T @ questions))
     values, vectors = np.linalg.eigh(gram)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     rows = np.rint(_SCALE * root).astype(np.int64)

@@ -22,7 +22,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LineAnswer:
-    """The answer to `Prefixes`, `Ranges` or `Quantiles`. Everything here is post-processing of the noisy numbers.
+    """The answer to `Prefixes`, `Ranges`, `Quantiles` or `Questions`: all of it is post-processing of noisy numbers.
 
     `estimates` has the unbiased estimate of each bin. `histogram`, `prefixes` and ranges in whole numbers agree with
     each other to the last integer: prefix sums are rounded once, and all other counts are differences of them.
@@ -48,6 +48,11 @@ class LineAnswer:
         """The closest counts without negative ones that have the same total, in whole numbers."""
         total = float(max(int(self.histogram.sum()), 0))
         return whole_steps_of(non_negative_fit(self.estimates, total))
+
+    @property
+    def answers(self) -> Array:
+        """The unbiased estimates of all questions of the workload, in their order, for short lines."""
+        return np.asarray(self.workload.matrix() @ self.estimates)
 
     def range(self, start: int, stop: int, *, level: float = 0.95) -> Total:
         """The number of rows in the bins start, ..., stop - 1, not rounded, with an interval."""

@@ -1,8 +1,9 @@
 """Whole-number Laplace noise on every cell of some tables: of the whole histogram, or of the tables asked for.
 
-A table B with noise of variance V in each cell says about the residual of a part A: summed over the m cells that differ
-only outside A, it has the variance V m in coordinates of length 1. Several tables say it independently, so the weights
-1/(V m) add up, and the weighted mean of the tables has the variance 1 over their sum. It is the least squares estimate.
+A table B with noise of variance V in each cell gives an estimate of the residual of a part A: summed over the m cells
+that differ only outside A, it has the variance V m in coordinates of length 1. The estimates of several tables are
+independent. Their mean with the weights 1/(V m) has the variance 1 over the sum of these weights. It is the least
+squares estimate.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class MeasuredTables(TableStrategy):
             for part in parts_of(table):
                 if part in self.spreads:
                     axes = tuple(axis for axis, i in enumerate(table) if i not in part)
-                    said = self._share(part, table) * centred(cells.sum(axis=axes))
-                    found[part] = found[part] + said if part in found else said
+                    one = self._share(part, table) * centred(cells.sum(axis=axes))
+                    found[part] = found[part] + one if part in found else one
         return found
 
     def law(self, table: Subset, cells: Mapping[int, int]) -> SumLaw:
@@ -105,13 +106,13 @@ def measured_tables(task: TableTask, budget: Budget, rows: int, tables: Sequence
         raise Unsupported(f"{count} cells are too many to measure each of them")
     each = spared(budget.epsilon) / (len(tables) * rows)
     variance = laplace_variance(each)
-    says = dict.fromkeys((part for part in subsets(tables) if all(sizes[i] > 1 for i in part)), 0.0)
+    known = dict.fromkeys((part for part in subsets(tables) if all(sizes[i] > 1 for i in part)), 0.0)
     for table in tables:
         for part in parts_of(table):
-            if part in says:
-                says[part] += 1.0 / (variance * math.prod(sizes[i] for i in table if i not in part))
+            if part in known:
+                known[part] += 1.0 / (variance * math.prod(sizes[i] for i in table if i not in part))
     wanted = subsets(task.tables)
-    spreads = {part: 1.0 / said for part, said in says.items() if part in set(wanted)}
+    spreads = {part: 1.0 / precision for part, precision in known.items() if part in set(wanted)}
     made = laplace_part(spared(budget.epsilon), count, len(tables), rows)
     whole = len(tables) == 1 and len(tables[0]) == len(sizes)
     name = "Laplace noise on the histogram" if whole else "Laplace noise on each table"

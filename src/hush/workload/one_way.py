@@ -32,6 +32,7 @@ Whole = NDArray[np.int64]
 
 _MOST_CELLS = 200  # beyond, Gaussian noise is better for every number of tables
 _MOST_LEVELS = 450  # for which the law of a cell is computed
+_MOST_NUMBERS = 400_000  # whole numbers that an exact draw needs, for all different sizes of tables
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ def one_way(task: TableTask, budget: Budget, rows: int) -> OneWayTables:
 
     best = first_true(0, 4 * sum(sizes) * math.ceil(scale) + 4, lambda c: error(c + 1) >= error(c))
     noise = OneWay(sizes, scale, best)
+    if len(set(sizes)) * (noise.furthest + best) ** 2 > 4 * _MOST_NUMBERS:
+        raise Unsupported("joint noise of this size takes long to draw")
     facts = Sensitivity(linf=float(rows), dimension=sum(sizes), one_sided=True, tables=sizes)
     made = Mechanism(noise, facts, 1.0, True, sum(sizes))
     spreads = _spreads(noise, attributes)

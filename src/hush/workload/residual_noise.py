@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported
+from hush.errors import InvalidParameter, Unsupported
 from hush.privacy.charge import Budget
 from hush.workload.counts import Counts
 from hush.workload.residual import Subset, as_table, cell_variance, measure, parts_of, row_norms, share
@@ -36,6 +36,7 @@ _FINEST = 1 << 12  # the smallest k_i, where K allows it: it is rounded down, wh
 _LARGEST = 1 << 27  # K; noise on a finer lattice is drawn slowly
 _COARSEST = 1 << 6  # the least k_i that is accepted
 _MOST_BALL = 300  # numbers for which ball noise can be better
+_MOST_SUM = 2.0**62  # rows times cells: entries of rows are at most the number of cells, and sums have 64 bits
 _MOST_ROWS = 1 << 26  # numbers that are measured
 _MOST_TURNS = 400  # of the search for the least worst variance
 _GAP = 1e-6  # relative, between the worst variance and its lower bound
@@ -54,7 +55,12 @@ class ResidualNoise(TableStrategy):
 
     def measured(self, data: Counts) -> list[Whole]:
         counts = data.prepared(self.task.tables)
-        rows = [times_weights(measure(counts.table(part)), self._multiples(part)).ravel() for part in self.units]
+        rows = []
+        for part in self.units:
+            table = counts.table(part)
+            if float(np.abs(table).astype(np.float64).sum()) * table.size > _MOST_SUM:
+                raise InvalidParameter(f"a table of {table.size} cells has too many rows; ask for smaller tables.")
+            rows.append(times_weights(measure(table), self._multiples(part)).ravel())
         return [np.concatenate(rows)]
 
     def estimated(self, noisy: Sequence[Whole]) -> dict[Subset, Array]:

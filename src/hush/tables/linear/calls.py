@@ -69,6 +69,8 @@ class WorkloadCalls:
 
         (name,) = _column_names(self, [column], "ranges")
         one_of("questions", questions, _KINDS)
+        if self.rule is not None:
+            Facts(self).about_column(self[name])  # raises if the policy hides the column
         listed = checked_edges(name, tuple(edges), self.relation[name].type(), _MOST_BINS)
         kinds = dict(zip(_KINDS, (Ranges, Prefixes, Quantiles), strict=True))
         work = kinds[questions](len(listed) - 1)
