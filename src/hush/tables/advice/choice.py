@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
+from hush.numerics import special
 from hush.tables.advice.people import ENDS, People
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
@@ -101,7 +101,7 @@ def _sum_of_errors(
     bias = sizes * left_out
     if noise > 0.0:
         z = bias / noise
-        errors = noise * math.sqrt(2.0 / math.pi) * np.exp(-z * z / 2.0) + bias * (2.0 * ndtr(z) - 1.0)
+        errors = noise * math.sqrt(2.0 / math.pi) * np.exp(-z * z / 2.0) + bias * (2.0 * special.ndtr(z) - 1.0)
     else:
         errors = bias
     if threshold is not None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
+from hush.numerics import special
 from hush.tables.aggregation import whole_rows
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
@@ -141,7 +141,7 @@ def _shares(counts: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
         times_larger = float(np.mean(numbers[middle + 1 : last + 1]) / np.mean(numbers[first : middle + 1]))
         parts = [
             _expected(float(counts[a : b + 1].sum()), noise * math.sqrt(b + 1 - a), share * people, sure)
-            for (a, b), sure in zip(halves, (_IMPROBABLE, 1.0 - times_larger**-2), strict=True)
+            for (a, b), sure in zip(halves, (_IMPROBABLE, 1.0 - 1.0 / times_larger**2), strict=True)
         ]
         if not any(parts):  # nothing is known: everybody is in few groups
             parts = [1.0, 0.0]
@@ -158,7 +158,7 @@ def _expected(total: float, spread: float, most: float, sure: float) -> float:
     from 0 to `most`, all as likely, have even odds. It is 0 unless anybody is there with a probability above `sure`.
     """
     low, high = -total / spread, (most - total) / spread
-    inside = float(ndtr(high) - ndtr(low))
+    inside = float(special.ndtr(high) - special.ndtr(low))
     if inside < _TINY:  # the sum is far outside [0, most]
         return 0.0 if total < 0.0 else most
     at_low, at_high = (math.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi) for z in (low, high))
