@@ -113,14 +113,14 @@ def totals(answer, names, level):
             yield f"total {name}", [answer.total(name, level=level)]
 
 
-def misses(layout, level, derived, wrong=None):
-    """How often each number was missed in TIMES releases. `wrong`: the epsilon of the noise that is really drawn."""
+def misses(layout, level, derived, wrong=None, times=TIMES):
+    """How often each number was missed in `times` releases. `wrong`: the epsilon of the noise that is really drawn."""
     query, plan, first = planned(layout)
     exact = exact_of(query)
     truth = truths(first, exact)
     spent = planned(layout, wrong)[1].spent if wrong else None
     missed = {name: np.zeros(len(values)) for name, values in truth.items()}
-    for _ in range(TIMES):
+    for _ in range(times):
         answer = released(first, plan, exact, spent)
         for name, numbers in derived(answer, LAYOUTS[layout][2], level):
             for place, (_, low, high) in enumerate(numbers):
@@ -139,12 +139,12 @@ def test_levels_hold(layout: str) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_wrong_scale_is_noticed(layout: str) -> None:
     """Noise of 3/2 the scale: every total is refused by the test above. Noise of 2/3: every total misses too seldom."""
-    level = 0.8
-    large, small = misses(layout, level, totals, wrong=2 / 3), misses(layout, level, totals, wrong=3 / 2)
+    level, times = 0.8, 1000  # of 400 releases, noise of 3/2 the scale would pass now and then
+    large, small = (misses(layout, level, totals, wrong=wrong, times=times) for wrong in (2 / 3, 3 / 2))
     for name in large:
         if name.startswith("total"):
-            assert large[name].max() > binom.isf(RISK, TIMES, 1.0 - level), name
-            assert small[name].max() < binom.isf(1.0 - RISK, TIMES, 1.0 - level), name
+            assert large[name].max() > binom.isf(RISK, times, 1.0 - level), name
+            assert small[name].max() < binom.isf(1.0 - RISK, times, 1.0 - level), name
 
 
 def test_the_dependence_is_used() -> None:
