@@ -57,6 +57,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.set_threshold(10_000, 10, 10)
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    gc.unfreeze()  # DuckDB says at the end what was not freed
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     os.environ["HUSH_CACHE"] = os.environ[FOUND] if SHARING.match(item.nodeid) else ""

@@ -222,7 +222,7 @@ def test_what_is_not_protected_does_not_leave():
     assert own.entries == ()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.exhaustive  # the only test that the script runs; it takes ten seconds
 def test_example_runs(table_dir):
     """The example of the README, on the small table: accuracy per round, both epsilons, the ledgers."""
     command = [sys.executable, str(ROOT / "examples" / "flower" / "train.py"), "--table", "heart", "--rounds", "2"]

@@ -49,7 +49,7 @@ def test_plain_files_stay_where_they_are(tmp_path):
         answers(t)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.exhaustive  # the only test that rows are moved to disk; it takes ten seconds
 def test_a_file_larger_than_memory(tmp_path, monkeypatch):
     """DuckDB moves rows to disk."""
     path = tmp_path / "large.csv.gz"
