@@ -45,7 +45,7 @@ class Lifted(MadeOf):
 
     >>> from hush import Bump
     >>> Lifted(Bump(8.0, 100.0), (20.0,), (0.5,), step=0.5).variance.round(1)
-    array([448.6, 512.2])
+    array([448.5, 512.1])
     """
 
     discrete: ClassVar[bool] = True

@@ -124,6 +124,14 @@ class KeyedCurve(Mirrored):
         noise = min(float(self._noise(moved, place, sharp=sharp)) for sharp in (True, False))
         return up(self._keys.any_of(new) + noise, CLOSED_FORM)
 
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        """The largest loss of cut noise, where its curve ends."""
+        from hush.privacy.theorem import pure_epsilon
+
+        one = pure_epsilon(noise_of(self.charge, 1)) if self._keys.cut is not None else None
+        return () if one is None else (round_up(one * self._keys.groups),)
+
     @cached_property
     def _chords(self) -> tuple[Array, Array]:
         """Points and values of a curve above this one. The curve is convex in e^epsilon (a maximum of convex ones), so
@@ -135,7 +143,7 @@ class KeyedCurve(Mirrored):
         while here > small and before - here > small and end < 512.0:  # to where the curve is flat
             end *= 1.25
             before, here = here, float(self._noise(groups, np.array(end), sharp=False))
-        nodes = np.linspace(0.0, end, _NODES + 1)
+        nodes = np.union1d(np.linspace(0.0, end, _NODES + 1), self.atoms)
         stride = max(1, math.ceil((groups - _EVERY) / _EVERY))
         starts = [*range(min(groups, _EVERY)), *range(_EVERY, groups, stride), groups]
         blocks = [
