@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scales import must_cover, must_have_planned_error
 
 import hush
 from hush.privacy.charge import Budget
@@ -92,10 +93,10 @@ def test_counts_add_up_and_errors_are_as_planned(large):
     assert one.total == one.counts().sum()
     assert np.abs(one.counts(0) - one.estimates[0]).max() <= 1.0 + 1e-9
     for level, exact in enumerate(sums):
-        squared = np.mean([(answer.estimates[level] - exact) ** 2 for answer in found])
-        assert abs(squared / plan.variance[level].mean() - 1.0) < 0.4
+        squared = [float(np.mean((answer.estimates[level] - exact) ** 2)) for answer in found]
+        must_have_planned_error(squared, plan.variance[level].mean())
     covered = [answer.node(2, level=0).low <= sums[0][2] <= answer.node(2, level=0).high for answer in found]
-    assert np.mean(covered) > 0.95 - 5.0 * math.sqrt(0.05 * 0.95 / 100)
+    must_cover(covered, 0.95)
     weights = (tree.nodes.nodes[1] == 7).astype(float)
     assert plan.strategy.law(weights).variance == pytest.approx(plan.variance[1][7], rel=1e-6)
     assert one.deviation(1)[7] == pytest.approx(math.sqrt(plan.variance[1][7]))
