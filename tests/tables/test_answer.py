@@ -205,7 +205,8 @@ def test_a_ledger_belongs_to_its_table(visits, tmp_path):
 def test_an_engine_that_fails_spends_nothing(visits, monkeypatch):
     book = Ledger(None, epsilon=5.0, delta=1e-4)
     query = visits.aggregate(n=count_units())
-    monkeypatch.setattr(type(query), "aggregates", lambda self, **options: (_ for _ in ()).throw(KeyboardInterrupt()))
+    stopped = lambda self, beside, **options: (_ for _ in ()).throw(KeyboardInterrupt())  # noqa: E731
+    monkeypatch.setattr(type(query), "exact", stopped)
     with pytest.raises(KeyboardInterrupt):
         query.answer(1.0, 1e-6, ledger=book)
     assert not book.entries

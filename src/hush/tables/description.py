@@ -191,7 +191,9 @@ class QueryDescription:
         """
         return self.exact(None, salt=salt, hash=hash, first=first)
 
-    def exact(self, beside: Beside | None, *, salt: bytes | None = None, hash: str | None, first: str) -> Aggregates:
+    def exact(
+        self, beside: Beside | None, *, salt: bytes | None = None, hash: str | None = None, first: str = "rank"
+    ) -> Aggregates:
         """The same with the numbers about people that `beside` asks for, from the same scan."""
         one_of("first", first, ORDERS)
         engine = engine_of(self.table.source.backend)
