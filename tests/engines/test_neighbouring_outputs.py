@@ -177,7 +177,7 @@ def still(monkeypatch):
             return WHEN
 
     monkeypatch.setattr("hush.releasing.receipt.datetime", Clock)
-    monkeypatch.setattr("hush.ledger.ledger._now", lambda: "then")
+    monkeypatch.setattr("hush.ledger.ledger.moment", lambda: "then")
 
 
 # -- every way out -------------------------------------------------------------------------------------------

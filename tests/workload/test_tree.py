@@ -85,7 +85,7 @@ def test_counts_add_up_and_errors_are_as_planned(large):
     tree, plan = large
     truth = np.arange(400) % 13
     sums = tree.nodes.sums(truth)
-    found = [plan.answer(truth, ledger=None) for _ in range(100)]
+    found = [plan.answer(truth, ledger=None) for _ in range(300)]
     one = found[0]
     for level in (0, 1):
         children = np.bincount(tree.nodes.parents[level + 1], weights=one.counts(level + 1))

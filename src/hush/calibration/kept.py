@@ -24,7 +24,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from hush.calibration.request import CalibrationRequest
 from hush.noise.catalogue import families, from_plain_values, plain_values
 from hush.noise.contract import Noise
 
-__all__ = ["folder", "keep", "kept", "kept_files", "kept_or_found"]
+__all__ = ["folder", "keep", "kept", "kept_files", "kept_noise", "kept_or_found"]
 
 FORMAT = 1
 VARIABLE = "HUSH_CACHE"
@@ -110,12 +110,36 @@ def keep(demand: CalibrationRequest, family: str | None, values: str, ranking: I
         }
         for row in ranking
     ]
+    _kept_text(place, asked, {"ranking": rows})
+
+
+def _kept_text(place: Path, asked: dict[str, Any], result: dict[str, Any]) -> None:
     with contextlib.suppress(OSError, TypeError, ValueError):
-        text = json.dumps({"asked": asked, "ranking": rows})
+        text = json.dumps({"asked": asked, **result})
         if len(text) <= _LARGEST:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write(place / _name(asked), text)
             _remove_oldest(place)
+
+
+def kept_noise(question: Mapping[str, Any], search: Callable[[], Noise]) -> Noise:
+    """The noise of an earlier search for the same question (JSON values), or the one that a search finds now. It is not
+    checked: the caller must analyse it as any other noise.
+    """
+    place, source = folder(), _source()
+    if place is None or source is None:
+        return search()
+    asked: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "source": source, "question": question}))
+    try:
+        document = json.loads(_read(place / _name(asked)))
+        found = from_plain_values(document["noise"])
+        if document["asked"] == asked and isinstance(found, Noise):
+            return found
+    except Exception:  # whatever is wrong with a file, it is ignored
+        pass
+    found = search()
+    _kept_text(place, asked, {"noise": plain_values(found)})
+    return found
 
 
 # -- one calibration -----------------------------------------------------------------------------------------

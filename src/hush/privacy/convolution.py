@@ -28,6 +28,8 @@ __all__ = ["TiltedSum"]
 Array = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
 
+_NORMAL = 7.0  # deviations that the window of a nearly normal sum extends to either side
+_TURNS = 60  # of the search for a window of a sum with longer tails
 _WRAPPED = 1e-10  # the share of the tilted mass that may wrap around, and is then added to delta
 _FAINT = 1e-16  # smaller frequencies are omitted, and added to delta
 _MOST_FREQUENCIES = 4096  # with more, transforming back is cheaper
@@ -145,24 +147,33 @@ class TiltedSum:
         deviation = math.sqrt(variance) + self.step
         reach, bounds = [], []
         for sign in (-1.0, 1.0):
-            width = 7.0 * deviation
-            for _ in range(60):  # any window that is wide enough is accepted, and the first one nearly always is
-                # the point for a normal law, then points for longer tails
-                for t in (
-                    width / deviation**2,
-                    0.5 * width / deviation**2,
-                    2.0 * width / deviation**2,
-                    2.0 / deviation,
-                ):
-                    bound = math.exp(min(self.log_mgf(tilt + sign * t) - log_m - sign * t * mean - t * width, 0.0))
-                    if bound < _WRAPPED:
-                        break
-                if bound < _WRAPPED:
-                    break
-                width *= 1.25
-            reach.append(width)
-            bounds.append(bound)
+            found = self._reach(sign, tilt, log_m, mean, deviation)
+            reach.append(found[0])
+            bounds.append(found[1])
         return reach[0], reach[1], sum(bounds)
+
+    def _reach(self, sign: float, tilt: float, log_m: float, mean: float, deviation: float) -> tuple[float, float]:
+        """How far the window must extend on one side, and Chernoff's bound beyond it: P(sum beyond width) is at most
+        e^(K(t) - t width) for every t > 0. Seven deviations suffice for sums that are nearly normal. For longer tails
+        the least width of several t is taken.
+        """
+
+        def cumulant(t: float) -> float:
+            return self.log_mgf(tilt + sign * t) - log_m - sign * t * mean
+
+        width, t = _NORMAL * deviation, _NORMAL / deviation
+        bound = math.exp(min(cumulant(t) - t * width, 0.0))
+        if bound < _WRAPPED:
+            return width, bound
+        least, rises = math.inf, 0
+        for turn in range(_TURNS):
+            t = _NORMAL / deviation * 2.0 ** (0.5 - 0.5 * turn)
+            needed = max(cumulant(t) - math.log(_WRAPPED), 0.0) / t
+            rises = 0 if needed < least else rises + 1
+            least = min(least, needed)
+            if rises > 3:
+                break
+        return max(least, width), _WRAPPED
 
 
 def _between(low: float, high: float) -> float:

@@ -14,9 +14,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
+from hush.calibration.kept import kept_noise
 from hush.calibration.plan import Plan, RankedNoise
 from hush.errors import Unsupported
 from hush.noise import bump, lifted, plateau
@@ -45,6 +47,7 @@ _WIDER = (1.0, 1.5, 2.0, 3.0)  # multiples of the offsets of least variance: wid
 _EXPONENTS = (4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 _FEW_GROUPS = 4  # with so few groups the tails of bump noise do not help
 _FINE = 16.0  # steps in the deviation of Gaussian noise: its rounding adds about 0.03 % of variance
+_SEARCH = 1  # the version of the search: another one finds other noises
 _TURNS, _GROWTH = 12, 1.15  # of a search for the least size
 _NEAR = 2e-2  # the relative error of delta at which the search ends
 
@@ -81,9 +84,13 @@ def bump_plans(reach: Reach, epsilon: float, delta: float, goal: str) -> Iterato
     def value(place: int) -> tuple[float, float]:
         return estimate(least_bump(_EXPONENTS[place], epsilon, delta, reach.groups), delta / reach.groups, goal)
 
+    def search() -> Noise:
+        return least_bump(_EXPONENTS[climbed(value, len(_EXPONENTS))], epsilon, delta, reach.groups)
+
     with suppress(Unsupported):
-        noise = least_bump(_EXPONENTS[climbed(value, len(_EXPONENTS))], epsilon, delta, reach.groups)
-        yield plan_of(BUMP, noise, bound, epsilon, delta)
+        noise = kept_noise(_question(BUMP, epsilon, delta, reach.groups, goal), search)
+        if isinstance(noise, Bump):  # the threshold of another noise, or of one that is too small, is not certified
+            yield plan_of(BUMP, noise, bound, epsilon, delta)
 
 
 def lifted_plans(reach: Reach, epsilon: float, delta: float, weights: Mapping[str, float], goal: str) -> Iterator[Plan]:
@@ -110,7 +117,16 @@ def lifted_plans(reach: Reach, epsilon: float, delta: float, weights: Mapping[st
         return (float(np.sum(made(place).variance)), first) if goal == "variance" else (first, second)
 
     with suppress(Unsupported):
-        yield plan_of(LIFTED, made(climbed(value, len(exponents))), bound, epsilon, delta)
+        question = _question(LIFTED, epsilon, delta, reach.groups, goal) | {"people": people, "others": others}
+        noise = kept_noise(question, lambda: made(climbed(value, len(exponents))))
+        if isinstance(noise, Lifted) and noise.dimension == len(parts) and noise.place == people:
+            yield plan_of(LIFTED, noise, bound, epsilon, delta)
+
+
+def _question(family: str, epsilon: float, delta: float, groups: int, goal: str) -> dict[str, Any]:
+    """What a search is about, for the folder of calibrations."""
+    known = {"family": family, "search": _SEARCH, "groups": groups, "goal": goal}
+    return known | {"epsilon": epsilon.hex(), "delta": delta.hex()}
 
 
 @lru_cache(maxsize=256)
