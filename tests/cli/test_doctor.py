@@ -82,6 +82,13 @@ def cauchy() -> Any:
     return (mp.atan(high) - mp.atan(low) - c * (mp.atan(high - 1) - mp.atan(low - 1))) / mp.pi
 
 
+def bump() -> Any:
+    """The cosine to the power 6 on the whole numbers from -11 to 11, against the same law moved by 1."""
+    weights = {k: mp.cos(mp.pi * k / 24) ** 6 for k in range(-11, 12)}
+    total = mp.fsum(weights.values())
+    return mp.fsum(max(w - mp.exp(mp.mpf("0.5")) * weights.get(k - 1, 0), 0) for k, w in weights.items()) / total
+
+
 def references() -> dict[str, Any]:
     """delta at epsilon 1/2 and shift 1, from the definitions in forty digits."""
     with mp.workdps(40):
@@ -92,6 +99,7 @@ def references() -> dict[str, Any]:
             "osgt": half_line(normalised(lambda x: (abs(x) + 1) ** 2 / 8, [2, 8, 20]), [-20, -8, -3, 0]),
             "flipped_huber": half_line(normalised(flipped_huber, [1, 4, 15]), [-15, -4, -1, 0]),
             "stable": cauchy(),
+            "bump": bump(),
             "staircase": staircase(),
             "truncated_laplace": (mp.exp(mp.mpf("-4.5")) - mp.exp(-5)) / (2 * (1 - mp.exp(-5))),  # the uncovered edge
             "exponential_power": half_line(normalised(lambda x: (abs(x) / 2) ** power, [1, 4, 20]), [-20, -8, -3, 0]),

@@ -48,6 +48,8 @@ _EXAMPLES = """examples:
 
 def _calibrate(options: argparse.Namespace) -> None:
     check_plot(options)
+    if options.epsilon is options.rho is options.mu is None:
+        raise InvalidParameter("--epsilon is needed (for example --epsilon 1), or --rho or --mu.")
     sensitivity = _sensitivity(options)
     plan = hush.calibrate(
         options.epsilon,
