@@ -8,6 +8,7 @@ from typing import Any
 import hush
 from hush.cli.plot import add_plot, check_plot, draw_plot
 from hush.cli.text import Command, add_budget, delta_of, emit, finite, number, table
+from hush.errors import InvalidParameter
 from hush.numerics.rounding import rounded_down
 from hush.releasing.text import wrapped
 
