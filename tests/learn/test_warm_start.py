@@ -12,7 +12,7 @@ from hush import compose
 
 def test_a_warm_start_promises_for_all_fits_it_comes_from():
     X, y, _ = rows()
-    paid = ledger()
+    paid = ledger(mode="nonadaptive")
     model = ridge(warm_start=True, ledger=paid, passes=2)
     model.fit(X, y)
     assert model.guarantee_.epsilon == 1.0 and model.receipt_["started_from"] == []

@@ -357,7 +357,6 @@ def test_the_reserve_pays_failure_probabilities() -> None:
     "part",
     [
         (hush.TruncatedLaplace(5.0, 100.0), 1.0),
-        (hush.Discrete(hush.TruncatedLaplace(5.0, 100.0)), 1.0),
         hush.subsample(Gaussian(2.0), 0.01),
     ],
 )
@@ -366,6 +365,15 @@ def test_infinite_divergences_are_refused_and_planned_mode_is_named(part: Any) -
     with pytest.raises(Unsupported, match='mode="nonadaptive"'):
         ledger.spend(part)
     assert ledger.entries == ()
+
+
+def test_bounded_noise_on_a_lattice_has_a_divergence_but_for_its_ends() -> None:
+    """The divergence is that of the common points; the probability of the others is a failure probability."""
+    ledger, noise = Ledger(None, **ADAPTIVE), hush.Discrete(hush.TruncatedLaplace(5.0, 100.0))
+    ledger.spend((noise, 1.0))
+    ends = float(hush.delta(noise, 0.2000001, 1.0))  # the common points have a loss of 1/5
+    assert 0.0 < ends <= ledger._report().extra < 1.01 * ends
+    assert 0.0 < ledger.share < 1.0
 
 
 def test_divergences_by_theorem() -> None:

@@ -161,6 +161,8 @@ class Lattice(Law):
         n = self.steps_in(shift)
         k = np.arange(1.0 - self.points, self.points + n)
         here, there = self.log_mass(np.abs(k)), self.log_mass(np.abs(k - n))
+        known = here > -np.inf  # a point without mass has no loss
+        here, there = here[known], there[known]
         return LossTerms(here, here - there, complete=False, relative_error=1e-11)
 
     def exceeds(self, epsilon: Any, shift: float) -> Region:

@@ -30,7 +30,6 @@ __all__ = [
     "FLAT_MINIMUM",
     "FOREIGN",
     "GAUSSIAN_AMOUNT",
-    "NEARLY_LEAST",
     "NEAR_ENOUGH",
     "NORMAL_TAILS",
     "POWER",
@@ -38,7 +37,6 @@ __all__ = [
     "ROOTS_AND_LOGARITHMS",
     "SAME_FACT",
     "SEARCH_AIM",
-    "SMALL_PRICE",
     "SPARE",
     "SPECIAL_FUNCTION",
     "STABLE_LOSS",
@@ -120,8 +118,6 @@ SEARCH_AIM = Claim(1e-8, "no bound: a search aims this far to the safe side, so 
 BETWEEN_FINE_POINTS = Claim(1e-5, "a characteristic function at 201 points; 40,001 points show 2e-6 more")
 BETWEEN_COARSE_POINTS = Claim(1e-4, "a smooth variance at 201 points of a range: four squared steps")
 TIED = Claim(1e-4, "no bound: losses this close are a tie, and the simpler family is preferred")
-SMALL_PRICE = Claim(4e-2, "no bound: a group size this close to the least is accepted for less variance of the columns")
-NEARLY_LEAST = Claim(2e-3, "no bound: values this close to the least are equal in a choice, and a second value decides")
 COARSE_SEARCH = Claim(2e-4, "no bound: a coarse search may be wrong by this, so closer candidates are searched again")
 FLAT_MINIMUM = Claim(3e-4, "no bound: a search for a shape ends where its neighbours differ by less than this")
 WORTHLESS = Claim(5e-4, "no bound: a smaller gain does not justify a search")

@@ -68,8 +68,13 @@ def _overlap(law: Lattice, order: float, shift: float) -> ButFor:
         raise Unsupported(f"{law} and its copy moved by {shift:g} have no point in common.")
     k = np.arange(n - last, last + 1, dtype=np.float64)
     here, there = law.log_mass(np.abs(k)), law.log_mass(np.abs(k - n))
-    outside = up(float(law.at_least(np.array(last - n + 1.0))), CLOSED_FORM)
+    beyond = float(law.at_least(np.array(last - n + 1.0)))
+    common = (here > -np.inf) & (there > -np.inf)  # a point that only one of them can reach is outside
     with np.errstate(under="ignore"):
+        outside = up(beyond + float(np.exp(here[~common]).sum()), CLOSED_FORM)
+        here, there = here[common], there[common]
+        if not here.size:
+            raise Unsupported(f"{law} and its copy moved by {shift:g} have no point in common.")
         exponent = order * here + (1.0 - order) * there
         top = float(exponent.max())
         total = top + math.log(float(np.exp(exponent - top).sum())) - math.log1p(-outside)

@@ -17,7 +17,7 @@ from hush.noise import gaussian as normal
 from hush.noise import laplace
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
-from hush.numerics.rounding import CLOSED_FORM, NEARLY_LEAST, SMALL_PRICE, SPARE, down, up
+from hush.numerics.rounding import CLOSED_FORM, SPARE, down, up
 from hush.privacy import gaussian
 from hush.privacy.sensitivity import Sensitivity
 from hush.tables.column_noise import Spending, box, column_weights, distinct
@@ -30,6 +30,8 @@ __all__ = ["quick_spending", "spending"]
 
 #: The share of delta that pays for the private keys of several releases that are planned together.
 _OF_MANY = 0.1
+_TIE = 0.002  # values this much above the least one, relative to it, are equal, and a second value decides
+_PRICE = 0.04  # the same for group sizes where the variance of further columns decides
 _GOALS = {
     "shown": "the least group that is shown",
     "threshold": "the least threshold",
@@ -166,7 +168,7 @@ def _best(found: list[Spending], goal: str, family: str | None) -> Spending:
     least = min(firsts.values())
     # further columns may cost a little of the size: their variance falls much faster
     several = goal == "shown" and len(found[0].drawn) > 1
-    near = [made for made in found if firsts[id(made)] <= up(least, SMALL_PRICE if several else NEARLY_LEAST)]
+    near = [made for made in found if (firsts[id(made)] - least) / least <= (_PRICE if several else _TIE)]
     second = sizes if goal == "variance" else losses
     best = min(near, key=lambda made: second[id(made)])
     size = math.ceil(sizes[id(best)])
