@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hush
+from hush.ledger.filter import filter_cap
 from hush.privacy.by_keys import KeyedCurve, largest_chance, noise_of
 from hush.privacy.failure import divergence_but_for
 from hush.tables.column_law import ColumnLaw
@@ -194,7 +195,8 @@ def test_divergences_but_for_a_failure() -> None:
 
 
 def test_adaptive_ledgers_take_keys_as_a_failure() -> None:
-    ledger = hush.Ledger(None, epsilon=2.0, delta=1e-5, mode="adaptive")
+    order = filter_cap(2.0, 1e-5, None).order
+    ledger = hush.Ledger(None, epsilon=2.0, delta=1e-5, mode="adaptive", order=order)
     charge, rule = people(hush.Discrete(hush.Gaussian(20.0)), 2, 1e-7)
     ledger.spend(charge)
     assert ledger.left.delta == pytest.approx(1e-6 - 2.0 * rule.keys.chance)
