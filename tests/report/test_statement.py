@@ -405,6 +405,9 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
         hush.Stairs(2, 0.5, 2.0, 1.0),
         hush.Scaled(hush.Cube(2, 3.0), (1.0, 2.0)),
         hush.Cube(2, 3.0).marginal,
+        hush.Bump(6.0, 20.0),
+        hush.Lifted(hush.Bump(6.0, 20.0), (3.0,), (0.0,)),
+        hush.Lifted(hush.Bump(6.0, 20.0), (3.0,), (0.0,)).marginal_of(1),
         OneWay((2,), 3.0, 1),
     ]
     assert {type(noise) for noise in noises} == {row.type for row in families()}

@@ -21,7 +21,7 @@ from hush.report import statement
 def path(tmp_path: Path) -> Path:
     place = tmp_path / "a census.ledger"
     with hush.Ledger(place, epsilon=2.0, delta=1e-6, source="visits") as ledger:
-        ledger.spend((hush.Gaussian(9.0), 1.0), label="first")
+        ledger.spend((hush.Gaussian(9.0), 1.0), label="in January")
     return place
 
 
@@ -32,7 +32,7 @@ def state(folder: Path) -> dict[str, tuple[bytes, int]]:
 def test_the_file_is_left_as_it_was(path: Path) -> None:
     before = state(path.parent)
     made = statement(path)
-    assert "first" in made.markdown and "**Data**: visits" in made.markdown
+    assert "in January" in made.markdown and "**Data**: visits" in made.markdown
     assert made.title == "Privacy statement: a census.ledger"
     assert state(path.parent) == before
 
@@ -42,7 +42,7 @@ def test_a_folder_that_may_not_be_written_to(path: Path) -> None:
     path.chmod(0o400)
     path.parent.chmod(0o500)
     try:
-        assert "first" in statement(path).markdown
+        assert "in January" in statement(path).markdown
     finally:
         path.parent.chmod(0o700)
 
@@ -82,7 +82,7 @@ def test_the_last_commit_counts_also_while_others_write(path: Path) -> None:
 def test_damage_is_said_with_the_files_own_name(path: Path, tmp_path: Path) -> None:
     content = path.read_bytes()
     changed = tmp_path / "changed.ledger"
-    changed.write_bytes(content.replace(b"first", b"worst"))
+    changed.write_bytes(content.replace(b"in January", b"in Februar"))
     cut = tmp_path / "cut.ledger"
     cut.write_bytes(content[: len(content) // 2])
     foreign = tmp_path / "foreign.ledger"

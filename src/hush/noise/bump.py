@@ -178,7 +178,7 @@ FAMILY = Family(
     "bump",
     Bump,
     paper="this project",
-    cites=("hush", "huber1981"),
+    cites=("hush",),
     ranked=False,  # its variance is never the least; it is for low thresholds of keys
     pure=False,
     calibrate=_noise,

@@ -242,7 +242,7 @@ def _tail(law: LiftedMarginal) -> Tail:
     return lambda k: 2 * law.ball_beyond(int(k))
 
 
-FAMILY = Family("lifted", Lifted, paper="this project", cites=("hush", "lebeda2024"), ranked=False, pure=False)
+FAMILY = Family("lifted", Lifted, paper="this project", cites=("hush",), ranked=False, pure=False)
 MARGINAL = Family(
     "lifted_marginal", LiftedMarginal, paper="this project", cites=("hush",), ranked=False, public=False, tail=_tail
 )

@@ -124,7 +124,7 @@ def _account(budget: Any) -> Account:
         return budget.view().account
     if not isinstance(budget, Budget):
         raise InvalidParameter(f"budget must be a Budget or a Ledger, got {budget!r}; write hush.Budget(1.0, 1e-6).")
-    if budget.kind != "epsilon":
+    if budget.rho is not None or budget.mu is not None:
         return empty_account(Cap(rho=budget.rho, mu=budget.mu, delta=budget.delta))
     return empty_account(Cap(budget.epsilon, budget.delta, "nonadaptive"))
 
