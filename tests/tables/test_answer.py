@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush import BudgetExceeded, HushError, InvalidParameter, Ledger
+from hush import BudgetExceeded, InvalidParameter, Ledger
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
@@ -305,14 +305,14 @@ def test_a_variance_whose_range_has_no_square_is_refused(visits):
             visits.aggregate(v=variance("cost", low=low, high=high))
 
 
-def test_an_engine_that_fails_spends_nothing_where_bounds_are_to_be_found():
+def test_an_engine_that_fails_spends_nothing_where_bounds_are_to_be_found(monkeypatch):
     """The whole query runs once with stand-ins before the charge."""
-    people = table(pa.table({"who": range(100), "x": [1.0] * 100, "big": [2**62] * 100}), unit="who")
-    query = people.aggregate(
-        a=mean("x", low="private", high="private"), b=mean(people["big"] * people["big"], low=0, high=1)
-    )
+    people = table(pa.table({"who": range(100), "x": [1.0] * 100}), unit="who")
+    query = people.aggregate(a=mean("x", low="private", high="private"))
     book = Ledger(None, epsilon=9.0, delta=1e-5)
-    with pytest.raises(HushError, match="query failed in the engine"):
+    stopped = lambda self, beside, **options: (_ for _ in ()).throw(KeyboardInterrupt())  # noqa: E731
+    monkeypatch.setattr(type(query), "exact", stopped)
+    with pytest.raises(KeyboardInterrupt):
         query.plan(2.0, 1e-6, family="laplace").answer(ledger=book)
     assert not book.entries and book.source is None
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
+from hush.ledger.account import keeps
 from hush.ledger.payment import Draws, Payment, pay
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget
@@ -183,12 +184,14 @@ class Request:
 
     def _pay(self) -> Payment:
         questions = [spent for spent in (self.spent, self.shares.bounds, self.shares.limits) if spent]
+        asked = Budget(self.shares.epsilon, self.shares.delta)
         # the requested pair is the sum of the parts' pairs; their composition on a grid may give a slightly larger one
-        one = self.shares.bounds is None and self.spent.times == 1
-        budget = Budget(self.shares.epsilon, self.shares.delta) if one else None
+        parts = tuple(spent.charge for spent in questions)
+        one = self.shares.bounds is None or keeps(parts, asked.epsilon, asked.delta)
+        budget = asked if one and self.spent.times == 1 else None
         return pay(
             self.ledger,
-            [spent.charge for spent in questions],
+            list(parts),
             label=self.label,
             budget=budget,
             source=self.query.table.fingerprint,
