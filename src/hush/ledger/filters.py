@@ -1,8 +1,8 @@
 """The rule of an adaptive ledger: several filters that share delta. A release is accepted while one of them holds.
 
     filter   holds while                                                 its part of delta
-    first    all releases are Gaussian and mu^2 adds up to its limit;    75 % (50 % if the first release has a failure
-             or, if the first is another noise, all are equal to it      probability), or what the first needs
+    first    all releases are Gaussian and mu^2 adds up to its limit;    75 % (50 % if the first release uses delta in
+             or, if the first is another noise, all are equal to it      its pair or can fail), or what it needs
     renyi    Renyi divergences of one order add up to its limit          15 %, or none if the first needs more
     basic    epsilons add up to the cap's, and deltas to its part        the rest
 
@@ -38,9 +38,9 @@ __all__ = ["Filters", "filters_cap"]
 
 #: The parts of delta for releases like the first, and for the Renyi filter. The rest is for basic composition.
 FIRST, RENYI = 0.75, 0.15
-#: The first part is multiplied by this if the first release has a failure probability: such releases use delta in
-#: proportion to their number, and different ones that follow need it for basic composition.
-_WITH_FAILURES = Fraction(2, 3)
+#: The first part is multiplied by this if the first release has a failure probability, or was calibrated for a pair
+#: with a delta: different releases of this kind that follow use delta in proportion to their number.
+_WITH_PAIRS = Fraction(2, 3)
 #: The part of the Renyi filter's delta that is kept for failure probabilities.
 _RESERVE = 0.25
 #: A first release that needs more than its part gets what it needs, in units of this share of delta.
@@ -149,7 +149,7 @@ def _members(cap: Cap, first: Entry) -> Iterator[Account]:
     """The filters, with their parts of delta, for a ledger that starts with this release."""
     assert cap.first is not None and cap.renyi is not None
     delta, whole = Fraction(cap.delta), Nonadaptive(Cap(cap.epsilon, cap.delta, "nonadaptive"))
-    part = Fraction(cap.first) * delta * (_WITH_FAILURES if _can_fail(first) else 1)
+    part = Fraction(cap.first) * delta * (_WITH_PAIRS if _uses_delta(first) else 1)
     try:
         needed = whole.plus([first] * first.planned).delta
     except HushError:
@@ -166,6 +166,11 @@ def _members(cap: Cap, first: Entry) -> Iterator[Account]:
         yield Filter(replace(cap, delta=round_down(for_renyi), first=None, renyi=None, accounts=None))
         rest -= for_renyi
     yield Basic(Cap(cap.epsilon, round_down(rest), "adaptive"))
+
+
+def _uses_delta(entry: Entry) -> bool:
+    """Will releases like this one need delta for basic composition?"""
+    return _can_fail(entry) or bool(entry.delta)
 
 
 def _can_fail(entry: Entry) -> bool:
