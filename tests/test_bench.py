@@ -32,8 +32,9 @@ FRAME = {
     "learn_page",
     "learn_peers",
     "coverage",
+    "ledgers",
     "workload",
-}  # coverage, workload: measurements that are run by hand
+}  # coverage, ledgers, workload: measurements that are run by hand
 
 
 @pytest.fixture
