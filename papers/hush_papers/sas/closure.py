@@ -117,7 +117,7 @@ def _closure_figure(sample: np.ndarray, draws: int) -> Figure:
             line(
                 "one share",
                 np.linspace(-100.0, 100.0, 201),
-                share(Stable(1.7, 10.0), 10).noise.cdf(np.linspace(-100.0, 100.0, 201)),
+                share(Stable(1.7, 10.0), 10).noise.marginal.cdf(np.linspace(-100.0, 100.0, 201)),
                 dashed=True,
             ),
         ),
@@ -181,8 +181,8 @@ def local_use(context: Context) -> Item:
     )
     reports, laplace = plan(1.0), Laplace(1.0)
     sums = {
-        "stable, best alpha": [share(reports, n, honest=1).total.mean_abs for n in PARTIES],
-        "Laplace": [share(laplace, n, honest=1).total.mean_abs for n in PARTIES],
+        "stable, best alpha": [share(reports, n, honest=1).total.marginal.mean_abs for n in PARTIES],
+        "Laplace": [share(laplace, n, honest=1).total.marginal.mean_abs for n in PARTIES],
     }
     errors = _errors_figure(sums)
     rows = _uses(local[1.7][PARTIES.index(100)], sums["stable, best alpha"][-1] / sums["Laplace"][-1])

@@ -27,7 +27,7 @@ def statement(subject: Any, *, ledger: Ledger | str | os.PathLike[str] | None = 
     Guarantees: every number is an upper bound that hush proves. All content comes from the ledger and the receipt.
 
     >>> import hush
-    >>> ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6)
+    >>> ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6, mode="nonadaptive")
     >>> entry = ledger.spend((hush.Gaussian(10.0), 1.0), label="a count")
     >>> "goes from 50 % to at most 52 %" in str(statement(ledger))
     True
