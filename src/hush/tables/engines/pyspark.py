@@ -174,7 +174,8 @@ def batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
 
     def produce() -> Iterator[Any]:
         with tag.on_jobs(), views(session, tables):
-            rows = session.sql(query).toLocalIterator(prefetchPartitions=True)
+            # a partition that is fetched ahead is a job of its own, which may start after the others were cancelled
+            rows = session.sql(query).toLocalIterator(prefetchPartitions=False)
             while chunk := list(islice(rows, size)):
                 yield batch_of(chunk, schema)
 
