@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
 
 _NORMAL = 7.0  # deviations that the window of a nearly normal sum extends to either side
+_BEYOND = 1e-12  # the share of the tilted mass beyond the window of a sum with longer tails
 _TURNS = 60  # of the search for a window of a sum with longer tails
 _WRAPPED = 1e-10  # the share of the tilted mass that may wrap around, and is then added to delta
 _FAINT = 1e-16  # smaller frequencies are omitted, and added to delta
@@ -168,12 +169,12 @@ class TiltedSum:
         least, rises = math.inf, 0
         for turn in range(_TURNS):
             t = _NORMAL / deviation * 2.0 ** (0.5 - 0.5 * turn)
-            needed = max(cumulant(t) - math.log(_WRAPPED), 0.0) / t
+            needed = max(cumulant(t) - math.log(_BEYOND), 0.0) / t
             rises = 0 if needed < least else rises + 1
             least = min(least, needed)
             if rises > 3:
                 break
-        return max(least, width), _WRAPPED
+        return max(least, width), _BEYOND
 
 
 def _between(low: float, high: float) -> float:
