@@ -157,7 +157,7 @@ BENCHMARKS = (
         ),
         fair=_EXPLAINED + ("shared tables were built before, and no budget is repeated."),
         rows="repetitions",
-        minutes=2.5,
+        minutes=2.0,
         measure=calibration_times,
     ),
     Benchmark(

@@ -167,7 +167,7 @@ BENCHMARKS = (
             "The last column is the least sigma of Balle and Wang (2018)."
         ),
         rows="budget and groups of one person",
-        minutes=1.5,
+        minutes=1.0,
         measure=measure,
     ),
 )
