@@ -30,9 +30,12 @@ def demand_of(
 
 def must_have_pair(epsilon: Any, delta: Any) -> None:
     """Reject a call without epsilon or without delta."""
-    for name, value in (("epsilon", epsilon), ("delta", delta)):
+    for name, value, example in (("epsilon", epsilon, "epsilon=1.0"), ("delta", delta, "delta=1e-6")):
         if value is None:
-            raise IncompleteCall(f"calibrate is missing {name}; write calibrate(epsilon=1.0, delta=1e-6).")
+            raise IncompleteCall(
+                f"calibrate is missing {name} (None); write for example {example}, or write "
+                "calibrate(epsilon=1.0, delta=1e-6)."
+            )
 
 
 def other_budget(epsilon: Any, delta: Any, rho: Any, mu: Any) -> Budget:

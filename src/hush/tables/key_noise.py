@@ -89,7 +89,7 @@ def bump_plans(reach: Reach, epsilon: float, delta: float, goal: str) -> Iterato
 
     with suppress(Unsupported):
         noise = kept_noise(_question(BUMP, epsilon, delta, reach.groups, goal), search)
-        if isinstance(noise, Bump):  # the threshold of another noise, or of one that is too small, is not certified
+        if type(noise) is bump.FAMILY.type:  # a noise that is too small gets no threshold
             yield plan_of(BUMP, noise, bound, epsilon, delta)
 
 
@@ -119,7 +119,8 @@ def lifted_plans(reach: Reach, epsilon: float, delta: float, weights: Mapping[st
     with suppress(Unsupported):
         question = _question(LIFTED, epsilon, delta, reach.groups, goal) | {"people": people, "others": others}
         noise = kept_noise(question, lambda: made(climbed(value, len(exponents))))
-        if isinstance(noise, Lifted) and noise.dimension == len(parts) and noise.place == people:
+        fits = noise.dimension == len(parts) and getattr(noise, "place", None) == people
+        if type(noise) is lifted.FAMILY.type and fits:
             yield plan_of(LIFTED, noise, bound, epsilon, delta)
 
 
