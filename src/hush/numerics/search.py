@@ -67,20 +67,12 @@ def safe_secant(
         point = safe + gap * min(max(share, least), 1.0 - least)
         value = function(point)
         if value <= 0.0:
-            safe, at_safe, weigh_safe, weigh_unsafe = (
-                point,
-                value,
-                1.0,
-                0.5 * weigh_unsafe if stays == "unsafe" else 1.0,
-            )
+            safe, at_safe, weigh_safe = point, value, 1.0
+            weigh_unsafe = 0.5 * weigh_unsafe if stays == "unsafe" else 1.0
             stays = "unsafe"
         else:
-            unsafe, at_unsafe, weigh_unsafe, weigh_safe = (
-                point,
-                value,
-                1.0,
-                0.5 * weigh_safe if stays == "safe" else 1.0,
-            )
+            unsafe, at_unsafe, weigh_unsafe = point, value, 1.0
+            weigh_safe = 0.5 * weigh_safe if stays == "safe" else 1.0
             stays = "safe"
     return safe
 
