@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from hush.workload.residual import Subset, cell_variance
 from hush.workload.strategy import Strategy
@@ -59,7 +58,3 @@ class TableStrategy(Strategy):
                 inside = math.prod(cells[i] * (1.0 - cells[i] / sizes[i]) for i in part)
                 total += spread * inside * math.prod((cells[i] / sizes[i]) ** 2 for i in table if i not in part)
         return total
-
-    def estimated(self, noisy: Any) -> Any:
-        """The residual tables."""
-        raise NotImplementedError
