@@ -69,6 +69,11 @@ def test_every_number_is_the_pinned_one(items):
     pins.assert_pinned(_computed(items), EXPECTED, _slack)
 
 
+#: numbers that are only as certain as the square root of the search's precision: the place of a flat minimum, and
+#: what is left of two variances that agree in four or more digits
+_LOOSE = ("its alpha/gamma", "the gap at epsilon", "the gap relative", "less the exact minimum")
+
+
 def _slack(what: str) -> tuple[float, float]:
     words = (
         "largest error",
@@ -79,7 +84,8 @@ def _slack(what: str) -> tuple[float, float]:
         "least cdf",
         "least step",
     )
-    return 1e-5 if "limit" in what else 1e-6, 2e-12 if any(word in what for word in words) else 0.0
+    relative = 1e-4 if any(word in what and "^2" not in what for word in _LOOSE) else 1e-5 if "limit" in what else 1e-6
+    return relative, 2e-12 if any(word in what for word in words) else 0.0
 
 
 def test_no_item_is_missing_and_verdicts_are_counted(items):
