@@ -264,6 +264,10 @@ class Law(Distribution, Noise):
         """
         return None
 
+    def losses(self, shift: float) -> Any:
+        """Return the probabilities of cells of privacy losses, such as `NormalLosses`; None where they are unknown."""
+        return None
+
     def atoms(self, shift: float) -> tuple[float, ...]:
         """Return the positive values that the privacy loss takes with positive probability, the most probable first."""
         return ()

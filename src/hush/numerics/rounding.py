@@ -30,6 +30,7 @@ __all__ = [
     "FLAT_MINIMUM",
     "FOREIGN",
     "GAUSSIAN_AMOUNT",
+    "LOSS_CELLS",
     "NEAR_ENOUGH",
     "NORMAL_TAILS",
     "POWER",
@@ -103,6 +104,9 @@ ELEMENTARY = Claim(1e-14, "exponentials and logarithms, 2^-52 each, that amplify
 NORMAL_TAILS = Claim(2e-14, "two normal tails with exponents in twofold precision, each within 1e-14 of the truth")
 SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum by halves of at most 2^24 positive terms, each within 5e-14")
 CONVERSION = Claim(1e-13, "an extra margin: a conversion from Renyi bounds already rounds up by the sizes of its terms")
+LOSS_CELLS = Claim(
+    1e-13, "a normal probability: a difference of two tails that differ by a third or more, or seven points of a quadrature"
+)
 CLOSED_FORM = Claim(1e-12, "a closed form or a sum of positive terms in at most a thousand roundings, about 1e-13")
 SUPREMUM = Claim(1e-12, "the value at a smooth peak, which is flat there: computed values are within 1e-13")
 SAME_FACT = Claim(1e-12, "no bound: two bounds this close are the same fact, rounded in two ways")

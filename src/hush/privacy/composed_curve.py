@@ -50,6 +50,8 @@ class Composed(Curve):
         count = sum(times for _, times in self.parts)
         square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
         step = math.sqrt(8.0 * self.relative * square)
+        if self.relative == DEFAULT_RELATIVE and any(_sampled(pair) for pair, _ in self.parts):
+            step = _sampled_step(math.sqrt(square), count)
         if not step > 1e-290:
             raise Unsupported(
                 "the privacy losses are too small to compose (below 1e-290); use less noise or drop these releases."
@@ -233,7 +235,7 @@ class Composed(Curve):
         """The same by bisection, with a separate tilt at every point: for laws so skewed that one tilt does not show
         the crossing.
         """
-        end = min(self._pure, total.step * sum(times * (part.first + part.masses.size) for part, times in total.parts))
+        end = min(self._pure, total.offset + total.step * sum(times * (part.last + 1) for part, times in total.parts))
 
         def settles(epsilon: float) -> bool:
             return self._settles(self._law_at(total, epsilon), delta, epsilon, lower=lower)
@@ -241,6 +243,19 @@ class Composed(Curve):
         unsafe, safe = (end, 0.0) if lower else (0.0, end)
         found = safe_end(settles, unsafe, safe, relative=1e-13, turns=64)
         return found if lower or found < end else math.inf  # the end itself was not evaluated
+
+
+def _sampled(pair: Any) -> bool:
+    return getattr(pair, "cells", None) is not None
+
+
+def _sampled_step(typical: float, count: int) -> float:
+    """The step for releases on samples: of the typical loss, a share for which the window of the sum has about 2^18
+    points; not above 1e-4 while the window then has at most 2^21.
+    """
+    window = 14.0 * math.sqrt(count) * typical
+    step = min(max(window / (1 << 18), typical / 1024.0), typical / 64.0)
+    return min(step, max(1e-4, window / (1 << 21)))
 
 
 def compose_parts(parts: Sequence[tuple[Any, int]], **options: Any) -> Composed:

@@ -24,11 +24,14 @@ _NEGLIGIBLE = 45.0  # e^-45 of the tilted mass is omitted from sums, and added t
 
 @dataclass(frozen=True)
 class ComposedLaw:
-    """A composed tilted law on the lattice points first .. first + length - 1 (times step), with its error terms."""
+    """A composed tilted law on the lattice points first .. first + length - 1 (times step, plus offset), with its error
+    terms. Everything but `delta_bracket` and `epsilon` is without the offset.
+    """
 
     first: int
     length: int
     step: float
+    offset: float
     tilt: float
     log_m: float
     wrapped: float
@@ -45,6 +48,7 @@ class ComposedLaw:
 
     def delta_bracket(self, epsilon: float) -> Bracket:
         """delta at epsilon, with the errors added at both ends."""
+        epsilon -= self.offset
         if epsilon < self.first * self.step:  # the mass below the window is unknown, and at most 1
             return Bracket(0.0, 1.0)
         total, slack, _ = self._sums(epsilon)
@@ -80,7 +84,7 @@ class ComposedLaw:
             elif abs(newton - point) <= 1e-12 * max(abs(point), self.step):
                 break
             point = newton if low < newton < high else 0.5 * (low + high)
-        return point
+        return point + self.offset
 
 
 @dataclass(frozen=True)

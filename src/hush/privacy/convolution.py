@@ -22,11 +22,13 @@ from hush.numerics.rounding import NEAR_ENOUGH, UNIT, down, next_down
 from hush.numerics.search import guarded_newton
 from hush.privacy.composed_law import ComposedLaw, Dense, Spectral
 from hush.privacy.discretise import LossDistribution
+from hush.privacy.frequencies import MOST_TERMS, transform_at
 
 __all__ = ["TiltedSum"]
 
 Array = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
+Parts = tuple[tuple[LossDistribution, int], ...]
 
 _NORMAL = 7.0  # deviations that the window of a nearly normal sum extends to either side
 _BEYOND = 1e-12  # the share of the tilted mass beyond the window of a sum with longer tails
@@ -35,13 +37,16 @@ _WRAPPED = 1e-10  # the share of the tilted mass that may wrap around, and is th
 _FAINT = 1e-16  # smaller frequencies are omitted, and added to delta
 _MOST_FREQUENCIES = 4096  # with more, transforming back is cheaper
 _MOST_POINTS = 1 << 24
+_LONG = 1 << 22  # points of a window for which a weaker tilt is tried
+_WEAKER = 24  # tilts that are tried
+_MANY = 20_000  # releases, from which the rounding errors of a fast transform matter
 
 
 @dataclass(frozen=True, eq=False)
 class TiltedSum:
     """Several loss distributions on one grid, each a number of times, composed under a tilt."""
 
-    parts: tuple[tuple[LossDistribution, int], ...]
+    parts: Parts
 
     @property
     def step(self) -> float:
@@ -50,6 +55,11 @@ class TiltedSum:
     @cached_property
     def count(self) -> int:
         return sum(times for _, times in self.parts)
+
+    @cached_property
+    def offset(self) -> float:
+        """What is added to every sum of losses on the lattice."""
+        return math.fsum(times * part.offset for part, times in self.parts)
 
     @cached_property
     def infinite(self) -> float:
@@ -69,7 +79,7 @@ class TiltedSum:
     def tilt_for(self, epsilon: float) -> float:
         """The saddle point: the tilt whose mean is approximately epsilon (0 if the mean is above epsilon already)."""
         top = sum(times * part.losses[-1] for part, times in self.parts)
-        epsilon = min(epsilon, down(top, NEAR_ENOUGH))
+        epsilon = min(epsilon - self.offset, down(top, NEAR_ENOUGH))
 
         def probe(tilt: float) -> tuple[float, float] | None:
             _, mean, variance = self.moments(tilt)
@@ -98,26 +108,36 @@ class TiltedSum:
         return guarded_newton(probe, math.sqrt(-2.0 * target / max(variance, 1e-300)), 0.0, math.inf, _between)
 
     def composed(self, tilt: float) -> ComposedLaw:
-        """The tilted law of the sum, in a window around its mean that contains all but a known share of it."""
-        log_m, mean, variance = self.moments(tilt)
-        lowest = sum(times * part.first for part, times in self.parts)
-        highest = sum(times * (part.first + part.masses.size - 1) for part, times in self.parts)
-        below, above, wrapped = self._window(tilt, log_m, mean, variance)
-        first = max(lowest, math.floor((mean - below) / self.step))
-        last = min(highest, math.ceil((mean + above) / self.step))
-        least = max(last - first + 1, max(part.masses.size for part, _ in self.parts), 16)
-        length = special.next_fast_len(least)
+        """The tilted law of the sum, in a window around its mean that contains all but a known share of it.
+
+        A strong tilt may favour rare losses so far out that their window is too long; a weaker tilt is used then.
+        """
+        for turn in range(_WEAKER + 1):
+            log_m, mean, variance = self.moments(tilt)
+            lowest = sum(times * part.first for part, times in self.parts)
+            highest = sum(times * part.last for part, times in self.parts)
+            below, above, wrapped = self._window(tilt, log_m, mean, variance)
+            first = max(lowest, math.floor((mean - below) / self.step))
+            last = min(highest, math.ceil((mean + above) / self.step))
+            if last - first < _LONG or turn == _WEAKER:
+                break
+            tilt = 0.7 * tilt if turn < _WEAKER - 1 else 0.0
+        whole = (part.masses.size for part, _ in self.parts if part.places is None)
+        length = special.next_fast_len(max(last - first + 1, *whole, 16))
         if length > _MOST_POINTS:
             raise Unsupported(
                 f"the composition needs more than {_MOST_POINTS} grid points; use fewer releases or more noise."
             )
         spectrum = self._spectrum(tilt, length)
         rounding = 8.0 * UNIT * (self.count + math.log2(length))
-        known = (first, length, self.step, tilt, log_m, wrapped, self.infinite, mean, math.sqrt(variance))
+        known = (first, length, self.step, self.offset, tilt, log_m, wrapped, self.infinite, mean, math.sqrt(variance))
         size = np.abs(spectrum)
         numbers = np.flatnonzero(size > _FAINT)
         if numbers.size <= _MOST_FREQUENCIES:
             faint = 2.0 * float(size.sum() - size[numbers].sum() + UNIT) / length
+            if self.count > _MANY and numbers.size * sum(part.masses.size for part, _ in self.parts) < MOST_TERMS:
+                rounding = 8.0 * UNIT * (8.0 * math.sqrt(self.count) + math.log2(length))
+                return Spectral(*known, rounding, numbers, transform_at(self.parts, tilt, numbers, length), faint)
             turned = np.exp(-2j * math.pi / length * (numbers * (lowest % length) % length))
             return Spectral(*known, rounding, numbers, spectrum[numbers] * turned, faint)
         circle = np.roll(special.irfft(spectrum, length), -((first - lowest) % length))
@@ -132,8 +152,8 @@ class TiltedSum:
         with np.errstate(under="ignore"):
             for part, times in self.parts:
                 masses = part.tilted(tilt, part.log_mgf(tilt))
-                if times > 1 or 8 * masses.size > length:
-                    spectrum *= _power(special.rfft(masses, length), times)
+                if times > 1 or 8 * masses.size > length or part.places is not None:
+                    spectrum *= _power(special.rfft(part.on_circle(masses, length), length), times)
                     continue
                 if sum(w.size for w in waiting) + masses.size > length // 4:
                     spectrum *= special.rfft(_convolved(waiting), length)
@@ -154,27 +174,28 @@ class TiltedSum:
         return reach[0], reach[1], sum(bounds)
 
     def _reach(self, sign: float, tilt: float, log_m: float, mean: float, deviation: float) -> tuple[float, float]:
-        """How far the window must extend on one side, and Chernoff's bound beyond it: P(sum beyond width) is at most
+        """How far the window must extend on one side, and a bound on the mass beyond it: P(sum beyond width) is at most
         e^(K(t) - t width) for every t > 0. Seven deviations suffice for sums that are nearly normal. For longer tails
-        the least width of several t is taken.
+        the least width of several t is taken, after the rarest losses were left out: K is then that of the other
+        losses, and the probability that one of the rarest occurs is added.
         """
 
-        def cumulant(t: float) -> float:
-            return self.log_mgf(tilt + sign * t) - log_m - sign * t * mean
+        def needed(parts: Parts, t: float, bound: float) -> float:
+            cumulant = math.fsum(times * part.log_mgf(tilt + sign * t) for part, times in parts) - log_m
+            return (cumulant - sign * t * mean - math.log(bound)) / t
 
         width, t = _NORMAL * deviation, _NORMAL / deviation
-        bound = math.exp(min(cumulant(t) - t * width, 0.0))
-        if bound < _WRAPPED:
-            return width, bound
+        if needed(self.parts, t, _WRAPPED) <= width:
+            return width, _WRAPPED
+        common = tuple((part.without_tail(sign, tilt, _BEYOND / self.count), times) for part, times in self.parts)
         least, rises = math.inf, 0
         for turn in range(_TURNS):
-            t = _NORMAL / deviation * 2.0 ** (0.5 - 0.5 * turn)
-            needed = max(cumulant(t) - math.log(_BEYOND), 0.0) / t
-            rises = 0 if needed < least else rises + 1
-            least = min(least, needed)
+            found = max(needed(common, _NORMAL / deviation * 2.0 ** (0.5 - 0.5 * turn), _BEYOND), 0.0)
+            rises = 0 if found < least else rises + 1
+            least = min(least, found)
             if rises > 3:
                 break
-        return max(least, width), _BEYOND
+        return max(least, width), 2.0 * _BEYOND
 
 
 def _between(low: float, high: float) -> float:

@@ -95,16 +95,34 @@ class Reversed:
 
 @dataclass(frozen=True)
 class LossDistribution:
-    """Masses p at losses (first + i) step, and `infinite` mass at infinity."""
+    """Masses p at losses (first + i) step, or at places[i] step where not all places have a mass, and `infinite` mass
+    at infinity.
+    """
 
     masses: Array
     first: int
     step: float
     infinite: float
+    places: NDArray[np.int64] | None = None
+    #: added to every loss, and not contained in `losses`
+    offset: float = 0.0
 
     @cached_property
     def losses(self) -> Array:
+        if self.places is not None:
+            return self.places * self.step
         return (self.first + np.arange(self.masses.size, dtype=np.float64)) * self.step
+
+    @property
+    def last(self) -> int:
+        """The place of the largest finite loss."""
+        return int(self.places[-1]) if self.places is not None else self.first + self.masses.size - 1
+
+    def on_circle(self, masses: Array, length: int) -> Array:
+        """The masses, or others at the same losses, at their places after `first`, modulo `length`."""
+        if self.places is None:
+            return masses
+        return np.bincount((self.places - self.first) % length, masses, length)
 
     @cached_property
     def _log_masses(self) -> Array:
@@ -114,7 +132,7 @@ class LossDistribution:
     @property
     def at_zero(self) -> float:
         """delta at epsilon = 0."""
-        return float((self.masses * -np.expm1(-np.maximum(self.losses, 0.0))).sum()) + self.infinite
+        return float((self.masses * -np.expm1(-np.maximum(self.losses + self.offset, 0.0))).sum()) + self.infinite
 
     def moments(self, tilt: float) -> tuple[float, float, float]:
         """log M, mean and variance of the tilted law, M the sum of p e^(tilt loss) over the finite losses."""
@@ -132,6 +150,17 @@ class LossDistribution:
         top = float(exponent.max())
         with np.errstate(under="ignore"):
             return top + math.log(float(np.exp(exponent - top).sum()))
+
+    def without_tail(self, sign: float, tilt: float, share: float) -> LossDistribution:
+        """The distribution without its largest losses (or the least ones, for a negative sign), which have at most this
+        share of the tilted mass.
+        """
+        tilted = self.tilted(tilt, self.log_mgf(tilt))
+        tail = np.cumsum(tilted[:: -int(sign)])  # from the outside
+        cut = int(np.searchsorted(tail, share))
+        places = self.first + np.arange(self.masses.size) if self.places is None else self.places
+        kept = slice(0, self.masses.size - cut) if sign > 0.0 else slice(cut, None)
+        return LossDistribution(self.masses[kept], int(places[kept][0]), self.step, 0.0, places[kept], self.offset)
 
     def tilted(self, tilt: float, log_m: float) -> Array:
         with np.errstate(under="ignore"):
@@ -158,10 +187,22 @@ def _curve_of(masses: Array, infinite: float, step: float) -> Array:
 
 def discretise(pair: Pair, step: float) -> LossDistribution:
     """The loss distribution whose curve consists of chords; they are at or above the curve of the pair."""
+    found = _from_cells(pair, step, below=False)
+    if found is not None:
+        return found
     _, curve = sampled(pair, False, step)
     there = up(_side(curve.upper, step), SUM_OF_POSITIVE_TERMS)
     back = there if pair.symmetric else up(_side(sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)
     return _joined(there, back, float(curve.upper[-1]), step)
+
+
+def _from_cells(pair: Pair, step: float, *, below: bool) -> LossDistribution | None:
+    """The distribution above or below the pair, if the pair knows the probabilities of cells of its losses."""
+    backward = isinstance(pair, Reversed)
+    cells = getattr(pair.pair if isinstance(pair, Reversed) else pair, "cells", None)
+    if cells is None:
+        return None
+    return cells.below(step, backward=backward) if below else cells.above(step, backward=backward)
 
 
 def _joined(
@@ -184,6 +225,9 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
     above the two lines that continue its neighbouring chords, and the candidate's chord must lie below the higher of
     the two where they meet.
     """
+    found = _from_cells(pair, step, below=True)
+    if found is not None:
+        return found
     squeeze = 1.0 - share
     if pair.atoms and pair.atoms[0] > step:
         steps = pair.atoms[0] * squeeze / step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hush.noise.contract import Law
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, TWO_ROUNDINGS, down, next_down, next_up, up
 from hush.privacy.curve import Curve, OneNumber
+from hush.privacy.loss_cells import SampledCells
 from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["Subsampled", "sampling_rate"]
@@ -51,11 +53,11 @@ class Subsampled(Curve):
         bound = Sensitivity.of(sensitivity)
         if not isinstance(noise, Law):
             raise reject("noise", noise, "a noise family", "write for example Gaussian(1.0)")
-        shift = bound.one_number
+        shift = bound.l2_bound if noise.isotropic else bound.one_number
         if shift is None or bound.neighbours != "add-remove":
             raise Unsupported(
-                "subsampling is proved for one number and neighbours='add-remove' only; write "
-                "hush.subsample(noise, rate, 1.0)."
+                "subsampling is proved for neighbours='add-remove', and for one number or Gaussian noise with an l2 "
+                "bound only; write hush.subsample(noise, rate, 1.0)."
             )
         self.whole = OneNumber(noise, shift)
         self.rate = sampling_rate(rate)
@@ -115,9 +117,19 @@ class Subsampled(Curve):
     def symmetric(self) -> bool:
         return False
 
+    @cached_property
+    def cells(self) -> SampledCells | None:
+        """The probabilities of cells of losses, if they are known; composition uses them."""
+        losses = self.whole.noise.losses(self.whole.shift)
+        return None if losses is None or self.rate == 1.0 else SampledCells(losses, self.rate)
+
     @property
     def spread(self) -> float:
-        """About q times the spread without sampling, for small q; never less than a thousandth of it."""
+        """The typical loss; where it is not known, about q times the spread without sampling, and never less than a
+        thousandth of it.
+        """
+        if self.cells is not None:
+            return self.cells.typical
         return self.whole.spread * max(self.rate, 1e-3)
 
     @property
