@@ -128,6 +128,8 @@ def test_what_is_not_proved_is_refused() -> None:
         hush.Sensitivity(linf=(1.0, 2.0)),
     ):
         with pytest.raises(hush.Unsupported, match="subsample"):
-            hush.subsample(hush.Gaussian(1.0), 0.1, bound)
+            hush.subsample(hush.Laplace(1.0), 0.1, bound)
+    with pytest.raises(hush.Unsupported, match="add-remove"):
+        hush.subsample(hush.Gaussian(1.0), 0.1, hush.Sensitivity(linf=1.0, l0=1, neighbours="replace"))
     with pytest.raises(hush.InvalidParameter, match="noise"):
         hush.subsample(1.0, 0.1)  # type: ignore[arg-type]

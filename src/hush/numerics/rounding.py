@@ -105,7 +105,8 @@ NORMAL_TAILS = Claim(2e-14, "two normal tails with exponents in twofold precisio
 SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum by halves of at most 2^24 positive terms, each within 5e-14")
 CONVERSION = Claim(1e-13, "an extra margin: a conversion from Renyi bounds already rounds up by the sizes of its terms")
 LOSS_CELLS = Claim(
-    1e-13, "a normal probability: a difference of two tails that differ by a third or more, or seven points of a quadrature"
+    1e-13,
+    "a normal probability: a difference of two tails that differ by a third or more, or seven points of a quadrature",
 )
 CLOSED_FORM = Claim(1e-12, "a closed form or a sum of positive terms in at most a thousand roundings, about 1e-13")
 SUPREMUM = Claim(1e-12, "the value at a smooth peak, which is flat there: computed values are within 1e-13")

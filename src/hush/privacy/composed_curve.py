@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 
 #: The default share of the shift that discretisation may cost.
 DEFAULT_RELATIVE = 1.9e-6
+_RARE = 1e-13  # losses with less than this probability, in all releases together, may be outside the window
 _COARSE = 1e-4  # the same for bounds at many epsilons
 
 
@@ -50,8 +51,9 @@ class Composed(Curve):
         count = sum(times for _, times in self.parts)
         square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
         step = math.sqrt(8.0 * self.relative * square)
-        if self.relative == DEFAULT_RELATIVE and any(_sampled(pair) for pair, _ in self.parts):
-            step = _sampled_step(math.sqrt(square), count)
+        cells = [getattr(pair, "cells", None) for pair, _ in self.parts]
+        if None not in cells:
+            step = _sampled_step(math.sqrt(square), count, max(one.reach(_RARE / count) for one in cells), step)
         if not step > 1e-290:
             raise Unsupported(
                 "the privacy losses are too small to compose (below 1e-290); use less noise or drop these releases."
@@ -245,17 +247,14 @@ class Composed(Curve):
         return found if lower or found < end else math.inf  # the end itself was not evaluated
 
 
-def _sampled(pair: Any) -> bool:
-    return getattr(pair, "cells", None) is not None
-
-
-def _sampled_step(typical: float, count: int) -> float:
-    """The step for releases on samples: of the typical loss, a share for which the window of the sum has about 2^18
-    points; not above 1e-4 while the window then has at most 2^21.
+def _sampled_step(typical: float, count: int, reach: float, usual: float) -> float:
+    """The step for releases on samples. It is the share of the typical loss for which the window of the sum has about
+    2^18 points, and at most 1e-4 while the window then has at most 2^21. Rare losses must fit into as many points.
     """
     window = 14.0 * math.sqrt(count) * typical
     step = min(max(window / (1 << 18), typical / 1024.0), typical / 64.0)
-    return min(step, max(1e-4, window / (1 << 21)))
+    fine = min(step, max(1e-4, window / (1 << 21), typical / 4096.0))
+    return max(fine if usual < typical / 64.0 else usual, reach / max(1 << 18, window / fine))
 
 
 def compose_parts(parts: Sequence[tuple[Any, int]], **options: Any) -> Composed:

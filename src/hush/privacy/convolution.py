@@ -180,19 +180,21 @@ class TiltedSum:
         losses, and the probability that one of the rarest occurs is added.
         """
 
-        def needed(parts: Parts, t: float, bound: float) -> float:
-            cumulant = math.fsum(times * part.log_mgf(tilt + sign * t) for part, times in parts) - log_m
-            return (cumulant - sign * t * mean - math.log(bound)) / t
+        def cumulant(parts: Parts, t: float) -> float:
+            tilted = math.fsum(times * part.log_mgf(tilt + sign * t) for part, times in parts)
+            return tilted - log_m - sign * t * mean
 
         width, t = _NORMAL * deviation, _NORMAL / deviation
-        if needed(self.parts, t, _WRAPPED) <= width:
-            return width, _WRAPPED
+        bound = math.exp(min(cumulant(self.parts, t) - t * width, 0.0))
+        if bound < _WRAPPED:
+            return width, bound
         common = tuple((part.without_tail(sign, tilt, _BEYOND / self.count), times) for part, times in self.parts)
         least, rises = math.inf, 0
         for turn in range(_TURNS):
-            found = max(needed(common, _NORMAL / deviation * 2.0 ** (0.5 - 0.5 * turn), _BEYOND), 0.0)
-            rises = 0 if found < least else rises + 1
-            least = min(least, found)
+            t = _NORMAL / deviation * 2.0 ** (0.5 - 0.5 * turn)
+            needed = max(cumulant(common, t) - math.log(_BEYOND), 0.0) / t
+            rises = 0 if needed < least else rises + 1
+            least = min(least, needed)
             if rises > 3:
                 break
         return max(least, width), 2.0 * _BEYOND

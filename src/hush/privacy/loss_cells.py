@@ -39,6 +39,7 @@ Places = NDArray[np.int64]
 
 _BEYOND = 1e-60  # losses that are larger with less than this probability count as infinite
 _FINE = 8.0  # up to this many typical losses a cell is one step wide; further out cells grow
+_MOST_FINE = 4096  # such cells on each side
 _HALVINGS = 40  # of the search for the first place of the lower bound
 _MOST_PLACES = 1 << 22
 
@@ -131,11 +132,16 @@ class SampledCells:
         with np.errstate(divide="ignore"):
             return self.losses.cells(np.log(np.maximum(self._weight(ends) / self.rate, 0.0)))
 
+    def reach(self, probability: float) -> float:
+        """A loss that is exceeded with about this probability by the person's output, if the person is in the sample."""
+        return float(np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + self.losses.beyond(probability)))
+
     def _places(self, step: float) -> Places:
         """The lattice points that masses lie on: every one near 0, fewer further out."""
-        far = self.losses.beyond(_BEYOND)
-        largest = float(np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + far))
-        above, below = _ladder(largest, step, self.typical), _ladder(-math.log1p(-self.rate), step, self.typical)
+        above, below = (
+            _ladder(self.reach(_BEYOND), step, self.typical),
+            _ladder(-math.log1p(-self.rate), step, self.typical),
+        )
         return np.concatenate([-below[::-1], [0], above])
 
 
@@ -143,7 +149,7 @@ def _ladder(reach: float, step: float, typical: float) -> Places:
     """Numbers of steps from 1 to beyond `reach`: all of them for typical losses, then every second, every fourth and so
     on, half as many again for each doubling of the loss.
     """
-    near, last = 2 * math.ceil(0.5 * _FINE * typical / step), math.ceil(reach / step) + 1
+    near, last = min(2 * math.ceil(0.5 * _FINE * typical / step), _MOST_FINE), math.ceil(reach / step) + 1
     rows, width, start = [np.arange(1, min(near, last) + 1, dtype=np.int64)], 2, near
     while start < last:
         if near * len(rows) > _MOST_PLACES:
