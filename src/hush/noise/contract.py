@@ -245,9 +245,7 @@ class Law(Distribution, Noise):
     # -- privacy ---------------------------------------------------------------------------------------------
 
     def worst_shifts(self, shift: float) -> tuple[float, ...]:
-        """Return shifts in (0, shift], one of which has the largest divergence at every epsilon; (shift,) for unimodal
-        laws.
-        """
+        """Return shifts in (0, shift], one of which is the worst at every epsilon; (shift,) for unimodal laws."""
         return (shift,)
 
     def max_loss(self, shift: float) -> float:
@@ -288,12 +286,11 @@ class Law(Distribution, Noise):
         """
         epsilon = np.asarray(epsilon, dtype=np.float64)[..., None]
         total = np.zeros(np.broadcast_shapes(region.lower.shape, epsilon.shape))
+        each = np.broadcast_to(epsilon, total.shape)
         for index in np.ndindex(total.shape):
             low, high = float(region.lower[index]), float(region.upper[index])
             if low < high:
-                total[index] = self._surplus_between(
-                    low, high, float(np.broadcast_to(epsilon, total.shape)[index]), shift
-                )
+                total[index] = self._surplus_between(low, high, float(each[index]), shift)
         return (total * region.weight).sum(axis=-1)
 
     def _surplus_between(self, low: float, high: float, epsilon: float, shift: float) -> float:

@@ -106,7 +106,7 @@ SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum by halves of at most 2^24 positive t
 CONVERSION = Claim(1e-13, "an extra margin: a conversion from Renyi bounds already rounds up by the sizes of its terms")
 LOSS_CELLS = Claim(
     1e-13,
-    "a normal probability: a difference of two tails that differ by a third or more, or seven points of a quadrature",
+    "a normal probability: two tails that differ by a third or more, or a quadrature of seven points",
 )
 CLOSED_FORM = Claim(1e-12, "a closed form or a sum of positive terms in at most a thousand roundings, about 1e-13")
 SUPREMUM = Claim(1e-12, "the value at a smooth peak, which is flat there: computed values are within 1e-13")

@@ -51,7 +51,7 @@ class Composed(Curve):
         count = sum(times for _, times in self.parts)
         square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
         step = math.sqrt(8.0 * self.relative * square)
-        cells = [getattr(pair, "cells", None) for pair, _ in self.parts]
+        cells: list[Any] = [getattr(pair, "cells", None) for pair, _ in self.parts]
         if None not in cells:
             step = _sampled_step(math.sqrt(square), count, max(one.reach(_RARE / count) for one in cells), step)
         if not step > 1e-290:

@@ -110,7 +110,7 @@ class LossDistribution:
     @cached_property
     def losses(self) -> Array:
         if self.places is not None:
-            return self.places * self.step
+            return np.asarray(self.places * self.step, dtype=np.float64)
         return (self.first + np.arange(self.masses.size, dtype=np.float64)) * self.step
 
     @property
@@ -122,7 +122,7 @@ class LossDistribution:
         """The masses, or others at the same losses, at their places after `first`, modulo `length`."""
         if self.places is None:
             return masses
-        return np.bincount((self.places - self.first) % length, masses, length)
+        return np.asarray(np.bincount((self.places - self.first) % length, masses, length), dtype=np.float64)
 
     @cached_property
     def _log_masses(self) -> Array:

@@ -1,8 +1,8 @@
 """Loss distributions from the probabilities of cells of losses, for a release on a Poisson sample.
 
 A pair of laws P and Q has the loss L = log dP/dQ. The losses are divided into cells by grid points e_j. If the
-probabilities P_k and Q_k of every cell are known, the two discrete loss distributions that bound the pair follow without
-the second differences of discretise.py, which cancel where the losses are small:
+probabilities P_k and Q_k of every cell are known, the two discrete loss distributions that bound the pair follow from
+them. The second differences of discretise.py, which cancel where the losses are small, are not needed:
 
     above   the cell between e_k and e_(k+1) becomes two masses at its ends, with the same P_k and Q_k in sum:
             (P_k - e^(e_k) Q_k)/(1 - e^(e_k - e_(k+1))) at the upper end, the rest at the lower end. At every e_j the
@@ -62,7 +62,7 @@ class SampledCells:
     def above(self, step: float, *, backward: bool) -> LossDistribution:
         """The distribution whose curve is at or above that of the pair."""
         places = self._places(step)
-        ends = places * step
+        ends: Array = places.astype(np.float64) * step
         person, other = self._cells(ends[1:])  # cells end at ends[1], ends[2], ..., infinity
         scaled, plain = self.rate * person[:-1], other[:-1]
         weight = self._weight(ends)
@@ -117,7 +117,7 @@ class SampledCells:
 
     def _weight(self, losses: Array) -> Array:
         """e^loss - (1 - q)."""
-        return np.expm1(losses) + self.rate
+        return np.asarray(np.expm1(losses) + self.rate)
 
     def _merged(self, person: Array, other: Array) -> Array:
         """The loss of cells that are merged into one output each: log((1 - q) + q R/Q)."""
@@ -133,7 +133,7 @@ class SampledCells:
             return self.losses.cells(np.log(np.maximum(self._weight(ends) / self.rate, 0.0)))
 
     def reach(self, probability: float) -> float:
-        """A loss that is exceeded with about this probability by the person's output, if the person is in the sample."""
+        """A loss that is exceeded with about this probability if the person is in the sample."""
         return float(np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + self.losses.beyond(probability)))
 
     def _places(self, step: float) -> Places:
