@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hush.calibration.limit import limit
     from hush.calibration.one_number import optimal
     from hush.calibration.ranking import Plan, RankedNoise, calibrate
+    from hush.calibration.training import Training, noise_multiplier, training
     from hush.errors import (
         BudgetExceeded,
         HushError,
@@ -124,6 +125,7 @@ __all__ = [
     "Staircase",
     "Stairs",
     "Stepped",
+    "Training",
     "TruncatedLaplace",
     "UnknownFamily",
     "Unsupported",
@@ -141,6 +143,7 @@ __all__ = [
     "error_sum",
     "gaussian",
     "limit",
+    "noise_multiplier",
     "optimal",
     "plan_all",
     "register",
@@ -148,6 +151,7 @@ __all__ = [
     "renyi",
     "sql",
     "subsample",
+    "training",
     "unaccounted",
 ]
 
@@ -157,6 +161,7 @@ _MODULES = {
     "hush.calibration.limit": ("limit",),
     "hush.calibration.one_number": ("optimal",),
     "hush.calibration.ranking": ("Plan", "RankedNoise", "calibrate"),
+    "hush.calibration.training": ("Training", "noise_multiplier", "training"),
     "hush.errors": (
         "BudgetExceeded",
         "HushError",

@@ -262,7 +262,7 @@ class Law(Distribution, Noise):
         """
         return None
 
-    def losses(self, shift: float) -> Any:
+    def loss_cells(self, shift: float) -> Any:
         """Return the probabilities of cells of privacy losses, such as `NormalLosses`; None where they are unknown."""
         return None
 

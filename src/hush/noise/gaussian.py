@@ -60,7 +60,7 @@ class Gaussian(GaussianTailed):
     def subgaussian_proxy(self) -> float:
         return self.sigma * self.sigma
 
-    def losses(self, shift: float) -> NormalLosses:
+    def loss_cells(self, shift: float) -> NormalLosses:
         return NormalLosses(shift / self.sigma)
 
     def scaled(self, k: float) -> Gaussian:

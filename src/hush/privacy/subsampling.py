@@ -120,7 +120,7 @@ class Subsampled(Curve):
     @cached_property
     def cells(self) -> SampledCells | None:
         """The probabilities of cells of losses, if they are known; composition uses them."""
-        losses = self.whole.noise.losses(self.whole.shift)
+        losses = self.whole.noise.loss_cells(self.whole.shift)
         return None if losses is None or self.rate == 1.0 else SampledCells(losses, self.rate)
 
     @property

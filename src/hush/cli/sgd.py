@@ -1,0 +1,74 @@
+"""`hush sgd`: the noise for private training, or the privacy of a training run."""
+
+from __future__ import annotations
+
+import argparse
+
+import hush
+from hush.cli.text import Command, emit, number, table
+from hush.errors import InvalidParameter
+from hush.numerics.rounding import decimal_up
+
+__all__ = ["register"]
+
+_EXAMPLES = """examples:
+  hush sgd --rows 60000 --batch 256 --epochs 60 --epsilon 2 --delta 1e-5        the noise multiplier to train with
+  hush sgd --rows 60000 --batch 256 --epochs 60 --sigma 1.1 --delta 1e-5        the epsilon of a training run
+  hush sgd --rows 1000000 --batch 100 --steps 100000 --sigma 1 --delta 1e-7 --json"""
+_DELTAS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+_COLUMNS = {"account": "account", "epsilon": "epsilon", "remark": ""}
+
+
+def _sgd(options: argparse.Namespace) -> None:
+    if options.delta is None:
+        raise InvalidParameter("--delta is needed; a common choice is 1 divided by the rows, or less, such as 1e-5.")
+    run = hush.training(
+        rows=options.rows,
+        batch=options.batch,
+        epochs=options.epochs,
+        steps=options.steps,
+        sigma=options.sigma,
+        epsilon=options.epsilon,
+        delta=options.delta,
+    )
+    bracket = run.epsilon_bracket(options.delta)
+    upper, lower = float(bracket.upper), float(bracket.lower)
+    renyi, limit = run.renyi_epsilon(options.delta), run.limit_epsilon(options.delta)
+    accounts = [
+        {"account": "hush", "epsilon": upper, "remark": f"proved; the true value is at least {lower:.6g}"},
+        {"account": "Renyi orders", "epsilon": renyi, "remark": "valid but looser: one order at a time is converted"},
+        {"account": "central limit", "epsilon": limit, "remark": "no bound: an approximation for many steps"},
+    ]
+    points = [{"delta": d, "epsilon": run.epsilon(d)} for d in sorted({*_DELTAS, options.delta}, reverse=True)]
+    document = {
+        "sigma": run.sigma,
+        "rate": run.rate,
+        "steps": run.steps,
+        "delta": options.delta,
+        "epsilon": upper,
+        "epsilon_at_least": lower,
+        "accounts": accounts,
+        "points": points,
+    }
+    head = (
+        f"noise multiplier {decimal_up(run.sigma, 6)}, rate {run.rate:.6g}, {run.steps:,} steps: "
+        f"({upper:.6g}, {options.delta:g})-private"
+    )
+    text = (
+        f"{head}\nEvery row is in each batch independently with probability {run.rate:.4g} (Poisson sampling); one row "
+        "more or less.\nThe noise of a step has standard deviation sigma times the clipping norm of a row's gradient."
+        f"\n\n{table(accounts, _COLUMNS)}\n\n{table(points, {'delta': 'delta', 'epsilon': 'epsilon'})}"
+    )
+    emit(options, document, text)
+
+
+def register(command: Command) -> None:
+    """Add the command."""
+    sgd = command("sgd", _sgd, "compute the noise of private training, or the privacy of a run", _EXAMPLES)
+    sgd.add_argument("--rows", type=int, required=True, metavar="N", help="the rows of the training data")
+    sgd.add_argument("--batch", type=int, required=True, metavar="B", help="the expected number of rows in a batch")
+    sgd.add_argument("--epochs", type=number, metavar="E", help="passes over the data: N E/B steps")
+    sgd.add_argument("--steps", type=int, metavar="T", help="the number of steps, instead of --epochs")
+    sgd.add_argument("--epsilon", type=number, metavar="E", help="find the least noise multiplier for this epsilon")
+    sgd.add_argument("--sigma", type=number, metavar="S", help="the noise multiplier, instead of --epsilon")
+    sgd.add_argument("--delta", type=number, metavar="D", help="the extra probability")
