@@ -32,9 +32,10 @@ FRAME = {
     "learn_page",
     "learn_peers",
     "coverage",
+    "accounting",
     "ledgers",
     "workload",
-}  # coverage, ledgers, workload: measurements that are run by hand
+}  # accounting, coverage, ledgers, workload: measurements that are run by hand
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import hush
 from hush.cli.text import Command, emit, number, table
@@ -22,44 +23,46 @@ _COLUMNS = {"account": "account", "epsilon": "epsilon", "remark": ""}
 def _sgd(options: argparse.Namespace) -> None:
     if options.delta is None:
         raise InvalidParameter("--delta is needed; a common choice is 1 divided by the rows, or less, such as 1e-5.")
-    run = hush.training(
-        rows=options.rows,
-        batch=options.batch,
-        epochs=options.epochs,
-        steps=options.steps,
-        sigma=options.sigma,
-        epsilon=options.epsilon,
-        delta=options.delta,
-    )
+    names = ("rows", "batch", "epochs", "steps", "sigma", "epsilon", "delta")
+    run = hush.training(**{name: getattr(options, name) for name in names})
     bracket = run.epsilon_bracket(options.delta)
-    upper, lower = float(bracket.upper), float(bracket.lower)
-    renyi, limit = run.renyi_epsilon(options.delta), run.limit_epsilon(options.delta)
-    accounts = [
-        {"account": "hush", "epsilon": upper, "remark": f"proved; the true value is at least {lower:.6g}"},
-        {"account": "Renyi orders", "epsilon": renyi, "remark": "valid but looser: one order at a time is converted"},
-        {"account": "central limit", "epsilon": limit, "remark": "no bound: an approximation for many steps"},
-    ]
+    accounts = _accounts(run, options.delta, float(bracket.lower), float(bracket.upper))
     points = [{"delta": d, "epsilon": run.epsilon(d)} for d in sorted({*_DELTAS, options.delta}, reverse=True)]
     document = {
         "sigma": run.sigma,
         "rate": run.rate,
         "steps": run.steps,
         "delta": options.delta,
-        "epsilon": upper,
-        "epsilon_at_least": lower,
+        "epsilon": float(bracket.upper),
+        "epsilon_at_least": float(bracket.lower),
         "accounts": accounts,
         "points": points,
     }
-    head = (
-        f"noise multiplier {decimal_up(run.sigma, 6)}, rate {run.rate:.6g}, {run.steps:,} steps: "
-        f"({upper:.6g}, {options.delta:g})-private"
-    )
     text = (
-        f"{head}\nEvery row is in each batch independently with probability {run.rate:.4g} (Poisson sampling); one row "
-        "more or less.\nThe noise of a step has standard deviation sigma times the clipping norm of a row's gradient."
+        f"noise multiplier {decimal_up(run.sigma, 6)}, rate {run.rate:.6g}, {run.steps:,} steps: "
+        f"({decimal_up(float(bracket.upper), 6)}, {options.delta:g})-private\n"
+        f"Every row is in each batch independently with probability {run.rate:.4g} (Poisson sampling); one row more or "
+        "less.\nThe noise of a step has standard deviation sigma times the clipping norm of a row's gradient."
         f"\n\n{table(accounts, _COLUMNS)}\n\n{table(points, {'delta': 'delta', 'epsilon': 'epsilon'})}"
     )
     emit(options, document, text)
+
+
+def _accounts(run: hush.Training, delta: float, lower: float, upper: float) -> list[dict[str, Any]]:
+    """The epsilon of the run by hush and by two other methods, and why they differ."""
+    return [
+        {"account": "hush", "epsilon": upper, "remark": f"proved; the true value is at least {lower:.6g}"},
+        {
+            "account": "Renyi orders",
+            "epsilon": run.renyi_epsilon(delta),
+            "remark": "valid but looser: one order at a time is converted",
+        },
+        {
+            "account": "central limit",
+            "epsilon": run.limit_epsilon(delta),
+            "remark": "no bound: an approximation for many steps",
+        },
+    ]
 
 
 def register(command: Command) -> None:

@@ -257,9 +257,7 @@ class Law(Distribution, Noise):
         return None
 
     def loss_terms(self, shift: float, reach: float) -> LossTerms | None:
-        """Return all privacy losses as a list; None where they form a continuum or are too many. A law with a table
-        lists the points up to `reach` times the length of its table.
-        """
+        """Return all privacy losses; None where they are too many. A table is listed to `reach` times its length."""
         return None
 
     def loss_cells(self, shift: float) -> Any:
