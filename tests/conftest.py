@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -66,24 +67,39 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     os.environ["HUSH_CACHE"] = os.environ[FOUND] if SHARING.match(item.nodeid) else ""
 
 
-#: tests that stand on something dear (a report, a site, a Java machine) go to one worker, which makes it once
+#: tests that need something slow to make (a report, a site, a server, a Java machine) go to one worker, which makes it
+#: once
 TOGETHER = {
     "papers": r"tests/papers/",
     "site": r"tests/test_site\.py",
     "spark": r"tests/engines/(.*pyspark|test_sources\.py)",
+    "postgres": r"tests/engines/.*postgres",
 }
+#: a file of at least so many tests goes to one worker, which makes its fixtures once; the tests of the other files,
+#: which are long, come last and go one by one to whichever worker is free
+MANY_TESTS = 25
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Workers take one test at a time, or a whole group. xdist's own groups write into names that newer pytests do
+    """Workers take a group, a file or one test at a time. xdist's own groups write into names that newer pytests do
     not read.
     """
     from xdist.scheduler import LoadScopeScheduling
 
     class InGroups(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((name for name, pattern in TOGETHER.items() if re.match(pattern, nodeid)), nodeid)
+            if not hasattr(self, "sizes"):
+                self.sizes = Counter(name.partition("::")[0] for name in self.collection)
+            group = next((name for name, pattern in TOGETHER.items() if re.match(pattern, nodeid)), "")
+            file = nodeid.partition("::")[0]
+            return group or (file if self.sizes[file] >= MANY_TESTS else nodeid)
+
+        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0.0) -> None:
+            super().mark_test_complete(node, item_index, duration)
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            if all(self.assigned_work[node][scope].values()):  # xdist counts all that it keeps after every test
+                del self.assigned_work[node][scope]
 
     return InGroups(config, log)
 

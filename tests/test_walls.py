@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
-from test_architecture import FLOORS, MODULES, RANK, SOURCE, imports, room_of
+from test_architecture import FLOORS, RANK, ROOMS, SOURCE, imports, parsed, room_of
 
 from hush.noise.catalogue import families
 
@@ -58,40 +59,32 @@ def private_attributes(tree: ast.AST) -> list[tuple[int, str]]:
     return found
 
 
+@cache
 def defined_in_room(room: str) -> set[str]:
     """Private names that a room defines: methods, attributes set on self, class-level names, module-level names."""
     names: set[str] = set()
-    for path in MODULES:
-        if room_of(path) == room:
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                    names.add(node.name)
-                elif (
-                    isinstance(node, ast.Attribute)
-                    and isinstance(node.value, ast.Name)
-                    and node.value.id in ("self", "cls")
-                ):
-                    names.add(node.attr)
-                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    names.add(node.id)
+    for node in (node for path in ROOMS[room] for node in ast.walk(parsed(path))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+            names.add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
     return names
 
 
-DEFINED = {room: defined_in_room(room) for room in {room_of(path) for path in MODULES}}
-
-
 def leaks(path: Path, text: str | None = None) -> list[tuple[int, str]]:
-    tree = ast.parse(path.read_text() if text is None else text)
+    tree = parsed(path) if text is None else ast.parse(text)
     return [
         (line, name)
         for line, name in private_attributes(tree)
-        if name not in DEFINED[room_of(path)] and name not in FOREIGN
+        if name not in defined_in_room(room_of(path)) and name not in FOREIGN
     ]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_private_attribute_of_another_room(path: Path) -> None:
-    assert leaks(path) == []
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_private_attribute_of_another_room(room: str) -> None:
+    assert [(path, *leak) for path in ROOMS[room] for leak in leaks(path)] == []
 
 
 def family_tests(tree: ast.AST) -> list[tuple[int, str]]:
@@ -123,7 +116,7 @@ def family_tests(tree: ast.AST) -> list[tuple[int, str]]:
 
 
 def foreign_tests(path: Path, text: str | None = None) -> list[tuple[int, str]]:
-    tree = ast.parse(path.read_text() if text is None else text)
+    tree = parsed(path) if text is None else ast.parse(text)
     return [
         (line, name)
         for line, name in family_tests(tree)
@@ -131,9 +124,10 @@ def foreign_tests(path: Path, text: str | None = None) -> list[tuple[int, str]]:
     ]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_family_is_tested_at_home_and_in_its_theorem_only(path: Path) -> None:
-    assert foreign_tests(path) == [], "ask the family's descriptor (noise/family.py) instead of testing for its class"
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_family_is_tested_at_home_and_in_its_theorem_only(room: str) -> None:
+    found = [(path, *test) for path in ROOMS[room] for test in foreign_tests(path)]
+    assert found == [], "ask the family's descriptor (noise/family.py) instead of testing for its class"
 
 
 def name_tests(tree: ast.AST) -> list[tuple[int, str]]:
@@ -148,19 +142,20 @@ def name_tests(tree: ast.AST) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_comparison_with_a_familys_name(path: Path) -> None:
-    own = {name for name in NAMES if path.stem == name}
-    found = [(line, name) for line, name in name_tests(ast.parse(path.read_text())) if name not in own]
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_comparison_with_a_familys_name(room: str) -> None:
+    tests = [(path, *test) for path in ROOMS[room] for test in name_tests(parsed(path))]
+    found = [(path, line, name) for path, line, name in tests if name != path.stem]
     assert found == [], "ask the family's descriptor (noise/family.py) instead of comparing with its name"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_downwards_within_a_floor(path: Path) -> None:
-    room = room_of(path)
-    for other in imports(path):
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_point_downwards_within_a_floor(room: str) -> None:
+    for path, other in ((module, other) for module in ROOMS[room] for other in imports(module)):
         if other in RANK and RANK[other] == RANK[room] and other != room:
-            assert ORDER[other] < ORDER[room], f"{room} stands before {other} on its floor and must not import from it"
+            assert ORDER[other] < ORDER[room], (
+                f"{path}: {room} stands before {other} on its floor and must not import from it"
+            )
 
 
 # -- the checks themselves notice ----------------------------------------------------------------------------

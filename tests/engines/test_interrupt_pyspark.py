@@ -8,14 +8,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
 import hush.tables
 from hush.tables import count
-from hush.tables.engines.pyspark import was_cancelled
+from hush.tables.engines.spark_jobs import Tag, settings_of_thread, was_cancelled
 from hush.tables.interrupt import still_working
 
 pytestmark = [
@@ -31,6 +31,9 @@ def endless(spark) -> Iterator[hush.tables.Table]:
     """10^12 rows, each of a unit of its own."""
     query = "SELECT id AS who, CAST(id % 10 AS STRING) AS ward FROM range(1000000000000)"
     yield hush.tables.table(spark.sql(query), unit="who")
+    while active(spark):  # a test that fails must not leave a job behind that blocks every test after it
+        spark.sparkContext.cancelAllJobs()
+        time.sleep(0.1)
     gc.collect()  # Spark's client leaves sockets to the garbage collector, which warns: here, where that is ignored
 
 
@@ -86,6 +89,24 @@ def test_a_job_that_somebody_cancels(spark, endless):
     assert caught.value.__cause__ is None and caught.value.__context__ is None
     must_be_idle(spark)
     assert not still_working()
+
+
+def test_the_other_jobs_of_a_query_end_with_the_one_that_failed(spark):
+    def run() -> None:
+        with suppress(Exception):  # cancelled
+            spark.sql("SELECT count(id % 7) AS n FROM range(1000000000000)").collect()
+
+    def fail_beside_it() -> None:
+        with Tag(spark).on_jobs():
+            other = threading.Thread(target=settings_of_thread(spark)(run))
+            other.start()
+            while not active(spark):
+                time.sleep(0.1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_beside_it()
+    must_be_idle(spark)
 
 
 def test_a_cancelled_job_behind_other_errors():

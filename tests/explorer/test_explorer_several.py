@@ -88,7 +88,7 @@ def test_the_ranking_is_that_of_calibrate(state):
     plan = hush.calibrate(state.epsilon, state.delta, state.bound)
     expected = {row.family: row.loss for row in plan.ranking if row.noise is not None}
     found = {one.family: one.variance for one in findings(state) if isinstance(one, AnalysedNoise)}
-    assert found == pytest.approx(expected, rel=1e-4)  # the search for a shape ends at a flat minimum
+    assert found == pytest.approx(expected, rel=3e-5)  # asinh, of the flattest minimum, is found to 1.3e-5
     assert (best(state).family, best(state).variance) == (plan.family, pytest.approx(plan.variance, rel=1e-6))
     assert {one.family for one in findings(state)} == {row.family for row in plan.ranking}
 

@@ -14,6 +14,7 @@ import ibis
 from hypothesis import strategies as st
 
 import hush.tables
+from hush.tables.engines.duckdb import sql_of
 
 TYPES = {
     "visits": {"u": "BIGINT", "g": "VARCHAR", "k": "INTEGER", "d": "DATE", "x": "DOUBLE", "order_id": "BIGINT"},
@@ -115,7 +116,7 @@ class People:
         """The SQL of a relation, compiled once."""
         node = relation.op()
         if node not in self.sql:
-            self.sql[node] = self.backend.compile(relation)
+            self.sql[node] = sql_of(self.backend, relation)
         return self.sql[node]
 
     def rows(self, table: hush.tables.Table, data: Database) -> dict[Any, Counter[str]]:

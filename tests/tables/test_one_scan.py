@@ -14,6 +14,7 @@ from tables.messy import arrow_of, messy
 import hush
 from hush.tables import count, count_units, each_row, histogram, mean, table
 from hush.tables.aggregation import integer_aggregates
+from hush.tables.engines.duckdb import sql_of
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.keyed_hash import Keyed
 from hush.tables.left_out import left_out
@@ -85,7 +86,7 @@ def test_the_rows_are_read_and_ranked_once(visits, keys, asked):
     rows = table(visits, unit="who")
     query = rows.group_by("ward", keys=keys, groups_per_unit=2).aggregate(**asked)
     plan = query.exact(left_out(query).beside, hash=None, first="rank").plan
-    sql = rows.source.backend.compile(plan)
+    sql = sql_of(rows.source.backend, plan)
     assert sql.count(rows.relation.op().name) == sql.count("DENSE_RANK") == 1
     text = "\n".join(str(row[1]) for row in _explained(rows.source.backend, plan, sql))
     assert text.upper().count("WINDOW") <= 2 + 2 * (len(asked) > 3)

@@ -14,6 +14,7 @@ import hush.tables
 from hush import tables
 from hush.tables import count, count_units, histogram, mean, quantile, table
 from hush.tables.engines.contract import memory_tables
+from hush.tables.engines.duckdb import sql_of
 
 ASKED = {
     "n": count(rows_per_unit=2),
@@ -37,7 +38,7 @@ def explained(query: hush.tables.Query, **options: Any) -> str:
     plan, backend = query.aggregates(salt=SALT, **options).plan, query.table.source.backend
     for name, memory in memory_tables(plan).items():
         backend.con.register(name, memory)
-    return "\n".join(row[1] for row in backend.con.sql(f"EXPLAIN {backend.compile(plan)}").fetchall())
+    return "\n".join(row[1] for row in backend.con.sql(f"EXPLAIN {sql_of(backend, plan)}").fetchall())
 
 
 @pytest.mark.parametrize("keys", ["private", range(300)], ids=["private", "public"])
@@ -66,8 +67,8 @@ def test_one_pass_over_the_rows(rows):
     """Totals, means, quantiles and histograms of one row per unit share one scan, one ranking and one sample."""
     asked = {**ASKED, "m": mean("x", low=0, high=9), "q": quantile("x", 0.5, low=0, high=9)}
     t = table(rows, unit="u")
-    sql = t.source.backend.compile(
-        t.group_by("g", keys="private", groups_per_unit=5).aggregate(**asked).aggregates().plan
+    sql = sql_of(
+        t.source.backend, t.group_by("g", keys="private", groups_per_unit=5).aggregate(**asked).aggregates().plan
     )
     assert sql.count(t.relation.op().name) == sql.count("DENSE_RANK") == 1
 
@@ -75,10 +76,11 @@ def test_one_pass_over_the_rows(rows):
 def test_shared_values_are_shared(rows):
     """The same column with the same bounds is quantised and sampled once, however many aggregates use it."""
     t = table(rows, unit="u")
-    sql = t.source.backend.compile(
+    sql = sql_of(
+        t.source.backend,
         t.aggregate(a=mean("x", low=0, high=9), b=mean("x", low=0, high=9), c=mean("x", low=0, high=9, rows_per_unit=2))
         .aggregates()
-        .plan
+        .plan,
     )
     assert sql.count("ROW_NUMBER") == 2
 

@@ -25,6 +25,7 @@ from tables import reference
 import hush.tables
 from hush.tables import aggregation, bound, count, count_units, histogram, mean, quantile, variance
 from hush.tables.engines.contract import memory_tables
+from hush.tables.engines.duckdb import sql_of
 from hush.tables.expression import as_int64
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
@@ -124,7 +125,7 @@ class Bench:
             for name, table in memory_tables(built).items():
                 connection.register(name, table)
             self.compiled[shape, salt] = name = f"q{len(self.compiled)}"
-            connection.execute(f"PREPARE {name} AS {self.backend.compile(built)}")
+            connection.execute(f"PREPARE {name} AS {sql_of(self.backend, built)}")
         connection.execute("DELETE FROM rows")
         fill = f"INSERT INTO rows SELECT {', '.join(f'unnest(?::{kind}[])' for kind in TYPES.values())}"
         connection.execute(

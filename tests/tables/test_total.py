@@ -18,6 +18,7 @@ import pytest
 import hush.tables
 from hush.errors import Unsupported
 from hush.tables import total
+from hush.tables.engines.duckdb import sql_of
 from hush.tables.expression import bind
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
@@ -86,7 +87,7 @@ def values(table: hush.tables.Table, **columns: Any) -> dict[str, list[Any]]:
     """The columns, as text where Python cannot hold them."""
     relation = table.mutate(**columns).relation
     kept = {n: relation[n] if relation[n].type().is_integer() else relation[n].cast("string") for n in columns}
-    found = table.source.backend.con.execute(table.source.backend.compile(relation.select(**kept)))
+    found = table.source.backend.con.execute(sql_of(table.source.backend, relation.select(**kept)))
     return dict(zip(columns, map(list, zip(*found.fetchall(), strict=True)), strict=True))
 
 

@@ -21,6 +21,7 @@ from hush.errors import IncompleteCall, InvalidParameter, Unsupported
 from hush.tables import count, count_units, each_row, histogram, mean, quantile, table, variance
 from hush.tables import sum as total
 from hush.tables.engines.contract import memory_tables
+from hush.tables.engines.duckdb import sql_of
 from hush.tables.source import relation_of
 
 SALT = bytes(32)
@@ -104,7 +105,7 @@ def prepared(unit: Any, keys: Any) -> tuple[Any, Any]:
     plan = query.aggregates(salt=SALT).plan
     for name, rows in memory_tables(plan).items():
         backend.con.register(name, rows)
-    backend.con.execute(f"PREPARE asked AS {backend.compile(plan)}")
+    backend.con.execute(f"PREPARE asked AS {sql_of(backend, plan)}")
     return backend.con, query
 
 

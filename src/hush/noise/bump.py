@@ -119,14 +119,31 @@ class Bump(Lattice):
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:
         """Return the sum over the region; epsilon is lowered by the error of the losses, so delta is an upper bound."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
-        return super().surplus(region, epsilon - self._unsure(epsilon), shift)
+        return self._lowered(epsilon.tobytes(), shift).reshape(epsilon.shape).copy()
+
+    @lru_cache(maxsize=4)  # noqa: B019 - `surplus` and `error_at` need the same sums
+    def _lowered(self, flat: bytes, shift: float) -> Array:
+        """The same for the bytes of epsilons."""
+        epsilon = np.frombuffer(flat)
+        return super().surplus(self.exceeds(epsilon, shift), epsilon - self._unsure(epsilon), shift)
+
+    @lru_cache(maxsize=64)  # noqa: B019 - as `losses`
+    def _mass_from(self, n: int) -> Array:
+        """Return the sums of the probabilities of finite `losses(n)` from each point on, then 0. The losses rise."""
+        loss, mass = self.losses(n)
+        return np.append(np.cumsum(np.where(np.isfinite(loss), mass, 0.0)[::-1])[::-1], 0.0)
 
     def error_at(self, epsilon: Array, shift: float) -> Array:
-        """Return the relative change of delta if epsilon were raised by the error of the losses instead of lowered."""
-        epsilon = np.asarray(epsilon, dtype=np.float64)
-        region, unsure = self.exceeds(epsilon, shift), self._unsure(epsilon)
-        high, low = (super(Bump, self).surplus(region, epsilon + side * unsure, shift) for side in (-1.0, 1.0))
-        return self.relative_error + np.where(high > 0.0, (high - low) / np.where(high > 0.0, high, 1.0), 1.0)
+        """Return a bound on the relative change of delta if epsilon were raised by the error of the losses instead of
+        lowered: a term p (1 - e^(epsilon - loss)) falls by at most p times the change of epsilon, and not at all if its
+        loss is infinite.
+        """
+        epsilon, n = np.asarray(epsilon, dtype=np.float64), self.steps_in(shift)
+        unsure = self._unsure(epsilon)
+        first = np.searchsorted(self.losses(n)[0], epsilon - unsure, side="right")
+        change = 2.0 * unsure * self._mass_from(n)[first]
+        high = self._lowered(epsilon.tobytes(), shift).reshape(epsilon.shape)
+        return self.relative_error + np.where(high > 0.0, change / np.where(high > 0.0, high, 1.0), 1.0)
 
     @property
     def support(self) -> float:

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 #: The largest table. The table holds every point whose probability does not underflow; finer lattices raise an error.
 MOST_POINTS = 4_000_000
+#: The terms of `surplus` that are computed at a time: as many as fit in a cache of the processor.
+_TERMS = 100_000
 
 
 def steps_in(shift: float, step: float) -> int:
@@ -184,10 +186,12 @@ class Lattice(Law):
         """Return the sum over the points of the region of p(k) (1 - e^(epsilon - loss)); every term is positive."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         loss, mass = self.losses(self.steps_in(shift))
-        chunk = max(1, 4_000_000 // max(loss.size, 1))
         flat, total = epsilon.ravel(), np.zeros(epsilon.size)
+        rising, chunk = np.argsort(flat), max(1, _TERMS // max(loss.size, 1))
         with np.errstate(under="ignore"):
             for start in range(0, flat.size, chunk):
-                below = np.minimum(flat[start : start + chunk, None] - loss, 0.0)
-                total[start : start + chunk] = np.sum(-np.expm1(below) * mass, axis=1)
+                some = rising[start : start + chunk]
+                above = loss > flat[some[0]]  # the other points have no term for any of these epsilons
+                below = np.minimum(flat[some, None] - loss[above], 0.0)
+                total[some] = np.sum(-np.expm1(below) * mass[above], axis=1)
         return total.reshape(epsilon.shape)

@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from queue import Empty, Full, Queue
 from typing import Any, TypeVar
 
-__all__ = ["in_thread", "interruptible", "still_working"]
+__all__ = ["PATIENCE", "POLL", "in_thread", "interruptible", "still_working"]
 
 Item = TypeVar("Item")
 Produce = Callable[[], Iterator[Item]]

@@ -7,13 +7,14 @@ tests in `tests/engines` check that the results of all engines are equal to the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from hush.errors import HushError, Unsupported
-from hush.tables.expression import operations, translation_error
+from hush.tables.expression import ibis, operations, translation_error
 
-__all__ = ["WITHHELD", "Engine", "Source", "memory_tables"]
+__all__ = ["WITHHELD", "Engine", "Source", "memory_tables", "step_by_step"]
 
 #: The only message when an engine fails. The engine's message may quote a row, and no budget was spent to show one.
 WITHHELD = (
@@ -42,6 +43,19 @@ class Source:
     #: opens another connection of the same kind, for one query; None if the connection is used directly
     again: Callable[[], Any] | None = field(default=None, repr=False)
     reopen: Callable[[Any], Source] | None = field(default=None, repr=False)
+
+
+@contextmanager
+def step_by_step() -> Iterator[None]:
+    """Ibis writes each step of an expression as a query of its own. To merge them takes Ibis a third of its time, and
+    the engine merges them anyway. (Spark takes longer for that than Ibis.)
+    """
+    options = ibis().options.sql
+    before, options.fuse_selects = options.fuse_selects, False
+    try:
+        yield
+    finally:
+        options.fuse_selects = before
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,16 @@ from functools import partial
 from typing import Any
 
 from hush.tables.engines.builtin import hash_of_any_arguments, try_function
-from hush.tables.engines.contract import Engine, Source, memory_tables
+from hush.tables.engines.contract import Engine, Source, memory_tables, step_by_step
 from hush.tables.interrupt import interruptible
 
-__all__ = ["ENGINE", "was_interrupted"]
+__all__ = ["ENGINE", "sql_of", "was_interrupted"]
+
+
+def sql_of(backend: Any, relation: Any) -> str:
+    """The SQL of an expression."""
+    with step_by_step():
+        return str(backend.compile(relation))
 
 
 def batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
@@ -20,7 +26,7 @@ def batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
     is used directly, because a cursor sees neither its temporary views nor its registered frames. It is free again once
     all batches are read or the query is stopped.
     """
-    query = source.backend.compile(relation)
+    query = sql_of(source.backend, relation)
     tables = {**source.frames, **memory_tables(relation)} if source.owned else memory_tables(relation)
     connection = source.backend.con.cursor() if source.owned else source.backend.con
     rows = partial(rows_of, connection, query, tables, size, ours=source.owned)
@@ -60,6 +66,7 @@ ENGINE = Engine(
     binary="binary",
     hash=hash_of_any_arguments("hash"),
     stopped=was_interrupted,
+    compile=sql_of,
     reuses=True,
     tries=try_function,
     wide_sums=True,

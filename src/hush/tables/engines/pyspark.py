@@ -27,6 +27,7 @@ from hush.errors import InvalidParameter, MissingExtra, Unsupported, needs
 from hush.tables.arrow import batch_of
 from hush.tables.engines.builtin import hash_of_any_arguments, try_forms
 from hush.tables.engines.contract import Engine, Source, memory_tables
+from hush.tables.engines.spark_jobs import Tag, settings_of_thread, was_cancelled
 from hush.tables.expression import ibis
 from hush.tables.interrupt import in_thread, interruptible
 
@@ -40,7 +41,6 @@ __all__ = [
     "read_file",
     "same_session",
     "view_of",
-    "was_cancelled",
     "write_in_batches",
 ]
 
@@ -48,8 +48,6 @@ log = logging.getLogger("hush.tables")
 
 #: The settings of sessions that hush starts: no web page, no progress bar, and an error on integer overflow.
 SETTINGS = {"spark.ui.enabled": "false", "spark.sql.ansi.enabled": "true", "spark.ui.showConsoleProgress": "false"}
-#: The start of Spark's messages when a job (Spark Connect: an operation) was cancelled.
-CANCELLED = ("[SPARK_JOB_CANCELLED]", "[OPERATION_CANCELED]")
 TYPES = {"int64": "bigint", "string": "string", "bool": "boolean", "date32[day]": "date"}
 
 
@@ -195,54 +193,6 @@ def views(session: Any, tables: dict[str, Any]) -> Iterator[None]:
     finally:
         for name in tables:
             session.catalog.dropTempView(name)
-
-
-class Tag:
-    """A tag for the jobs of one query, so that only these can be cancelled."""
-
-    def __init__(self, session: Any) -> None:
-        self.name = f"hush-{uuid.uuid4().hex}"
-        context = getattr(session, "_sc", None)
-        if context is None:  # in Spark Connect the session tags operations, not jobs
-            self.add, self.remove, self.interrupt = session.addTag, session.removeTag, session.interruptTag
-        else:
-            self.add, self.remove, self.interrupt = context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
-
-    @contextmanager
-    def on_jobs(self) -> Iterator[None]:
-        """Tag the jobs that this thread starts."""
-        self.add(self.name)
-        try:
-            yield
-        finally:
-            self.remove(self.name)
-
-    def cancel(self) -> None:
-        """Cancel the tagged jobs, from any thread."""
-        self.interrupt(self.name)
-
-
-def settings_of_thread(session: Any) -> Any:
-    """A wrapper that gives a new thread what Spark stores per thread: the caller's scheduler pool, job group and
-    tags.
-    """
-    from pyspark.util import inheritable_thread_target
-
-    wrapper = inheritable_thread_target(session)
-    # Spark returns the session itself if all Python threads share one Java thread
-    return wrapper if wrapper is not session else lambda work: work
-
-
-def was_cancelled(failure: Exception) -> bool:
-    """Did somebody cancel the job? Only the start of each message is read: the rest may quote the data."""
-    java = getattr(failure, "java_exception", None)
-    if java is None:
-        return str(failure).startswith(CANCELLED)
-    while java is not None:  # the cancellation may be the cause of the error of a waiting job
-        if str(java.getMessage()).startswith(CANCELLED):
-            return True
-        java = java.getCause()
-    return False
 
 
 def write_in_batches(

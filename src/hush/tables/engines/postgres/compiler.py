@@ -16,6 +16,7 @@ import ibis.expr.datatypes as dt
 import sqlglot as sg
 import sqlglot.expressions as sge
 
+from hush.tables.engines.contract import step_by_step
 from hush.tables.engines.postgres.numbers import WITHIN_FLOATS, TotalNumbers
 from hush.tables.engines.postgres.templates import filled
 from hush.tables.engines.postgres.text_casts import TRY_CASTS
@@ -29,7 +30,9 @@ NEAR_TIMES = "x BETWEEN '0001-01-01'::timestamp AND '9999-12-31'::timestamp"
 
 def compiled(relation: Any) -> str:
     """The SQL of an expression."""
-    text: str = TotalPostgres().to_sqlglot(relation).sql(dialect="postgres", unsupported_level=sg.ErrorLevel.RAISE)
+    with step_by_step():
+        query = TotalPostgres().to_sqlglot(relation)
+    text: str = query.sql(dialect="postgres", unsupported_level=sg.ErrorLevel.RAISE)
     return text
 
 
