@@ -28,6 +28,7 @@ FLOORS = [
     ["releasing"],
     ["workload"],
     ["auditing", "tables", "learn", "federated"],
+    ["stream"],
     ["report"],
     ["explorer"],
     ["cli", "__main__"],
