@@ -9,11 +9,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from hush.stream.answer import StreamAnswer
 from hush.stream.asked import Stream, stream
 from hush.stream.plan import StreamPlan
+from hush.stream.running import RunningStream, opened
 from hush.stream.strategy import StreamStrategy
 
-__all__ = ["Stream", "StreamPlan", "StreamStrategy", "stream"]
+__all__ = ["RunningStream", "Stream", "StreamAnswer", "StreamPlan", "StreamStrategy", "opened", "stream"]
 
 
 class _Callable(ModuleType):

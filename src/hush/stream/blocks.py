@@ -18,14 +18,15 @@ most k, so Laplace noise of the epsilons e_h has the pure epsilon e_0 + ... + e_
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.stream.strategy import Measured, StreamStrategy, limited, windows_of
+from hush.privacy.charge import Charge
+from hush.stream.strategy import Measured, StreamStrategy, limited, paid_part, windows_of
 from hush.workload.strategy import laplace_part, laplace_variance
 from hush.workload.sum_law import SumLaw, laplace_terms
 
@@ -125,14 +126,14 @@ class BlockStream(StreamStrategy):
         }
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any], _: Any = None) -> BlockStream:
-        """The strategy that `to_plain` stored."""
-        return block_stream(
-            int(values["horizon"]),
-            tuple(int(size) for size in values["sizes"]),
-            tuple(float(epsilon) for epsilon in values["epsilons"]),
-            int(values["appears"]),
-        )
+    def from_plain(cls, values: Mapping[str, Any], paid: Sequence[Charge] = ()) -> BlockStream:
+        """The strategy that `to_plain` stored, with the noise that was paid for."""
+        horizon, sizes = int(values["horizon"]), tuple(int(size) for size in values["sizes"])
+        epsilons = tuple(float(epsilon) for epsilon in values["epsilons"])
+        made = block_stream(horizon, sizes, epsilons, int(values["appears"]))
+        counts = [part.coordinates for part in made.parts]
+        parts = tuple(paid_part(charge, count) for charge, count in zip(paid, counts, strict=True)) if paid else ()
+        return replace(made, parts=parts or made.parts)
 
 
 def block_stream(horizon: int, sizes: tuple[int, ...], epsilons: tuple[float, ...], appears: int) -> BlockStream:

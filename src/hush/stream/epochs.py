@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported
-from hush.privacy.charge import Budget
+from hush.privacy.charge import Budget, Charge
 from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.mechanism import Mechanism
 from hush.stream.block_sizes import best_blocks
@@ -27,7 +27,7 @@ from hush.stream.blocks import BlockStream, block_stream
 from hush.stream.matrix import MatrixStream, must_have_delta, normalised_rows
 from hush.stream.power import power_rows
 from hush.stream.rows import Rows, most_appearances, rows_from
-from hush.stream.strategy import Measured, StreamStrategy
+from hush.stream.strategy import Measured, StreamStrategy, paid_part
 from hush.workload.strategy import gaussian_part, spared, whole_laplace
 from hush.workload.sum_law import SumLaw
 
@@ -100,20 +100,27 @@ class EpochStream(StreamStrategy):
             each = [epoch.to_plain() for epoch in self.epochs]
             return {"kind": "epochs", "of": "blocks", "name": self.name, "epochs": each}
         rows = [epoch.rows.to_plain() for epoch in self.epochs if isinstance(epoch, MatrixStream)]
-        length = self.parts[0].sensitivity.l2
-        return {"kind": "epochs", "of": "matrices", "name": self.name, "epochs": rows, "length": length}
+        return {"kind": "epochs", "of": "matrices", "name": self.name, "epochs": rows}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any], budget: Budget) -> EpochStream:
-        """The strategy that `to_plain` stored."""
+    def from_plain(cls, values: Mapping[str, Any], paid: Sequence[Charge]) -> EpochStream:
+        """The strategy that `to_plain` stored, with the noise that was paid for."""
+        part = paid_part(paid[0], 1)
         if values["of"] == "blocks":
-            return _of_blocks(values["name"], [BlockStream.from_plain(one) for one in values["epochs"]], budget)
-        rows = [rows_from(one) for one in values["epochs"]]
-        return _of_rows(values["name"], rows, float(values["length"]), budget)
+            return _epochs(values["name"], part, [BlockStream.from_plain(one) for one in values["epochs"]])
+        return _of_rows(values["name"], part, [rows_from(one) for one in values["epochs"]])
+
+    def rounding(self, weights: Array) -> float:
+        return sum(epoch.rounding(weights[start:stop]) for _, epoch, start, stop in self._cuts(len(weights)))
 
 
 def laplace_epochs(window: int, budget: Budget, appears: int) -> EpochStream:
-    """Blocks with Laplace noise in every epoch, the best of one to three levels."""
+    """Blocks with Laplace noise in every epoch, the best of one to three levels.
+
+    The charge is one whole number that moves by 1 under Laplace noise of the whole epsilon. Its loss is epsilon or
+    -epsilon, with the probabilities of a coin with the odds e^epsilon. So its curve is above that of everything with
+    this pure epsilon.
+    """
     each = []
     for length in _lengths():
         tried = []
@@ -124,15 +131,12 @@ def laplace_epochs(window: int, budget: Budget, appears: int) -> EpochStream:
                 continue
         levelled = min(tried, key=lambda one: one.error)
         each.append(block_stream(length, levelled.sizes, levelled.epsilons, appears))
-    return _of_blocks("Laplace noise on blocks in epochs of doubled length", each, budget).for_window(window)
-
-
-def _of_blocks(name: str, each: Sequence[BlockStream], budget: Budget) -> EpochStream:
-    """The charge is one whole number that moves by 1 under Laplace noise of the whole epsilon. Its two probabilities
-    are those of a coin with the odds e^epsilon, so its curve is above that of everything with this pure epsilon.
-    """
     whole = Mechanism(whole_laplace(spared(budget.epsilon), 1), Sensitivity(linf=1.0, l0=1), 1.0, True, 1)
-    return EpochStream(name, (whole,), sum(one.horizon for one in each), math.nan, epochs=tuple(each))
+    return _epochs("Laplace noise on blocks in epochs of doubled length", whole, each).for_window(window)
+
+
+def _epochs(name: str, part: Mechanism, each: Sequence[StreamStrategy]) -> EpochStream:
+    return EpochStream(name, (part,), sum(one.horizon for one in each), math.nan, epochs=tuple(each))
 
 
 def gaussian_epochs(window: int, budget: Budget, appears: int, apart: int) -> EpochStream:
@@ -144,7 +148,7 @@ def gaussian_epochs(window: int, budget: Budget, appears: int, apart: int) -> Ep
         rows.append(normalised_rows(length) if once else power_rows(length, length, appears, apart))
     costs = max(_dearest(one, appears, apart) for one in rows)
     name = "Gaussian noise on combinations in epochs of doubled length"
-    return _of_rows(name, rows, math.sqrt(appears * costs), budget).for_window(window)
+    return _of_rows(name, gaussian_part(math.sqrt(appears * costs), 1, budget), rows).for_window(window)
 
 
 def _dearest(rows: Rows, appears: int, apart: int) -> float:
@@ -153,10 +157,9 @@ def _dearest(rows: Rows, appears: int, apart: int) -> float:
     return max(rows.squared_length(j, apart) / j for j in range(1, most + 1))
 
 
-def _of_rows(name: str, rows: Sequence[Rows], length: float, budget: Budget) -> EpochStream:
-    part = gaussian_part(length, 1, budget)
-    each = tuple(MatrixStream(name, (part,), one.horizon, math.nan, rows=one, appears=1, apart=1) for one in rows)
-    return EpochStream(name, (part,), sum(one.horizon for one in rows), math.nan, epochs=each)
+def _of_rows(name: str, part: Mechanism, rows: Sequence[Rows]) -> EpochStream:
+    made = [MatrixStream(name, (part,), one.horizon, math.nan, rows=one, appears=1, apart=1) for one in rows]
+    return _epochs(name, part, made)
 
 
 def _lengths() -> list[int]:

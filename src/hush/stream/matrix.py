@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported
-from hush.privacy.charge import Budget
+from hush.privacy.charge import Budget, Charge
 from hush.stream.rows import SCALE, LiftedRows, LowerRows, Rows, ScaledRows, ToeplitzRows, rows_from
-from hush.stream.strategy import Measured, StreamStrategy, limited
+from hush.stream.strategy import Measured, StreamStrategy, limited, paid_part
 from hush.workload.dense import dense_search
 from hush.workload.strategy import gaussian_part
 from hush.workload.sum_law import SumLaw
@@ -43,11 +43,6 @@ class MatrixStream(StreamStrategy):
     appears: int = field(kw_only=True)
     apart: int = field(kw_only=True)
 
-    @property
-    def _variance(self) -> float:
-        """Of one measured number, rounding included."""
-        return float(np.max(self.noise.variance)) + 1.0 / 12.0
-
     def measured(self, counts: Sequence[int]) -> list[Measured]:
         row = self.rows.row(len(counts)).tolist()
         return [(0, limited(sum(k * int(count) for k, count in zip(row, counts, strict=True) if k)))]
@@ -59,27 +54,34 @@ class MatrixStream(StreamStrategy):
             found[t - 1] = (number - float(row[:-1] @ found[: t - 1])) / float(row[-1])
         return found
 
-    def law(self, weights: Array) -> SumLaw:
-        left, total = np.array(weights, dtype=np.float64), 0.0
-        for t in range(len(left), 0, -1):  # solve C'y = weights from the last row upwards
+    def _weights(self, weights: Array) -> Array:
+        """The weight of each measured number in the estimate of a weighted sum of counts: y with C'y = weights."""
+        left, found = np.array(weights, dtype=np.float64), np.zeros(len(weights))
+        for t in range(len(left), 0, -1):
             row = self.rows.row(t)
-            y = left[t - 1] / float(row[-1])
-            left[: t - 1] -= y * row[:-1]
-            total += y * y
-        return SumLaw(total * self._variance)
+            found[t - 1] = left[t - 1] / float(row[-1])
+            left[: t - 1] -= found[t - 1] * row[:-1]
+        return found
+
+    def law(self, weights: Array) -> SumLaw:
+        return SumLaw(float((self._weights(weights) ** 2).sum()) * float(np.max(self.noise.variance)))
+
+    def rounding(self, weights: Array) -> float:
+        return 0.5 * float(np.abs(self._weights(weights)).sum())
 
     def variances(self, window: int) -> Array:
-        return self.rows.unit_variances(window) * self._variance
+        return self.rows.unit_variances(window) * (float(np.max(self.noise.variance)) + 1.0 / 12.0)
 
     def to_plain(self) -> dict[str, Any]:
         plain = {"kind": "matrix", "name": self.name, "appears": self.appears, "apart": self.apart}
         return plain | {"matrix": self.rows.to_plain()}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any], budget: Budget) -> MatrixStream:
-        """The strategy that `to_plain` stored."""
+    def from_plain(cls, values: Mapping[str, Any], paid: Sequence[Charge]) -> MatrixStream:
+        """The strategy that `to_plain` stored, with the noise that was paid for."""
         rows = rows_from(values["matrix"])
-        return matrix_stream(values["name"], rows, budget, int(values["appears"]), int(values["apart"]))
+        part, about = paid_part(paid[0], rows.horizon), {"appears": int(values["appears"]), "apart": values["apart"]}
+        return cls(values["name"], (part,), rows.horizon, math.nan, rows=rows, **about)
 
 
 def must_have_delta(budget: Budget) -> None:

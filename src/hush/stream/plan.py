@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.errors import LedgerError
 from hush.noise.contract import Noise
 from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.stream.strategy import StreamStrategy
 from hush.workload.plan import Candidate, because
 
 if TYPE_CHECKING:
+    from hush.ledger import Ledger
     from hush.stream.asked import Stream
+    from hush.stream.running import RunningStream
 
-__all__ = ["StreamPlan"]
+__all__ = ["StreamPlan", "plan_from"]
 
 Array = NDArray[np.float64]
 
@@ -70,6 +75,23 @@ class StreamPlan:
         """The chosen strategy, and what the others would cost."""
         return because(self.candidates, self.stream.objective)
 
+    def start(
+        self,
+        *,
+        ledger: Ledger,
+        name: str,
+        label: str = "",
+        secret: str | os.PathLike[str] | None = None,
+    ) -> RunningStream:
+        """Charge the ledger for all periods, once, and return the stream, ready for its first period.
+
+        A stream of this name that was started with the same plan is continued. `secret` is the secret file: see
+        `RunningStream`. Everything that can fail is checked before the ledger is charged.
+        """
+        from hush.stream.running import started
+
+        return started(self, ledger, name, label, secret)
+
     def __repr__(self) -> str:
         pair = f"(epsilon, delta) = ({self.budget.epsilon:.6g}, {self.budget.delta:.6g})"
         return f"{self.stream!r}, for {pair}\nroot mean squared error {self.rmse:.5g}\n{self.why}"
@@ -79,3 +101,18 @@ class StreamPlan:
         asked = {name: getattr(self.stream, name) for name in ("horizon", "window", "appears", "apart", "corrections")}
         pair = {"epsilon": self.budget.epsilon, "delta": self.budget.delta}
         return {"asked": asked, "budget": pair, "strategy": self.strategy.to_plain(), "error": self.mse}
+
+
+def plan_from(values: Mapping[str, Any], paid: Sequence[Charge]) -> StreamPlan:
+    """The plan that `to_plain` stored, with the noise that was paid for."""
+    from hush.stream.asked import Stream
+    from hush.stream.blocks import BlockStream
+    from hush.stream.epochs import EpochStream
+    from hush.stream.matrix import MatrixStream
+
+    kinds: dict[str, Any] = {"blocks": BlockStream, "matrix": MatrixStream, "epochs": EpochStream}
+    asked, error, plain = Stream(**values["asked"]), float(values["error"]), values["strategy"]
+    if plain["kind"] not in kinds:
+        raise LedgerError(f"the ledger has a stream of the unknown kind {plain['kind']!r}; use a newer hush.")
+    strategy = replace(kinds[plain["kind"]].from_plain(plain, paid), error=error)
+    return StreamPlan(asked, strategy, Budget(**values["budget"]), (Candidate(strategy.name, error),))

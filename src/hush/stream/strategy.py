@@ -6,7 +6,7 @@ In period t a strategy measures a few whole numbers: combinations, with whole co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.noise.contract import Noise
-from hush.privacy.charge import Budget, Charge
+from hush.privacy.charge import Charge
 from hush.sampling.mechanism import FURTHEST, Mechanism
 from hush.workload.sum_law import SumLaw
 
-__all__ = ["Measured", "StreamStrategy", "limited", "windows_of"]
+__all__ = ["Measured", "StreamStrategy", "limited", "paid_part", "windows_of"]
 
 Array = NDArray[np.float64]
 #: The place of a part of the strategy, and a whole number that is measured for it.
@@ -66,6 +66,10 @@ class StreamStrategy:
         """The law of the error of a weighted sum of the counts of the first periods, when these are over."""
         raise Unsupported(f"{type(self).__name__} does not know its errors.")
 
+    def rounding(self, weights: Array) -> float:
+        """The most that the rounding of measured numbers adds to the error of this sum, beside `law`."""
+        return 0.0
+
     def variances(self, window: int) -> Array:
         """The variance of the total of the last `window` periods, at the end of each period."""
         raise Unsupported(f"{type(self).__name__} does not know its errors.")
@@ -94,5 +98,6 @@ def windows_of(variance: Callable[[Array], float], horizon: int, window: int) ->
     return found
 
 
-#: From the plain values of a strategy and its budget to the strategy, by the kind that is stored.
-Reader = Callable[[Mapping[str, Any], Budget], StreamStrategy]
+def paid_part(charge: Charge, count: int) -> Mechanism:
+    """The mechanism of a charge in a ledger, for so many whole numbers."""
+    return Mechanism(charge.noise, charge.sensitivity, 1.0, True, count)
