@@ -33,8 +33,9 @@ FRAME = {
     "learn_peers",
     "coverage",
     "ledgers",
+    "stream",
     "workload",
-}  # coverage, ledgers, workload: measurements that are run by hand
+}  # coverage, ledgers, stream, workload: measurements that are run by hand
 
 
 @pytest.fixture

@@ -70,6 +70,7 @@ def test_a_year_of_days(year):
     assert found["Laplace noise on each period"] == pytest.approx(337.0, rel=1e-3)
     assert year.variance.shape == (365,) and year.variance.mean() == pytest.approx(year.mse)
     assert year.strategy.name in year.why and "3266" in year.why
+    must_be_stored(year)
 
 
 def test_the_dense_matrix_is_nearly_the_best():
@@ -128,16 +129,9 @@ def test_lengths_of_the_lift(horizon, appears):
     worst = max(sum(int(v) ** 2 for v in matrix @ move) for move in moves(horizon, appears, 1, (1,)))
     assert worst == rows.squared_length(appears, 1)
     if appears == horizon:
-        signed = (
-            max(
-                sum(int(v) ** 2 for v in matrix @ np.array(m, dtype=object))
-                for m in ([1, -1] * 6, [1] * 6 + [-1] * 6)
-                if len(m) == horizon
-            )
-            if horizon == 12
-            else worst + 1
-        )  # noqa: E501
-        assert signed > worst
+        half = horizon // 2
+        signed = np.array([-1] * half + [1] * (horizon - half), dtype=object)
+        assert sum(int(v) ** 2 for v in matrix @ signed) > worst
     names = [c.name for c in hush.stream(horizon=10, appears=10, corrections=True).plan(1.0, 1e-6).candidates]
     assert "Gaussian noise, lift" not in names
 
@@ -240,7 +234,6 @@ def test_what_doubling_costs(year):
     ("asked", "pair"),
     [
         ({"horizon": 60}, (1.0, 1e-6)),
-        ({"horizon": 300}, (1.0, 1e-6)),
         ({"horizon": 600}, (1.0, 1e-6)),
         ({"horizon": 20, "appears": 20}, (1.0, 1e-6)),
         ({"horizon": 40, "appears": 4, "apart": 9}, (1.0, 1e-6)),
@@ -250,7 +243,11 @@ def test_what_doubling_costs(year):
     ids=str,
 )
 def test_a_stored_plan_is_the_same_plan(asked, pair):
-    plan = hush.stream(**asked).plan(*pair)
+    must_be_stored(hush.stream(**asked).plan(*pair))
+
+
+def must_be_stored(plan):
+    """A plan, its plain form and the plan that is read from it agree."""
     again = plan_from(plan.to_plain(), plan.charges)
     assert again.charges == plan.charges and again.stream == plan.stream and again.mse == plan.mse
     counts = list(range(1, 21))
@@ -273,7 +270,7 @@ def test_a_stored_plan_is_the_same_plan(asked, pair):
         (lambda: hush.stream(horizon=10).plan(0.0, 0.0), "epsilon"),
         (lambda: ToeplitzRows(3, (1, 2)), "must not rise"),
         (lambda: rows_from({"rows": "circle"}), "unknown kind"),
-        (lambda: plan_from({"asked": hush.stream(horizon=2).plan(1.0, 0.0).to_plain()["asked"], "error": 1.0, "strategy": {"kind": "x"}}, ()), "unknown kind"),  # noqa: E501
+        (lambda: plan_from(hush.stream(horizon=2).plan(1.0, 0.0).to_plain() | {"strategy": {"kind": "x"}}, ()), "kind"),
     ],
 )  # fmt: skip
 def test_mistakes_get_one_sentence(call, words):

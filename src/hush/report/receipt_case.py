@@ -240,8 +240,8 @@ def _stream(receipt: Receipt) -> Case:
     sign = "by at most 1, up or down" if receipt["corrections"] else "by at most 1, never down"
     notes = [
         caution.compared("add-remove"),
-        f"Bounds: one person is in at most {receipt['appears']} period(s), at least {receipt['apart']} apart, and moves "
-        f"the count of such a period {sign}. The guarantee is for all periods together, those to come included.",
+        f"Bounds: one person is in at most {receipt['appears']} period(s), at least {receipt['apart']} apart, and "
+        f"moves the count of such a period {sign}. The guarantee is for all periods together, those to come included.",
         "All totals are computed from the measured numbers with noise. That costs no privacy.",
         caution.ADAPTIVE["one"],
     ]

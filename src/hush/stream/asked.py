@@ -75,7 +75,7 @@ class Stream:
     @called_like("stream(horizon=365).plan(1.0, 1e-6)")
     def plan(self, epsilon: float, delta: float) -> StreamPlan:
         """The strategy and the noise of least mean squared error for this budget. Nothing is spent before `start`."""
-        budget = Budget.asked(epsilon, delta, zero=True)
+        budget = Budget.asked(epsilon, delta)
         best, candidates = compared(self._endless(budget) if self.horizon is None else self._makers(budget))
         return StreamPlan(self, best, budget, candidates)
 

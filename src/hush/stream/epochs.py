@@ -145,7 +145,7 @@ def gaussian_epochs(window: int, budget: Budget, appears: int, apart: int) -> Ep
     rows: list[Rows] = []
     for length in _lengths():
         once = appears == 1
-        rows.append(normalised_rows(length) if once else power_rows(length, length, appears, apart))
+        rows.append(normalised_rows(length) if once else power_rows(length, length, appears, apart, searched=256))
     costs = max(_dearest(one, appears, apart) for one in rows)
     name = "Gaussian noise on combinations in epochs of doubled length"
     return _of_rows(name, gaussian_part(math.sqrt(appears * costs), 1, budget), rows).for_window(window)

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 _EXPONENTS = (0.25, 0.4, 0.5, 0.6)
 _LOSSES = (0.0, 1e-3, 1e-2)  # 1 - g
-_MOST_SEARCHED = 1024  # periods
+_MOST_SEARCHED = 1024  # periods for which a, g and p are searched
 _TURNS = 4  # of a search with smaller and smaller steps
 
 
@@ -48,12 +48,12 @@ def _error(choice: _Choice, horizon: int, window: int, appears: int, apart: int)
     return float((moved**2).sum() * np.cumsum(sums**2).mean())
 
 
-def power_rows(horizon: int, window: int, appears: int, apart: int) -> ToeplitzRows:
+def power_rows(horizon: int, window: int, appears: int, apart: int, *, searched: int = _MOST_SEARCHED) -> ToeplitzRows:
     """The best rows of this family that the search finds, with whole coefficients that still fall.
 
-    The search is for at most 1,024 periods. A band as long as these is made as long as the horizon.
+    The search is for at most `searched` periods. A band as long as these is made as long as the horizon.
     """
-    short = min(horizon, _MOST_SEARCHED)
+    short = min(horizon, searched)
     found = _searched(short, min(window, short), appears, apart)
     found = found._replace(band=horizon) if found.band == short else found
     whole = np.floor(SCALE * _coefficients(found)).astype(np.int64)
