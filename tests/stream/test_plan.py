@@ -174,20 +174,25 @@ def test_epochs_cost_no_more_than_they_are_charged(appears, apart):
 
 
 def by_hand(strategy, horizon, window):
-    """Variances from the pseudo-inverse of everything measured up to each period."""
+    """The variance of the last `window` periods, at the end of each period."""
     found = []
     for t in range(1, horizon + 1):
-        rows, precisions = [], []
-        for now in range(1, t + 1):
-            each = [strategy.measured(np.eye(t, dtype=int)[place].tolist()[:now]) for place in range(t)]
-            for place, (part, _) in enumerate(each[0]):
-                rows.append([float(one[place][1]) for one in each])
-                precisions.append(1.0 / float(np.max(strategy.single(part).noise.variance)))
-        matrix = np.array(rows) * np.sqrt(precisions)[:, None]
         asked = np.zeros(t)
         asked[max(0, t - window) :] = 1.0
-        found.append(float(asked @ np.linalg.pinv(matrix.T @ matrix) @ asked))
+        found.append(variance_by_hand(strategy, asked))
     return np.array(found)
+
+
+def variance_by_hand(strategy, asked):
+    """The variance of a weighted sum, from the pseudo-inverse of everything measured in these periods."""
+    t, rows, precisions = len(asked), [], []
+    for now in range(1, t + 1):
+        each = [strategy.measured(np.eye(t, dtype=int)[place].tolist()[:now]) for place in range(t)]
+        for place, (part, _) in enumerate(each[0]):
+            rows.append([float(one[place][1]) for one in each])
+            precisions.append(1.0 / float(np.max(strategy.single(part).noise.variance)))
+    matrix = np.array(rows) * np.sqrt(precisions)[:, None]
+    return float(asked @ np.linalg.pinv(matrix.T @ matrix) @ asked)
 
 
 @pytest.mark.parametrize("window", [14, 1, 5])
@@ -208,6 +213,8 @@ def test_variances_are_those_of_least_squares(kind, window):
     weights = np.zeros(9)
     weights[max(0, 9 - window) :] = 1.0
     assert strategy.law(weights).variance == pytest.approx(exact[8], rel=1e-4)
+    earlier = np.array([0.0, 1.0, 1.0, -2.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert strategy.law(earlier).variance == pytest.approx(variance_by_hand(strategy, earlier), rel=1e-4)
 
 
 def test_exact_numbers_give_the_exact_counts():

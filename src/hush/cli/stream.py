@@ -23,7 +23,7 @@ def _asked(options: argparse.Namespace) -> StreamPlan:
     if (options.horizon is None) == (not options.endless):
         raise InvalidParameter("--horizon N is needed, the number of periods; or --endless if it is not known.")
     question = int(options.question) if options.question.isdigit() else options.question
-    return hush.stream.stream(
+    return hush.stream(
         horizon=options.horizon,
         question=question,
         appears=options.appears,

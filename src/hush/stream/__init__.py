@@ -11,11 +11,13 @@ from typing import Any
 
 from hush.stream.answer import StreamAnswer
 from hush.stream.asked import Stream, stream
+from hush.stream.people import people_between
 from hush.stream.plan import StreamPlan
 from hush.stream.running import RunningStream, opened
 from hush.stream.strategy import StreamStrategy
 
-__all__ = ["RunningStream", "Stream", "StreamAnswer", "StreamPlan", "StreamStrategy", "opened", "stream"]
+__all__ = ["RunningStream", "Stream", "StreamAnswer", "StreamPlan", "StreamStrategy", "opened"]
+__all__ += ["people_between", "stream"]
 
 
 class _Callable(ModuleType):

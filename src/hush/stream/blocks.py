@@ -10,6 +10,7 @@ with everything below it has the variance
 because the sum of its m_h parts is a second, independent estimate. Closed blocks that are side by side are independent.
 So the running total of t periods has the variance d_0 v_0 + d_1 v_1 + ..., where d_h are the digits of t: t is d_0 +
 d_1 s_1 + d_2 s_2 + ... with d_h < m_(h+1).
+(Dwork, Naor, Pitassi and Rothblum 2010 and Chan, Shi and Song 2011 for trees of blocks.)
 
 One appearance of a person moves one block of every level by 1. With k appearances the moves of a level add up to at
 most k, so Laplace noise of the epsilons e_h has the pure epsilon e_0 + ... + e_H if its scale at level h is k/e_h.

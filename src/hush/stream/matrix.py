@@ -2,7 +2,8 @@
 
 The matrix C of whole coefficients is lower triangular with a positive diagonal. Measured are w = Cx + z, rounded. The
 counts are estimated by C^-1 w, period by period, so an estimate never changes later. The correlation of the errors of
-totals comes from C: no noise is stored, and no two draws depend on each other.
+totals comes from C: no noise is stored, and no two draws depend on each other. That later counts may depend on earlier
+answers is shown by Denisov et al. 2022. (Henzinger, Upadhyay and Upadhyay 2023 for the square root.)
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 a = 1/2 and g = 1 without a band is the square root; a = 0 is noise on each period. With a band of p periods, a person
 who comes back after p or more periods moves different numbers each time. The coefficients fall and are not negative for
-0 <= a <= 1 and 0 < g <= 1, so the sensitivity is that of the earliest appearances (docs/maths/stream.md). The search
-over a, g and p finds good values; that they are the best is not proved.
+0 <= a <= 1 and 0 < g <= 1, so the sensitivity is that of the earliest appearances (docs/maths/stream.md; Kalinin and
+Lampert 2024 for square roots). The search over a, g and p finds good values; that they are the best is not proved.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ class RunningStream:
 
     def __init__(self, ledger: Ledger, record: StreamRecord, secret: str | os.PathLike[str] | None) -> None:
         self._ledger, self._record, self._given = ledger, record, secret
-        self._streams, self._secret = Streams(ledger), None
+        self._streams = Streams(ledger)
+        self._secret: Secret | None = None
         self.plan: StreamPlan = plan_from(json.loads(record.plan), self._entry.charges)
 
     @property

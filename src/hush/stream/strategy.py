@@ -100,4 +100,6 @@ def windows_of(variance: Callable[[Array], float], horizon: int, window: int) ->
 
 def paid_part(charge: Charge, count: int) -> Mechanism:
     """The mechanism of a charge in a ledger, for so many whole numbers."""
+    if not isinstance(charge.noise, Noise):
+        raise Unsupported("the noise of this stream was imported, and imported noise cannot be drawn.")
     return Mechanism(charge.noise, charge.sensitivity, 1.0, True, count)
