@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -238,19 +238,27 @@ class LiftedRows(Rows):
         return {"rows": "lifted", "diagonal": list(self.diagonal), "beside": list(self.beside)}
 
 
-def rows_from(values: Mapping[str, Any]) -> Rows:
-    """The matrix that `to_plain` stored."""
-    kind = values["rows"]
-    if kind == "toeplitz":
-        return ToeplitzRows(int(values["horizon"]), tuple(values["coefficients"]))
-    if kind == "scaled":
-        return ScaledRows(int(values["horizon"]), tuple(values["coefficients"]), tuple(values["factors"]))
-    if kind == "lifted":
-        return LiftedRows(tuple(values["diagonal"]), tuple(values["beside"]))
-    if kind != "lower":
-        raise LedgerError(f"the ledger has a stream with rows of the unknown kind {kind!r}; use a newer hush.")
+def _lower_from(values: Mapping[str, Any]) -> LowerRows:
     horizon = int(values["horizon"])
     below = np.frombuffer(zlib.decompress(base64.b64decode(values["entries"])), dtype="<i4")
     matrix = np.zeros((horizon, horizon), dtype=np.int64)
     matrix[np.tril_indices(horizon)] = below
     return LowerRows(matrix)
+
+
+_KINDS: dict[str, Callable[[Mapping[str, Any]], Rows]] = {
+    "toeplitz": lambda values: ToeplitzRows(int(values["horizon"]), tuple(values["coefficients"])),
+    "scaled": lambda values: ScaledRows(
+        int(values["horizon"]), tuple(values["coefficients"]), tuple(values["factors"])
+    ),
+    "lower": _lower_from,
+    "lifted": lambda values: LiftedRows(tuple(values["diagonal"]), tuple(values["beside"])),
+}
+
+
+def rows_from(values: Mapping[str, Any]) -> Rows:
+    """The matrix that `to_plain` stored."""
+    kind = values["rows"]
+    if kind not in _KINDS:
+        raise LedgerError(f"the ledger has a stream with rows of the unknown kind {kind!r}; use a newer hush.")
+    return _KINDS[kind](values)

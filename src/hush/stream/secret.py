@@ -18,8 +18,9 @@ import secrets
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hush.errors import InvalidParameter, LedgerError
 
@@ -33,7 +34,8 @@ _TABLES = (
 )
 
 
-class Input(NamedTuple):
+@dataclass(frozen=True)
+class Input:
     """What is counted in a period: a number; with lists of people also keyed hashes of the list and of the counted."""
 
     count: int
