@@ -29,6 +29,7 @@ FLOORS = [
     ["releasing"],
     ["workload"],
     ["auditing", "tables", "learn", "federated"],
+    ["stream"],
     ["report"],
     ["explorer"],
     ["cli", "__main__"],

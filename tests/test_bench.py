@@ -34,8 +34,9 @@ FRAME = {
     "coverage",
     "accounting",
     "ledgers",
+    "stream",
     "workload",
-}  # accounting, coverage, ledgers, workload: measurements that are run by hand
+}  # accounting, coverage, ledgers, stream, workload: measurements that are run by hand
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ def test_tables_are_tables_and_their_headers_say_what_they_head(pages: dict[Path
 
 def test_the_reference_has_every_public_name(pages: dict[Path, _Page]) -> None:
     """Every public name has a heading: the name that a user writes, or the place where it is defined."""
-    from hush import errors, federated, learn, report, tables, workload
+    from hush import errors, federated, learn, report, stream, tables, workload
     from hush.privacy import conversion, gaussian
 
     reference = {path: page for path, page in pages.items() if path.parent.name == "api"}
@@ -134,7 +134,7 @@ def test_the_reference_has_every_public_name(pages: dict[Path, _Page]) -> None:
     ]
     assert modules == ["errors"], "the reference shows a module instead of the function of that name"
     anchors = {anchor for page in reference.values() for anchor in page.anchors}
-    for module in (hush, errors, federated, learn, report, tables, workload, gaussian, conversion):
+    for module in (hush, errors, federated, learn, report, stream, tables, workload, gaussian, conversion):
         for name in module.__all__:
             if name not in ("__version__", "gaussian"):  # a text, and a module
                 own = getattr(module, name).__module__

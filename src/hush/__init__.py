@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from hush.report.citation import cite
     from hush.sampling.exact import draw
     from hush.sampling.mechanism import Mechanism
+    from hush.stream import stream
     from hush.tables.accuracy import plan_all
     from hush.tables.sql import sql
 
@@ -150,6 +151,7 @@ __all__ = [
     "release",
     "renyi",
     "sql",
+    "stream",
     "subsample",
     "training",
     "unaccounted",
@@ -212,13 +214,14 @@ _MODULES = {
     "hush.report.citation": ("cite",),
     "hush.sampling.exact": ("draw",),
     "hush.sampling.mechanism": ("Mechanism",),
+    "hush.stream": ("stream",),
     "hush.tables.accuracy": ("plan_all",),
     "hush.tables.sql": ("sql",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 _ROOMS = (
     *("auditing", "calibration", "cli", "errors", "explorer", "federated", "learn", "ledger", "noise", "numerics"),
-    *("privacy", "releasing", "report", "sampling", "tables", "workload"),
+    *("privacy", "releasing", "report", "sampling", "stream", "tables", "workload"),
 )
 
 

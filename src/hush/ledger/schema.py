@@ -15,14 +15,16 @@ __all__ = [
     "create_tables",
     "insert_answer",
     "prepare",
+    "version_of",
     "with_answers",
+    "with_streams",
 ]
 
 #: "hush" in ASCII. SQLite's file header holds it, and it identifies the file as a ledger.
 APPLICATION = 0x68757368
-#: The version of a new file, and all versions that are read: the second one keeps answers too.
+#: The version of a new file, and all versions that are read: the second one keeps answers too, the third one streams.
 SCHEMA = 1
-SCHEMAS = (1, 2)
+SCHEMAS = (1, 2, 3)
 
 _TABLES = (
     "CREATE TABLE cap (one INTEGER PRIMARY KEY CHECK (one = 1), time TEXT NOT NULL, content TEXT NOT NULL, "
@@ -57,6 +59,25 @@ _ANSWERS = (
     f"WHEN EXISTS (SELECT 1 FROM answers WHERE number = NEW.number) {_STOP}",
 )
 
+#: What the third version adds: streams, and what they published in each period.
+_STREAMS = (
+    "CREATE TABLE streams (name TEXT PRIMARY KEY, number INTEGER NOT NULL, plan TEXT NOT NULL, mark TEXT NOT NULL, "
+    "hash TEXT NOT NULL)",
+    "CREATE TABLE periods (stream TEXT NOT NULL, period INTEGER NOT NULL, measured TEXT NOT NULL, mac TEXT NOT NULL, "
+    "previous TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (stream, period))",
+    *(
+        f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} {_STOP}"
+        for table in ("streams", "periods")
+        for change in ("UPDATE", "DELETE")
+    ),
+    "CREATE TRIGGER streams_only_once BEFORE INSERT ON streams "
+    f"WHEN EXISTS (SELECT 1 FROM streams WHERE name = NEW.name) {_STOP}",
+    "CREATE TRIGGER periods_in_turn BEFORE INSERT ON periods WHEN NEW.period IS NOT "
+    f"(SELECT 1 + COALESCE(MAX(period), 0) FROM periods WHERE stream = NEW.stream) {_STOP}",
+)
+#: The statements that each version adds to those before it.
+_ADDED = {1: (), 2: _ANSWERS, 3: _STREAMS}
+
 
 def prepare(connection: sqlite3.Connection) -> None:
     """Set what every connection needs: durable commits, and no trust in the contents of the file."""
@@ -84,7 +105,7 @@ def changed_structure(connection: sqlite3.Connection) -> str:
     if found != [("ok",)]:
         return str(found[0][0]).splitlines()[0]
     query = "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-    added = _ANSWERS if _version(connection) > SCHEMA else ()
+    added = [one for version, some in _ADDED.items() if version <= version_of(connection) for one in some]
     if {row[0] for row in connection.execute(query).fetchall()} != {*_TABLES, *_TRIGGERS, *added}:
         return "its tables, or the triggers that keep it append-only, were changed"
     return ""
@@ -93,20 +114,30 @@ def changed_structure(connection: sqlite3.Connection) -> str:
 # -- answers -------------------------------------------------------------------------------------------------
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def version_of(connection: sqlite3.Connection) -> int:
+    """The version of the file."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def with_answers(connection: sqlite3.Connection) -> None:
     """Add the table of answers in the open transaction, if the file does not have it."""
-    if _version(connection) == SCHEMA:
-        for statement in (*_ANSWERS, f"PRAGMA user_version = {SCHEMAS[-1]}"):
+    _with_version(connection, 2)
+
+
+def with_streams(connection: sqlite3.Connection) -> None:
+    """Add the tables of streams in the open transaction, if the file does not have them."""
+    _with_version(connection, 3)
+
+
+def _with_version(connection: sqlite3.Connection, wanted: int) -> None:
+    for version in range(version_of(connection) + 1, wanted + 1):
+        for statement in (*_ADDED[version], f"PRAGMA user_version = {version}"):
             connection.execute(statement)
 
 
 def answer_of(connection: sqlite3.Connection, number: int) -> tuple[bytes, str] | None:
     """The answer of an entry and its hash; None if there is none."""
-    if _version(connection) == SCHEMA:
+    if version_of(connection) == SCHEMA:
         return None
     row = connection.execute("SELECT content, hash FROM answers WHERE number = ?", (number,)).fetchone()
     return None if row is None else (bytes(row[0]), str(row[1]))

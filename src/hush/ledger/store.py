@@ -109,10 +109,12 @@ class LedgerStore:
         entries.
         """
         from hush.ledger import log as rows
+        from hush.ledger import stream_rows
 
         with self.exclusive(), self.file.reading() as connection:
             self.file.check_structure(connection)
             log = rows.read(self.file, connection, None)
+            stream_rows.check(self.file, connection)
             account = empty_account(log.cap).plus(log.entries)
         if account.settled() is None:
             raise LedgerError(f"{self.file} is damaged: its entries together exceed its cap.")

@@ -27,7 +27,7 @@ from hush.privacy.sensitivity import Sensitivity
 __all__ = ["KINDS", "SCHEMA", "Receipt", "hush_version"]
 
 SCHEMA = 2
-KINDS = ("release", "answer", "private fit", "private search", "workload")
+KINDS = ("release", "answer", "private fit", "private search", "workload", "stream")
 _NOT_ONE = (
     "this is not a receipt of hush; use release.receipt, answer.receipt or model.receipt_, or the JSON of one of them."
 )

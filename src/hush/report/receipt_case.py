@@ -45,7 +45,8 @@ class Case:
 
 def case_of(receipt: Receipt) -> Case:
     """The receipt in words, by its kind."""
-    kinds: dict[str, Callable[[Receipt], Case]] = {"release": _release, "answer": _answer, "workload": _workload}
+    kinds: dict[str, Callable[[Receipt], Case]] = {"release": _release, "answer": _answer}
+    kinds |= {"workload": _workload, "stream": _stream}
     try:
         return kinds.get(receipt.kind, _fit)(receipt)
     except (KeyError, TypeError, AttributeError) as failure:
@@ -221,6 +222,30 @@ def _workload(receipt: Receipt) -> Case:
     ]
     who = f" (all rows with the same {unit})" if unit else ""
     return Case(receipt, "many counts of one histogram", data, who, published, notes, "these counts")
+
+
+# -- a stream -------------------------------------------------------------------------------------------------
+
+
+def _stream(receipt: Receipt) -> Case:
+    data = "a stream of counts; not named in the receipt"
+    published = [
+        ("data", data),
+        ("stream", receipt["stream"]),
+        ("measured", f"{receipt['measured']} numbers in {receipt['periods']} periods: {receipt['strategy']}"),
+        ("made", _made(receipt)),
+        ("ledger", charged(receipt)),
+        ("error", f"root mean squared error {rounded_up(receipt['error']['root_mean_squared'])}"),
+    ]
+    sign = "by at most 1, up or down" if receipt["corrections"] else "by at most 1, never down"
+    notes = [
+        caution.compared("add-remove"),
+        f"Bounds: one person is in at most {receipt['appears']} period(s), at least {receipt['apart']} apart, and "
+        f"moves the count of such a period {sign}. The guarantee is for all periods together, those to come included.",
+        "All totals are computed from the measured numbers with noise. That costs no privacy.",
+        caution.ADAPTIVE["one"],
+    ]
+    return Case(receipt, "counts published period by period", data, "", published, notes, "this stream")
 
 
 # -- a fitted model ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from hush.privacy.charge import Budget
 from hush.workload.strategy import Strategy, gaussian_part, times_weights
 from hush.workload.sum_law import SumLaw
 
-__all__ = ["MatrixStrategy", "dense_gram", "dense_strategy", "matrix_strategy"]
+__all__ = ["MatrixStrategy", "dense_gram", "dense_search", "dense_strategy", "matrix_strategy"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -66,9 +66,25 @@ def _root(matrix: Array) -> Array:
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
+class Found(NamedTuple):
+    """The best Gram matrix that was found, a lower bound on the error of all, and the vector v of the search."""
+
+    gram: Array
+    bound: float
+    weights: Array
+
+
 def dense_gram(gram: Array) -> tuple[Array, float]:
     """X with a diagonal of at most 1 and nearly the least tr(M X^-1), and a lower bound on that of all X."""
-    v, best, bound = np.ones(len(gram)), (np.eye(len(gram)), math.inf), 0.0
+    found = dense_search(gram, np.ones(len(gram)), _GAP)
+    return found.gram, found.bound
+
+
+def dense_search(gram: Array, start: Array, gap: float, exponent: float = 2.0) -> Found:
+    """The same from a given vector v, until the error is within `gap` of its lower bound. The exponent of the steps
+    decides how many of them are needed.
+    """
+    v, best, bound = start, (np.eye(len(gram)), math.inf, start), 0.0
     for _ in range(_TURNS):
         half = np.sqrt(v)
         root = _root(gram * np.outer(half, half))
@@ -80,11 +96,11 @@ def dense_gram(gram: Array) -> tuple[Array, float]:
         # tr(M X^-1) = diagonal.max() tr(D^1/2 M D^1/2 root^-1) = diagonal.max() trace
         total = float(diagonal.max()) * trace
         if total < best[1]:
-            best = (found, total)
-        if best[1] <= bound * (1.0 + _GAP):
+            best = (found, total, v)
+        if best[1] <= bound * (1.0 + gap):
             break
-        v = v * (diagonal / diagonal.max()) ** 2
-    return best[0], bound
+        v = v * (diagonal / diagonal.max()) ** exponent
+    return Found(best[0], bound, best[2])
 
 
 def _full_rank(gram: Array) -> Array:

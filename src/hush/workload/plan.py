@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     from hush.ledger import Ledger
 
-__all__ = ["Candidate", "WorkloadPlan", "chosen", "released"]
+__all__ = ["Candidate", "WorkloadPlan", "because", "chosen", "compared", "released"]
 
+#: A strategy: it has a name and an error.
+_Made = TypeVar("_Made", bound=Any)
 Whole = NDArray[np.int64]
 
 
@@ -85,10 +87,7 @@ class WorkloadPlan:
     @property
     def why(self) -> str:
         """The chosen strategy, and what the others would cost."""
-        best, *others = self.candidates
-        shown = [f"{c.name} {c.error:.4g}" if not c.reason else f"{c.name}: {c.reason}" for c in others]
-        beside = f"; compared with {'; '.join(shown)}" if shown else ""
-        return f"{best.name}, error {best.error:.4g} ({self.workload.objective}){beside}"
+        return because(self.candidates, self.workload.objective)
 
     def answer(self, data: Any = None, *, ledger: Ledger | None, label: str = "", **given: Any) -> Any:
         """Measure the data, charge the ledger, and return the answer to all questions of the workload.
@@ -107,6 +106,14 @@ class WorkloadPlan:
         return f"{first}\nroot mean squared error {self.rmse:.5g}\n{self.why}"
 
 
+def because(candidates: Sequence[Candidate], objective: str) -> str:
+    """The best of the candidates, and what the others would cost."""
+    best, *others = candidates
+    shown = [f"{c.name} {c.error:.4g}" if not c.reason else f"{c.name}: {c.reason}" for c in others]
+    beside = f"; compared with {'; '.join(shown)}" if shown else ""
+    return f"{best.name}, error {best.error:.4g} ({objective}){beside}"
+
+
 def chosen(
     workload: Any,
     budget: Budget,
@@ -115,7 +122,13 @@ def chosen(
 ) -> WorkloadPlan:
     """The plan with the least error of all strategies; a strategy that raises is listed with its reason."""
     whole("rows_per_person", rows, 1, "write rows_per_person=1")
-    found: list[Strategy] = []
+    best, candidates = compared(makers)
+    return WorkloadPlan(workload, best, budget, rows, candidates)
+
+
+def compared(makers: Sequence[tuple[str, Callable[[], _Made]]]) -> tuple[_Made, tuple[Candidate, ...]]:
+    """The strategy with the least error, and all candidates, the best first."""
+    found: list[_Made] = []
     failed: list[Candidate] = []
     for name, make in makers:
         try:
@@ -126,7 +139,7 @@ def chosen(
         raise Unsupported("no strategy meets this budget: " + "; ".join(f"{c.name}: {c.reason}" for c in failed))
     found.sort(key=lambda strategy: strategy.error)
     listed = [Candidate(strategy.name, strategy.error) for strategy in found]
-    return WorkloadPlan(workload, found[0], budget, rows, (*listed, *failed))
+    return found[0], (*listed, *failed)
 
 
 def released(

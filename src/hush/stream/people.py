@@ -1,0 +1,43 @@
+"""The people of one period, read from a table."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from hush.errors import InvalidParameter
+
+__all__ = ["people_between"]
+
+
+def people_between(
+    source: Any, *, unit: str, column: str, first: Any, until: Any = None, table: str | None = None
+) -> list[Any]:
+    """The different values of the column `unit` in the rows of one period.
+
+    `source` is a file or a frame, as for `hush.tables.table`; `table` is the table of a database. A row belongs to the
+    period if its value of `column` is `first`, or from `first` to before `until`: dates as texts like 2026-01-31, or
+    whole numbers. Rows whose unit is null are left out. Use it with `add(people=...)`.
+    """
+    from hush.tables.source import open_source
+
+    relation = open_source(source, name=table).relation
+    for name in (unit, column):
+        if name not in relation.columns:
+            raise InvalidParameter(f"the table has no column {name!r}; it has {', '.join(relation.columns)}.")
+    when, numbers = relation[column], relation[column].type().is_integer()
+    start, stop = (None if one is None else _moment(one, numbers) for one in (first, until))
+    when = when if numbers else when.cast("date")
+    chosen = when == start if stop is None else (when >= start) & (when < stop)
+    who = relation[unit] if relation[unit].type().is_integer() else relation[unit].cast("string")
+    found = relation.filter(chosen).select(who.name("person")).distinct().to_pyarrow()["person"].to_pylist()
+    return [one for one in found if one is not None]
+
+
+def _moment(value: Any, numbers: bool) -> Any:
+    """The bound of a period, as a whole number or a date."""
+    try:
+        return int(value) if numbers else date.fromisoformat(str(value))
+    except ValueError as failure:
+        form = "a whole number" if numbers else "a date such as 2026-01-31"
+        raise InvalidParameter(f"a period of this column begins with {form}, got {value!r}.") from failure

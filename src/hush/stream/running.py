@@ -1,0 +1,213 @@
+"""`RunningStream`: a stream that was charged to a ledger, to which one period after the other is added."""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hush.errors import BudgetExceeded, InvalidParameter, LedgerError, whole
+from hush.ledger.entry import Entry
+from hush.ledger.ledger import Ledger
+from hush.ledger.payment import Payment
+from hush.ledger.streams import Streams
+from hush.stream.answer import StreamAnswer
+from hush.stream.plan import StreamPlan, plan_from
+from hush.stream.secret import Input, Secret, secret_path, stream_name
+
+if TYPE_CHECKING:
+    from hush.ledger.stream_rows import Period, StreamRecord
+
+__all__ = ["RunningStream", "opened", "started"]
+
+_MOST_ROWS = 1 << 40
+
+
+class RunningStream:
+    """A stream in a ledger's file. `add` measures the next period; `answer` has everything that was published.
+
+    The ledger's file holds the plan, the noisy numbers, and a MAC of each input: nothing secret. The secret file
+    beside it, with mode 0600, holds the key of the MAC and the counts without noise, because later periods need them.
+
+    Guarantees: every period is measured once, and its noisy numbers are on disk before `add` returns. A process that is
+    killed loses and repeats nothing. Everything that the stream ever publishes satisfies the plan's (epsilon, delta)
+    together, if people appear as the plan assumes; with `people=` the stream itself makes sure that they do.
+    """
+
+    def __init__(self, ledger: Ledger, record: StreamRecord, secret: str | os.PathLike[str] | None) -> None:
+        self._ledger, self._record, self._given = ledger, record, secret
+        self._streams = Streams(ledger)
+        self._secret: Secret | None = None
+        self.plan: StreamPlan = plan_from(json.loads(record.plan), self._entry.charges)
+
+    @property
+    def name(self) -> str:
+        """The name of the stream."""
+        return self._record.name
+
+    @property
+    def _entry(self) -> Entry:
+        return self._ledger.entries[self._record.number - 1]
+
+    @property
+    def periods(self) -> int:
+        """The number of periods that were published."""
+        return len(self._streams.periods(self._record))
+
+    def add(
+        self, count: int | None = None, *, people: Iterable[Any] | None = None, period: int | None = None
+    ) -> StreamAnswer:
+        """Measure one more period and return the answer at the end of it.
+
+        `count` is the exact count of the period; the caller makes sure that people appear as the plan assumes. With
+        `people`, a list of the persons of the period (texts or whole numbers), the stream counts those who may still
+        appear, and leaves out those who came back too early or too often.
+
+        `period` is the number of the period, from 1; by default the next one. For a period that was published before,
+        the same input returns the same answer, and another input raises: a late correction belongs to the period in
+        which it arrives, and counts as an appearance of that person.
+        """
+        if (count is None) == (people is None):
+            raise InvalidParameter("give either the count of the period or the list of its people; write add(412).")
+        number = self._number(period)
+        given = self._counted(count) if people is None else self._listed(people, number)
+        secret, strategy = self._opened_secret(), self.plan.strategy
+        for part, _ in strategy.measured([0] * number):
+            strategy.single(part).prepare()
+
+        def freeze(known: list[Period]) -> None:
+            self._must_agree(known, given)
+            secret.freeze(number, given)
+
+        def draw(payment: Payment) -> list[int]:
+            counts = [one.count for one in secret.inputs()[:number]]
+            return [
+                int(payment.noise(strategy.single(part), np.array([exact], dtype=np.int64), part=f"{part} {number}")[0])
+                for part, exact in strategy.measured(counts)
+            ]
+
+        mac = secret.mac(self.name, number, given)
+        self._streams.add(self._record, number, mac, freeze=freeze, draw=draw)
+        return self._answer(number)
+
+    def answer(self) -> StreamAnswer:
+        """Everything that was published so far. It needs no secret."""
+        return self._answer(None)
+
+    def _answer(self, last: int | None) -> StreamAnswer:
+        """The answer at the end of a period; None for the last one."""
+        noisy = tuple(period.measured for period in self._streams.periods(self._record)[:last])
+        place = None if self._ledger.path is None else str(self._ledger.path)
+        entry = {"ledger": place, "number": self._record.number, "label": self._entry.label}
+        return StreamAnswer(self.plan, noisy, entry)
+
+    # -- checks ----------------------------------------------------------------------------------------------
+
+    def _number(self, period: int | None) -> int:
+        done = self.periods
+        number = done + 1 if period is None else whole("period", period, 1, "leave it out for the next period")
+        horizon = self.plan.strategy.horizon
+        if number > horizon:
+            raise BudgetExceeded(
+                f"the stream has {horizon} periods, and all were planned; start a new stream for more."
+            )
+        return number
+
+    def _counted(self, count: Any) -> Input:
+        signed = self.plan.stream.corrections
+        least = -_MOST_ROWS if signed else 0
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not least <= count <= _MOST_ROWS:
+            hint = "" if signed else "; plan the stream with corrections=True if a count can be negative"
+            raise InvalidParameter(f"count must be a whole number from {'-2^40' if signed else '0'} to 2^40{hint}.")
+        return Input(int(count))
+
+    def _listed(self, people: Iterable[Any], number: int) -> Input:
+        secret, stream = self._opened_secret(), self.plan.stream
+        each = {secret.person(_text(one)) for one in people}
+        kept = secret.allowed(sorted(each), number, stream.appears, stream.apart)
+        return Input(len(kept), secret.listed(each), kept)
+
+    def _opened_secret(self) -> Secret:
+        if self._secret is None:
+            self._secret = _secret_of(self._ledger, self._record, self._given)
+        return self._secret
+
+    def _must_agree(self, known: list[Period], given: Input) -> None:
+        """Reject a secret file that is not the one of the published periods, and a change between counts and people."""
+        secret = self._opened_secret()
+        inputs = secret.inputs()[: len(known)]
+        macs = [secret.mac(self.name, place, one) for place, one in enumerate(inputs, 1)]
+        if macs != [period.mac for period in known]:
+            raise LedgerError(f"{secret} does not belong to the published periods: it is an old copy or was changed.")
+        if inputs and (inputs[0].listed is None) != (given.listed is None):
+            raise InvalidParameter("a stream takes either counts or lists of people, as in its first period.")
+
+    def __repr__(self) -> str:
+        done = f"{self.periods} of {self.plan.strategy.horizon} periods published"
+        return f"<RunningStream {self.name!r}: {self.plan.stream!r}; {done}>"
+
+
+def _text(person: Any) -> str:
+    """A person as text, so that 7 and "7" are different."""
+    value = person.item() if isinstance(person, np.generic) else person
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InvalidParameter(f"a person must be a text or a whole number, got {type(person).__name__}.")
+    return f"{type(value).__name__} {value}"
+
+
+#: Secrets of the streams of ledgers in memory, by the name of the stream.
+_MEMORY: weakref.WeakKeyDictionary[Ledger, dict[str, Secret]] = weakref.WeakKeyDictionary()
+
+
+def _secret_of(ledger: Ledger, record: StreamRecord, given: str | os.PathLike[str] | None) -> Secret:
+    path = secret_path(ledger.path, record.name, given)
+    found = Secret(path) if path is not None else _MEMORY.get(ledger, {}).get(record.name)
+    if found is None or found.mark != record.mark:
+        raise LedgerError(f"the secret file {path} is that of another stream; give the one of {record.name!r}.")
+    return found
+
+
+def opened(ledger: Ledger, name: str, *, secret: str | os.PathLike[str] | None = None) -> RunningStream:
+    """The stream of this name in a ledger, to be read or continued."""
+    _must_be_ledger(ledger)
+    record = Streams(ledger).find(stream_name(name))
+    if record is None:
+        known = ", ".join(Streams(ledger).names())
+        raise InvalidParameter(
+            f"the ledger has no stream {name!r}; " + (f"it has {known}." if known else "it has none.")
+        )
+    return RunningStream(ledger, record, secret)
+
+
+def started(
+    plan: StreamPlan, ledger: Ledger, name: str, label: str, secret: str | os.PathLike[str] | None
+) -> RunningStream:
+    """A new stream, charged and recorded; or the stream of this name, if it has the same plan."""
+    _must_be_ledger(ledger)
+    streams, title = Streams(ledger), stream_name(name)
+    text = json.dumps(plan.to_plain(), sort_keys=True, allow_nan=False)
+    known = streams.find(title)
+    if known is not None:
+        if known.plan != text:
+            raise InvalidParameter(f"the ledger has a stream {title!r} with another plan; choose another name.")
+        return RunningStream(ledger, known, secret)
+    path = secret_path(ledger.path, title, secret)
+    kept = Secret.made(path)
+    if path is None:
+        _MEMORY.setdefault(ledger, {})[title] = kept
+    for part in range(len(plan.strategy.parts)):
+        plan.strategy.single(part).prepare()
+    record = streams.create(title, text, kept.mark, plan.charges, plan.budget, label=label or f"stream {title}")
+    return RunningStream(ledger, record, secret)
+
+
+def _must_be_ledger(ledger: Any) -> None:
+    if not isinstance(ledger, Ledger):
+        raise InvalidParameter(
+            f"a stream needs a ledger, because its state is kept there, got {type(ledger).__name__}; write "
+            "start(ledger=Ledger('budget.ledger', epsilon=1.0, delta=1e-6), name='visits')."
+        )
