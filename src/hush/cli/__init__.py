@@ -18,7 +18,7 @@ __all__ = ["main", "parser"]
 #: The commands in the order of `hush --help`. The module of a command has its name; it is loaded when it is needed.
 _COMMANDS = (
     *("calibrate", "curve", "gaussian", "explore", "ledger", "policy", "report", "audit"),
-    *("answer", "sql", "sample", "learn", "cite", "completion", "doctor"),
+    *("answer", "sql", "marginals", "sample", "learn", "cite", "completion", "doctor"),
 )
 
 

@@ -6,6 +6,7 @@ from hush.workload.marginals import Marginals
 from hush.workload.plan import WorkloadPlan
 from hush.workload.questions import Questions
 from hush.workload.strategy import Strategy
+from hush.workload.synthetic.data import SyntheticReport, SyntheticRows, TableFit
 from hush.workload.table_answer import MarginalsAnswer
 from hush.workload.tree import Tree
 from hush.workload.tree_answer import TreeAnswer
@@ -19,6 +20,9 @@ __all__ = [
     "Questions",
     "Ranges",
     "Strategy",
+    "SyntheticReport",
+    "SyntheticRows",
+    "TableFit",
     "Tree",
     "TreeAnswer",
     "WorkloadPlan",

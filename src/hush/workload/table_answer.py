@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter
 from hush.releasing.error_bars import Total
 from hush.releasing.receipt import Receipt
+from hush.sampling.entropy import Entropy
 from hush.workload.consistent import PrefixCounts, non_negative_fit, whole_steps_of
 from hush.workload.residual import Subset, rebuild
+from hush.workload.synthetic.data import MOST_CELLS, SyntheticRows, synthesised
 from hush.workload.table_strategy import TableStrategy
 
 __all__ = ["MarginalsAnswer"]
@@ -110,6 +112,17 @@ class MarginalsAnswer:
         width = self.strategy.law(place, {i: chosen[i].size for i in place}).half_width(level)
         value = float(block.sum())
         return Total(value, value - width, value + width)
+
+    def synthesise(
+        self, n: int | None = None, *, most_cells: int = MOST_CELLS, entropy: Entropy | None = None
+    ) -> SyntheticRows:
+        """n rows that follow the released tables; by default as many as the released total.
+
+        A model of all attributes is fitted to the tables, and the rows are drawn from it. `most_cells` limits the
+        cells that the model stores. `report()` of the rows says which tables they keep and how well. All of it is
+        post-processing, and costs no privacy.
+        """
+        return synthesised(self, n, most_cells=most_cells, entropy=entropy)
 
     def __repr__(self) -> str:
         return f"MarginalsAnswer: {self.workload!r}; {self.strategy.name}; {self.receipt.guarantee}"
