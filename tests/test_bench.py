@@ -34,7 +34,9 @@ FRAME = {
     "coverage",
     "ledgers",
     "workload",
-}  # coverage, ledgers, workload: measurements that are run by hand
+    "synthetic",
+    "adult",
+}  # coverage, ledgers, workload, synthetic: measurements that are run by hand; adult: their data
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Workloads: many linear questions about one histogram, answered with the least noise for all of them together."""
 
+from hush.workload.box_answer import BoxesAnswer
+from hush.workload.boxes import Boxes
 from hush.workload.line import Prefixes, Quantiles, Ranges
 from hush.workload.line_answer import LineAnswer
 from hush.workload.marginals import Marginals
@@ -12,6 +14,8 @@ from hush.workload.tree import Tree
 from hush.workload.tree_answer import TreeAnswer
 
 __all__ = [
+    "Boxes",
+    "BoxesAnswer",
     "LineAnswer",
     "Marginals",
     "MarginalsAnswer",

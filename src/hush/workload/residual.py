@@ -65,7 +65,7 @@ def share(subset: Subset, sizes: Sequence[int]) -> float:
 
 class Splits(NamedTuple):
     """The rows of one attribute: row r is `left[r]` from `low[r]` to `middle[r]`, and -`right[r]` from there to
-    `high[r]`. Rows of the same `depth` have no value in common.
+    `high[r]`. Rows of the same `depth` have no value in common. `norms` has the squared lengths.
     """
 
     low: Whole
@@ -74,12 +74,7 @@ class Splits(NamedTuple):
     left: Whole
     right: Whole
     depth: Whole
-
-    @property
-    def norms(self) -> Array:
-        """The squared length of each row."""
-        found = self.left**2 * (self.middle - self.low) + self.right**2 * (self.high - self.middle)
-        return np.asarray(found, dtype=np.float64)
+    norms: Array
 
 
 @lru_cache(maxsize=1024)
@@ -104,7 +99,9 @@ def splits(size: int) -> Splits:
             found.append((low, low + a, high, b // g, a // g, depth))
             left += [(low, low + a, depth + 1), (low + a, high, depth + 1)]
     columns = np.array(sorted(found, key=lambda row: row[1]), dtype=np.int64).reshape(-1, 6).T
-    return Splits(*columns)
+    begin, middle, end, own, other, depths = columns
+    norms = own**2 * (middle - begin) + other**2 * (end - middle)
+    return Splits(begin, middle, end, own, other, depths, norms.astype(np.float64))
 
 
 def longest_row(subset: Subset, sizes: Sequence[int]) -> float:

@@ -51,7 +51,7 @@ class TablesAnswer:
         """Lower and upper ends for each cell of a table."""
         return self.counts.interval(*names, level=level)
 
-    def sum(self, *, level: float = 0.95, **values: Any) -> Total:
+    def sum(self, *, level: float = 0.95, non_negative: bool = False, **values: Any) -> Total:
         """The number of rows with one of the given values of each column, with an interval: sum(sex="F")."""
         places: dict[str, list[int]] = {}
         for name, given in values.items():
@@ -61,7 +61,7 @@ class TablesAnswer:
             if unknown := [value for value in listed if value not in self.values[name]]:
                 raise InvalidParameter(f"{unknown[0]!r} is not a listed value of {name!r}.")
             places[name] = [self.values[name].index(value) for value in listed]
-        return self.counts.sum(level, **places)
+        return self.counts.sum(level, non_negative=non_negative, **places)
 
     def to_arrow(self, *names: str, level: float = 0.95) -> Any:
         """A table with a row for each cell: the values, the count, and the ends of its interval."""
@@ -122,12 +122,13 @@ class RangesAnswer:
         """The count of each bin, in whole numbers."""
         return self.counts.histogram
 
-    def range(self, low: float, high: float, *, level: float = 0.95) -> Total:
+    def range(self, low: float, high: float, *, level: float = 0.95, non_negative: bool = False) -> Total:
         """The number of rows between two edges, with an interval. The bin of the last edge includes it."""
         for end in (low, high):
             if end not in self.edges:
                 raise InvalidParameter(f"a range is between two of the edges, got {end!r}.")
-        return self.counts.range(self.edges.index(low), self.edges.index(high), level=level)
+        places = self.edges.index(low), self.edges.index(high)
+        return self.counts.range(*places, level=level, non_negative=non_negative)
 
     def quantile(self, share: float = 0.5) -> tuple[float, float]:
         """The edges of the bin in which the cumulative count reaches this share of all rows."""
