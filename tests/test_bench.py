@@ -36,7 +36,9 @@ FRAME = {
     "ledgers",
     "stream",
     "workload",
-}  # accounting, coverage, ledgers, stream, workload: measurements that are run by hand
+    "synthetic",
+    "adult",
+}  # accounting, coverage, ledgers, stream, workload, synthetic: measurements that are run by hand; adult: their data
 
 
 @pytest.fixture

@@ -115,6 +115,35 @@ def test_an_answer_is_charged_described_and_stated():
         assert "many counts of one histogram" in text and "at most 1 row" in text
 
 
+def test_boxes_of_a_table():
+    """A grid of age, sex and ward: exact counts, edges and values of the answer, and mistakes."""
+    rows = people()
+    table = tables.table(frame(rows), unit="id")
+    query = table.boxes(edges={"age": EDGES}, keys={"sex": KEYS["sex"], "ward": KEYS["ward"]}, rows_per_unit=10)
+    exact = np.zeros((4, 2, 3), dtype=int)
+    for _, sex, ward, age in rows:
+        if sex in KEYS["sex"] and ward in KEYS["ward"] and 0 <= age <= 80:
+            exact[min(age // 20, 3), KEYS["sex"].index(sex), KEYS["ward"].index(ward)] += 1
+    assert (query.exact().table((0, 1, 2)) == exact).all()
+    answer = query.answer(1000.0, 1e-6, ledger=hush.Ledger(None, epsilon=1000.0, delta=1e-5))
+    part = answer.box(age=(20, 60), sex="F", non_negative=True)
+    assert part.value == pytest.approx(exact[1:3, 0].sum(), abs=0.01) and answer.histogram.sum() == answer.total
+    shown = answer.to_arrow()
+    assert shown.column_names == ["age_from", "age_to", "sex", "ward", "count"] and shown.num_rows == 24
+    assert "boxes" in str(answer) and answer.receipt["unit"] == "id"
+    for wrong, words in (
+        ({"age": (20, 41)}, "pair of its edges"),
+        ({"sex": "X"}, "listed value"),
+        ({"x": 1}, "not one"),
+    ):
+        with pytest.raises(hush.HushError, match=words):
+            answer.box(**wrong)
+    with pytest.raises(hush.HushError, match="edges"):
+        table.boxes(edges={})
+    with pytest.raises(hush.HushError, match="private"):
+        table.boxes(edges={"age": EDGES}, keys={"sex": "private"})
+
+
 def test_a_ledger_protects_one_table():
     ledger = hush.Ledger(None, epsilon=3.0, delta=1e-5)
     asked(people(), 1)[0].answer(1.0, 1e-6, ledger=ledger)

@@ -164,6 +164,10 @@ def test_whole_numbers_agree():
     assert (np.cumsum(answer.histogram) == answer.prefixes).all()
     assert np.abs(answer.prefixes - np.cumsum(answer.estimates)).max() <= 0.5 + 1e-9
     assert answer.non_negative.min() >= 0 and answer.non_negative.sum() == max(answer.histogram.sum(), 0)
+    empty = Ranges(60).plan(1.0, 1e-6).answer(np.zeros(60, dtype=int), ledger=None)
+    for k in range(20):
+        plain, cut = empty.range(k, k + 1), empty.range(k, k + 1, non_negative=True)
+        assert (cut.value, cut.low, cut.high) == (max(plain.value, 0.0), max(plain.low, 0.0), max(plain.high, 0.0))
 
 
 def test_quantiles_of_a_large_table():

@@ -227,6 +227,7 @@ def test_the_law_of_a_sum_of_laplace_noises():
         assert inside >= 0.95, law
         assert narrower < 0.95, law
     assert SumLaw(4.0).half_width(0.95) == pytest.approx(2 * 1.959964, rel=1e-6)
+    assert 0.0 < SumLaw(0.0, (laplace_terms(100.0, [1.0] * 6),)).half_width(0.95) < 1.0  # almost always 0
     rare = SumLaw(0.0, (laplace_terms(0.5, [1.0]),)).half_width(1.0 - 1e-9)
     assert one[np.abs(k) > rare].sum() <= 1e-9
 

@@ -102,6 +102,21 @@ def test_counts_add_up_and_errors_are_as_planned(large):
     assert one.deviation(1)[7] == pytest.approx(math.sqrt(plan.variance[1][7]))
 
 
+def test_counts_without_negative_ones_add_up(large):
+    """An empty tree has about as many negative as positive estimates; intervals that are cut at 0 still cover."""
+    tree, plan = large
+    for _ in range(10):
+        answer = plan.answer(np.zeros(400, dtype=int), ledger=None)
+        assert answer.counts().min() < 0
+        fitted = [answer.non_negative(level) for level in range(3)]
+        assert all(one.min() >= 0 for one in fitted) and fitted[0].sum() == max(answer.total, 0)
+        for level in (0, 1):
+            assert (np.bincount(tree.nodes.parents[level + 1], weights=fitted[level + 1]) == fitted[level]).all()
+        plain, cut = answer.node(2, level=0), answer.node(2, level=0, non_negative=True)
+        assert cut.low == max(plain.low, 0.0) and cut.value == max(plain.value, 0.0)
+        assert cut.low <= 0.0 <= cut.high or not plain.low <= 0.0 <= plain.high
+
+
 def test_the_ledger_is_charged(large):
     _, plan = large
     ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6)

@@ -18,7 +18,7 @@ __all__ = ["main", "parser"]
 #: The commands in the order of `hush --help`. The module of a command has its name; it is loaded when it is needed.
 _COMMANDS = (
     *("calibrate", "curve", "gaussian", "explore", "ledger", "policy", "report", "audit", "sgd"),
-    *("answer", "sql", "stream", "sample", "learn", "cite", "completion", "doctor"),
+    *("answer", "sql", "marginals", "stream", "sample", "learn", "cite", "completion", "doctor"),
 )
 
 

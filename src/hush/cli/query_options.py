@@ -11,7 +11,7 @@ from hush.cli.row_options import keys_of, plain_value, rows_of, typed_value
 from hush.cli.text import listed
 from hush.errors import InvalidParameter
 
-__all__ = ["add_query", "query_of"]
+__all__ = ["add_query", "add_rows", "add_table", "query_of"]
 
 _QUANTILE = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median, or cost:0.25,0.75:0:20000 for two levels,"
 _BOUNDED = "column:low:high, column:low:high:rows or column:private"
@@ -20,13 +20,14 @@ _HISTOGRAM = "column:edge,edge,edge or column:category,category"
 
 def add_query(parser: argparse.ArgumentParser) -> None:
     """Add the options, in four groups."""
-    _add_table(parser.add_argument_group("table", "example: --unit patient_id"))
-    _add_rows(parser.add_argument_group("rows", 'example: --let "month=strftime(day, \'%Y-%m\')" --where "age >= 18"'))
+    add_table(parser.add_argument_group("table", "example: --unit patient_id"))
+    add_rows(parser.add_argument_group("rows", 'example: --let "month=strftime(day, \'%Y-%m\')" --where "age >= 18"'))
     _add_groups(parser.add_argument_group("groups", "example: --by ward,year --keys ward=a,b --keys year=2024,2025"))
     _add_measures(parser.add_argument_group("aggregates", "example: --count-units --mean stay_days:0:30"))
 
 
-def _add_table(table: Any) -> None:
+def add_table(table: Any) -> None:
+    """Add the options that choose a table and the people in it."""
     whose = "the column that identifies the person each row belongs to; a comma list identifies a unit together"
     table.add_argument("--unit", metavar="COLUMNS", help=whose)
     table.add_argument("--each-row", action="store_true", help="each row is a person of its own, in place of --unit")
@@ -38,7 +39,8 @@ def _add_table(table: Any) -> None:
     table.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
 
 
-def _add_rows(rows: Any) -> None:
+def add_rows(rows: Any) -> None:
+    """Add the options that choose rows and add columns."""
     text = "add a column: name=expression in SQL over the values of one row (repeatable)"
     rows.add_argument("--let", action="append", default=[], metavar="TEXT", help=text)
     text = "keep the rows where this holds: age>=18, or a condition in SQL with AND, OR, NOT, IN (repeatable)"

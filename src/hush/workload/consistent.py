@@ -8,14 +8,16 @@ every table is a difference of the same whole numbers, and all tables agree.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.releasing.error_bars import Total
 from hush.workload.residual import Subset
 
-__all__ = ["PrefixCounts", "non_negative_fit", "whole_steps_of"]
+__all__ = ["PrefixCounts", "around", "non_negative_fit", "whole_steps_of"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -48,6 +50,14 @@ class PrefixCounts:
         for axis in range(found.ndim):
             found = np.diff(found, axis=axis, prepend=0)
         return found
+
+
+def around(value: float, width: float, non_negative: bool = False) -> Total:
+    """A number with its interval. With `non_negative` all of it is cut at 0: a true count is never negative, so the
+    interval contains it as often as before.
+    """
+    least = 0.0 if non_negative else -math.inf
+    return Total(max(value, least), max(value - width, least), max(value + width, least))
 
 
 def whole_steps_of(estimates: Array) -> Whole:

@@ -25,7 +25,7 @@ from hush.privacy.charge import Budget
 from hush.workload.strategy import Strategy, gaussian_part, times_weights
 from hush.workload.sum_law import SumLaw
 
-__all__ = ["MatrixStrategy", "dense_gram", "dense_search", "dense_strategy", "matrix_strategy"]
+__all__ = ["MatrixStrategy", "dense_gram", "dense_rows", "dense_search", "dense_strategy", "matrix_strategy"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -131,8 +131,14 @@ def dense_strategy(line: Any, budget: Budget, moves: int, least: float = math.in
     bound = float(np.trace(_root(questions.T @ questions))) ** 2 / line.bins * unit / line.questions
     if bound > least:
         raise Unsupported(f"its error is at least {bound:.4g}")
+    rows = dense_rows(line, _SCALE)
+    return matrix_strategy(rows, questions, budget, moves, "Gaussian noise on the best combinations")
+
+
+def dense_rows(line: Any, scale: int) -> Whole:
+    """The best Gaussian strategy for a short line, its coefficients times this number and rounded."""
+    questions = line.matrix()
     gram, _ = dense_gram(_full_rank(questions.T @ questions))
     values, vectors = np.linalg.eigh(gram)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    rows = np.rint(_SCALE * root).astype(np.int64)
-    return matrix_strategy(rows, questions, budget, moves, "Gaussian noise on the best combinations")
+    return np.rint(scale * root).astype(np.int64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, probabilities, whole
 from hush.releasing.error_bars import Total
 from hush.releasing.receipt import Receipt
-from hush.workload.consistent import non_negative_fit, whole_steps_of
+from hush.workload.consistent import around, non_negative_fit, whole_steps_of
 
 __all__ = ["LineAnswer"]
 
@@ -54,23 +54,24 @@ class LineAnswer:
         """The unbiased estimates of all questions of the workload, in their order, for short lines."""
         return np.asarray(self.workload.matrix() @ self.estimates)
 
-    def range(self, start: int, stop: int, *, level: float = 0.95) -> Total:
-        """The number of rows in the bins start, ..., stop - 1, not rounded, with an interval."""
+    def range(self, start: int, stop: int, *, level: float = 0.95, non_negative: bool = False) -> Total:
+        """The number of rows in the bins start, ..., stop - 1, not rounded, with an interval. non_negative=True cuts
+        both at 0.
+        """
         bins = self.workload.bins
         start, stop = whole("start", start, 0), whole("stop", stop, 1)
         if not start < stop <= bins:
             raise InvalidParameter(f"a range needs 0 <= start < stop <= {bins}; got start={start} and stop={stop}.")
         weights = np.zeros(bins)
         weights[start:stop] = 1.0
-        return self.total(weights, level=level)
+        return around(float(weights @ self.estimates), self.strategy.law(weights).half_width(level), non_negative)
 
     def total(self, weights: Any, *, level: float = 0.95) -> Total:
         """A weighted sum of the counts of all bins, with an interval."""
         given = np.asarray(weights, dtype=np.float64)
         if given.shape != (self.workload.bins,) or not np.isfinite(given).all():
             raise InvalidParameter(f"weights must be {self.workload.bins} finite numbers, one for each bin.")
-        value, width = float(given @ self.estimates), self.strategy.law(given).half_width(level)
-        return Total(value, value - width, value + width)
+        return around(float(given @ self.estimates), self.strategy.law(given).half_width(level))
 
     def quantile(self, share: Any = 0.5) -> Any:
         """The bin in which the cumulative count reaches this share of all rows: the first bin of an increasing fit."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported
 from hush.privacy.charge import Budget
 from hush.workload.counts import Counts
-from hush.workload.residual import Subset, parts_of, subsets
+from hush.workload.residual import Subset, centred, parts_of, subsets
 from hush.workload.strategy import laplace_part, laplace_variance, spared
 from hush.workload.sum_law import LaplaceTerms, SumLaw
 from hush.workload.table_strategy import TableStrategy, TableTask
@@ -30,14 +30,6 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 _MOST_CELLS = 1 << 22  # of all measured tables
-
-
-def centred(table: Array) -> Array:
-    """The table less its means in every direction: its residual."""
-    found = table
-    for axis in range(table.ndim):
-        found = found - found.mean(axis=axis, keepdims=True)
-    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,25 +1,40 @@
 """Residuals of contingency tables: integer orthogonal rows, and tables made from their answers.
 
 Let A be a set of attributes with n_i values each. The residual of A is the A-table without what smaller tables say
-about it: the table centred in every direction. For one attribute the rows
+about it: the table centred in every direction. For one attribute, the n values are split into two parts of a and b
+neighbours, each part is split again, and so on. Each of the n - 1 splits gives a row
 
-    h_j = (1, ..., 1, -j, 0, ..., 0)    with j ones, j = 1, ..., n - 1
+    b/g for the a values of the first part, -a/g for the b values of the second, 0 elsewhere,   g = gcd(a, b).
 
-are orthogonal, are orthogonal to the row of ones, and have the squared length j (j + 1). Products of such rows over the
-attributes of A span the residual of A. All entries are whole numbers, so the answers of these rows on a table of counts
-are whole numbers.
+These rows are orthogonal, are orthogonal to the row of ones, and have the squared length a b (a + b)/g^2. Products of
+such rows over the attributes of A span the residual of A. All entries are whole numbers, so the answers of these rows
+on a table of counts are whole numbers. Every split is chosen for a short row: short rows need less fine noise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Subset", "cell_variance", "measure", "parts_of", "rebuild", "row_norms", "share", "subsets"]
+__all__ = [
+    "Subset",
+    "as_table",
+    "cell_variance",
+    "centred",
+    "longest_row",
+    "measure",
+    "parts_of",
+    "rebuild",
+    "row_norms",
+    "share",
+    "subsets",
+]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -48,12 +63,57 @@ def share(subset: Subset, sizes: Sequence[int]) -> float:
     return math.prod((sizes[i] - 1.0) / sizes[i] for i in subset)
 
 
+class Splits(NamedTuple):
+    """The rows of one attribute: row r is `left[r]` from `low[r]` to `middle[r]`, and -`right[r]` from there to
+    `high[r]`. Rows of the same `depth` have no value in common. `norms` has the squared lengths.
+    """
+
+    low: Whole
+    middle: Whole
+    high: Whole
+    left: Whole
+    right: Whole
+    depth: Whole
+    norms: Array
+
+
+@lru_cache(maxsize=1024)
+def _first_part(size: int) -> int:
+    """The size of the first part of the split with the shortest row; of several, the most even one."""
+    a = np.arange((size + 1) // 2, size, dtype=np.int64)
+    g = np.gcd(a, size)
+    return int(a[np.argmin((a // g) * ((size - a) // g))])
+
+
+@lru_cache(maxsize=256)
+def splits(size: int) -> Splits:
+    """The rows of an attribute with this many values."""
+    found: list[tuple[int, ...]] = []
+    left: list[tuple[int, int, int]] = [(0, size, 0)]
+    while left:
+        low, high, depth = left.pop()
+        if high - low > 1:
+            a = _first_part(high - low)
+            b = high - low - a
+            g = math.gcd(a, b)
+            found.append((low, low + a, high, b // g, a // g, depth))
+            left += [(low, low + a, depth + 1), (low + a, high, depth + 1)]
+    columns = np.array(sorted(found, key=lambda row: row[1]), dtype=np.int64).reshape(-1, 6).T
+    begin, middle, end, own, other, depths = columns
+    norms = own**2 * (middle - begin) + other**2 * (end - middle)
+    return Splits(begin, middle, end, own, other, depths, norms.astype(np.float64))
+
+
+def longest_row(subset: Subset, sizes: Sequence[int]) -> float:
+    """The largest squared length of a row of the residual."""
+    return math.prod(float(splits(sizes[i]).norms.max()) for i in subset)
+
+
 def row_norms(subset: Subset, sizes: Sequence[int]) -> Array:
     """The squared lengths of the rows of the residual, an array with an axis for each attribute."""
     found = np.ones(())
     for i in subset:
-        j = np.arange(1.0, sizes[i])
-        found = np.multiply.outer(found, j * (j + 1.0))
+        found = np.multiply.outer(found, splits(sizes[i]).norms)
     return found
 
 
@@ -61,22 +121,36 @@ def measure(table: Whole) -> Whole:
     """The answers of the rows of a residual on its table of counts: whole numbers, exactly."""
     found = table
     for axis in range(table.ndim):
-        moved = np.moveaxis(found, axis, -1)
-        before = np.cumsum(moved, axis=-1)[..., :-1]
-        found = np.moveaxis(before - moved[..., 1:] * np.arange(1, moved.shape[-1]), -1, axis)
+        moved: Whole = np.moveaxis(found, axis, -1)
+        rows = splits(moved.shape[-1])
+        before: Whole = np.zeros((*moved.shape[:-1], moved.shape[-1] + 1), dtype=np.int64)
+        np.cumsum(moved, axis=-1, out=before[..., 1:])
+        middle = before[..., rows.middle]
+        answers = (middle - before[..., rows.low]) * rows.left - (before[..., rows.high] - middle) * rows.right
+        found = np.moveaxis(answers, -1, axis)
+    return found
+
+
+def centred(table: Array) -> Array:
+    """The table less its means in every direction: its residual."""
+    found = table
+    for axis in range(table.ndim):
+        found = found - found.mean(axis=axis, keepdims=True)
     return found
 
 
 def _spread_out(values: Array, size: int, axis: int) -> Array:
     """Answers of the rows of one attribute, divided by their squared lengths, as numbers for its cells."""
-    moved = np.moveaxis(values, axis, -1)
-    j = np.arange(1.0, size)
-    scaled = moved / (j * (j + 1.0))
-    later = np.cumsum(scaled[..., ::-1], axis=-1)[..., ::-1]  # the ones of h_j reach the cells 0, ..., j - 1
-    found = np.zeros((*moved.shape[:-1], size))
-    found[..., :-1] += later
-    found[..., 1:] -= scaled * j
-    return np.moveaxis(found, -1, axis)
+    moved, rows = np.moveaxis(values, axis, -1), splits(size)
+    scaled = moved / rows.norms
+    steps = np.zeros((*moved.shape[:-1], size + 1))  # differences of neighbouring cells
+    for depth in range(int(rows.depth.max(initial=-1)) + 1):
+        at = np.flatnonzero(rows.depth == depth)
+        some = scaled[..., at]
+        steps[..., rows.low[at]] += some * rows.left[at]
+        steps[..., rows.middle[at]] -= some * (rows.left[at] + rows.right[at])
+        steps[..., rows.high[at]] += some * rows.right[at]
+    return np.moveaxis(np.cumsum(steps[..., :-1], axis=-1), -1, axis)
 
 
 def as_table(answers: Array, subset: Subset, sizes: Sequence[int]) -> Array:

@@ -23,7 +23,16 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported
 from hush.privacy.charge import Budget
 from hush.workload.counts import Counts
-from hush.workload.residual import Subset, as_table, cell_variance, measure, parts_of, row_norms, share
+from hush.workload.residual import (
+    Subset,
+    as_table,
+    cell_variance,
+    longest_row,
+    measure,
+    parts_of,
+    row_norms,
+    share,
+)
 from hush.workload.strategy import gaussian_part, times_weights
 from hush.workload.table_strategy import TableStrategy, TableTask
 
@@ -85,7 +94,7 @@ def residual_noise(few: bool, task: TableTask, budget: Budget, rows: int) -> Res
     count = sum(math.prod(task.sizes[i] - 1 for i in part) for part in units)
     if few and (count > _MOST_BALL or count < 2):
         raise Unsupported(f"ball noise is for 2 to {_MOST_BALL} numbers, and there are {count}")
-    widest = max(unit * math.prod((task.sizes[i] - 1.0) * task.sizes[i] for i in part) for part, unit in units.items())
+    widest = max(unit * longest_row(part, task.sizes) for part, unit in units.items())
     scale = max(min(_FINEST * math.sqrt(widest), float(_LARGEST)), _COARSEST * math.sqrt(widest))
     made = gaussian_part(rows * scale, count, budget, "ball" if few else "gaussian")
     variance = float(np.max(made.noise.variance))

@@ -33,6 +33,7 @@ _SMOOTH = 0.004  # standard deviation of G, in standard deviations of the sum
 _WITHIN = 3.5  # h, in standard deviations of G
 _FURTHEST = 6.5  # the last frequency, in 1/(standard deviation of G): the normal factor is below 1e-9 there
 _SHARES = np.linspace(0.02, 0.98, 49)  # of the largest t that Chernoff's inequality is tried with
+_LONGEST = 1e6  # half a period in standard deviations of G: noise that is almost always 0 would need more terms
 _MISSED = 1e-7  # above the error of the series: what wraps round, and the terms that are left out
 
 
@@ -92,9 +93,10 @@ class SumLaw:
         if self.normal == self.variance:
             return up(-float(special.ndtri(0.5 * outside)) * deviation, SPECIAL_FUNCTION)
         narrow = _SMOOTH * deviation
+        longest = self.reach(0.1 * _MISSED) / narrow
         kept = 1.0 - 2.0 * float(special.ndtr(-_WITHIN))
         target = 1.0 - outside * kept + _MISSED
-        if outside < 100.0 * _MISSED:  # too far out for the series
+        if outside < 100.0 * _MISSED or longest > _LONGEST:  # too far out for the series, or too many terms
             return up(self.reach(outside), SPECIAL_FUNCTION)
         return self._width(target, narrow) + _WITHIN * narrow
 

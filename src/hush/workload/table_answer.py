@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter
 from hush.releasing.error_bars import Total
 from hush.releasing.receipt import Receipt
-from hush.workload.consistent import PrefixCounts, non_negative_fit, whole_steps_of
+from hush.sampling.entropy import Entropy
+from hush.workload.consistent import PrefixCounts, around, non_negative_fit, whole_steps_of
 from hush.workload.residual import Subset, rebuild
+from hush.workload.synthetic.data import MOST_CELLS, SyntheticRows, synthesised
 from hush.workload.table_strategy import TableStrategy
 
 __all__ = ["MarginalsAnswer"]
@@ -91,9 +93,10 @@ class MarginalsAnswer:
         around = self.estimate(*names)
         return around - width, around + width
 
-    def sum(self, level: float = 0.95, **values: Any) -> Total:
+    def sum(self, level: float = 0.95, *, non_negative: bool = False, **values: Any) -> Total:
         """The number of rows whose attributes have one of the given values, with an interval: a value or a list of
         values for each attribute, sum(sex=0, age=[3, 4, 5]). Without values it is the number of all rows.
+        non_negative=True cuts value and interval at 0.
         """
         names = tuple(values)
         place = self._place(names)
@@ -108,8 +111,18 @@ class MarginalsAnswer:
             chosen[i] = listed
         block = self._estimate(place)[np.ix_(*(chosen[i] for i in place))] if place else self._estimate(place)
         width = self.strategy.law(place, {i: chosen[i].size for i in place}).half_width(level)
-        value = float(block.sum())
-        return Total(value, value - width, value + width)
+        return around(float(block.sum()), width, non_negative)
+
+    def synthesise(
+        self, n: int | None = None, *, most_cells: int = MOST_CELLS, entropy: Entropy | None = None
+    ) -> SyntheticRows:
+        """n rows that follow the released tables; by default as many as the released total.
+
+        A model of all attributes is fitted to the tables, and the rows are drawn from it. `most_cells` limits the
+        cells that the model stores. `report()` of the rows says which tables they keep and how well. All of it is
+        post-processing, and costs no privacy.
+        """
+        return synthesised(self, n, most_cells=most_cells, entropy=entropy)
 
     def __repr__(self) -> str:
         return f"MarginalsAnswer: {self.workload!r}; {self.strategy.name}; {self.receipt.guarantee}"

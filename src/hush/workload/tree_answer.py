@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter
 from hush.releasing.error_bars import Total
 from hush.releasing.receipt import Receipt
-from hush.workload.consistent import whole_steps_of
+from hush.workload.consistent import around, non_negative_fit, whole_steps_of
 from hush.workload.strategy import Strategy, times_weights
 from hush.workload.sum_law import SumLaw, laplace_terms
 from hush.workload.tree_levels import Levels
@@ -117,15 +117,36 @@ class TreeAnswer:
         """The number of all rows."""
         return int(self.counts(0).sum())
 
-    def node(self, label: Any, *, level: int = -1, confidence: float = 0.95) -> Total:
-        """The count of one node, not rounded, with an interval."""
+    @cached_property
+    def _fitted_levels(self) -> list[Whole]:
+        """From the top, the nodes below each node are the closest non-negative counts that add up to it."""
+        nodes = self.strategy.nodes
+        found = [whole_steps_of(non_negative_fit(self.estimates[0], float(max(self.total, 0))))]
+        for level in range(1, len(self.labels)):
+            below = np.zeros(nodes.size(level), dtype=np.int64)
+            order = np.argsort(nodes.parents[level], kind="stable")
+            ends = np.cumsum(np.bincount(nodes.parents[level], minlength=nodes.size(level - 1)))[:-1]
+            for parent, children in enumerate(np.split(order, ends)):
+                count = float(found[-1][parent])
+                below[children] = whole_steps_of(non_negative_fit(self.estimates[level][children], count))
+            found.append(below)
+        return found
+
+    def non_negative(self, level: int = -1) -> Whole:
+        """Counts of the nodes of a level without negative ones, in whole numbers. They add up along the tree and to
+        the same total. Small counts are too large on average.
+        """
+        return self._fitted_levels[self._level(level)]
+
+    def node(self, label: Any, *, level: int = -1, confidence: float = 0.95, non_negative: bool = False) -> Total:
+        """The count of one node, not rounded, with an interval. non_negative=True cuts both at 0."""
         at = self._level(level)
         if label not in self.labels[at]:
             raise InvalidParameter(f"level {at} has no node {label!r}.")
         place = self.labels[at].index(label)
         weights = (self.strategy.nodes.nodes[at] == place).astype(np.float64)
         value, width = float(self.estimates[at][place]), self.strategy.law(weights).half_width(confidence)
-        return Total(value, value - width, value + width)
+        return around(value, width, non_negative)
 
     def deviation(self, level: int = -1) -> Array:
         """The standard deviation of each node of a level."""

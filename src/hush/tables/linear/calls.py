@@ -1,4 +1,4 @@
-"""The calls of a table that ask for many counts at once: `marginals`, `ranges` and `tree`."""
+"""The calls of a table that ask for many counts at once: `marginals`, `ranges`, `boxes` and `tree`."""
 
 from __future__ import annotations
 
@@ -45,12 +45,7 @@ class WorkloadCalls:
         given = dict(keys or {})
         if unknown := [name for name in given if name not in names]:
             raise InvalidParameter(f"keys names {unknown[0]!r}, which is not one of the columns {list(names)}.")
-        coded = []
-        for name in names:
-            _, grouping = grouped_by_policy(self, (name,), given.get(name), 1)
-            if grouping.keys is None:
-                raise InvalidParameter(f"keys of {name!r} must be a public list of values, not 'private'.")
-            coded.append(CodedColumn(name, tuple(key[0] for key in grouping.keys)))
+        coded = [_with_values(self, name, given.get(name)) for name in names]
         domain = {column.name: column.size for column in coded}
         work = Marginals(domain, order, tables, weights)
         return TableWorkload(self, work, tuple(coded), _rows(self, "marginals", rows_per_unit))
@@ -69,13 +64,35 @@ class WorkloadCalls:
 
         (name,) = _column_names(self, [column], "ranges")
         one_of("questions", questions, _KINDS)
-        if self.rule is not None:
-            Facts(self).about_column(self[name])  # raises if the policy hides the column
-        listed = checked_edges(name, tuple(edges), self.relation[name].type(), _MOST_BINS)
+        coded = _with_edges(self, name, edges)
         kinds = dict(zip(_KINDS, (Ranges, Prefixes, Quantiles), strict=True))
-        work = kinds[questions](len(listed) - 1)
-        coded = CodedColumn(name, edges=tuple(listed))
+        work = kinds[questions](coded.size)
         return TableWorkload(self, work, (coded,), _rows(self, "ranges", rows_per_unit))
+
+    @called_like("boxes(edges={'age': range(0, 101, 5), 'hour': range(25)}, keys={'sex': ['F', 'M']})")
+    def boxes(
+        self: Any,
+        *,
+        edges: Mapping[str, Sequence[Any]],
+        keys: Mapping[str, Any] | None = None,
+        rows_per_unit: int | None = None,
+    ) -> TableWorkload:
+        """Counts of boxes: a range of bins of each column of `edges`, and one value of each column of `keys`.
+
+        All ranges are asked: two columns of edges give all rectangles of bins. Rows outside the edges or with other
+        values are left out. A person counts with at most `rows_per_unit` rows (default: 1).
+        """
+        from hush.workload.boxes import Boxes
+        from hush.workload.line import Ranges
+
+        if not isinstance(edges, Mapping) or not edges:
+            raise InvalidParameter("boxes needs the edges of a column; write edges={'age': range(0, 101, 5)}.")
+        listed = dict(keys or {})
+        _column_names(self, [*edges, *listed], "boxes")
+        coded = [_with_edges(self, name, given) for name, given in edges.items()]
+        coded += [_with_values(self, name, given) for name, given in listed.items()]
+        axes = {column.name: Ranges(column.size) if column.edges else column.size for column in coded}
+        return TableWorkload(self, Boxes(axes), tuple(coded), _rows(self, "boxes", rows_per_unit))
 
     @called_like("tree('district', levels=[{'a': 'north', 'b': 'north', 'c': 'south'}])")
     def tree(
@@ -107,6 +124,21 @@ class WorkloadCalls:
         given = list(mappings[0])  # in the same order as the checked keys
         work = Tree([*([one[value] for value in given] for one in mappings), list(leaves)], weights)
         return TableWorkload(self, work, (CodedColumn(name, leaves),), _rows(self, "tree", rows_per_unit))
+
+
+def _with_values(table: Any, name: str, given: Any) -> CodedColumn:
+    """A column with its public list of values, from the call or from the policy."""
+    _, grouping = grouped_by_policy(table, (name,), given, 1)
+    if grouping.keys is None:
+        raise InvalidParameter(f"keys of {name!r} must be a public list of values, not 'private'.")
+    return CodedColumn(name, tuple(key[0] for key in grouping.keys))
+
+
+def _with_edges(table: Any, name: str, edges: Sequence[Any]) -> CodedColumn:
+    """A column with the public edges of its bins."""
+    if table.rule is not None:
+        Facts(table).about_column(table[name])  # raises if the policy hides the column
+    return CodedColumn(name, edges=tuple(checked_edges(name, tuple(edges), table.relation[name].type(), _MOST_BINS)))
 
 
 def _column_names(table: Any, columns: Sequence[str], role: str) -> tuple[str, ...]:

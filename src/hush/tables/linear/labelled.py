@@ -17,6 +17,7 @@ from hush.tables.arrow import arrow
 
 if TYPE_CHECKING:
     from hush.workload.line_answer import LineAnswer
+    from hush.workload.synthetic.data import SyntheticRows
     from hush.workload.table_answer import MarginalsAnswer
 
 __all__ = ["RangesAnswer", "TablesAnswer"]
@@ -50,7 +51,7 @@ class TablesAnswer:
         """Lower and upper ends for each cell of a table."""
         return self.counts.interval(*names, level=level)
 
-    def sum(self, *, level: float = 0.95, **values: Any) -> Total:
+    def sum(self, *, level: float = 0.95, non_negative: bool = False, **values: Any) -> Total:
         """The number of rows with one of the given values of each column, with an interval: sum(sex="F")."""
         places: dict[str, list[int]] = {}
         for name, given in values.items():
@@ -60,7 +61,7 @@ class TablesAnswer:
             if unknown := [value for value in listed if value not in self.values[name]]:
                 raise InvalidParameter(f"{unknown[0]!r} is not a listed value of {name!r}.")
             places[name] = [self.values[name].index(value) for value in listed]
-        return self.counts.sum(level, **places)
+        return self.counts.sum(level, non_negative=non_negative, **places)
 
     def to_arrow(self, *names: str, level: float = 0.95) -> Any:
         """A table with a row for each cell: the values, the count, and the ends of its interval."""
@@ -69,6 +70,35 @@ class TablesAnswer:
         columns = {name: [cell[place] for cell in cells] for place, name in enumerate(names)}
         ends = {"low": np.ravel(low), "high": np.ravel(high)}
         return arrow().table({**columns, "count": np.ravel(self.table(*names)), **ends})
+
+    def to_long_arrow(self, *, level: float = 0.95) -> Any:
+        """All tables that were asked for below each other: a row for each cell.
+
+        The column `table` names the columns of the cell's table; all other columns of values are null there.
+        """
+        pa, parts = arrow(), []
+        for names in (tuple(self.counts.workload.names[i] for i in table) for table in self.counts.workload.asked):
+            cells = self.to_arrow(*names, level=level)
+            label = pa.array([", ".join(names)] * cells.num_rows, pa.string())
+            parts.append(cells.add_column(0, "table", label))
+        order = ["table", *self.values, "count", "low", "high"]
+        return pa.concat_tables(parts, promote_options="default").select([n for n in order if n in self._shown])
+
+    @property
+    def _shown(self) -> set[str]:
+        """The columns that `to_long_arrow` has."""
+        asked = {self.counts.workload.names[i] for table in self.counts.workload.asked for i in table}
+        return {"table", "count", "low", "high", *asked}
+
+    def synthesise(self, n: int | None = None, *, most_cells: int | None = None) -> SyntheticRows:
+        """n rows with the values of the columns that follow the released tables: see
+        `hush.workload.MarginalsAnswer.synthesise`.
+        """
+        from hush.workload.synthetic.data import MOST_CELLS, synthesised
+
+        return synthesised(
+            self.counts, n, most_cells=MOST_CELLS if most_cells is None else most_cells, values=self.values
+        )
 
     def __repr__(self) -> str:
         return repr(self.counts)
@@ -92,12 +122,13 @@ class RangesAnswer:
         """The count of each bin, in whole numbers."""
         return self.counts.histogram
 
-    def range(self, low: float, high: float, *, level: float = 0.95) -> Total:
+    def range(self, low: float, high: float, *, level: float = 0.95, non_negative: bool = False) -> Total:
         """The number of rows between two edges, with an interval. The bin of the last edge includes it."""
         for end in (low, high):
             if end not in self.edges:
                 raise InvalidParameter(f"a range is between two of the edges, got {end!r}.")
-        return self.counts.range(self.edges.index(low), self.edges.index(high), level=level)
+        places = self.edges.index(low), self.edges.index(high)
+        return self.counts.range(*places, level=level, non_negative=non_negative)
 
     def quantile(self, share: float = 0.5) -> tuple[float, float]:
         """The edges of the bin in which the cumulative count reaches this share of all rows."""

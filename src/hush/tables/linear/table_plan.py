@@ -12,6 +12,7 @@ from hush.ledger.refusal import must_be_ledger
 from hush.privacy.charge import Budget
 from hush.tables.description import TableDescription
 from hush.tables.linear.coding import CodedColumn, counted_cells
+from hush.tables.linear.grid_answer import GridAnswer
 from hush.tables.linear.labelled import RangesAnswer, TablesAnswer
 from hush.tables.policy.limits import must_be_allowed, must_charge
 
@@ -106,12 +107,21 @@ class TableWorkloadPlan:
         )
         receipt = receipt | {"guarantee": {**receipt["guarantee"], **_promised(asked)}, "why": self.why}
         answer = asked.workload.answer_of(self.plan, self.plan.strategy.estimated(noisy), receipt)
-        if asked.workload.by_attributes:
-            return TablesAnswer(answer, {column.name: column.values for column in asked.columns})
-        return RangesAnswer(answer, asked.columns[0].name, asked.columns[0].edges) if asked.columns[0].edges else answer
+        return _labelled(asked.columns, answer)
 
     def __repr__(self) -> str:
         return repr(self.plan)
+
+
+def _labelled(columns: tuple[CodedColumn, ...], answer: Any) -> Any:
+    """The answer with the values and the edges of the table's columns; that of a tree has its own names already."""
+    from hush.workload import BoxesAnswer, LineAnswer, MarginalsAnswer
+
+    if isinstance(answer, MarginalsAnswer):
+        return TablesAnswer(answer, {column.name: column.values for column in columns})
+    if isinstance(answer, BoxesAnswer):
+        return GridAnswer(answer, columns)
+    return RangesAnswer(answer, columns[0].name, columns[0].edges) if isinstance(answer, LineAnswer) else answer
 
 
 def _promised(asked: TableWorkload) -> dict[str, Any]:
