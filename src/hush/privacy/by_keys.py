@@ -28,7 +28,7 @@ from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.failing import Failing, responses
 from hush.privacy.keys import Keys, of_groups
 
-__all__ = ["KeyedCurve", "keyed_pairs", "largest_chance", "noise_of", "quick_delta"]
+__all__ = ["KeyedCurve", "keyed_pairs", "largest_chance", "noise_if_moved", "noise_of", "quick_delta"]
 
 Array = NDArray[np.float64]
 _FEW = 24  # epsilons: more than these are read from chords
@@ -227,5 +227,14 @@ def _composed(charge: Charge) -> Curve:
     return compose([charge])
 
 
+def noise_if_moved(charge: Charge, epsilon: Array) -> Array:
+    """delta of noise whose groups are all shown, as an upper bound, with little work."""
+    return _quick(_composed(charge), epsilon)
+
+
 def keyed_pairs(charge: Charge) -> Pairs:
-    return [(KeyedCurve(charge.once), charge.times)]
+    from hush.privacy.by_rungs import RungsCurve
+
+    assert charge.keys is not None
+    rungs = bool(charge.keys.rungs)
+    return [(RungsCurve(charge.once) if rungs else KeyedCurve(charge.once), charge.times)]

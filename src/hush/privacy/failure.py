@@ -28,6 +28,7 @@ from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, up
 from hush.privacy.by_box import box_of
 from hush.privacy.by_keys import noise_of
 from hush.privacy.by_rule import rule_covers, rule_pair
+from hush.privacy.by_rungs import of_rung, rungs_of
 from hush.privacy.charge import Charge
 from hush.privacy.divergence import pure_divergence
 from hush.privacy.theorem import pure_epsilon, renyi_divergence
@@ -50,6 +51,10 @@ def divergence_but_for(charge: Charge, order: float) -> ButFor:
     if keys.cut is not None:
         divergence = pure_divergence(pure_epsilon(noise_of(charge, 1)), order)
         return ButFor(up(keys.groups * divergence, FEW_ROUNDINGS), up(keys.failure, FEW_ROUNDINGS))
+    if keys.rungs:
+        each = [_of_noise(of_rung(charge, groups, move), order) for groups, move, _ in rungs_of(charge)]
+        failure = max(keys.failure, *(one.failure for one in each))
+        return ButFor(max(one.divergence for one in each), up(failure, FEW_ROUNDINGS))
     noise = _of_noise(noise_of(charge), order)
     return ButFor(noise.divergence, up(max(keys.failure, noise.failure), FEW_ROUNDINGS))
 

@@ -31,7 +31,7 @@ from hush.sampling.threshold import Tails
 from hush.sampling.whole_steps import divides_one
 from hush.tables.column_law import ColumnLaw
 
-__all__ = ["KeyRule", "key_rule", "shown_by_chance"]
+__all__ = ["KeyRule", "above", "key_rule", "shown_by_chance"]
 
 _MOST_STEPS = 1 << 40
 _SHOWN = 0.9  # the probability of the size that "shown" minimises
@@ -92,8 +92,8 @@ def key_rule(charge: Charge, people: ColumnLaw, groups: int, epsilon: float, del
     chance = largest_chance(charge, groups, epsilon, down(delta, SPARE))
     if chance <= 0.0:
         return None
-    steps = first_true_from(1, _MOST_STEPS, lambda m: _above(law, m) <= chance)
-    return None if steps is None else KeyRule(1.0 + (steps + 1) * people.step, Keys(groups, _above(law, steps)))
+    steps = first_true_from(1, _MOST_STEPS, lambda m: above(law, m) <= chance)
+    return None if steps is None else KeyRule(1.0 + (steps + 1) * people.step, Keys(groups, above(law, steps)))
 
 
 def shown_by_chance(people: ColumnLaw, groups: int, delta: float) -> KeyRule:
@@ -101,10 +101,10 @@ def shown_by_chance(people: ColumnLaw, groups: int, delta: float) -> KeyRule:
     It is for noise whose composition over several releases was planned without the keys.
     """
     law, each = law_of(people.noise, people.step), down(-math.expm1(math.log1p(-delta) / groups), CLOSED_FORM)
-    steps = first_true_from(1, _MOST_STEPS, lambda m: _above(law, m) <= each)
+    steps = first_true_from(1, _MOST_STEPS, lambda m: above(law, m) <= each)
     if steps is None:
         raise NotCertified("no threshold for private keys is large enough for this noise; nothing was spent.")
-    return KeyRule(1.0 + (steps + 1) * people.step, Keys(groups, _above(law, steps)))
+    return KeyRule(1.0 + (steps + 1) * people.step, Keys(groups, above(law, steps)))
 
 
 def _cut(law: Tails, step: float, groups: int, delta: float) -> KeyRule | None:
@@ -115,12 +115,12 @@ def _cut(law: Tails, step: float, groups: int, delta: float) -> KeyRule | None:
 
     def last(a: int) -> float:
         rest = float(law.at(np.array(float(a)))) * (1.0 - 2.0 * law.slack) / 2.0
-        return up(_above(law, a - n) - down(rest, CLOSED_FORM), CLOSED_FORM)
+        return up(above(law, a - n) - down(rest, CLOSED_FORM), CLOSED_FORM)
 
     a = first_true_from(n, _MOST_STEPS, lambda a: last(a) <= each)
     return None if a is None else KeyRule((a + 1) * step, Keys(groups, last(a), a * step))
 
 
-def _above(law: Tails, steps: int) -> float:
+def above(law: Tails, steps: int) -> float:
     """An upper bound on P(noise > steps), one tail."""
     return up(0.5 * float(law.at(np.array(float(steps)))) * (1.0 + 2.0 * law.slack), CLOSED_FORM)
