@@ -29,6 +29,8 @@ _EXAMPLES = """examples:
   hush ledger new visits.ledger --epsilon 3 --delta 1e-5
   hush answer visits.parquet ... --ledger visits.ledger --out answer.parquet
   hush answer 2025-01.parquet ... --population hospital --ledger year.ledger --times 12 --release 1
+  hush answer visits.parquet --unit patient_id --by ward,year --keys private --groups-per-unit 8 --which-groups \\
+      --epsilon 1 --delta 1e-6
   hush answer --policy hush.toml --table visits --by ward --count --mean stay_days --epsilon 1 --delta 1e-6
 
 --plan shows the expected errors and spends nothing.
@@ -62,6 +64,8 @@ def _planned(options: argparse.Namespace) -> Any:
     if options.rows is not None and not options.plan:
         raise InvalidParameter("--rows is the group size for the errors of --plan; add --plan, or leave --rows out.")
     query = query_of(options)
+    if options.which_groups:
+        return _planned_keys(options, query, delta)
     hint = "" if options.family else " (--family gaussian is quick)"
     given = {"family": options.family, "limits_share": options.limits_share, "weights": _weights(options)}
     given |= {"times": options.times, "series": options.series}
@@ -70,6 +74,15 @@ def _planned(options: argparse.Namespace) -> Any:
     given["keys_for"] = options.keys_for
     with working(f"finding the least noise{hint}"):
         return query.plan(options.epsilon, delta, **given)
+
+
+def _planned_keys(options: argparse.Namespace, query: Any, delta: float) -> Any:
+    """The plan of --which-groups. Options about numbers have no meaning there."""
+    given = [name for name in ("family", "weight", "series") if getattr(options, name)]
+    if given or options.times > 1:
+        raise InvalidParameter(f"--which-groups does not go with --{given[0] if given else 'times'}; leave it out.")
+    with working("finding noise and threshold"):
+        return query.plan(options.epsilon, delta)
 
 
 def add_keys_for(budget: Any) -> None:

@@ -60,6 +60,8 @@ def _add_measures(measures: Any) -> None:
     at_most = "count rows, at most ROWS per person in each group (default 1; 'private' chooses it)"
     measures.add_argument("--count", type=_limit, nargs="?", const=False, metavar="ROWS", help=at_most)
     measures.add_argument("--count-units", action="store_true", help="count people")
+    exist = "ask which groups exist, without any number: it finds more groups than an answer with counts"
+    measures.add_argument("--which-groups", action="store_true", help=exist)
     bounds = "; COLUMN:private finds the bounds with a part of the budget"
     for flag, form, more in (
         ("sum", "COLUMN:LOW:HIGH", bounds),
@@ -75,8 +77,10 @@ def _add_measures(measures: Any) -> None:
 def query_of(options: argparse.Namespace) -> Any:
     """The query that the options describe."""
     table = rows_of(options, opened_table(options))
-    measures = _measures(options, table)
+    measures = {} if options.which_groups else _measures(options, table)
     names = listed(options.by, "by") if options.by else []
+    if options.which_groups:
+        _must_ask_alone(options, names)
     if not names:
         if options.keys:
             raise InvalidParameter("--keys lists the groups of --by; add --by, or leave --keys out.")
@@ -84,7 +88,17 @@ def query_of(options: argparse.Namespace) -> Any:
     if options.groups_per_unit is None and options.policy is None and not options.each_row:
         raise InvalidParameter("--by needs --groups-per-unit, the number of groups that one person may contribute to.")
     keys = keys_of(options, table, names)
-    return table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit).aggregate(**measures)
+    grouped = table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit)
+    return grouped.keys() if options.which_groups else grouped.aggregate(**measures)
+
+
+def _must_ask_alone(options: argparse.Namespace, names: list[str]) -> None:
+    """Raise unless --which-groups is the only question, about groups that are found privately."""
+    numbers = ("count_units", "sum", "mean", "variance", "histogram", "quantile")
+    if options.count is not None or any(getattr(options, name) for name in numbers):
+        raise InvalidParameter("--which-groups publishes no number; leave the aggregates out, or leave it out.")
+    if not names or options.keys != ["private"]:
+        raise InvalidParameter("--which-groups finds groups in the data; add --by COLUMNS --keys private.")
 
 
 # -- aggregates ----------------------------------------------------------------------------------------------

@@ -32,6 +32,9 @@ Wide = NDArray[np.longdouble]
 _ULP = float(np.finfo(np.longdouble).eps)
 _HINT = "write Bump(exponent=8.0, edge=100.0)"
 _EXPONENTS = (6.0, 12.0, 24.0)  # that calibration tries
+_FEW = 16  # epsilons: for more of them, sums are made once
+_LARGEST = 700.0  # an epsilon at which every finite loss of a table is smaller
+_ENOUGH = 0.01  # the least share of P that a difference of sums may be
 
 
 @dataclass(frozen=True)
@@ -125,13 +128,40 @@ class Bump(Lattice):
     def _lowered(self, flat: bytes, shift: float) -> Array:
         """The same for the bytes of epsilons."""
         epsilon = np.frombuffer(flat)
-        return super().surplus(self.exceeds(epsilon, shift), epsilon - self._unsure(epsilon), shift)
+        lower = epsilon - self._unsure(epsilon)
+        if lower.size <= _FEW:
+            return super().surplus(self.exceeds(epsilon, shift), lower, shift)
+        sure, value = self._by_sums(lower, self.steps_in(shift))
+        value[~sure] = super().surplus(self.exceeds(epsilon[~sure], shift), lower[~sure], shift)
+        return value
 
     @lru_cache(maxsize=64)  # noqa: B019 - as `losses`
     def _mass_from(self, n: int) -> Array:
         """Return the sums of the probabilities of finite `losses(n)` from each point on, then 0. The losses rise."""
         loss, mass = self.losses(n)
         return np.append(np.cumsum(np.where(np.isfinite(loss), mass, 0.0)[::-1])[::-1], 0.0)
+
+    def _by_sums(self, epsilon: Array, n: int) -> tuple[NDArray[np.bool_], Array]:
+        """Return P - e^epsilon Q of the half lines, from sums of both laws, and where it has enough digits: a
+        difference of a hundredth of P loses two digits of the sums, whose terms are within a few roundings.
+        """
+        loss, here, there = self._sums(n)
+        first = np.searchsorted(loss, epsilon, side="right")
+        p, q = here[first], there[first]
+        most = np.exp(np.minimum(epsilon, _LARGEST).astype(np.longdouble))  # where it is larger, q is 0
+        value = np.where(epsilon < _LARGEST, p - most * q, p)
+        return np.asarray(value >= _ENOUGH * p), np.maximum(value, 0.0).astype(np.float64)
+
+    @lru_cache(maxsize=64)  # noqa: B019 - as for `losses`
+    def _sums(self, n: int) -> tuple[Array, Wide, Wide]:
+        """Return the rising losses, and the sums of p(k) and of p(k - n) from each point outwards."""
+        loss, mass = self.losses(n)
+        k = np.arange(min(n // 2, self.points - 1), -self.points, -1)
+        there = np.abs(k - n)
+        moved = np.where(there < self.points, self.masses[np.minimum(there, self.points - 1)], 0.0)
+        sums = (np.cumsum(each[::-1].astype(np.longdouble))[::-1] for each in (mass, moved))
+        here, beyond = (np.append(each, np.longdouble(0.0)) for each in sums)
+        return np.maximum.accumulate(loss), here, beyond
 
     def error_at(self, epsilon: Array, shift: float) -> Array:
         """Return a bound on the relative change of delta if epsilon were raised by the error of the losses instead of

@@ -126,7 +126,7 @@ def _answer(receipt: Receipt) -> Case:
         ("groups", str(receipt.get("groups", "written to a file"))),
         ("made", f"{_made(receipt)}, engine {receipt['engine']}"),
         ("ledger", charged(receipt)),
-        ("noise intervals", level + _not_covered(receipt)),
+        *([("noise intervals", level + _not_covered(receipt))] if receipt["aggregates"] else []),
         *(("left out by the limits", line) for line in left_out_lines(receipt)),
         ("noise", f"{from_plain_values(receipt['noise'])}, scaled to the bound of each column"),
     ]
@@ -170,9 +170,18 @@ def _key_cost(receipt: Receipt) -> str:
     if "keys" not in receipt:  # a receipt of an earlier version, which charged keys beside the noise
         return f"This uses {rounded_up(receipt['key_delta'], 3)} of delta."
     keys = receipt["keys"]
-    text = f"A group of one person alone is shown with probability {rounded_up(keys['chance'], 3)} at most"
+    chance = max([keys["chance"], *(rung[2] for rung in keys.get("rungs", ()))])
+    text = f"A group of one person alone is shown with probability {rounded_up(chance, 3)} at most"
     cut = f"; a group whose noise is above {keys['cut']:.6g} is not shown" if "cut" in keys else ""
     return f"{text}{cut}. The curve of the mechanism includes this."
+
+
+def _what_reaches(receipt: Receipt) -> str:
+    """Which noisy number is compared with the threshold."""
+    if "weights" not in receipt:
+        return "its noisy number of people"
+    each = [f"{weight} with at most {most}" for most, weight in receipt["weights"]]
+    return f"the noisy sum of its people's weights (by the number of groups of a person: {', '.join(each)})"
 
 
 def _paid_beside(receipt: Receipt) -> list[str]:
@@ -180,7 +189,7 @@ def _paid_beside(receipt: Receipt) -> list[str]:
     notes = []
     if receipt["threshold"] is not None:
         notes.append(
-            f"Groups were found privately: a group is shown if its noisy number of people is at least "
+            f"Groups were found privately: a group is shown if {_what_reaches(receipt)} is at least "
             f"{receipt['threshold']:.6g}. {_key_cost(receipt)}"
         )
     if "bounds_found" in receipt:

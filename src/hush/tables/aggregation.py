@@ -20,6 +20,7 @@ totals of each row, clamped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,17 +51,19 @@ def integer_aggregates(
     beside: Beside | None = None,
     *,
     reuses: bool = True,
+    ladder: Sequence[tuple[int, int]] = (),
 ) -> Any:
     """The aggregates as an Ibis expression: g0 ... (the place of a public key, or the private keys), then c0 ... in
     the order of `measures`. `unit` is the column that identifies a person; None: each row is a person.
 
     With `beside` the expression also has the column p, and further columns c... about people (`people_piece`).
-    `reuses`: does the engine compute a table once that the expression uses twice?
+    `reuses`: does the engine compute a table once that the expression uses twice? `ladder` has the weight of a
+    person by the number of groups.
     """
     slots, values, samples = shared_values(measures)
     rows = whole_rows(relation, unit, grouping, {**values, **(beside.rows if beside else {})})
     keys = [name for name in rows.columns if name.startswith("g")]
-    shape = Shape(keys, grouping.groups, measures, slots, single(unit, keys, grouping.one_row), reuses)
+    shape = Shape(keys, grouping.groups, measures, slots, single(unit, keys, grouping.one_row), reuses, ladder)
     public, most = grouping.keys is not None, grouping.groups + (beside is not None)  # one more shows who has more
     if first == "aggregate" and grouping.must_rank and not samples:
         pairs = keep_pairs(pair_totals(rows, keys, measures, slots, beside), keys, most, keyed, public=public)

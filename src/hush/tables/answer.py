@@ -239,8 +239,8 @@ class Answer:
         """Why no group is shown, and what to do about it; empty if one is shown."""
         if len(self) or self.receipt["threshold"] is None:
             return ""
-        threshold = f"no group reached the threshold of {self.receipt['threshold']:.6g} people"
-        return f"{threshold}; use larger groups, list the keys, or spend more"
+        reached = f"{self.receipt['threshold']:.6g}{'' if 'weights' in self.receipt else ' people'}"
+        return f"no group reached the threshold of {reached}; use larger groups, list the keys, or spend more"
 
     def __repr__(self) -> str:
         return self.described(groups=_SHOWN)

@@ -54,6 +54,8 @@ class Spending:
     keys_for: str = "shown"
     #: how many releases epsilon and delta are for
     times: int = 1
+    #: (most groups, weight) of people who add a weight to each of their groups; empty: everyone adds 1
+    ladder: tuple[tuple[int, int], ...] = ()
 
     @property
     def noise(self) -> Noise:
@@ -99,7 +101,8 @@ class Spending:
         made: dict[str, Mechanism] = {}
         weight_of = column_weights(self.reach, self.weights, self.shared)
         for part in self.reach.parts:
-            scaled = _scaled(self.charge, self.plan.law, part.linf / weight_of[part.columns[0]], part.linf)
+            factor = 1.0 if self.ladder else part.linf / weight_of[part.columns[0]]
+            scaled = _scaled(self.charge, self.plan.law, factor, part.linf)
             for column in part.columns:
                 made[column] = made.get(self.shared.get(column, column), scaled)
         return made

@@ -116,6 +116,8 @@ class QueryDescription:
     unknown: frozenset[str] = frozenset()
     #: aggregates whose limit on rows is still to be chosen privately
     open_rows: frozenset[str] = frozenset()
+    #: (most groups, weight): what a person adds to each group of the one column; empty: 1
+    ladder: tuple[tuple[int, int], ...] = ()
 
     @property
     def shown(self) -> tuple[Prepared, ...]:
@@ -200,9 +202,8 @@ class QueryDescription:
         chosen = ("portable" if engine.hash is None else "native") if hash is None else one_of("hash", hash, HASHES)
         keyed = Keyed(fresh_salt() if salt is None else salt, chosen, engine.hash, engine.digits)
         table, reuses = self.table, engine.reuses
-        plan = integer_aggregates(
-            table.relation, table.person, self.grouping, self.measures, keyed, first, beside, reuses=reuses
-        )
+        asked = (table.relation, table.person, self.grouping, self.measures, keyed, first, beside)
+        plan = integer_aggregates(*asked, reuses=reuses, ladder=self.ladder)
         return Aggregates(table.source, self.grouping, self.sensitivity, plan, beside.names if beside else ())
 
 

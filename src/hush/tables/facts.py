@@ -38,10 +38,12 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     if receipt.get("limits_found"):
         facts.append(("limits", _limits_found(receipt["limits_found"], guarantee)))
     if receipt["threshold"] is not None:
-        shown = f"shown if the noisy number of people is at least {receipt['threshold']:.6g}"
+        what = "number of people" if "weights" not in receipt else "sum of weights"
+        shown = f"shown if the noisy {what} is at least {receipt['threshold']:.6g}"
         facts.append(("keys", f"found privately: {shown}"))
     at_once = ", for all numbers of a row at once" if receipt.get("together") else ""
-    facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{at_once}{_covered(receipt)}"))
+    if receipt["aggregates"]:
+        facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{at_once}{_covered(receipt)}"))
     if receipt.get("shared"):
         facts.append(("shared", f"{'; '.join(receipt['shared'])}; their errors are not independent"))
     facts += [("left out", line) for line in left_out_lines(receipt)]

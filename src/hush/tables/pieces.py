@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,8 @@ class Shape:
     alone: bool
     #: does the engine compute a table once that is used twice?
     reuses: bool
+    #: (most groups, weight): what a person adds to each group; empty: 1
+    ladder: Sequence[tuple[int, int]] = ()
 
     @property
     def names(self) -> list[str]:
@@ -59,8 +62,16 @@ def sums_of(table: Any, names: list[str]) -> dict[str, Any]:
 
 
 def counted(pairs: Any, shape: Shape) -> Any:
-    """The pairs of the groups that count."""
-    return pairs.filter(pairs["rank"] < shape.groups) if "rank" in pairs.columns else pairs
+    """The pairs of the groups that count, with the weights of their people."""
+    kept = pairs.filter(pairs["rank"] < shape.groups) if "rank" in pairs.columns else pairs
+    if not shape.ladder:
+        return kept
+    weights = [as_int64(ibis().literal(weight)) for _, weight in shape.ladder]
+    if shape.alone:  # a person has one group
+        return kept.mutate(c0=kept["c0"] * weights[0])
+    groups = kept.count().over(group_by="u")
+    cases = [(groups <= most, weight) for (most, _), weight in zip(shape.ladder, weights, strict=True)]
+    return kept.mutate(c0=kept["c0"] * ibis().cases(*cases, else_=weights[-1]))
 
 
 def piece_of_pairs(pairs: Any, shape: Shape) -> Any:

@@ -49,6 +49,7 @@ from hush.tables.query_plan import QueryPlan
 from hush.tables.source import open_source
 from hush.tables.total import total_step
 from hush.tables.unit import must_keep_key, must_not_use
+from hush.tables.which.calls import KeysCall
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -105,9 +106,7 @@ class Table(WithBlocks, TableDescription, WorkloadCalls):
         return self.relation[must_have(self.columns, name, "the expression")]
 
     def __getattr__(self, name: str) -> Any:
-        """Called only where there is no such attribute. A column is t["name"], because it may have the name of a
-        method.
-        """
+        """Called only where there is no such attribute. A column is t["name"]: it may have the name of a method."""
         if not name.startswith("_") and name in self.columns:
             raise AttributeError(f"a table has no attribute {name!r}; write table[{name!r}] for its column.")
         raise AttributeError(f"a table has no attribute {name!r}.")
@@ -207,8 +206,8 @@ class Table(WithBlocks, TableDescription, WorkloadCalls):
 
 
 @dataclass(frozen=True)
-class GroupedTable:
-    """A table and its groups. `aggregate` makes a query of it."""
+class GroupedTable(KeysCall):
+    """A table and its groups. `aggregate` makes a query of it, `keys` asks which exist."""
 
     table: Table
     grouping: Grouping

@@ -32,7 +32,7 @@ def receipt_of(
         "filters": list(query.table.filters),
         "belongs": query.table.belongs,
         "aggregates": {measure.name: measure.kind for measure in query.shown},
-        "bounds": [measure.bounds_text for measure in query.shown],
+        "bounds": [measure.bounds_text for measure in query.shown] or ["which groups exist, without numbers"],
         "shared": shared_in_words(query.measures, spent.shared),
         "noise": plain_values(spent.noise),
         "shares_draw": _shares_draw(spent),
@@ -46,6 +46,7 @@ def receipt_of(
         "threshold": spent.threshold,
         "key_delta": spent.key_delta,
         **({} if spent.rule is None else {"keys_for": spent.keys_for, "keys": spent.rule.keys.to_plain()}),
+        **({} if not spent.ladder else {"weights": [list(rung) for rung in spent.ladder]}),
         "level": level,
         **({} if shares.found is None else {"limits_found": dict(shares.found)}),
     }
@@ -68,7 +69,7 @@ def _unit(unit: Unit) -> dict[str, Any]:
 
 def _shares_draw(spent: Spending) -> str | None:
     """Which numbers share one draw, as text; None if every number has its independent noise."""
-    if spent.joint is None:
+    if spent.joint is None or spent.joint.dimension == 1:
         return None
     return "all numbers of the table" if spent.whole_table else "the columns of a group"
 

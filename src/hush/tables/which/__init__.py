@@ -1,0 +1,1 @@
+"""Which groups exist: a question of its own, without numbers."""
