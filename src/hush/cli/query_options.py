@@ -52,6 +52,9 @@ def _add_groups(groups: Any) -> None:
     most = "how many groups one person may contribute to; further groups of that person are left out; 'private' "
     most += "chooses it with a part of the budget"
     groups.add_argument("--groups-per-unit", type=_limit, metavar="N", help=most)
+    text = "the N largest groups only, the largest first; from listed --keys their names cost less noise than counts "
+    text += "of all groups, and need no --groups-per-unit; add --count-units to publish their numbers of people"
+    groups.add_argument("--top", type=int, metavar="N", help=text)
 
 
 def _add_measures(measures: Any) -> None:
@@ -73,16 +76,27 @@ def _add_measures(measures: Any) -> None:
 def query_of(options: argparse.Namespace) -> Any:
     """The query that the options describe."""
     table = rows_of(options, opened_table(options))
-    measures = _measures(options, table)
     names = listed(options.by, "by") if options.by else []
+    if options.top is not None and not names:
+        raise InvalidParameter("--top asks for the largest groups; add --by and --keys.")
+    keys = keys_of(options, table, names) if names else None
+    if names and names_only(options, keys):
+        grouped = table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit)
+        return grouped.top(options.top, counts=options.count_units)
+    measures = _measures(options, table)
     if not names:
         if options.keys:
             raise InvalidParameter("--keys lists the groups of --by; add --by, or leave --keys out.")
         return table.aggregate(**measures)
     if options.groups_per_unit is None and options.policy is None and not options.each_row:
         raise InvalidParameter("--by needs --groups-per-unit, the number of groups that one person may contribute to.")
-    keys = keys_of(options, table, names)
     return table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit).aggregate(**measures)
+
+
+def names_only(options: argparse.Namespace, keys: Any) -> bool:
+    """Are the largest of listed groups asked for, with no numbers but those of people?"""
+    others = [options.sum, options.mean, options.variance, options.histogram, options.quantile]
+    return options.top is not None and not isinstance(keys, str) and options.count is None and not any(others)
 
 
 # -- aggregates ----------------------------------------------------------------------------------------------

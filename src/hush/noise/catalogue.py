@@ -24,6 +24,7 @@ from hush.noise import (
     flipped_huber,
     gamma_difference,
     gaussian,
+    gumbel,
     hull,
     interval,
     laplace,
@@ -91,6 +92,7 @@ _BUILT_IN: tuple[Family, ...] = (
     level_noise.FAMILY,
     one_way.FAMILY,
     lifted.MARGINAL,
+    gumbel.FAMILY,
 )
 
 

@@ -20,6 +20,7 @@ and every order.
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
     SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
     IMPORTED      a loss distribution          included                as dp_accounting states it
+    SELECTION     Gumbel, for a choice         the largest move        the worst curve of losses in an interval
     KEYS          any, with keys               equal groups            the max rule over groups that are new
 """
 
@@ -66,6 +67,7 @@ from hush.privacy.by_norm import (
     score_bound,
     sigma_of,
 )
+from hush.privacy.by_selection import selection_covers, selection_pairs, selection_pure, selection_renyi
 from hush.privacy.charge import Charge
 from hush.privacy.divergence import gaussian_divergence, pure_divergence
 from hush.privacy.exchange import Imported
@@ -204,6 +206,16 @@ IMPORTED = Theorem(
     pure=lambda charge: finite(charge.noise.pure_epsilon),  # type: ignore[union-attr]
 )
 
+SELECTION = Theorem(
+    "selection",
+    "the loss of each choice lies in an interval of known length, wherever it begins: the worst curve of all choices, "
+    "each of which may depend on those before it (Durfee and Rogers 2019; Dong, Durfee and Rogers 2020)",
+    ("durfee2019", "dongdurfee2020", "cesar2021"),
+    covers=selection_covers,
+    pairs=selection_pairs,
+    renyi=selection_renyi,
+    pure=selection_pure,
+)
 KEYS = Theorem(
     "keys",
     "the max rule: for every number of groups that hold one person alone, the probability that one of them is shown "
@@ -215,7 +227,7 @@ KEYS = Theorem(
 
 THEOREMS: tuple[Theorem, ...] = (
     GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR,
-    BALL, CORRELATED, JOINT, LIFTED, OWN, SAMPLED, IMPORTED, KEYS,
+    BALL, CORRELATED, JOINT, LIFTED, OWN, SAMPLED, IMPORTED, SELECTION, KEYS,
 )  # fmt: skip
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,9 @@ from hush.releasing.receipt import Receipt
 from hush.tables.arrow import arrow, plain_numbers
 from hush.tables.chart import LEGEND, bars, text_table
 from hush.tables.facts import facts_of, summary_of
-from hush.tables.publish import derive, reshape
-from hush.tables.publish.basis import Basis, Figure
+from hush.tables.publish.basis import Basis
+from hush.tables.publish.calls import MadeFromAnswer
 from hush.tables.publish.cells import for_spreadsheets, latex, markdown, shown_above, shown_below, shown_number
-from hush.tables.publish.unlimited import bias, unlimited
 from hush.tables.publish.workbook import write_workbook
 
 __all__ = ["Answer", "facts_of", "summary_of"]
@@ -31,7 +29,7 @@ _SHOWN_IN_NOTEBOOKS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(MadeFromAnswer):
     """Private statistics of groups: an Arrow table of keys, values and ends of noise intervals (`name_low`,
     `name_high`), and a receipt.
 
@@ -107,77 +105,6 @@ class Answer:
     def to_html(self) -> str:
         """The answer and its receipt as a piece of HTML, with bars; all groups are in it."""
         return self._card(len(self))
-
-    @property
-    def left_out(self) -> Mapping[str, Any] | None:
-        """The shares that the limits left out, measured privately, with intervals. None if this was switched off, or
-        if no limit can leave anything out.
-        """
-        found: Mapping[str, Any] | None = self.receipt.get("left_out")
-        return found
-
-    @property
-    def bias(self) -> Figure | None:
-        """How many people a group may lack because of the limit on groups: from 0 to an upper bound that was measured
-        privately. None if it was not measured.
-        """
-        return bias(self)
-
-    # -- made from released numbers --------------------------------------------------------------------------
-
-    @overload
-    def total(self, name: str, *, by: None = None, level: float | None = None) -> Figure: ...
-
-    @overload
-    def total(self, name: str, *, by: str | list[str] | tuple[str, ...], level: float | None = None) -> Self: ...
-
-    def total(self, name: str, *, by: Any = None, level: float | None = None) -> Any:
-        """The sum of a column of counts or sums over all groups, with an interval; with `by`, a table of the totals for
-        each value of these keys. Where keys were found privately, it is the total of the released groups only.
-        """
-        return derive.total(self, name, by, level)
-
-    def share(self, name: str, *, by: Any = None, level: float | None = None) -> Self:
-        """Each group's share of the total of a column, from 0 to 1, with an interval. With `by`, the share among the
-        groups with the same value of these keys.
-        """
-        made: Self = derive.share(self, name, by, level)
-        return made
-
-    def ratio(self, top: str, bottom: str, *, level: float | None = None) -> Self:
-        """One column divided by another one in each group, with an interval, for example visits per person."""
-        made: Self = derive.ratio(self, top, bottom, level)
-        return made
-
-    def difference(
-        self, name: str, other: str | None = None, *, between: Any = None, level: float | None = None
-    ) -> Self | Figure:
-        """A column less another column, in each group; or with `between`, a column in one group less that in another:
-        `difference("people", between=("surgery", "burns"))`. Each has an interval.
-        """
-        made: Self | Figure = derive.difference(self, name, other, between, level)
-        return made
-
-    def non_negative(self, *names: str) -> Self:
-        """A copy with 0 in the place of negative values and ends: in the named columns, or in all counts and sums that
-        cannot be negative without noise. Totals and shares still use the numbers before this change.
-        """
-        made: Self = reshape.non_negative(self, names)
-        return made
-
-    def unlimited(self) -> Self:
-        """A copy in which the intervals of numbers of people hold for the numbers without the limit on groups: the
-        upper ends are larger by the people who are in too many groups.
-        """
-        made: Self = unlimited(self)
-        return made
-
-    def long(self, name: str | None = None) -> Self:
-        """A copy with one row for each group and number (of a histogram, each bin), with `value`, `low` and `high`;
-        with a name, of that aggregate only.
-        """
-        made: Self = reshape.long_table(self, name)
-        return made
 
     # -- on screen -------------------------------------------------------------------------------------------
 

@@ -47,6 +47,7 @@ from hush.tables.quantise import Limits
 from hush.tables.query_checks import as_expression, check_aggregate, check_columns, check_names, one_aggregate
 from hush.tables.query_plan import QueryPlan
 from hush.tables.source import open_source
+from hush.tables.top_query import WithTop
 from hush.tables.total import total_step
 from hush.tables.unit import must_keep_key, must_not_use
 
@@ -91,8 +92,6 @@ def table(
             "table is missing unit; write table('visits.parquet', unit='patient_id'), or unit=hush.tables.each_row "
             "where each row is a person."
         )
-    if population is not None and (not isinstance(population, str) or not 0 < len(population) <= 100):
-        raise InvalidParameter(f"population must be a name of at most 100 characters, got {population!r}.")
     opened = open_source(source, name=name, engine=engine)
     return Table(**with_unit(opened, unit, population=population), limits=Limits(max_rows))
 
@@ -207,8 +206,8 @@ class Table(WithBlocks, TableDescription, WorkloadCalls):
 
 
 @dataclass(frozen=True)
-class GroupedTable:
-    """A table and its groups. `aggregate` makes a query of it."""
+class GroupedTable(WithTop):
+    """A table and its groups. `aggregate` makes a query of it; `top` asks for the largest groups."""
 
     table: Table
     grouping: Grouping

@@ -81,6 +81,11 @@ class Facts:
         """The largest limit on the groups of a person that may be chosen privately."""
         return 1 if self.table.one_row else self.rule.groups_per_unit or MOST_CHOSEN
 
+    @property
+    def limit(self) -> int | None:
+        """The declared limit on the groups of a person; None if there is none."""
+        return 1 if self.table.one_row else self.rule.groups_per_unit
+
     def must_fit(self, measures: Iterable[Prepared]) -> None:
         """Refuse aggregates that use more rows of a person than is allowed, also if they do not look at a policy."""
         for measure in measures:
@@ -88,11 +93,10 @@ class Facts:
 
     def groups(self, given: Any) -> Any:
         """In how many groups one person counts: as given, else as declared; 1 where each row is a person."""
-        most = 1 if self.table.one_row else self.rule.groups_per_unit
         if given is None:
-            if most is None:
+            if self.limit is None:
                 raise IncompleteCall(_missing("groups_per_unit", "group_by('ward', keys='private', groups_per_unit=3)"))
-            return most
+            return self.limit
         policy = self.rule.groups_per_unit
         if policy is not None and isinstance(given, int | float) and given > policy:
             raise InvalidParameter(

@@ -42,9 +42,11 @@ def grouped_by_policy(table: Table, names: tuple[str, ...], keys: Any, groups: A
 
 
 def _grouped(table: Table, names: tuple[str, ...], keys: Any, facts: Facts, groups: Any) -> Grouping:
-    """The grouping. Its limit is a number, or is to be chosen privately."""
+    """The grouping. Its limit is a number, or is to be chosen privately, or is missing, for a list of keys."""
     if is_private(groups):
         return grouped(table.relation, table.person, names, keys, facts.most_groups).with_open_limit()
+    if groups is None and facts.limit is None and not isinstance(keys, str):
+        return grouped(table.relation, table.person, names, keys, MOST_GROUPS).without_limit()
     return grouped(table.relation, table.person, names, keys, facts.groups(groups))
 
 
