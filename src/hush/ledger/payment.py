@@ -19,7 +19,6 @@ from hush.errors import InvalidParameter, NotPaid, Unsupported
 from hush.ledger.entry import Entry
 from hush.ledger.refusal import must_be_ledger
 from hush.ledger.series import Turn
-from hush.noise.contract import Noise
 from hush.privacy.charge import Budget, Charge, charges
 from hush.sampling.choice import choose
 from hush.sampling.entropy import Bits, Entropy, must_be_entropy

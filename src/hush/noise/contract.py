@@ -55,8 +55,6 @@ class Noise:
     dimension: int | None = None
     #: True for a noise whose values are multiples of `step`.
     discrete: ClassVar[bool] = False
-    #: True for a noise that decides which numbers are the largest, and is not added to published numbers.
-    chooses: ClassVar[bool] = False
     #: The most numbers that may move for `largest_loss` to hold; None if all of them may.
     most_moving: int | None = None
     #: The step of the lattice, for a discrete noise only.

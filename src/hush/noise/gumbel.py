@@ -30,6 +30,7 @@ class Gumbel(Noise):
     41.12
     """
 
+    #: It decides which numbers are the largest, and is not added to published numbers.
     chooses: ClassVar[bool] = True
     dimension: int = field()
     scale: float = field()
