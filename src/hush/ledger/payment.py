@@ -205,12 +205,7 @@ class Payment:
         """The places of the largest numbers under the Gumbel noise of a charge, as many as its `times`."""
         must_be_secure(entropy)
         noise: Any = charge.noise
-        if (
-            not isinstance(noise, Noise)
-            or not noise.chooses
-            or noise.dimension != numbers.size
-            or charge.times > numbers.size
-        ):
+        if not getattr(noise, "chooses", False) or not charge.times <= numbers.size == noise.dimension:
             raise InvalidParameter(f"the charge is for another choice than one of {numbers.size} numbers.")
         self._take(charge, "", charge.times)
         return choose(numbers, noise.scale, charge.times, entropy)
