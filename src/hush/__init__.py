@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from hush.noise.interval import Interval
     from hush.noise.laplace import Laplace
     from hush.noise.lifted import Lifted
+    from hush.noise.optimal_rule import OptimalRule
     from hush.noise.osgt import OSGT
     from hush.noise.plateau import Plateau
     from hush.noise.scaled import Scaled
@@ -110,6 +111,7 @@ __all__ = [
     "NoiseCheck",
     "NotCertified",
     "NotPaid",
+    "OptimalRule",
     "Payment",
     "Plan",
     "Plateau",
@@ -186,6 +188,7 @@ _MODULES = {
     "hush.noise.interval": ("Interval",),
     "hush.noise.laplace": ("Laplace",),
     "hush.noise.lifted": ("Lifted",),
+    "hush.noise.optimal_rule": ("OptimalRule",),
     "hush.noise.osgt": ("OSGT",),
     "hush.noise.plateau": ("Plateau",),
     "hush.noise.scaled": ("Scaled",),

@@ -30,6 +30,7 @@ from hush.noise.gumbel import Gumbel
 from hush.noise.one_way import OneWay
 
 SMALL = (Gaussian(20.0), 1.0, 1)
+PEOPLE = Sensitivity(columns=(1.0,), l0=1, one_sided=True, people=0)  # one number of people
 
 #: One member of every family, with parameters that no short decimal writes. Two releases of each fit epsilon 5 and
 #: delta 0.01.
@@ -43,6 +44,8 @@ NOISES = {
     "scaled": hush.Scaled(hush.Laplace(100.0 / 7.0), (10.0 / 9.0,)),
     "bump": hush.Bump(20.0 / 3.0, 1000.0 / 7.0),
     "lifted": hush.Lifted(hush.Bump(20.0 / 3.0, 1000.0 / 7.0), (), ()),
+    "optimal_rule": hush.OptimalRule(0.1 / 3.0, 0.001 / 7.0),
+    "rule_marginal": hush.OptimalRule(0.1 / 3.0, 0.001 / 7.0).marginal,
     "hull": hush.Hull(1, 1, 100.0 / 7.0, 2.0, one_sided=True),
     "level_marginal": hush.Cube(2, 100.0 / 7.0).marginal,
     "one_way": OneWay((1,), 100.0 / 7.0, 2),
@@ -206,14 +209,15 @@ def test_every_family_has_a_member_here() -> None:
 
 @pytest.mark.parametrize("name", NOISES)
 def test_every_family_reads_back_bit_for_bit(path: Path, name: str) -> None:
-    noise = NOISES[name]
-    Ledger(path, epsilon=5.0, delta=1e-2).spend((noise, 1.0, 2), label=name)
+    noise, bound = NOISES[name], PEOPLE if name == "optimal_rule" else Sensitivity.of(1.0)
+    ledger = Ledger(path, epsilon=5.0, delta=1e-2)
+    if name == "rule_marginal":  # a law for intervals, without a curve
+        with pytest.raises(hush.HushError):
+            ledger.spend((noise, bound, 2))
+        return
+    ledger.spend((noise, bound, 2), label=name)
     (found,) = Ledger(path).entries[0].charges
-    assert (
-        found.noise == noise
-        and repr(found.noise) == repr(noise)
-        and (found.sensitivity, found.times) == (Sensitivity.of(1.0), 2)
-    )
+    assert found.noise == noise and repr(found.noise) == repr(noise) and (found.sensitivity, found.times) == (bound, 2)
     Ledger(path).verify()
 
 

@@ -410,11 +410,14 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
         hush.Lifted(hush.Bump(6.0, 20.0), (3.0,), (0.0,)),
         hush.Lifted(hush.Bump(6.0, 20.0), (3.0,), (0.0,)).marginal_of(1),
         OneWay((2,), 3.0, 1),
+        hush.OptimalRule(0.5, 1e-4),
+        hush.OptimalRule(0.5, 1e-4).marginal,
         Gumbel(2, 3.0),
     ]
     assert {type(noise) for noise in noises} == {row.type for row in families()}
     bound = hush.Sensitivity(linf=(1.0, 2.0), neighbours="replace")
-    charges = [hush.Charge(noise, bound, times=2) for noise in noises]
+    people = hush.Sensitivity(columns=(1.0,), l0=2, one_sided=True, people=0)  # for noise of one number of people
+    charges = [hush.Charge(noise, people if noise.dimension == 1 else bound, times=2) for noise in noises]
     charges.append(hush.Charge(hush.Gaussian(3.0), hush.Sensitivity.of(0.5), times=7, rate=0.01))
     scope: dict[str, Any] = {}
     exec(composed(charges, 1e-6).rsplit("print", 1)[0], scope)

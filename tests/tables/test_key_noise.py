@@ -128,7 +128,7 @@ def test_lifted_noise_in_an_answer() -> None:
 
 
 def test_a_group_beyond_the_cut_is_not_shown() -> None:
-    made = spending(reach(2), 1.0, 1e-6, units="n")
+    made = spending(reach(2), 1.0, 1e-6, units="n", family="plateau")
     assert made.rule.keys.cut is not None
     exact = {"n": np.array([1000, 1000, 1000])}
     far = {"n": np.array([1000.0, 1001.0 + made.rule.keys.cut, 999.0 - made.rule.keys.cut])}

@@ -12,6 +12,7 @@ from hush.noise import gaussian, laplace
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law, Noise
 from hush.numerics.bracket import Bracket
+from hush.numerics.rounding import TIED, down
 from hush.privacy.charge import Guarantee
 from hush.privacy.sensitivity import Sensitivity
 
@@ -122,7 +123,7 @@ class Plan:
         text += f": its {'weighted ' if self.weights else ''}{self.loss} is {self.value:.6g}"
         if self.noise.base.dimension is not None:
             return f"{text}{self._joint_words(present)}{f'; {self.remark}' if self.remark else ''}."
-        equal = [c.family for c in present if c.loss < self.value]
+        equal = [c.family for c in present if down(self.value, TIED) <= c.loss < self.value]
         if equal:  # see _ranked
             text += f"; {' and '.join(equal)}, less simple, would save under 0.01 %"
         rival = next((c for c in present if c.noise is not self.noise and c.loss > self.value), None)
@@ -137,9 +138,13 @@ class Plan:
 
     def _joint_words(self, present: list[RankedNoise]) -> str:
         """Why noise for all numbers at once is used, what independent noise needs, and what a later number costs."""
+        independent = next((c for c in present if c.noise is not None and c.noise.base.dimension is None), None)
+        if self.noise.dimension == 1:
+            if independent is None:
+                return ""
+            return f"; {independent.family} noise needs {independent.loss / self.value:.4g} times that"
         numbers = f"all {self.noise.dimension} numbers"
         text = f"; it is drawn for {numbers} at once, because one person can move several of them"
-        independent = next((c for c in present if c.noise is not None and c.noise.base.dimension is None), None)
         if independent is not None:
             ratio = f"{independent.loss / self.value:.4g} times that"
             text += f"; independent noise for each number needs {ratio} ({independent.family})"

@@ -31,6 +31,7 @@ from hush.noise import (
     level_noise,
     lifted,
     one_way,
+    optimal_rule,
     osgt,
     plateau,
     polya_difference,
@@ -88,10 +89,12 @@ _BUILT_IN: tuple[Family, ...] = (
     hull.FAMILY,
     stairs.FAMILY,
     lifted.FAMILY,
+    optimal_rule.FAMILY,
     scaled.FAMILY,
     level_noise.FAMILY,
     one_way.FAMILY,
     lifted.MARGINAL,
+    optimal_rule.MARGINAL,
     gumbel.FAMILY,
 )
 

@@ -15,7 +15,6 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,9 @@ from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, SPARE, down, round_up, up
 from hush.privacy.by_box import Pairs
 from hush.privacy.charge import Charge
-from hush.privacy.composed_curve import Composed, compose_parts
-from hush.privacy.curve import Curve, Mirrored, PureBound
+from hush.privacy.composed_curve import Composed
+from hush.privacy.curve import Curve, Mirrored
+from hush.privacy.failing import Failing, responses
 from hush.privacy.keys import Keys, of_groups
 
 __all__ = ["KeyedCurve", "keyed_pairs", "largest_chance", "noise_of", "quick_delta"]
@@ -161,34 +161,13 @@ class KeyedCurve(Mirrored):
         return np.minimum(up(values[right - 1] + (values[right] - values[right - 1]) * share, CLOSED_FORM), 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Cut(Curve):
-    """Groups whose noise is cut: each is pure but for a probability `chance` (docs/maths/keys.md)."""
-
-    pure: Any
-    failure: float
-
-    def _forward(self, epsilon: Array) -> Bracket:
-        upper = self._end(epsilon, "upper")
-        return Bracket(np.zeros_like(upper), upper)
-
-    def _end(self, epsilon: Array, end: str) -> Array:
-        if end == "lower":
-            return np.zeros(np.shape(epsilon))
-        return self.beside(np.asarray(self.pure._end(np.asarray(epsilon), "upper")))
-
-    def beside(self, rest: Array) -> Array:
-        """delta from that of the pure part."""
-        return np.minimum(up(self.failure + (1.0 - self.failure) * rest, CLOSED_FORM), 1.0)
-
-
 def _quick(curve: Curve, epsilon: Array) -> Array:
     """An upper bound on delta at many epsilons, with little work for each."""
     from hush.privacy.compose import BestOf
 
     if isinstance(curve, Composed):
         return curve.at_many(epsilon)
-    if isinstance(curve, _Cut):
+    if isinstance(curve, Failing):
         return curve.beside(_quick(curve.pure, epsilon))
     if isinstance(curve, BestOf):
         return np.min([_quick(each, epsilon) for each in curve.curves], axis=0)
@@ -205,7 +184,6 @@ def noise_of(charge: Charge, moved: int | None = None) -> Charge:
 
 def _curve_of(charge: Charge, moved: int) -> Curve:
     """The curve of the noise if this many groups move and all of them are shown."""
-    from hush.privacy.compose import BestOf
     from hush.privacy.theorem import pure_epsilon
 
     keys = charge.keys
@@ -214,8 +192,7 @@ def _curve_of(charge: Charge, moved: int) -> Curve:
         return _composed(noise_of(charge, moved))
     one = pure_epsilon(noise_of(charge, 1))
     assert one is not None
-    total, pair = PureBound(round_up(one * moved)), PureBound(round_up(one))
-    return _Cut(total if moved == 1 else BestOf((total, compose_parts([(pair, moved)]))), keys.any_of(moved))
+    return responses(one, moved, keys.chance)
 
 
 def quick_delta(charge: Charge, epsilon: float) -> float:

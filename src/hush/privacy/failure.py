@@ -11,6 +11,8 @@ log(sum of p(k)^a p(k - n)^(1 - a)/(1 - d))/(a - 1).
 **Keys.** A group of the person is new or moves. A new group is hidden with probability 1 - pi, as it is without the
 person. So each of g groups fails with probability at most max(pi, d), and no group does both. With a cut, the overlap
 of a group has the pure epsilon of its noise, and `chance` bounds both failures.
+
+**Pairs.** Optimal-rule noise has a pure epsilon but for its delta.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from hush.noise.lattice import Lattice
 from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, up
 from hush.privacy.by_box import box_of
 from hush.privacy.by_keys import noise_of
+from hush.privacy.by_rule import rule_covers, rule_pair
 from hush.privacy.charge import Charge
 from hush.privacy.divergence import pure_divergence
 from hush.privacy.theorem import pure_epsilon, renyi_divergence
@@ -52,6 +55,10 @@ def divergence_but_for(charge: Charge, order: float) -> ButFor:
 
 
 def _of_noise(charge: Charge, order: float) -> ButFor:
+    if rule_covers(one := charge.by_group):
+        epsilon, delta = rule_pair(one)
+        divergence = up(one.times * pure_divergence(epsilon, order), FEW_ROUNDINGS)
+        return ButFor(divergence, up(one.times * delta, FEW_ROUNDINGS))
     law, box = charge.noise, box_of(charge)
     if not isinstance(law, Lattice) or not math.isfinite(law.support) or box is None or charge.rate is not None:
         return ButFor(renyi_divergence(charge, order), 0.0)

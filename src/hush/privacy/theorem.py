@@ -17,6 +17,8 @@ and every order.
     CORRELATED    Correlated                   any                     as its noise, for the longest move in its metric
     JOINT         a joint noise                numbers that move       pure epsilon: largest change of the log density
     LIFTED        Lifted                       columns and people      its law and Gaussian noise, composed
+    RULE          OptimalRule                  people, one column      an (epsilon, delta) pair: randomised response
+                                                                       but for a failure
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
     SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
     IMPORTED      a loss distribution          included                as dp_accounting states it
@@ -67,6 +69,7 @@ from hush.privacy.by_norm import (
     score_bound,
     sigma_of,
 )
+from hush.privacy.by_rule import rule_covers, rule_pairs
 from hush.privacy.by_selection import selection_covers, selection_pairs, selection_pure, selection_renyi
 from hush.privacy.charge import Charge
 from hush.privacy.divergence import gaussian_divergence, pure_divergence
@@ -181,6 +184,14 @@ LIFTED = Theorem(
     covers=lifted_covers,
     pairs=lifted_pairs,
 )
+RULE = Theorem(
+    "optimal rule",
+    "the number of people moves by exactly 1: the probabilities of neighbouring values differ by a factor of at most "
+    "e^epsilon, but for delta at one end; several groups compose as randomised responses with failures",
+    ("desfontaines2022", "kairouz2015"),
+    covers=rule_covers,
+    pairs=rule_pairs,
+)
 OWN = Theorem(
     "own",
     "the theorem of the noise, as its family states it",
@@ -227,7 +238,7 @@ KEYS = Theorem(
 
 THEOREMS: tuple[Theorem, ...] = (
     GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR,
-    BALL, CORRELATED, JOINT, LIFTED, OWN, SAMPLED, IMPORTED, SELECTION, KEYS,
+    BALL, CORRELATED, JOINT, LIFTED, RULE, OWN, SAMPLED, IMPORTED, SELECTION, KEYS,
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 All of them depend on the budget, the columns and the most groups of a person alone, never on the data.
 
     plateau   pure joint noise for the columns of a group, with several widths: for few groups
+    rule      the noise of the best rule for one group a person: the number of people alone, in few groups
     bump      light-tailed noise on the number of people: for many groups
     lifted    bump noise on the number of people, and Gaussian noise on the other columns less half the number of people
     others    the families of `hush.calibrate`, for all cells
@@ -20,14 +21,15 @@ import numpy as np
 
 from hush.calibration.kept import kept_noise
 from hush.calibration.plan import Plan, RankedNoise
-from hush.errors import Unsupported
-from hush.noise import bump, lifted, plateau
+from hush.errors import InvalidParameter, Unsupported
+from hush.noise import bump, lifted, optimal_rule, plateau
 from hush.noise.bump import Bump
 from hush.noise.contract import Law, Noise
 from hush.noise.level_calibration import least_scale
 from hush.noise.lifted import Lifted
+from hush.noise.optimal_rule import OptimalRule
 from hush.noise.plateau import Plateau, least_plateau
-from hush.numerics.rounding import COARSE_SEARCH
+from hush.numerics.rounding import COARSE_SEARCH, FEW_ROUNDINGS, SPARE, down
 from hush.numerics.search import nudged, safe_secant
 from hush.privacy import gaussian
 from hush.privacy.by_keys import quick_delta
@@ -37,12 +39,23 @@ from hush.privacy.sensitivity import Sensitivity
 from hush.tables.contribution import Reach
 from hush.tables.group_noise import lattice_step, move_by_one
 
-__all__ = ["BUMP", "LIFTED", "OBJECTIVES", "PLATEAU", "bump_plans", "lifted_plans", "plateau_plans"]
+__all__ = [
+    "BUMP",
+    "LIFTED",
+    "OBJECTIVES",
+    "PLATEAU",
+    "RULE",
+    "bump_plans",
+    "lifted_plans",
+    "plateau_plans",
+    "rule_plans",
+]
 
 #: What noise and threshold are chosen for: the least group that is shown with probability 0.9, the least variance, or
 #: the least threshold.
 OBJECTIVES = ("shown", "variance", "threshold")
 BUMP, LIFTED, PLATEAU = bump.FAMILY.name, lifted.FAMILY.name, plateau.FAMILY.name
+RULE = optimal_rule.FAMILY.name
 _WIDER = (1.0, 1.5, 2.0, 3.0)  # multiples of the offsets of least variance: wider plateaus have lower thresholds
 _EXPONENTS = (4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 _FEW_GROUPS = 4  # with so few groups the tails of bump noise do not help
@@ -72,6 +85,17 @@ def plateau_plans(reach: Reach, epsilon: float, weights: Mapping[str, float]) ->
         made = {tuple(round(c * wider / step) * step for c in least.offsets) for wider in _WIDER}
         for offsets in sorted(made):
             yield plan_of(PLATEAU, Plateau(kinds, scale, offsets, step), bound, epsilon, 0.0)
+
+
+def rule_plans(reach: Reach, epsilon: float, delta: float) -> Iterator[Plan]:
+    """The noise of the best rule, with an equal part of epsilon and delta for each group."""
+    if reach.groups > _FEW_GROUPS or len(reach.parts) > 1 or not move_by_one(reach.parts) or not reach.parts[0].people:
+        return
+    bound = Sensitivity(columns=(1.0,), l0=reach.groups, one_sided=True, people=0)
+    each = down(epsilon / reach.groups, FEW_ROUNDINGS) if reach.groups > 1 else epsilon
+    with suppress(Unsupported, InvalidParameter):  # a budget for which the noise is not made
+        noise = OptimalRule(each, down(delta / reach.groups, SPARE))
+        yield plan_of(RULE, noise, bound, epsilon, delta)
 
 
 def bump_plans(reach: Reach, epsilon: float, delta: float, goal: str) -> Iterator[Plan]:

@@ -4,13 +4,14 @@ The max rule (hush.privacy.by_keys) gives the largest probability with which a g
 threshold is the least one that keeps it.
 
 Pure noise is cut: a group whose number of people has more noise than the cut is not shown, whatever its size. One delta
-then pays for the cut and for the keys, and the threshold is lower (docs/maths/keys.md).
+then pays for the cut and for the keys, and the threshold is lower (docs/maths/keys.md). Noise that is made for a
+threshold (`ForKeys`) has its own.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import NotCertified
+from hush.noise.for_keys import ForKeys
 from hush.numerics.rounding import CLOSED_FORM, SPARE, down, up
 from hush.numerics.search import first_true_from
-from hush.privacy.by_keys import largest_chance
+from hush.privacy.by_keys import KeyedCurve, largest_chance
 from hush.privacy.charge import Charge
 from hush.privacy.keys import Keys, of_groups
 from hush.privacy.theorem import pure_epsilon
@@ -51,15 +53,38 @@ class KeyRule:
             found &= np.abs(noisy - np.asarray(exact, dtype=np.float64)) <= self.keys.cut
         return np.flatnonzero(found)
 
+    def chances(self, sizes: Any, people: ColumnLaw) -> NDArray[np.float64]:
+        """The probability with which a group is shown, for whole numbers of people."""
+        if isinstance(people.joint, ForKeys):
+            return people.joint.shown(sizes)
+        law, far = law_of(people.noise, people.step), math.inf if self.keys.cut is None else self.keys.cut
+        # the least noise that is enough, in steps
+        least = np.ceil((np.maximum(self.threshold - np.asarray(sizes, np.float64), -far)) / people.step)
+        tail = 0.5 * law.at(np.where(least > 0.0, least - 1.0, -least))
+        beyond = 0.0 if math.isinf(far) else 0.5 * float(law.at(np.array(far / people.step)))
+        return np.maximum(np.where(least > 0.0, tail, 1.0 - tail) - beyond, 0.0)
+
     def size_shown(self, people: ColumnLaw) -> float:
-        """The least number of people of a group that is shown with probability 0.9."""
-        return self.threshold + float(np.asarray(people.noise.ppf(_SHOWN)))
+        """The least number of people of a group that is shown with probability 0.9, linear between whole numbers."""
+
+        def chance(size: int) -> float:
+            return float(self.chances(np.array(size), people))
+
+        size = first_true_from(1, _MOST_STEPS, lambda n: chance(n) >= _SHOWN)
+        if size is None:
+            return math.inf
+        before, here = (0.0 if size == 1 else chance(size - 1)), chance(size)
+        return size - (here - _SHOWN) / (here - before)
 
 
 def key_rule(charge: Charge, people: ColumnLaw, groups: int, epsilon: float, delta: float) -> KeyRule | None:
     """The least threshold at which the noise of a charge and its keys together cost at most (epsilon, delta); None if
     there is none. `people` is the noise of the number of people.
     """
+    if isinstance(charge.noise, ForKeys):
+        keys = Keys(groups, charge.noise.chance)
+        found, _ = KeyedCurve(replace(charge, keys=keys)).worst_at(epsilon)
+        return KeyRule(charge.noise.threshold, keys) if found <= delta else None
     law = law_of(people.noise, people.step)
     one = pure_epsilon(Charge(charge.noise, of_groups(charge.sensitivity, 1, groups)))
     if one is not None and one * groups <= Fraction(epsilon) and divides_one(people.step):

@@ -23,7 +23,17 @@ from hush.privacy.sensitivity import Sensitivity
 from hush.tables.column_noise import Spending, box, column_weights, distinct
 from hush.tables.contribution import Reach
 from hush.tables.group_noise import JOINT, clearly_better, joint_loss, joint_plan
-from hush.tables.key_noise import BUMP, LIFTED, OBJECTIVES, PLATEAU, bump_plans, lifted_plans, plateau_plans
+from hush.tables.key_noise import (
+    BUMP,
+    LIFTED,
+    OBJECTIVES,
+    PLATEAU,
+    RULE,
+    bump_plans,
+    lifted_plans,
+    plateau_plans,
+    rule_plans,
+)
 from hush.tables.key_rule import key_rule, shown_by_chance
 
 __all__ = ["quick_spending", "spending"]
@@ -103,7 +113,7 @@ class _Asked:
 
     def must_be_independent(self) -> str | None:
         """The family; raises for one that is not drawn for each number, or whose composition is not planned."""
-        if self.family in (*JOINT, BUMP, LIFTED):
+        if self.family in (*JOINT, BUMP, LIFTED, RULE):
             raise Unsupported(f"{self.family} noise needs times=1; leave family out.")
         return self.family
 
@@ -140,13 +150,15 @@ class _Asked:
             joint = joint_plan(self.reach, self.epsilon, self.weights, family, [])
             yield from [joint] if joint is not None else []
             return
+        if family in (None, RULE):
+            yield from rule_plans(self.reach, self.epsilon, delta)
         if family in (None, BUMP):
             yield from bump_plans(self.reach, self.epsilon, delta, goal)
         if family in (None, LIFTED):
             yield from lifted_plans(self.reach, self.epsilon, delta, self.weights, goal)
         if family == laplace.FAMILY.name:
             yield self.independent(family, 0.0)
-        if family not in (BUMP, LIFTED):
+        if family not in (BUMP, LIFTED, RULE):
             yield self.independent(family or (None if goal == "variance" else normal.FAMILY.name), delta)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.noise.contract import Noise
+from hush.noise.for_keys import ForKeys
 from hush.noise.level_noise import LevelNoise
 from hush.noise.level_sums import joint_half_widths
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, down, up
@@ -23,6 +24,7 @@ from hush.tables.column_noise import Spending
 from hush.tables.estimate import Linear
 from hush.tables.noise_sum import Term, half_width_of_sum
 from hush.tables.publish.level_sum import is_quick, reach_of_draws
+from hush.tables.publish.rule_sum import reach_of_sum
 
 __all__ = ["Layout", "Width"]
 
@@ -84,7 +86,8 @@ class Layout:
         one_column = all(sum(w != 0.0 for w in weights) == 1 for weights, _ in kept)
         one_number = one_column and sum(times for _, times in kept) == 1
         # draws of different groups are independent, and one number has its own law
-        alone = self.joint is None or one_number or (one_column and not self.whole_table)
+        apart = one_column and not self.whole_table and not isinstance(self.joint, ForKeys)
+        alone = self.joint is None or one_number or apart
         found = _independent(self.laws, tuple(kept), level) if alone else self._joint(tuple(kept), level)
         return Width(found.half + rounding, found.by_law)
 
@@ -119,6 +122,8 @@ def _of_draws(
 ) -> Width:
     """Joint noise: the law of the sum where the family has one for weighted sums, else the least of several bounds."""
     missed = down(1.0 - level, CLOSED_FORM)
+    if isinstance(noise, ForKeys) and (reached := reach_of_sum(noise, draws, missed)) is not None:
+        return Width(reached, True)
     if isinstance(noise, LevelNoise):
         with suppress(Unsupported):  # a family need not state its laws given the level
             found = _by_level(noise, draws, level)
