@@ -29,8 +29,9 @@ from hush.privacy.by_box import Pairs
 from hush.privacy.charge import Charge
 from hush.privacy.curve import Mirrored
 from hush.privacy.sensitivity import Sensitivity
+from hush.privacy.theorem_class import Theorem
 
-__all__ = ["Choices", "least_gumbel", "selection_covers", "selection_pairs", "selection_pure", "selection_renyi"]
+__all__ = ["SELECTION", "Choices", "least_gumbel"]
 
 Array = NDArray[np.float64]
 _FINEST, _COARSEST = 32, 8  # cells of the grid in one range
@@ -109,13 +110,13 @@ def _range(charge: Charge) -> Fraction:
     return max(moves) * (1 if bound.one_sided is True else 2)
 
 
-def selection_covers(charge: Charge) -> bool:
+def _covers(charge: Charge) -> bool:
     """Is it a choice by Gumbel noise, and the largest move of a number is known?"""
     plain = charge.rate is None and charge.keys is None
     return isinstance(charge.noise, Gumbel) and plain and bool(charge.sensitivity.each_move)
 
 
-def selection_pairs(charge: Charge) -> Pairs:
+def _pairs(charge: Charge) -> Pairs:
     """The curve of all choices together; of very many, that of one choice, composed."""
     length = _range(charge)
     if charge.times > _MOST:
@@ -123,13 +124,25 @@ def selection_pairs(charge: Charge) -> Pairs:
     return [(Choices(length, charge.times), 1)]
 
 
-def selection_pure(charge: Charge) -> Fraction | None:
+def _pure(charge: Charge) -> Fraction | None:
     return _range(charge)
 
 
-def selection_renyi(charge: Charge, order: float) -> float:
+def _renyi(charge: Charge, order: float) -> float:
     """order r^2/8 for a range r (Cesar and Rogers 2021; docs/maths/top.md has a proof)."""
     return up(order * float(_range(charge)) ** 2 / 8.0, FEW_ROUNDINGS)
+
+
+SELECTION = Theorem(
+    "selection",
+    "the loss of each choice lies in an interval of known length, wherever it begins: the worst curve of all choices, "
+    "each of which may depend on those before it (Durfee and Rogers 2019; Dong, Durfee and Rogers 2020)",
+    ("durfee2019", "dongdurfee2020", "cesar2021"),
+    covers=_covers,
+    pairs=_pairs,
+    renyi=_renyi,
+    pure=_pure,
+)
 
 
 @lru_cache(maxsize=64)

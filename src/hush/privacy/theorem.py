@@ -70,7 +70,7 @@ from hush.privacy.by_norm import (
     sigma_of,
 )
 from hush.privacy.by_rule import rule_covers, rule_pairs
-from hush.privacy.by_selection import selection_covers, selection_pairs, selection_pure, selection_renyi
+from hush.privacy.by_selection import SELECTION
 from hush.privacy.charge import Charge
 from hush.privacy.divergence import gaussian_divergence, pure_divergence
 from hush.privacy.exchange import Imported
@@ -217,16 +217,6 @@ IMPORTED = Theorem(
     pure=lambda charge: finite(charge.noise.pure_epsilon),  # type: ignore[union-attr]
 )
 
-SELECTION = Theorem(
-    "selection",
-    "the loss of each choice lies in an interval of known length, wherever it begins: the worst curve of all choices, "
-    "each of which may depend on those before it (Durfee and Rogers 2019; Dong, Durfee and Rogers 2020)",
-    ("durfee2019", "dongdurfee2020", "cesar2021"),
-    covers=selection_covers,
-    pairs=selection_pairs,
-    renyi=selection_renyi,
-    pure=selection_pure,
-)
 KEYS = Theorem(
     "keys",
     "the max rule: for every number of groups that hold one person alone, the probability that one of them is shown "

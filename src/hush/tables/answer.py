@@ -14,7 +14,7 @@ from hush.ledger.entry import printable
 from hush.ledger.notebook import Bar, card
 from hush.releasing.receipt import Receipt
 from hush.tables.arrow import arrow, plain_numbers
-from hush.tables.chart import LEGEND, bars, text_table
+from hush.tables.chart import LEGEND, bars, text_table, wrapped
 from hush.tables.facts import facts_of, summary_of
 from hush.tables.publish.basis import Basis
 from hush.tables.publish.calls import MadeFromAnswer
@@ -120,6 +120,19 @@ class Answer(MadeFromAnswer):
                 columns.append(["" if v is None else printable(str(v)) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def _marked_rows(self, most: int) -> tuple[list[list[str]], str]:
+        """The same with a mark at the numbers of groups near the threshold, and what the mark means; empty if there is
+        none.
+        """
+        rows, near = self._rows(most), self.near_threshold
+        if near is None or self.long_form or not near[:most].any():
+            return rows, ""
+        assert self.basis is not None and self.basis.gate is not None
+        place = self._shown_columns.index(self.basis.gate.marked)
+        for row, mark in zip(rows, near[:most], strict=True):
+            row[place] += " *" if mark else ""
+        return rows, self.basis.gate.words
+
     def _ends(self, name: str) -> tuple[str, str]:
         """The columns with the ends of a number's interval."""
         return ("low", "high") if self.long_form else (f"{name}_low", f"{name}_high")
@@ -180,11 +193,14 @@ class Answer(MadeFromAnswer):
         """The table alone: the first groups, or all of them."""
         most = len(self) if groups is None else groups
         chart = self._chart() if most <= _SHOWN else []
-        lines = text_table(self._heads(), self._rows(most), chart, heading=self.names[0] if chart else "")
+        rows, mark = self._marked_rows(most)
+        lines = text_table(self._heads(), rows, chart, heading=self.names[0] if chart else "")
         if len(self) > most:
             lines.append(f"... and {len(self) - most} more {self._row_word(len(self) - most)}")
         if self._nothing:
             lines.append(self._nothing)
+        if mark:
+            lines += wrapped(mark, hang=2)
         if chart:
             lines.append(f"(bars of {self.names[0]}: {LEGEND})")
         return "\n".join(lines)
@@ -199,7 +215,7 @@ class Answer(MadeFromAnswer):
         """A table for a page, with bars of the first column if it has a positive value."""
         hidden = len(self) - most
         more = f"and {hidden} more {self._row_word(hidden)}" if hidden > 0 else self._nothing
-        rows, drawn = self._rows(most), []
+        (rows, mark), drawn = self._marked_rows(most), []
         if self._has_bars:
             value, low, high = self._first(most)
             finite = high[np.isfinite(high)]
@@ -214,7 +230,7 @@ class Answer(MadeFromAnswer):
             left=left,
             bars=drawn,
             heading=self.names[0] if drawn else "",
-            lines=[more] if more else [],
+            lines=[line for line in (mark, more) if line],
             facts=facts_of(self.receipt),
         )
 

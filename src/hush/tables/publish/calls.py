@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hush.releasing.receipt import Receipt
 from hush.tables.publish import derive, reshape
-from hush.tables.publish.basis import Figure
+from hush.tables.publish.basis import Basis, Figure
 from hush.tables.publish.largest import largest
 from hush.tables.publish.unlimited import bias, unlimited
 
@@ -18,6 +21,8 @@ class MadeFromAnswer:
     """What can be made of an answer."""
 
     receipt: Receipt
+    basis: Basis | None
+    released: Any
 
     @property
     def left_out(self) -> Mapping[str, Any] | None:
@@ -33,6 +38,14 @@ class MadeFromAnswer:
         privately. None if it was not measured.
         """
         return bias(self)
+
+    @property
+    def near_threshold(self) -> NDArray[np.bool_] | None:
+        """Which groups are near the threshold of private keys; None where keys are public. Such a group is shown only
+        if its noise is high enough, so its numbers are too high on average.
+        """
+        gate = None if self.basis is None else self.basis.gate
+        return None if gate is None else gate.near(self.released)
 
     @overload
     def total(self, name: str, *, by: None = None, level: float | None = None) -> Figure: ...
