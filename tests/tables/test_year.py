@@ -127,8 +127,10 @@ def test_bad_plans_are_refused_in_one_sentence(tmp_path: Path, capsys: pytest.Ca
     ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6)
     with pytest.raises(hush.BudgetExceeded, match="release 3 is beyond the plan"):
         plan.answer(ledger=ledger, release=3)
-    with pytest.raises(hush.Unsupported, match="kept in the ledger"):
-        plan.write(tmp_path / "a.parquet", ledger=ledger)
+    with pytest.raises(hush.InvalidParameter, match="is not a writable folder"):
+        plan.write(tmp_path / "none" / "a.parquet", ledger=ledger)
+    with pytest.raises(hush.IncompleteCall, match="write has no argument levl="):
+        plan.write(tmp_path / "a.parquet", ledger=ledger, levl=0.9)
     with pytest.raises(hush.BudgetExceeded):
         Turn("a", 13, 12)
     file = tmp_path / "a.parquet"

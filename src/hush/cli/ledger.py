@@ -26,12 +26,6 @@ def _bar(share: float) -> str:
     return f"[{'#' * filled}{'.' * (_BAR - filled)}] {100.0 * share:.1f} % spent"
 
 
-def _cap_of(ledger: Ledger) -> dict[str, Any]:
-    cap = ledger.cap
-    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi", "blocks")
-    return {name: getattr(cap, name) for name in names if getattr(cap, name) is not None}
-
-
 def _row(entry: Entry) -> dict[str, Any]:
     parts = [
         {"noise": str(one.noise), "sensitivity": str(one.sensitivity), "times": one.times, "rate": one.rate}
@@ -83,7 +77,7 @@ def _new(options: argparse.Namespace) -> None:
     ) as ledger:
         text = f"{options.file}: a new ledger, {ledger.cap}"
         text += f", order {ledger.cap.order:g}" if options.order is not None else ""
-        emit(options, {"file": options.file, "cap": _cap_of(ledger)}, text)
+        emit(options, {"file": options.file, "cap": ledger.cap.to_plain()}, text)
 
 
 def _accounts(texts: list[str]) -> dict[str, tuple[float, float]] | None:
@@ -108,7 +102,7 @@ def _show(options: argparse.Namespace) -> None:
         spent, left = ledger.spent, ledger.left
         document = {
             "file": options.file,
-            "cap": _cap_of(ledger),
+            "cap": ledger.cap.to_plain(),
             "source": ledger.source,
             "spent": {"epsilon": spent.epsilon, "delta": spent.delta},
             "left": {"epsilon": left.epsilon, "delta": left.delta},

@@ -64,7 +64,7 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
         "time": now,
         "file": name,
         "source": view.source,
-        "cap": _plain_cap(cap),
+        "cap": cap.to_plain(),
         "rule": rule,
         "promise": None if promise is None else promise.facts,
         "spent": _plain(account.spent),
@@ -284,11 +284,6 @@ def _checks(command: str, digest: str, lines: str, account: Account) -> tuple[Bl
 
 def _plain(amount: Budget) -> dict[str, float]:
     return {"epsilon": amount.epsilon, "delta": amount.delta}
-
-
-def _plain_cap(cap: Cap) -> dict[str, Any]:
-    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi", "blocks")
-    return {name: getattr(cap, name) for name in names if getattr(cap, name) is not None}
 
 
 def plain_entry(entry: Entry) -> dict[str, Any]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import HushError, InvalidParameter, Unsupported, called_like, must_be_level, whole
-from hush.ledger.entry import Entry, as_entry, text_of
+from hush.errors import HushError, InvalidParameter, whole
+from hush.ledger.entry import Entry, as_entry
 from hush.ledger.notebook import Bar, card
-from hush.ledger.refusal import must_be_ledger
 from hush.ledger.series import Turn, next_release
+from hush.privacy.charge import Charge
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
+from hush.tables.asking import Answerable, Asking
 from hush.tables.chart import text_table, wrapped
 from hush.tables.column_noise import Shares, Spending
 from hush.tables.contribution import Reach
@@ -24,9 +25,8 @@ from hush.tables.execution import Request
 from hush.tables.key_noise import BUMP, LIFTED
 from hush.tables.left_out import limits_in_words
 from hush.tables.noise_choice import spending
-from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.plan_words import keys_in_words, moves_in_words
-from hush.tables.planned import series_of
+from hush.tables.planned import series_of, unpacked
 from hush.tables.policy.limits import must_charge
 from hush.tables.sharing import shared_in_words
 
@@ -40,7 +40,7 @@ _CLOSED = ("laplace", "gaussian")  # families with closed forms
 
 
 @dataclass(frozen=True)
-class QueryPlan:
+class QueryPlan(Answerable):
     """The noise chosen for a query, the error to expect of each answer, and how it would change with the bounds.
 
     Nothing in it depends on the data: it may be shown to anyone. `plan.answer(ledger=...)` spends and answers.
@@ -121,86 +121,55 @@ class QueryPlan:
                 continue
         return min(found, key=lambda other: other.plan.variance, default=None)
 
+    def _charges(self, *, later: bool = False) -> tuple[Charge, ...]:
+        """The charges of the first release, or of each later one: private bounds are found once."""
+        shares = self.shares
+        parts = (self.spent, None if later else shares.bounds, shares.limits)
+        return tuple(part.charge for part in parts if part)
+
     def entries(self) -> list[Entry]:
         """The entries that a ledger would get, one for each release."""
-        shares, spent = self.shares, self.spent
-        parts = [part.charge for part in (spent, shares.bounds, shares.limits) if part]
-        epsilon, delta = (shares.epsilon, shares.delta) if self.times == 1 else (None, None)
-        turns = [Turn("", release, self.times) for release in range(1, self.times + 1)] if self.times > 1 else [None]
-        return [as_entry(parts, "", 0.0, epsilon, delta, turn) for turn in turns]
+        shares = self.shares
+        if self.times == 1:
+            return [as_entry(self._charges(), "", 0.0, shares.epsilon, shares.delta)]
+        then = self._charges(later=True)
+        turns = [Turn("", release, self.times, then if shares.bounds else ()) for release in range(1, self.times + 1)]
+        return [as_entry(self._charges(later=turn.release > 1), "", 0.0, None, None, turn) for turn in turns]
 
     def _turn(self, ledger: Ledger | None, release: int | None) -> Turn | None:
         """The place of a release in the series: the given one, or the next."""
         if self.times == 1:
-            if release is not None:
-                raise InvalidParameter("release= is for a plan of several releases; write plan(..., times=12).")
             return None
         series = series_of(self.query, self.shares.epsilon, self.shares.delta, self.times, self.series)
         if release is None:
             release = 1 if ledger is None else next_release(ledger.entries, series, self.times)
-        return Turn(series, whole("release", release, 1, "write release=1"), self.times)
+        return Turn(series, release, self.times, self._charges(later=True) if self.shares.bounds else ())
 
-    def _request(
-        self, ledger: Ledger | None, label: str, level: float, together: bool, progress: Callable[[str], None]
-    ) -> Request:
-        must_be_ledger(ledger)
-        must_charge(self.query.table.rule, ledger)
-        level = must_be_level(level, MOST_LEVEL)
-        text_of("label", label)
-        if not callable(progress):
+    def _request(self, asked: Asking) -> Request:
+        must_charge(self.query.table.rule, asked.ledger)
+        if self.times == 1:
+            asked.must_be_one_release()
+        request = Request(self.query, self.spent, self.options, self.shares, asked)
+        turn = self._turn(asked.ledger, asked.release)
+        if turn is None or turn.release == 1 or self.shares.bounds is None:
+            return replace(request, turn=turn)
+        first = None if asked.ledger is None else asked.ledger.kept_answer(turn.series, 1)
+        if first is None:
             raise InvalidParameter(
-                f"progress must be a function of one text, got {progress!r}; leave it out, or write progress=print."
+                f"release {turn.release} uses the bounds that release 1 finds privately; make release 1 first. Nothing "
+                "was spent."
             )
-        if not isinstance(together, bool):
-            raise InvalidParameter(f"together must be True or False, got {together!r}; write together=True.")
-        return Request(self.query, self.spent, self.options, self.shares, ledger, label, level, together, progress)
+        return replace(request.after(unpacked(first[1])[2]), turn=turn)
 
-    @called_like("answer(ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
-    def answer(
-        self,
-        *,
-        ledger: Ledger | None,
-        label: str = "",
-        level: float = 0.95,
-        together: bool = False,
-        progress: Callable[[str], None] = lambda text: None,
-        release: int | None = None,
-        account: str = "",
-    ) -> Answer:
-        """Run the query, spend the budget and give the noisy answer. With `together` the level holds for all intervals
-        of a row at once, otherwise for each of them. `account` names a sub-account of the ledger.
+    def answered(self, asked: Asking) -> Answer:
+        return self._request(asked).answer()
 
-        Of a plan of several releases, `release` is the number of this one; the next one if it is left out. A release
-        that was made before is read from the ledger and costs nothing.
-        """
-        request = self._request(ledger, label, level, together, progress)
-        return replace(request, turn=self._turn(ledger, release), account=account).answer()
+    def written(self, path: str | os.PathLike[str], asked: Asking) -> Receipt:
+        return super().written(path, asked) if self.times > 1 else self._request(asked).write(path)
 
-    @called_like("write('answer.parquet', ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
-    def write(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        ledger: Ledger | None,
-        label: str = "",
-        level: float = 0.95,
-        together: bool = False,
-        progress: Callable[[str], None] = lambda text: None,
-    ) -> Receipt:
-        """Write the answer to a Parquet file without holding all of it in memory, and return the receipt.
-
-        On Spark, private groups get their noise on the executors, and the file is a folder. The charge comes first: a
-        failure after it wastes it.
-        """
-        if self.times > 1:
-            raise Unsupported("a release of a series is kept in the ledger; write plan.answer(...).to_parquet(path).")
-        return self._request(ledger, label, level, together, progress).write(path)
-
-    def must_answer(
-        self, ledger: Ledger | None, *, label: str, level: float, together: bool, progress: Callable[[str], None]
-    ) -> None:
-        """Check the arguments of `answer` and that the engine can run the query. Nothing is spent."""
-        self._request(ledger, label, level, together, progress).check()
+    def must_answer(self, asked: Asking) -> None:
+        """Check that the engine can run the query. Nothing is spent."""
+        self._request(asked).check()
 
     def __repr__(self) -> str:
         return self.described()
@@ -226,6 +195,8 @@ class QueryPlan:
         lines = [f"{pair} for each {query.table.whose.words}, at most {groups} group{'s' * (groups > 1)}"]
         if self.times > 1:
             lines += wrapped(f"for {self.times} releases together; the errors are those of each release")
+            if self.shares.bounds is not None:
+                lines += wrapped("the bounds are found privately with release 1, once, and all releases use them")
         if query.table.whose.not_protected:
             lines += wrapped(f"not covered: {query.table.whose.not_protected}", hang=13)
         lines += wrapped(self.why)
