@@ -149,9 +149,18 @@ def _check_files(options: argparse.Namespace, streamed: bool) -> None:
 def _show_plan(options: argparse.Namespace, plan: Any) -> None:
     rows = 1000 if options.rows is None else options.rows
     if options.json:
-        print(json.dumps({"errors": plan.errors(rows), "what_if": plan.what_if(), "why": plan.why}, indent=2))
+        shown = {"errors": plan.errors(rows), "what_if": plan.what_if(), "why": plan.why}
+        print(json.dumps(shown | _listed(plan), indent=2))
     else:
         print(plan.described(rows=rows))
+
+
+def _listed(plan: Any) -> dict[str, Any]:
+    """The charges of each release of a plan, for `hush ledger new --releases`. Where limits are chosen privately they
+    are not known yet.
+    """
+    entries = plan.entries() if hasattr(plan, "entries") else None
+    return {} if entries is None else {"releases": [[part.to_plain() for part in e.charges] for e in entries]}
 
 
 def warn_of_delta(delta: float | None) -> None:

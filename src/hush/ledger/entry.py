@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,13 +43,18 @@ class Cap(Budget):
     accounts: tuple[tuple[str, float, float], ...] | None = None
     #: The column of time that the blocks are of; None if there are none.
     blocks: str | None = None
+    #: The releases that are accepted, each once, by their charges; None if every release is.
+    releases: tuple[tuple[Charge, ...], ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.words}, {self.mode}"
 
     def to_plain(self) -> dict[str, Any]:
         """The cap as values for JSON; what is None is left out."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        if self.releases is not None:
+            plain["releases"] = [[charge.to_plain() for charge in release] for release in self.releases]
+        return {name: value for name, value in plain.items() if value is not None}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Cap:
@@ -57,6 +62,9 @@ class Cap(Budget):
         known = dict(values)
         if known.get("accounts") is not None:
             known["accounts"] = tuple((str(name), float(e), float(d)) for name, e, d in known["accounts"])
+        if known.get("releases") is not None:
+            listed = known["releases"]
+            known["releases"] = tuple(tuple(Charge.from_plain(part) for part in release) for release in listed)
         return cls(**known)
 
 
