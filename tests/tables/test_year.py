@@ -244,6 +244,22 @@ def test_each_block_has_the_whole_budget(tmp_path: Path) -> None:
     assert again.cap.blocks == "month" and again.spent == ledger.spent
 
 
+def test_a_block_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, place = tmp_path / "visits.parquet", tmp_path / "blocks.ledger"
+    pyarrow.parquet.write_table(pa.table({"patient": [1, 1, 2], "month": [1, 2, 2]}), file)
+    assert main(["ledger", "new", str(place), "--epsilon", "1", "--delta", "0", "--blocks", "month"]) == 0
+    asked = ["answer", str(file), "--unit", "patient,month", "--count-units", "--epsilon", "0.9", "--pure"]
+    asked += ["--ledger", str(place), "--block"]
+    for number in ("1", "2"):
+        assert main([*asked, f"month={number}"]) == 0
+    assert [entry.block for entry in hush.Ledger(place).entries] == ["1", "2"]
+    capsys.readouterr()
+    for wrong, words in {"month=2": "costs epsilon", "month": "--block needs column=value", "day=1": "'day'"}.items():
+        assert main([*asked, wrong]) == 2
+        assert words in capsys.readouterr().err
+    assert hush.Ledger(place).spent.epsilon == pytest.approx(0.9)
+
+
 def test_a_block_must_be_a_part_of_the_unit_and_come_first() -> None:
     rows = pa.table({"patient": [1, 2], "month": ["01", "02"]})
     by_person = tables.table(rows, unit="patient")

@@ -218,9 +218,9 @@ class GroupedTable:
         for name, measure in aggregates.items():
             check_aggregate(name, measure, self.grouping.names)
         facts, relation = Facts(self.table), self.table.relation
+        aggregates = {name: measure.declared(name, facts) for name, measure in aggregates.items()}
         open_rows = frozenset(name for name, m in aggregates.items() if m.wants_rows and not self.table.one_row)
         aggregates = {name: m.with_rows(facts.most_rows) if m.wants_rows else m for name, m in aggregates.items()}
-        aggregates = {name: measure.declared(name, facts) for name, measure in aggregates.items()}
         declared = tuple(aggregates.items())
         wanted = magnitude_histograms(relation, aggregates)
         search = self.table.aggregate(**wanted) if wanted else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from hush.errors import HushError, InvalidParameter, whole
 from hush.ledger.entry import Entry, as_entry
-from hush.ledger.notebook import Bar, card
+from hush.ledger.notebook import card
 from hush.ledger.series import Turn, next_release
 from hush.privacy.charge import Charge
 from hush.releasing.receipt import Receipt
@@ -24,6 +24,7 @@ from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.key_noise import BUMP, LIFTED
 from hush.tables.left_out import limits_in_words
+from hush.tables.limits_chart import LimitError, error_bars, error_lines, in_cells
 from hush.tables.noise_choice import spending
 from hush.tables.plan_words import keys_in_words, moves_in_words
 from hush.tables.planned import series_of, unpacked
@@ -161,6 +162,17 @@ class QueryPlan(Answerable):
             )
         return replace(request.after(unpacked(first[1])[2]), turn=turn)
 
+    def settled(self, asked: Asking) -> QueryPlan:
+        """This plan: its limits are declared."""
+        return self
+
+    def after(self, receipt: Receipt) -> QueryPlan:
+        """This plan with the bounds that an answer found privately."""
+        if self.query.search is None:
+            return self
+        found = Request(self.query, self.spent, self.options, self.shares, Asking(None)).after(receipt)
+        return replace(self, query=found.query, spent=found.spent)
+
     def answered(self, asked: Asking) -> Answer:
         return self._request(asked).answer()
 
@@ -177,16 +189,34 @@ class QueryPlan(Answerable):
     def _repr_html_(self) -> str:
         """The errors to expect, with bars for what they would be with other bounds."""
         heads, *rows = self._errors_in_cells(1000)
-        found = self.what_if()
-        most = max((row["error"] for row in found), default=1.0)
-        drawn = [Bar.of(row["error"], 0.0, 0.0, most, f"error times {row['error']:.3g}") for row in found]
-        cells = [[str(row["groups_per_unit"]), f"x {row['error']:.3g}"] for row in found]
+        found = self.limit_errors()
+        names, cells = in_cells(found, self._present())
         first = card(self._summary()[0], heads=heads, rows=rows, left=3, lines=[self.why, *self._cautions()])
-        return first + card(heads=["groups per person", "error"], rows=cells, bars=drawn, heading="error")
+        return first + card(heads=names, rows=cells, bars=error_bars(found), heading="error")
+
+    def limit_errors(self, rows: int = 1000) -> list[LimitError]:
+        """The error of noise of the first answer, for several limits on the groups of a person, and the share of a
+        group of `rows` rows that costs as much if a limit leaves it out.
+        """
+        counts = next((m.name for m in self.query.shown if m.counts_people or m.counts_rows), None)
+        present = self._present(rows)
+        return [
+            LimitError(
+                row["groups_per_unit"],
+                present * row["error"],
+                share=None if counts is None else min(self.errors(rows)[counts] * row["error"] / rows, 1.0),
+                threshold=row["threshold"],
+            )
+            for row in self.what_if()
+        ]
+
+    def _present(self, rows: int = 1000) -> float:
+        """The error of the first answer."""
+        return next(iter(self.errors(rows).values()))
 
     def described(self, *, rows: int = 1000) -> str:
         """The plan in words and tables, with errors for a group in which `rows` rows count."""
-        return "\n".join([*self._summary(), "", *self._error_table(rows), "", *self._cautions(), "", *self._tips()])
+        return "\n".join([*self._summary(), "", *self._error_table(rows), "", *self._cautions(), "", *self._tips(rows)])
 
     def _summary(self) -> list[str]:
         """The guarantee, the noise, the rows and the groups."""
@@ -241,16 +271,8 @@ class QueryPlan(Answerable):
             lines += ["", *wrapped(f"{shown} (keys_for={spent.keys_for!r}; {alone})")]
         return lines
 
-    def _tips(self) -> list[str]:
-        """How errors change with the bounds."""
-        heads = ["groups per person", "error"] + ["key threshold"] * (self.spent.threshold is not None)
-        rows = [
-            [
-                str(row["groups_per_unit"]),
-                f"x {row['error']:.3g}",
-                "" if row["threshold"] is None else f"{row['threshold']:.4g}",
-            ]
-            for row in self.what_if()
-        ]
+    def _tips(self, rows: int) -> list[str]:
+        """How errors change with the bounds, with bars."""
+        found = self.limit_errors(rows)
         tip = "Tip: a narrower [low, high] reduces the error of sums and means in proportion, but clips more values."
-        return [*text_table(heads, [row[: len(heads)] for row in rows], []), tip]
+        return [*error_lines(found, *in_cells(found, self._present(rows))), tip]

@@ -9,14 +9,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter, whole
+from hush.ledger.notebook import card
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
 from hush.tables.advice.choice import ladder
 from hush.tables.advice.search import SHARE, Search, must_be_adaptive, search_of
 from hush.tables.answer import Answer
 from hush.tables.asking import Answerable, Asking
-from hush.tables.chart import text_table, wrapped
+from hush.tables.chart import wrapped
 from hush.tables.column_noise import Spending
+from hush.tables.limits_chart import LimitError, error_bars, error_lines
 from hush.tables.query_plan import QueryPlan
 
 if TYPE_CHECKING:
@@ -85,12 +87,12 @@ class LimitsPlan(Answerable):
         return made
 
     def answered(self, asked: Asking) -> Answer:
-        return self._settled(asked).answered(asked)
+        return self.settled(asked).answered(asked)
 
     def written(self, path: str | os.PathLike[str], asked: Asking) -> Receipt:
-        return self._settled(asked).written(path, asked)
+        return self.settled(asked).written(path, asked)
 
-    def _settled(self, asked: Asking) -> QueryPlan:
+    def settled(self, asked: Asking) -> QueryPlan:
         """The plan with the limits that are found. What can be refused is refused before anything is spent."""
         must_be_adaptive(asked.ledger)
         self._with(1, 1).must_answer(asked)
@@ -108,8 +110,32 @@ class LimitsPlan(Answerable):
         budget, query = self.search.budget, self.query
         pair = f"(epsilon, delta) = ({budget.epsilon:.6g}, {budget.delta:.6g})"
         lines = [f"{pair} for each {query.table.whose.words}", *wrapped(self.why), ""]
-        names = [measure.name for measure in query.shown]
-        table = [
-            [str(row["groups_per_unit"]), *(f"+-{row['errors'][name]:.4g}" for name in names)] for row in self.what_if()
+        names, found = [measure.name for measure in query.shown], self.what_if()
+        table = [[str(row["groups_per_unit"]), *(f"+-{row['errors'][name]:.4g}" for name in names)] for row in found]
+        drawn = self.limit_errors(rows)
+        if any(error.share is not None for error in drawn):
+            table = [
+                [*row, f"{100.0 * (e.share or 0.0):.2g} % of a group"] for row, e in zip(table, drawn, strict=True)
+            ]
+            names = [*names, "as much as leaving out"]
+        return "\n".join([*lines, *error_lines(drawn, ["groups per person", *names], table)])
+
+    def limit_errors(self, rows: int = 1000) -> list[LimitError]:
+        """The error of noise for the limits that may be chosen, of the first answer; see `QueryPlan.limit_errors`."""
+        counts = next((m.name for m in self.query.shown if m.counts_people or m.counts_rows), None)
+        first = self.query.shown[0].name
+        return [
+            LimitError(
+                row["groups_per_unit"],
+                row["errors"][first],
+                share=None if counts is None else min(row["errors"][counts] / rows, 1.0),
+            )
+            for row in self.what_if()
         ]
-        return "\n".join([*lines, *text_table(["groups per person", *names], table, [])])
+
+    def _repr_html_(self) -> str:
+        """The noise of the limits that may be chosen, with bars."""
+        found = self.limit_errors()
+        cells = [[str(error.groups_per_unit), f"+-{error.noise:.4g}"] for error in found]
+        heads = ["groups per person", self.query.shown[0].name]
+        return card(self.why, heads=heads, rows=cells, bars=error_bars(found), heading="error")

@@ -19,6 +19,7 @@ from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, key_table
 from hush.tables.asking import Answerable, Asking
 from hush.tables.linear.table_plan import TableWorkload, TableWorkloadPlan
+from hush.tables.policy.rules import is_private
 from hush.tables.sql.aggregates import has_aggregate
 from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.from_clause import scope_of
@@ -82,6 +83,8 @@ def sets_question(select: Any, policy: Catalogue, dialect: str, options: Mapping
     unique = tuple(dict.fromkeys(asked))
     rule = scope.rule
     rows = 1 if scope.table.whose.each_row else (rule.rows_per_unit or 1)
+    if is_private(rows):
+        raise Refused("ROLLUP, CUBE and GROUPING SETS need a number for rows_per_unit of the policy", select)
     query = table.table.marginals(list(grouping.names), tables=list(unique), keys=values, rows_per_unit=rows)
     types = dict(zip(grouping.names, grouping.types, strict=True))
     return SetsQuestion(scope.name, query, _shown(select, keys, names), unique, types)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import IncompleteCall, InvalidParameter
+from hush.tables.advice.plan import LimitsPlan
 from hush.tables.answer import Answer
 from hush.tables.asking import Asking
 from hush.tables.chart import wrapped
@@ -105,15 +106,17 @@ class StatementPlan(OfStatement):
     """The plan of a statement: its query's plan, and what is computed from the released values. Nothing is spent."""
 
     statement: Statement
-    plan: QueryPlan
+    plan: QueryPlan | LimitsPlan
 
     def answered(self, asked: Asking) -> Answer:
         """Without a label, the statement is the label of the ledger's entry."""
         text = asked.label or _short(self.statement.parsed.text)
         with self.statement.charged(asked.ledger) as ledger:
-            released = self.plan.answered(replace(asked, ledger=ledger, label=text, together=False))
+            request = replace(asked, ledger=ledger, label=text, together=False)
+            plan = self.plan.settled(request)  # limits that are found privately decide the noise
+            released = plan.answered(request)
         question: Any = self.statement.question
-        table, names = finished(question.shape, self.plan, released, asked.level, asked.together)
+        table, names = finished(question.shape, plan.after(released.receipt), released, asked.level, asked.together)
         about: dict[str, Any] = {
             "statement": self.statement.parsed.text,
             "dialect": self.statement.parsed.dialect,
