@@ -129,8 +129,7 @@ def _asked(options: argparse.Namespace, plan: Any, ledger: Ledger | None, stream
         given = {"ledger": ledger, "label": options.label, **intervals, "progress": show}
         if streamed:
             return plan.write(options.out, **given)
-        more = {} if of_largest(plan) else {"release": options.release}
-        return plan.answer(**given, **more, account=options.account)
+        return plan.answer(**given, release=options.release, account=options.account)
 
 
 def _streamed(options: argparse.Namespace) -> bool:
@@ -157,9 +156,18 @@ def _show_plan(options: argparse.Namespace, plan: Any) -> None:
     rows = 1000 if options.rows is None else options.rows
     if options.json:
         about = top_facts(plan) if of_largest(plan) else {"errors": plan.errors(rows), "what_if": plan.what_if()}
-        print(json.dumps(about | {"why": plan.why}, indent=2))
+        listed = {} if of_largest(plan) else _listed(plan)
+        print(json.dumps(about | {"why": plan.why} | listed, indent=2))
     else:
         print(plan.described(rows=rows))
+
+
+def _listed(plan: Any) -> dict[str, Any]:
+    """The charges of each release of a plan, for `hush ledger new --releases`. Where limits are chosen privately they
+    are not known yet.
+    """
+    entries = plan.entries() if hasattr(plan, "entries") else None
+    return {} if entries is None else {"releases": [[part.to_plain() for part in e.charges] for e in entries]}
 
 
 def warn_of_delta(delta: float | None) -> None:

@@ -35,6 +35,8 @@ def _add_table(table: Any) -> None:
     table.add_argument("--table", "--name", metavar="NAME", help=which)
     same = "a name for the people; files with the same name share one ledger, such as one file for each month"
     table.add_argument("--population", metavar="NAME", help=same)
+    block = "ask about one block of time, such as month=2025-01; the column must be a part of --unit"
+    table.add_argument("--block", metavar="COLUMN=VALUE", help=block)
     table.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
 
 
@@ -75,7 +77,7 @@ def _add_measures(measures: Any) -> None:
 
 def query_of(options: argparse.Namespace) -> Any:
     """The query that the options describe."""
-    table = rows_of(options, opened_table(options))
+    table = rows_of(options, _in_block(options, opened_table(options)))
     names = listed(options.by, "by") if options.by else []
     if options.top is not None and not names:
         raise InvalidParameter("--top asks for the largest groups; add --by and --keys.")
@@ -97,6 +99,19 @@ def names_only(options: argparse.Namespace, keys: Any) -> bool:
     """Are the largest of listed groups asked for, with no numbers but those of people?"""
     others = [options.sum, options.mean, options.variance, options.histogram, options.quantile]
     return options.top is not None and not isinstance(keys, str) and options.count is None and not any(others)
+
+
+def _in_block(options: argparse.Namespace, table: Any) -> Any:
+    """The rows of the block of --block."""
+    if options.block is None:
+        return table
+    column, sign, value = options.block.partition("=")
+    if not sign or not column or not value:
+        raise InvalidParameter(f"--block needs column=value, such as month=2025-01, got {options.block!r}.")
+    from hush.tables.expression import must_have
+
+    kind = table[must_have(table.columns, column, "--block")].type()
+    return table.in_block(column, typed_value(value, kind, "block"))
 
 
 # -- aggregates ----------------------------------------------------------------------------------------------

@@ -12,17 +12,13 @@ The way with the smaller standard deviation of the noise that decides is taken. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, must_be_level
 from hush.ledger.account import keeps
-from hush.ledger.entry import text_of
 from hush.ledger.payment import Payment, pay
-from hush.ledger.refusal import must_be_ledger
 from hush.noise import gumbel
 from hush.noise.catalogue import plain_values
 from hush.noise.contract import Noise
@@ -33,18 +29,17 @@ from hush.privacy.sensitivity import Sensitivity
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, chosen_rows, number_column, plain_numbers
+from hush.tables.asking import Answerable, Asking
 from hush.tables.blocks import block_of
 from hush.tables.chart import wrapped
 from hush.tables.column_draws import noisy_columns
 from hush.tables.noise_choice import quick_spending
-from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.output import Recipe, answer_table
 from hush.tables.policy.limits import must_charge
 from hush.tables.publish.basis import Basis
 from hush.tables.query_plan import QueryPlan
 
 if TYPE_CHECKING:
-    from hush.ledger import Ledger
     from hush.tables.top_query import TopQuery
 
 __all__ = ["PEOPLE", "TopPlan", "least_noise"]
@@ -56,7 +51,7 @@ _GAIN = 3.0  # the noise of the best family is at least this part of that of Lap
 
 
 @dataclass(frozen=True)
-class TopPlan:
+class TopPlan(Answerable):
     """How the k largest groups are found, and with what noise. Nothing in it depends on the data.
 
     `plan.answer(ledger=...)` spends and answers.
@@ -127,56 +122,42 @@ class TopPlan:
 
     # -- the answer ------------------------------------------------------------------------------------------
 
-    def answer(
-        self,
-        *,
-        ledger: Ledger | None,
-        label: str = "",
-        level: float = 0.95,
-        together: bool = False,
-        progress: Callable[[str], None] = lambda text: None,
-        account: str = "",
-    ) -> Answer:
-        """Run the query, spend the budget and give the largest groups, the largest first."""
+    def answered(self, asked: Asking) -> Answer:
+        """The largest groups, the largest first."""
+        asked.must_be_one_release()
         if self.charge is None:
             assert self.numbers is not None
-            given = {"label": label, "level": level, "together": together, "progress": progress, "account": account}
-            found = self.numbers.answer(ledger=ledger, **given).top(self.query.k, by=PEOPLE)  # type: ignore[arg-type]
+            found = self.numbers.answered(asked).top(self.query.k, by=PEOPLE)
             more = {"top": {"k": self.query.k, "way": self.way}, "why": f"{self.why}. {found.receipt['why']}"}
             return replace(found, receipt=found.receipt | more)
-        self._check(ledger, label, together)
-        level = must_be_level(level, MOST_LEVEL)
-        progress("aggregating in the engine")
+        self._prepare(asked)
+        asked.progress("aggregating in the engine")
         exact = self.query.everywhere.aggregates().to_arrow()
-        payment = self._pay(ledger, label, account)
-        progress("choosing the largest groups")
+        payment = self._pay(asked)
+        asked.progress("choosing the largest groups")
         places = payment.choose(self.charge, plain_numbers(exact.column(PEOPLE)).astype(np.int64))
-        return self._made(exact, places, payment, level)
+        return self._made(exact, places, payment, asked.level)
 
-    def _check(self, ledger: Ledger | None, label: str, together: bool) -> None:
+    def _prepare(self, asked: Asking) -> None:
         """Refuse what can be refused before anything is spent."""
         table = self.query.grouped.table
-        must_be_ledger(ledger)
-        must_charge(table.rule, ledger)
-        text_of("label", label)
-        if not isinstance(together, bool):
-            raise InvalidParameter(f"together must be True or False, got {together!r}; write together=True.")
-        if ledger is not None:
-            ledger.must_protect(table.fingerprint)
+        must_charge(table.rule, asked.ledger)
+        if asked.ledger is not None:
+            asked.ledger.must_protect(table.fingerprint)
         for made in self.numbers.spent.sources.values() if self.numbers else ():
             made.prepare()
 
-    def _pay(self, ledger: Ledger | None, label: str, account: str) -> Payment:
+    def _pay(self, asked: Asking) -> Payment:
         table, parts = self.query.grouped.table, self.charges
         kept = len(parts) == 1 or keeps(parts, self.budget.epsilon, self.budget.delta)
         return pay(
-            ledger,
+            asked.ledger,
             list(parts),
-            label=label,
+            label=asked.label,
             budget=self.budget if kept else None,
             source=table.fingerprint,
-            account=account,
-            block=block_of(table, ledger),
+            account=asked.account,
+            block=block_of(table, asked.ledger),
         )
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from hush.errors import InvalidParameter, Unsupported, budgets, called_like, deltas, whole
+from hush.errors import InvalidParameter, budgets, called_like, deltas, whole
 from hush.privacy.budget import Budget
 from hush.tables.answer import Answer
 from hush.tables.counts import count_units
@@ -39,14 +39,15 @@ class WithTop:
                 "top needs a public list of keys; write group_by('film', keys=[...]).top(10). Where keys are found "
                 "privately, ask for count_units(), and then answer.top(10), which costs nothing."
             )
-        if self.grouping.open_limit:
-            raise Unsupported("top needs groups_per_unit as a number, or none; leave it out.")
         k = whole("k", k, 1, "write top(10)")
         if k > len(keys):
             raise InvalidParameter(f"k is {k}, but only {len(keys)} groups are listed; write a smaller k.")
         if not isinstance(counts, bool):
             raise InvalidParameter(f"counts must be True or False, got {counts!r}; write top(10, counts=True).")
-        return TopQuery(cast("GroupedTable", self), k, counts)
+        grouped = cast("GroupedTable", self)
+        if self.grouping.open_limit:  # nothing needs to be chosen: choices need no limit
+            grouped = replace(grouped, grouping=self.grouping.limited(len(keys)).without_limit())
+        return TopQuery(grouped, k, counts)
 
 
 @dataclass(frozen=True)
