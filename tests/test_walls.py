@@ -20,7 +20,7 @@ NAMES = {row.name for row in families()}
 #: The registry of theorems, which must know of whom a theorem speaks, and the papers' own bounds.
 THEOREMS = {
     Path(f"hush/privacy/{name}.py")
-    for name in ("theorem", "by_box", "by_norm", "by_ball", "by_lift", "by_rule", "paper_bounds")
+    for name in ("theorem", "by_box", "by_norm", "by_ball", "by_lift", "by_rule", "by_selection", "paper_bounds")
 }
 
 #: Private names of other packages that have no public twin, with the reason.

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import hush
@@ -209,6 +210,26 @@ def test_answer_shows_its_groups_by_name() -> None:
     }
 
 
+def _visits(groups: Any) -> Any:
+    """The people of three wards; everybody is in two of them."""
+    rows = {"person": [i // 2 for i in range(400)], "ward": ["abc"[(i // 2 + i % 2) % 3] for i in range(400)]}
+    table = hush.tables.table(pa.table(rows), unit="person")
+    return table.group_by("ward", keys=list("abc"), groups_per_unit=groups).aggregate(n=hush.tables.count_units())
+
+
+def test_the_chart_of_limits_has_the_noise_and_what_is_left_out() -> None:
+    advice = hush.tables.advise(_visits("private"), 100.0, 1e-6, ledger=None)
+    rows = values(report.limits_chart(advice))
+    found = {(row["groups"], row["kind"]): row["error"] for row in rows}
+    assert found == {
+        (error.groups_per_unit, kind): value
+        for error in advice.limit_errors()
+        for kind, value in (("noise", error.noise), ("left out", error.bias))
+    }
+    plan = _visits("private").plan(1.0, 1e-6, family="gaussian")
+    assert {row["kind"] for row in values(report.limits_chart(plan))} == {"noise"}
+
+
 def test_every_chart_is_described_titled_and_in_colours_that_can_be_told_apart(plan: hush.Plan) -> None:
     ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6)
     ledger.spend((hush.Gaussian(10.0), 1.0))
@@ -219,6 +240,7 @@ def test_every_chart_is_described_titled_and_in_colours_that_can_be_told_apart(p
         report.ranking_chart(plan),
         report.ledger_chart(ledger),
         report.release_chart(hush.release(1.0, plan, ledger=None)),
+        report.limits_chart(_visits(2).plan(1.0, 1e-6, family="gaussian")),
     ]
     for chart in charts:
         spec = chart.to_dict()
@@ -270,6 +292,7 @@ def _encodings(spec: Any) -> list[dict[str, Any]]:
         (lambda: report.ledger_chart("nothing.ledger"), "there is no ledger nothing.ledger"),
         (lambda: report.ledger_chart(3), "ledger must be"),
         (lambda: report.release_chart([1.0]), "a Release or an Answer"),
+        (lambda: report.limits_chart(hush.Gaussian(1.0)), "the plan of a query, or an Advice"),
         (
             lambda: report.release_chart(
                 hush.release(

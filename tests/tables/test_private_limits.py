@@ -174,6 +174,31 @@ def test_a_plan_shows_the_errors_of_each_limit():
     assert "chosen privately, with 5 % of epsilon" in " ".join(repr(plan).split())
 
 
+def test_noise_and_bias_are_drawn_for_each_limit():
+    """Noise grows with the limit, what is left out shrinks, and both add up to the expected error."""
+    advice = tables.advise(asked(), LARGE, 1e-6, ledger=None)
+    found = advice.limit_errors()
+    assert [e.groups_per_unit for e in found] == [1, 2, 3]
+    assert [e.noise for e in found] == sorted(e.noise for e in found)
+    assert [e.bias for e in found] == sorted((e.bias for e in found), reverse=True) and found[-1].bias == 0.0
+    assert [e.total for e in found] == pytest.approx([c.error for c in advice.candidates])
+    lines = repr(advice).splitlines()
+    assert lines[-1] == "(bar: # error of noise, = error of what the limit leaves out)"
+    assert lines[-4].count("=") > 10 * lines[-4].count("#") and "=" not in lines[-2]
+    assert "of what is left out" in advice._repr_html_()
+
+
+@pytest.mark.parametrize("groups", ["private", 2])
+def test_a_plan_draws_noise_against_what_may_be_left_out(groups):
+    plan = asked(groups=groups).plan(1.0, 1e-6, family="gaussian")
+    found = plan.limit_errors()
+    assert all(e.bias is None for e in found) and [e.noise for e in found] == sorted(e.noise for e in found)
+    now = next(e for e in found if e.groups_per_unit == (1 if groups == "private" else 2))
+    assert now.share == pytest.approx(plan.errors()["people"] / 1000.0)
+    assert "as much as leaving out" in plan.described() and "###" in plan.described()
+    assert "<svg" in plan._repr_html_()
+
+
 def test_noise_in_empty_bins_adds_nobody_there():
     """900 people in one group, noise of standard deviation 28 in all bins: hardly anybody is put beyond two groups."""
     numbers = np.random.default_rng(5)

@@ -1,10 +1,7 @@
-"""A year of releases: twelve monthly files, one ledger, one plan; killed at any point and resumed."""
+"""Releases that are planned together, accounts, wished errors and blocks of time."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +26,6 @@ def month(number: int) -> pa.Table:
     return pa.table({"patient": random.integers(0, 400, 900), "ward": random.choice(WARDS, 900)})
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
-    made = [tmp_path / f"2025-{number:02}.parquet" for number in range(1, 14)]
-    for number, path in enumerate(made, 1):
-        pyarrow.parquet.write_table(month(number), path)
-    return made
-
-
 def query(source: Any) -> Any:
     table = tables.table(source, unit="patient", population="hospital")
     return table.group_by("ward", keys=WARDS, groups_per_unit=2).aggregate(n=tables.count_units())
@@ -48,27 +37,7 @@ def words(file: Path, ledger: Path, *more: str) -> list[str]:
     return [*asked, "--delta", "1e-6", "--family", "gaussian", "--times", "12", "--ledger", str(ledger), *more]
 
 
-# -- one command a month -------------------------------------------------------------------------------------
-
-
-def test_twelve_files_one_ledger_and_the_thirteenth_refused(
-    files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    year = tmp_path / "year.ledger"
-    assert main(["ledger", "new", str(year), "--epsilon", "1", "--delta", "1e-6"]) == 0
-    for number, file in enumerate(files[:12], 1):
-        assert main(words(file, year, "--label", f"month {number}", "--json")) == 0
-    capsys.readouterr()
-    assert main(words(files[12], year)) == 2
-    assert "all 12 releases of this plan were made" in capsys.readouterr().err
-    with hush.Ledger(year) as ledger:
-        assert [entry.turn.release for entry in ledger.entries if entry.turn] == list(range(1, 13))
-        ledger.verify()
-        with pytest.raises(hush.BudgetExceeded):  # the budget itself is used up too
-            ledger.spend(ledger.entries[0].charges)
-    assert main(words(files[12], year, "--release", "3", "--json")) == 0  # what was made is shown again, for nothing
-    assert len(hush.Ledger(year).entries) == 12
-    assert "12 releases" in statement(year).markdown
+# -- planned together ----------------------------------------------------------------------------------------
 
 
 def test_planning_together_beats_the_naive_split_by_more_than_three() -> None:
@@ -102,55 +71,7 @@ def test_a_year_in_rho_or_mu(kind: str) -> None:
     assert 0.95 < ledger.share <= 1.0
 
 
-# -- killed and resumed --------------------------------------------------------------------------------------
-
-_KILLED = """
-import os, sys
-sys.path.insert(0, {folder!r})
-import test_year, hush
-
-place, point = sys.argv[1], sys.argv[2]
-if point == "before the charge":
-    hush.Ledger.spend = lambda *a, **k: os._exit(9)
-if point == "after the charge":
-    spend = hush.Ledger.spend
-    hush.Ledger.spend = lambda *a, **k: (spend(*a, **k), os._exit(9))
-if point == "after the draw":
-    hush.Ledger.keep_answer = lambda *a, **k: os._exit(9)
-if point == "after the answer is kept":
-    keep = hush.Ledger.keep_answer
-    hush.Ledger.keep_answer = lambda *a, **k: (keep(*a, **k), os._exit(9))
-plan = test_year.query(test_year.month(1)).plan(1.0, 1e-6, times=12, **test_year.OPTIONS)
-plan.answer(ledger=hush.Ledger(place), release=1)
-"""
-POINTS = ("before the charge", "after the charge", "after the draw", "after the answer is kept")
-
-
-def run(place: Path, point: str) -> subprocess.CompletedProcess[str]:
-    code = _KILLED.format(folder=str(Path(__file__).parent))
-    return subprocess.run(
-        [sys.executable, "-c", code, str(place), point], capture_output=True, text=True, env=os.environ, timeout=300
-    )
-
-
-@pytest.mark.parametrize("point", POINTS)
-def test_a_killed_release_is_resumed_and_charged_once(tmp_path: Path, point: str) -> None:
-    place = tmp_path / "year.ledger"
-    hush.Ledger(place, epsilon=1.0, delta=1e-6).close()
-    assert run(place, point).returncode == 9
-    charged = len(hush.Ledger(place).entries)
-    assert charged == (0 if point == POINTS[0] else 1)
-    kept = [hush.Ledger(place).kept_answer(e.turn.series, 1) for e in hush.Ledger(place).entries if e.turn]
-    plan = query(month(1)).plan(1.0, 1e-6, times=12, **OPTIONS)
-    first, again = (plan.answer(ledger=hush.Ledger(place), release=1)["n"].tolist() for _ in range(2))
-    assert first == again and len(first) == 3
-    with hush.Ledger(place) as ledger:
-        assert len(ledger.entries) == 1
-        ledger.verify()
-        found = ledger.kept_answer(ledger.entries[0].turn.series, 1)  # type: ignore[union-attr]
-        assert found is not None
-        if point == POINTS[3]:
-            assert kept == [found]
+# -- answers that are kept ------------------------------------------------------------------------------------
 
 
 def test_two_processes_that_draw_at_once_hand_out_one_answer() -> None:
@@ -206,8 +127,10 @@ def test_bad_plans_are_refused_in_one_sentence(tmp_path: Path, capsys: pytest.Ca
     ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6)
     with pytest.raises(hush.BudgetExceeded, match="release 3 is beyond the plan"):
         plan.answer(ledger=ledger, release=3)
-    with pytest.raises(hush.Unsupported, match="kept in the ledger"):
-        plan.write(tmp_path / "a.parquet", ledger=ledger)
+    with pytest.raises(hush.InvalidParameter, match="is not a writable folder"):
+        plan.write(tmp_path / "none" / "a.parquet", ledger=ledger)
+    with pytest.raises(hush.IncompleteCall, match="write has no argument levl="):
+        plan.write(tmp_path / "a.parquet", ledger=ledger, levl=0.9)
     with pytest.raises(hush.BudgetExceeded):
         Turn("a", 13, 12)
     file = tmp_path / "a.parquet"
@@ -319,6 +242,22 @@ def test_each_block_has_the_whole_budget(tmp_path: Path) -> None:
     assert "A person over several of them is not: the epsilons add up" in text
     again = hush.Ledger(place)
     assert again.cap.blocks == "month" and again.spent == ledger.spent
+
+
+def test_a_block_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, place = tmp_path / "visits.parquet", tmp_path / "blocks.ledger"
+    pyarrow.parquet.write_table(pa.table({"patient": [1, 1, 2], "month": [1, 2, 2]}), file)
+    assert main(["ledger", "new", str(place), "--epsilon", "1", "--delta", "0", "--blocks", "month"]) == 0
+    asked = ["answer", str(file), "--unit", "patient,month", "--count-units", "--epsilon", "0.9", "--pure"]
+    asked += ["--ledger", str(place), "--block"]
+    for number in ("1", "2"):
+        assert main([*asked, f"month={number}"]) == 0
+    assert [entry.block for entry in hush.Ledger(place).entries] == ["1", "2"]
+    capsys.readouterr()
+    for wrong, words in {"month=2": "costs epsilon", "month": "--block needs column=value", "day=1": "'day'"}.items():
+        assert main([*asked, wrong]) == 2
+        assert words in capsys.readouterr().err
+    assert hush.Ledger(place).spent.epsilon == pytest.approx(0.9)
 
 
 def test_a_block_must_be_a_part_of_the_unit_and_come_first() -> None:

@@ -12,6 +12,7 @@ from hush.cli.output_options import add_shape, check_shape, document, in_words, 
 from hush.cli.plot import add_plot, check_plot, draw_plot
 from hush.cli.query_options import add_query, query_of
 from hush.cli.text import Command, add_budget, delta_of, number
+from hush.cli.top_options import of_largest, planned_top, top_facts
 from hush.errors import HushError, InvalidParameter
 from hush.ledger import Ledger
 from hush.releasing.progress import working
@@ -26,6 +27,8 @@ _EXAMPLES = """examples:
   hush answer visits.parquet --unit patient_id --quantile cost:0.5:0:20000 --epsilon 1 --delta 1e-6 --plan
   hush answer visits.parquet --unit patient_id --let "month=date_trunc('month', day)" --by ward,month --keys private \\
       --groups-per-unit 8 --count-units --share units --total units --non-negative --epsilon 1 --delta 1e-6 --all
+  hush answer visits.parquet --unit patient_id --by ward --keys "surgery,burns,cardiology,maternity" --top 2 \\
+      --epsilon 1 --pure
   hush ledger new visits.ledger --epsilon 3 --delta 1e-5
   hush answer visits.parquet ... --ledger visits.ledger --out answer.parquet
   hush answer 2025-01.parquet ... --population hospital --ledger year.ledger --times 12 --release 1
@@ -66,6 +69,8 @@ def _planned(options: argparse.Namespace) -> Any:
     query = query_of(options)
     if options.which_groups:
         return _planned_keys(options, query, delta)
+    if of_largest(query):
+        return planned_top(options, query, delta, _streamed(options))
     hint = "" if options.family else " (--family gaussian is quick)"
     given = {"family": options.family, "limits_share": options.limits_share, "weights": _weights(options)}
     given |= {"times": options.times, "series": options.series}
@@ -113,7 +118,8 @@ def _answer(options: argparse.Namespace) -> None:
         return
     streamed = _streamed(options)
     _check_files(options, streamed)
-    check_shape(options, plan, streamed)
+    if not of_largest(plan):
+        check_shape(options, plan, streamed)
     ledger = opened(options.ledger) if options.ledger else None
     warn_of_delta(options.delta)
     if ledger is None:
@@ -162,9 +168,19 @@ def _check_files(options: argparse.Namespace, streamed: bool) -> None:
 def _show_plan(options: argparse.Namespace, plan: Any) -> None:
     rows = 1000 if options.rows is None else options.rows
     if options.json:
-        print(json.dumps({"errors": plan.errors(rows), "what_if": plan.what_if(), "why": plan.why}, indent=2))
+        about = top_facts(plan) if of_largest(plan) else {"errors": plan.errors(rows), "what_if": plan.what_if()}
+        listed = {} if of_largest(plan) else _listed(plan)
+        print(json.dumps(about | {"why": plan.why} | listed, indent=2))
     else:
         print(plan.described(rows=rows))
+
+
+def _listed(plan: Any) -> dict[str, Any]:
+    """The charges of each release of a plan, for `hush ledger new --releases`. Where limits are chosen privately they
+    are not known yet.
+    """
+    entries = plan.entries() if hasattr(plan, "entries") else None
+    return {} if entries is None else {"releases": [[part.to_plain() for part in e.charges] for e in entries]}
 
 
 def warn_of_delta(delta: float | None) -> None:

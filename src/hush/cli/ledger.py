@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+from pathlib import Path
 from typing import Any
 
 from hush.cli.text import Command, emit, number, subcommands, table
@@ -11,6 +13,7 @@ from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
 from hush.numerics.rounding import rounded_up
+from hush.privacy.charge import Charge
 
 __all__ = ["opened", "register"]
 
@@ -24,12 +27,6 @@ def _bar(share: float) -> str:
     """A bar of the spent share: full only if everything is spent, empty only if nothing is."""
     filled = min(max(round(share * _BAR), int(share > 0.0)), _BAR - int(share < 1.0))
     return f"[{'#' * filled}{'.' * (_BAR - filled)}] {100.0 * share:.1f} % spent"
-
-
-def _cap_of(ledger: Ledger) -> dict[str, Any]:
-    cap = ledger.cap
-    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi", "blocks")
-    return {name: getattr(cap, name) for name in names if getattr(cap, name) is not None}
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -80,10 +77,25 @@ def _new(options: argparse.Namespace) -> None:
         source=options.source,
         accounts=_accounts(options.account),
         blocks=options.blocks,
+        releases=_releases(options.releases),
     ) as ledger:
         text = f"{options.file}: a new ledger, {ledger.cap}"
         text += f", order {ledger.cap.order:g}" if options.order is not None else ""
-        emit(options, {"file": options.file, "cap": _cap_of(ledger)}, text)
+        emit(options, {"file": options.file, "cap": ledger.cap.to_plain()}, text)
+
+
+def _releases(files: list[str]) -> list[Any] | None:
+    """The releases of plans that `hush answer --plan --json` printed, one file for each plan."""
+    found: list[Any] = []
+    for file in files:
+        try:
+            listed = json.loads(Path(file).read_text(encoding="utf-8"))["releases"]
+            found += [tuple(Charge.from_plain(part) for part in release) for release in listed]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as failure:
+            raise InvalidParameter(
+                f"--releases {file} is not a plan; write one with `hush answer ... --plan --json > {file}`."
+            ) from failure
+    return found or None
 
 
 def _accounts(texts: list[str]) -> dict[str, tuple[float, float]] | None:
@@ -108,7 +120,7 @@ def _show(options: argparse.Namespace) -> None:
         spent, left = ledger.spent, ledger.left
         document = {
             "file": options.file,
-            "cap": _cap_of(ledger),
+            "cap": ledger.cap.to_plain(),
             "source": ledger.source,
             "spent": {"epsilon": spent.epsilon, "delta": spent.delta},
             "left": {"epsilon": left.epsilon, "delta": left.delta},
@@ -133,6 +145,12 @@ def _state(file: str, ledger: Ledger) -> list[str]:
         lines.append(
             f"rule   Renyi filter of order {cap.order:g}; the conversion to epsilon and delta costs {price:.6g}, once"
         )
+    elif cap.releases is not None:
+        number = len(cap.releases) - len(ledger.entries)
+        lines.append(f"rule   {len(cap.releases)} listed releases, each once, in any order; {number} are left")
+    if ledger.mode == "adaptive" and ledger.entries and cap.delta:
+        words = "what is spent is for these releases fixed in advance; the guarantee is the whole budget"
+        lines.append(f"note   {words}, because they may depend on answers")
     for name, account in ledger.accounts.items():
         used = f"epsilon {rounded_up(account.spent.epsilon)} of {account.cap.epsilon:g} at delta {account.cap.delta:g}"
         lines.append(f"account {printable(name)}: spent {used}, {100.0 * account.share:.1f} %")
@@ -191,6 +209,7 @@ _EXAMPLES = {
   hush ledger new strict.ledger --epsilon 1 --delta 0                       pure mechanisms only
   hush ledger new registry.ledger --rho 0.1                                 zero-concentrated privacy (zCDP)
   hush ledger new normal.ledger --mu 0.5                                    Gaussian differential privacy (GDP)
+  hush ledger new listed.ledger --epsilon 1 --delta 1e-6 --releases plan.json  these releases only, in any order
   hush ledger new fixed.ledger --epsilon 1 --delta 1e-6 --mode nonadaptive  all noise is fixed in advance""",
     "show": """examples:
   hush ledger show census.ledger
@@ -217,6 +236,8 @@ def register(command: Command) -> None:
     new.add_argument("--account", action="append", default=[], metavar="NAME=E,D", help=under)
     parts = "a column of time that is part of the unit; the budget is then for each of its values"
     new.add_argument("--blocks", metavar="COLUMN", help=parts)
+    listed = "accept only the releases of this plan, each once (repeatable): `hush answer ... --plan --json > FILE`"
+    new.add_argument("--releases", action="append", default=[], metavar="FILE", help=listed)
     new.add_argument(
         "--source", metavar="TEXT", help="the data that it protects; a release about other data is rejected"
     )

@@ -64,10 +64,10 @@ def must_be_format(out: str | None) -> None:
 def check_shape(options: argparse.Namespace, plan: Any, streamed: bool) -> None:
     """Reject totals, shares and ratios of columns that have none, before anything is spent."""
     wanted = [*options.total, *options.share, *options.ratio]
-    if streamed and (wanted or options.long or options.non_negative or options.unlimited):
+    if streamed and (wanted or options.long or options.non_negative or options.unlimited or options.top):
         raise InvalidParameter(
-            "--total, --share, --ratio, --long, --unlimited and --non-negative need the answer in memory; leave them "
-            "out where Spark writes the file."
+            "--total, --share, --ratio, --long, --unlimited, --non-negative and --top need the answer in memory; leave "
+            "them out where Spark writes the file."
         )
     if options.unlimited and (options.together or options.limits_share == 0.0):
         raise InvalidParameter("--unlimited needs --limits-share above 0, and does not go with --together.")
@@ -105,7 +105,13 @@ def shaped(options: argparse.Namespace, made: Any) -> tuple[Any, list[Any], list
     shown = made.unlimited() if options.unlimited else made
     shown = shown.non_negative() if options.non_negative else shown
     shown = beside(shown, others, ["; ".join([in_words(figure), *figure.notes[1:]]) for figure in figures])
+    shown = shown.top(options.top) if _cut(options, shown) else shown
     return (shown.long() if options.long else shown), figures, tables
+
+
+def _cut(options: argparse.Namespace, made: Any) -> bool:
+    """Is the answer of more groups than --top asks for?"""
+    return getattr(options, "top", None) is not None and "top" not in made.receipt
 
 
 def in_words(figure: Any) -> str:

@@ -36,6 +36,8 @@ def add_table(table: Any) -> None:
     table.add_argument("--table", "--name", metavar="NAME", help=which)
     same = "a name for the people; files with the same name share one ledger, such as one file for each month"
     table.add_argument("--population", metavar="NAME", help=same)
+    block = "ask about one block of time, such as month=2025-01; the column must be a part of --unit"
+    table.add_argument("--block", metavar="COLUMN=VALUE", help=block)
     table.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
 
 
@@ -54,6 +56,9 @@ def _add_groups(groups: Any) -> None:
     most = "how many groups one person may contribute to; further groups of that person are left out; 'private' "
     most += "chooses it with a part of the budget"
     groups.add_argument("--groups-per-unit", type=_limit, metavar="N", help=most)
+    text = "the N largest groups only, the largest first; from listed --keys their names cost less noise than counts "
+    text += "of all groups, and need no --groups-per-unit; add --count-units to publish their numbers of people"
+    groups.add_argument("--top", type=int, metavar="N", help=text)
 
 
 def _add_measures(measures: Any) -> None:
@@ -76,18 +81,23 @@ def _add_measures(measures: Any) -> None:
 
 def query_of(options: argparse.Namespace) -> Any:
     """The query that the options describe."""
-    table = rows_of(options, opened_table(options))
-    measures = {} if options.which_groups else _measures(options, table)
+    table = rows_of(options, _in_block(options, opened_table(options)))
     names = listed(options.by, "by") if options.by else []
     if options.which_groups:
         _must_ask_alone(options, names)
+    if options.top is not None and not names:
+        raise InvalidParameter("--top asks for the largest groups; add --by and --keys.")
+    keys = keys_of(options, table, names) if names else None
+    if names and names_only(options, keys):
+        grouped = table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit)
+        return grouped.top(options.top, counts=options.count_units)
+    measures = {} if options.which_groups else _measures(options, table)
     if not names:
         if options.keys:
             raise InvalidParameter("--keys lists the groups of --by; add --by, or leave --keys out.")
         return table.aggregate(**measures)
     if options.groups_per_unit is None and options.policy is None and not options.each_row:
         raise InvalidParameter("--by needs --groups-per-unit, the number of groups that one person may contribute to.")
-    keys = keys_of(options, table, names)
     grouped = table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit)
     return grouped.keys() if options.which_groups else grouped.aggregate(**measures)
 
@@ -99,6 +109,25 @@ def _must_ask_alone(options: argparse.Namespace, names: list[str]) -> None:
         raise InvalidParameter("--which-groups publishes no number; leave the aggregates out, or leave it out.")
     if not names or options.keys != ["private"]:
         raise InvalidParameter("--which-groups finds groups in the data; add --by COLUMNS --keys private.")
+
+
+def names_only(options: argparse.Namespace, keys: Any) -> bool:
+    """Are the largest of listed groups asked for, with no numbers but those of people?"""
+    others = [options.sum, options.mean, options.variance, options.histogram, options.quantile]
+    return options.top is not None and not isinstance(keys, str) and options.count is None and not any(others)
+
+
+def _in_block(options: argparse.Namespace, table: Any) -> Any:
+    """The rows of the block of --block."""
+    if options.block is None:
+        return table
+    column, sign, value = options.block.partition("=")
+    if not sign or not column or not value:
+        raise InvalidParameter(f"--block needs column=value, such as month=2025-01, got {options.block!r}.")
+    from hush.tables.expression import must_have
+
+    kind = table[must_have(table.columns, column, "--block")].type()
+    return table.in_block(column, typed_value(value, kind, "block"))
 
 
 # -- aggregates ----------------------------------------------------------------------------------------------

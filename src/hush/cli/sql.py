@@ -59,6 +59,7 @@ def _sql(options: argparse.Namespace) -> None:
     if asked.parsed.explain:
         _explained(options, plan)
         return
+    warn_of_delta(asked.parsed.options.get("delta", delta))
     _answered(options, plan)
 
 
@@ -83,7 +84,6 @@ def _answered(options: argparse.Namespace, plan: Any) -> None:
     if options.out:
         must_be_writable(options.out, role="--out")
     ledger = opened(options.ledger) if options.ledger else None
-    warn_of_delta(plan.plan.shares.delta)
     try:
         with working() as show:
             made = plan.answer(

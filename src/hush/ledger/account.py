@@ -3,6 +3,7 @@
     cap                      rule           what is added up
     delta > 0, adaptive      `Filters`      several rules that share delta: for adaptive choice (filters.py)
     delta > 0, nonadaptive   `Nonadaptive`  loss distributions, by hush.compose: tight, for mechanisms fixed in advance
+    a list of releases       `Listed`       the whole list, composed in advance: for every order (listed.py)
     delta > 0, one order     `Filter`       Renyi divergences of one order: for adaptive choice (filter.py)
     delta = 0, either mode   `Pure`         pure epsilons: basic composition, valid for both
     rho                      `Concentrated` rho of zCDP: for adaptive choice (sums.py)

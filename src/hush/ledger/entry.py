@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +27,8 @@ LONGEST_TEXT = 1000
 @dataclass(frozen=True)
 class Cap(Budget):
     """The most that a ledger may spend, and its rule of composition. order, divergence and reserve belong to the Renyi
-    filter of an adaptive ledger; first and renyi are the parts of delta of its filters.
+    filter of an adaptive ledger; first and renyi are the parts of delta of its filters; equal is the largest number of
+    equal releases for which the first one may have been calibrated.
     """
 
     mode: str = "adaptive"
@@ -36,13 +38,34 @@ class Cap(Budget):
     reserve: float | None = None
     first: float | None = None
     renyi: float | None = None
+    equal: int | None = None
     #: The sub-accounts, each with its epsilon and its delta.
     accounts: tuple[tuple[str, float, float], ...] | None = None
     #: The column of time that the blocks are of; None if there are none.
     blocks: str | None = None
+    #: The releases that are accepted, each once, by their charges; None if every release is.
+    releases: tuple[tuple[Charge, ...], ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.words}, {self.mode}"
+
+    def to_plain(self) -> dict[str, Any]:
+        """The cap as values for JSON; what is None is left out."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        if self.releases is not None:
+            plain["releases"] = [[charge.to_plain() for charge in release] for release in self.releases]
+        return {name: value for name, value in plain.items() if value is not None}
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Cap:
+        """The cap that `to_plain` wrote."""
+        known = dict(values)
+        if known.get("accounts") is not None:
+            known["accounts"] = tuple((str(name), float(e), float(d)) for name, e, d in known["accounts"])
+        if known.get("releases") is not None:
+            listed = known["releases"]
+            known["releases"] = tuple(tuple(Charge.from_plain(part) for part in release) for release in listed)
+        return cls(**known)
 
 
 @dataclass(frozen=True)
@@ -66,9 +89,14 @@ class Entry:
     block: str = ""
 
     @property
-    def planned(self) -> int:
-        """How many equal releases were planned together with this one."""
-        return 1 if self.turn is None else self.turn.times
+    def planned(self) -> list[Entry]:
+        """This release and those that were planned to follow it."""
+        return [self] if self.turn is None else [self, *[self.next_one] * (self.turn.times - 1)]
+
+    @property
+    def next_one(self) -> Entry:
+        """A release that follows this one in its plan: an equal one, unless the plan states other charges for it."""
+        return self if self.turn is None or not self.turn.later else replace(self, charges=self.turn.later)
 
     def __str__(self) -> str:
         shown = ", ".join(str(charge) for charge in self.charges)

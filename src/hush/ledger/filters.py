@@ -2,7 +2,7 @@
 
     filter   holds while                                                 its part of delta
     first    all releases are Gaussian and mu^2 adds up to its limit;    75 % (50 % if the first release uses delta in
-             or, if the first is another noise, all are equal to it      its pair or can fail), or what it needs
+             or, if the first is another noise, all are equal to it      its pair or can fail), or what its plan needs
     renyi    Renyi divergences of one order add up to its limit          15 %, or none if the first needs more
     basic    epsilons add up to the cap's, and deltas to its part        the rest
 
@@ -20,17 +20,19 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Self
 
 from hush.errors import HushError, Unsupported
 from hush.ledger.account import Account, Nonadaptive, within
 from hush.ledger.entry import Cap, Entry
 from hush.ledger.filter import Filter, filter_cap
-from hush.ledger.sums import Basic, Normal
+from hush.ledger.sums import Basic, Normal, root_up
+from hush.noise.gaussian import Gaussian
 from hush.numerics.rounding import FEW_ROUNDINGS, down, round_down
 from hush.privacy import gaussian
 from hush.privacy.budget import Budget
+from hush.privacy.charge import Charge
 from hush.privacy.concentrated import gaussian_mu
 from hush.privacy.theorem import theorems_for
 
@@ -45,6 +47,9 @@ _WITH_PAIRS = Fraction(2, 3)
 _RESERVE = 0.25
 #: A first release that needs more than its part gets what it needs, in units of this share of delta.
 _UNIT = Fraction(1, 1000)
+#: Noise was calibrated for N equal releases if they need at least this share of delta, and no more than all of it. N is
+#: at most 24: more of them lose little without this.
+_EXACT, _MOST_EQUAL = Fraction(99, 100), 24
 
 
 def filters_cap(epsilon: float, delta: float) -> Cap:
@@ -55,21 +60,24 @@ def filters_cap(epsilon: float, delta: float) -> Cap:
     (0.75, 0.15, 26.0)
     """
     terms = filter_cap(epsilon, RENYI * delta, None, reserve=_RESERVE)
-    return replace(terms, delta=delta, first=FIRST, renyi=RENYI)
+    return replace(terms, delta=delta, first=FIRST, renyi=RENYI, equal=_MOST_EQUAL)
 
 
 @dataclass(frozen=True, eq=False)
 class _Alike(Nonadaptive):
-    """Releases that are all equal: their mechanism is fixed with the first, and only their number is chosen later. A
-    ledger that stops early releases less, so the composition of as many as fit covers every choice.
+    """The first release, and further ones that are all equal: equal to the first, or as its plan states. Their
+    mechanisms are fixed with the first, and only their number is chosen later. A ledger that stops early releases less,
+    so the composition of as many as fit covers every choice.
     """
 
     one: Entry | None = None
 
     def plus(self, entries: Iterable[Entry]) -> Self:
         rows = list(entries)
-        if any(self.one is None or not _same(entry, self.one) for entry in rows):
-            raise Unsupported("this release differs from the first one.")
+        assert self.one is not None
+        for place, entry in enumerate(rows):
+            if not _same(entry, self.one.next_one if self.totals or place else self.one):
+                raise Unsupported("this release differs from those that follow the first one.")
         return super().plus(rows)
 
     @property
@@ -150,22 +158,71 @@ def _members(cap: Cap, first: Entry) -> Iterator[Account]:
     assert cap.first is not None and cap.renyi is not None
     delta, whole = Fraction(cap.delta), Nonadaptive(Cap(cap.epsilon, cap.delta, "nonadaptive"))
     part = Fraction(cap.first) * delta * (_WITH_PAIRS if _uses_delta(first) else 1)
+    planned = _planned(cap, first)
     try:
-        needed = whole.plus([first] * first.planned).delta
+        needed = whole.plus(planned).delta
     except HushError:
         needed = None
     if needed is None or not within(needed, cap.delta):
         part = Fraction(0)
     elif needed > part:
         part = min(delta, _UNIT * delta * math.ceil(needed / (_UNIT * delta)))
-        yield _Alike(Cap(cap.epsilon, round_down(part), "nonadaptive"), one=first)
+        yield _for_plan(cap.epsilon, round_down(part), planned)
     else:
         yield _like(cap.epsilon, round_down(part), first)
     rest, for_renyi = delta - part, Fraction(cap.renyi) * delta
     if rest >= for_renyi:
-        yield Filter(replace(cap, delta=round_down(for_renyi), first=None, renyi=None, accounts=None))
+        yield Filter(replace(cap, delta=round_down(for_renyi), first=None, renyi=None, equal=None, accounts=None))
         rest -= for_renyi
     yield Basic(Cap(cap.epsilon, round_down(rest), "adaptive"))
+
+
+def _planned(cap: Cap, first: Entry) -> list[Entry]:
+    """The releases that the ledger starts with: the plan of the first one. Without a plan, and without a pair that it
+    was calibrated for, it is the first of N equal ones if N of them use the budget exactly.
+    """
+    if first.turn is not None or first.epsilon is not None or cap.equal is None:
+        return first.planned
+    whole = Cap(cap.epsilon, cap.delta, "nonadaptive")
+    return [first] * _calibrated_for(first.charges, first.extra_delta, whole, cap.equal)
+
+
+@lru_cache(maxsize=64)
+def _calibrated_for(charges: tuple[Charge, ...], extra: float, cap: Cap, most: int) -> int:
+    """The number N of equal releases, at most `most`, that need all of the cap's delta or slightly less; 1 if there is
+    none.
+    """
+    one, whole = Entry(0, "", "", charges, extra_delta=extra), Nonadaptive(cap)
+
+    def needed(number: int) -> Fraction:
+        return whole.plus([one] * number).delta
+
+    try:
+        low, high = 1, most + 1
+        if not within(needed(low), cap.delta) or within(needed(high), cap.delta):
+            return 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if within(needed(middle), cap.delta) else (low, middle)
+        return low if needed(low) >= _EXACT * Fraction(cap.delta) else 1
+    except HushError:
+        return 1
+
+
+def _for_plan(epsilon: float, delta: float, planned: list[Entry]) -> Account:
+    """The filter for a plan that needs this delta: by mu^2 if all of it is Gaussian, so that other Gaussian releases
+    may take the place of those that are not made.
+    """
+    found, whole = _like(epsilon, delta, planned[0]), Cap(epsilon, delta, "nonadaptive")
+    grown = _grown(found, planned)
+    if isinstance(grown, Normal):
+        if grown.covered():
+            return found
+        mu = root_up(grown.used)  # the limit was rounded down; the sum of the plan is another one, if it keeps the pair
+        merged = Charge.of((Gaussian(down(1.0 / mu, FEW_ROUNDINGS)), 1.0))
+        if Nonadaptive(whole).plus([Entry(0, "", "", (merged,))]).delta <= Fraction(delta):
+            return Normal(Cap(mu=mu, delta=delta))
+    return _Alike(whole, one=planned[0])
 
 
 def _uses_delta(entry: Entry) -> bool:

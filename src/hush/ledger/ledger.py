@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -17,8 +17,8 @@ from hush.ledger.notebook import card
 from hush.ledger.payment import Payment
 from hush.ledger.refusal import must_be_source, refusal
 from hush.ledger.series import Turn, keep_answer, kept_answer, made_so_far, planned_within
-from hush.ledger.store import LedgerStore, ledger_path, wanted_cap
-from hush.ledger.sub_accounts import caps_of, must_fit, sub_account
+from hush.ledger.store import LedgerStore, ledger_path, new_cap
+from hush.ledger.sub_accounts import must_fit, sub_account
 from hush.ledger.view import LedgerView
 from hush.privacy.charge import Budget
 from hush.privacy.curve import Curve
@@ -39,9 +39,9 @@ class Ledger:
     differential privacy; their epsilon is stated at `delta`, which is 1e-6 if it is left out.
     mode="adaptive" (the default) is always valid: the analyst may choose the next mechanism after seeing answers.
     mode="nonadaptive" fits slightly more and requires that all mechanisms are fixed in advance (docs/sharp_edges.md).
-    order= uses one Renyi filter alone. `source` is a text that names the data that the ledger protects. `accounts`
-    are sub-accounts with caps of their own: {"alice": (1.0, 1e-6)}. `blocks` is a column of time that is a part of the
-    unit of the tables: then the budget is for each block (docs/budget.md).
+    order= uses one Renyi filter alone. `releases` is a list of plans or charges: only these are accepted, each once, in
+    any order. `source` names the data that the ledger protects. `accounts` are sub-accounts with caps of their own:
+    {"alice": (1.0, 1e-6)}. `blocks` is a column of time that is a part of the unit: then the budget is for each block.
 
     Guarantees: all charges, of any number of processes and threads, are together within the (epsilon, delta) of the
     cap. An entry is on disk when `spend` returns, so noise that is drawn afterwards is always accounted for.
@@ -68,12 +68,11 @@ class Ledger:
         source: str | None = None,
         accounts: Mapping[str, tuple[float, float]] | None = None,
         blocks: str | None = None,
+        releases: Sequence[Any] | None = None,
     ) -> None:
         if mode is not None:
             one_of("mode", mode, MODES)
-        place, wanted = ledger_path(path), wanted_cap(epsilon, delta, rho, mu, mode, order)
-        if wanted is not None:
-            wanted = replace(wanted, accounts=caps_of(accounts, mode), blocks=blocks and text_of("blocks", blocks))
+        place, wanted = ledger_path(path), new_cap((epsilon, delta, rho, mu), mode, order, accounts, blocks, releases)
         text = None if source is None else text_of("source", source)
         self._store = LedgerStore(place, wanted, moment())
         try:
@@ -120,7 +119,9 @@ class Ledger:
 
     @property
     def spent(self) -> Budget:
-        """What was spent, as upper bounds: .epsilon at the cap's delta, .delta at the cap's epsilon."""
+        """What was spent, as upper bounds: .epsilon at the cap's delta, .delta at the cap's epsilon. In an adaptive
+        ledger they are for exactly these releases, fixed in advance; the guarantee of such a ledger is its cap.
+        """
         return self._report().spent
 
     @property
@@ -239,10 +240,9 @@ class Ledger:
         return keep_answer(self._store, number, content)
 
     def plan(self, query: Any, *, times: int = 1, **options: Any) -> Any:
-        """The plan of `times` releases of a query that uses all that is left; `options` are those of `query.plan`.
-
-        In a new ledger the whole budget is calibrated for them. Later, the largest epsilon is searched with which all
-        of them fit, with Gaussian noise unless `family` is given.
+        """The plan of `times` releases of a query that uses all that is left; `options` are those of `query.plan`. In
+        a new ledger the whole budget is calibrated for them. Later, the largest epsilon is searched with which all of
+        them fit, with Gaussian noise unless `family` is given.
         """
         return planned_within(self._report(), query, times, options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Any
 
@@ -36,8 +36,7 @@ class Log:
 
 def cap_text(cap: Cap) -> str:
     """The cap as text."""
-    known = {name: value for name, value in asdict(cap).items() if value is not None}
-    return json.dumps(known, sort_keys=True, allow_nan=False)
+    return json.dumps(cap.to_plain(), sort_keys=True, allow_nan=False)
 
 
 def read(file: LedgerFile, connection: Connection, known: Log | None) -> Log:
@@ -68,9 +67,7 @@ def _cap(file: LedgerFile, connection: Connection) -> tuple[str, Cap]:
     if row is None or chained("", SCHEMA, row[0], row[1]) != row[2]:
         raise LedgerError(f"{file} is damaged: its cap was changed or is missing.")
     cap = json.loads(row[1])
-    if cap.get("accounts") is not None:
-        cap["accounts"] = tuple((str(name), float(epsilon), float(delta)) for name, epsilon, delta in cap["accounts"])
-    return row[2], Cap(**{**cap, "mode": _FORMER_MODES.get(cap["mode"], cap["mode"])})
+    return row[2], Cap.from_plain({**cap, "mode": _FORMER_MODES.get(cap["mode"], cap["mode"])})
 
 
 def _still_there(connection: Connection, known: Log) -> bool:

@@ -20,6 +20,7 @@ from hush.ledger.entry import Entry
 from hush.ledger.refusal import must_be_ledger
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge, charges
+from hush.sampling.choice import choose
 from hush.sampling.entropy import Bits, Entropy, must_be_entropy
 from hush.sampling.exact import draw, draw_from
 from hush.sampling.mechanism import FURTHEST, Mechanism
@@ -200,13 +201,23 @@ class Payment:
         left = None if mechanism.part_of is not None else [releases * mechanism.coordinates]
         return Draws(mechanism, entropy=entropy, left=left)
 
-    def _take(self, mechanism: Mechanism, part: str, times: int | None) -> int:
-        with self._lock:
-            return self._taken(mechanism, part, times)
+    def choose(self, charge: Charge, numbers: Steps, *, entropy: Entropy | None = None) -> Steps:
+        """The places of the largest numbers under the Gumbel noise of a charge, as many as its `times`."""
+        must_be_secure(entropy)
+        noise: Any = charge.noise
+        if not getattr(noise, "chooses", False) or not charge.times <= numbers.size == noise.dimension:
+            raise InvalidParameter(f"the charge is for another choice than one of {numbers.size} numbers.")
+        self._take(charge, "", charge.times)
+        return choose(numbers, noise.scale, charge.times, entropy)
 
-    def _taken(self, mechanism: Mechanism, part: str, times: int | None) -> int:
-        one = mechanism.charge.once
-        named = part if mechanism.part_of is not None else ""  # a mechanism that is the whole charge has no parts
+    def _take(self, what: Mechanism | Charge, part: str, times: int | None) -> int:
+        with self._lock:
+            return self._taken(what, part, times)
+
+    def _taken(self, what: Mechanism | Charge, part: str, times: int | None) -> int:
+        one = (what if isinstance(what, Charge) else what.charge).once
+        # a mechanism that is the whole charge has no parts
+        named = part if isinstance(what, Mechanism) and what.part_of is not None else ""
         left = self._allowed[one] - self._drawn[one, named]
         wanted = left if times is None else times
         if one not in self._allowed:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, Unsupported, whole
+from hush.privacy.charge import Charge
 
 if TYPE_CHECKING:
     from hush.ledger.account import Account
@@ -30,11 +31,15 @@ _TRIES = 12
 
 @dataclass(frozen=True)
 class Turn:
-    """One release of a series: the name of the series, the number of the release, and how many were planned."""
+    """One release of a series: the name of the series, the number of the release, and how many were planned.
+
+    `later` are the charges of each release after the first, where they differ from those of the first.
+    """
 
     series: str
     release: int
     times: int
+    later: tuple[Charge, ...] = ()
 
     def __post_init__(self) -> None:
         whole("times", self.times, 1)
@@ -47,12 +52,14 @@ class Turn:
 
     def to_plain(self) -> dict[str, Any]:
         """The turn as values for JSON."""
-        return {"series": self.series, "release": self.release, "times": self.times}
+        plain: dict[str, Any] = {"series": self.series, "release": self.release, "times": self.times}
+        return plain | ({"later": [charge.to_plain() for charge in self.later]} if self.later else {})
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Turn:
         """The turn that `to_plain` wrote."""
-        return cls(str(values["series"]), int(values["release"]), int(values["times"]))
+        later = tuple(Charge.from_plain(part) for part in values.get("later", ()))
+        return cls(str(values["series"]), int(values["release"]), int(values["times"]), later)
 
 
 def made_so_far(entries: tuple[Entry, ...], series: str) -> dict[int, Entry]:

@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,11 @@ from hush.errors import InvalidParameter, LedgerError, as_float, budgets, deltas
 from hush.ledger import fork_guard
 from hush.ledger.account import Account, Nonadaptive, Pure
 from hush.ledger.blocks import Blocks
-from hush.ledger.entry import Cap
+from hush.ledger.entry import Cap, text_of
 from hush.ledger.filter import Filter, filter_cap
 from hush.ledger.filters import Filters, filters_cap
+from hush.ledger.listed import Listed, listed_releases, must_cover_list
+from hush.ledger.sub_accounts import caps_of
 from hush.ledger.sums import Concentrated, Normal
 from hush.privacy.budget import one_budget
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
 
     from hush.ledger.log import Log
 
-__all__ = ["LedgerStore", "empty_account", "ledger_path", "wanted_cap"]
+__all__ = ["LedgerStore", "empty_account", "ledger_path", "new_cap", "wanted_cap"]
 
 #: Bytes in the longest file name: 255 on every usual file system, less the endings that SQLite adds ("-journal").
 _LONGEST_NAME = 247
@@ -96,7 +99,8 @@ class LedgerStore:
         """Reject an existing ledger whose budget, mode or order differs from what the caller gave."""
         cap = self.cap
         kinds = ["epsilon", "delta", "rho", "mu"]
-        kinds += [name for name in ("accounts", "blocks") if wanted is not None and getattr(wanted, name) is not None]
+        more = ("accounts", "blocks", "releases")
+        kinds += [name for name in more if wanted is not None and getattr(wanted, name) is not None]
         same = wanted is None or all(getattr(wanted, name) == getattr(cap, name) for name in kinds)
         if not same or mode not in (None, cap.mode) or order not in (None, cap.order):
             raise InvalidParameter(
@@ -143,6 +147,30 @@ def ledger_path(path: str | os.PathLike[str] | None) -> Path | None:
     return place
 
 
+def new_cap(
+    budget: tuple[Any, Any, Any, Any], mode: str | None, order: Any, accounts: Any, blocks: Any, releases: Any
+) -> Cap | None:
+    """The cap of a new ledger, with everything that belongs to it; None if no budget is given. `budget` has epsilon,
+    delta, rho and mu.
+    """
+    epsilon, delta, rho, mu = budget
+    listed = listed_releases(releases)
+    odd = epsilon is None or rho is not None or mu is not None or blocks is not None or order is not None
+    if listed is not None and (odd or mode == "adaptive"):
+        raise InvalidParameter(
+            "releases= is for a ledger with epsilon and delta, without blocks, order and mode='adaptive'; write "
+            "Ledger(path, epsilon=1.0, delta=1e-6, releases=plans)."
+        )
+    cap = wanted_cap(epsilon, delta, rho, mu, mode if listed is None else "nonadaptive", order)
+    if cap is None:
+        return None
+    named = blocks and text_of("blocks", blocks)
+    made = replace(cap, accounts=caps_of(accounts, mode if listed is None else cap.mode), blocks=named, releases=listed)
+    if listed is not None:
+        must_cover_list(made)
+    return made
+
+
 def wanted_cap(epsilon: Any, delta: Any, rho: Any, mu: Any, mode: str | None, order: Any) -> Cap | None:
     """The cap of a new ledger, checked; None if no budget is given, to open an existing one."""
     if epsilon is None and delta is None and rho is None and mu is None:
@@ -167,6 +195,8 @@ def empty_account(cap: Cap) -> Account:
     """An account without entries, with the rule of composition that the cap needs."""
     if cap.blocks is not None:
         return Blocks(cap)
+    if cap.releases is not None:
+        return Listed(cap)
     if cap.rho is not None:
         return Concentrated(cap)
     if cap.mu is not None:

@@ -24,6 +24,7 @@ from hush.noise import (
     flipped_huber,
     gamma_difference,
     gaussian,
+    gumbel,
     hull,
     interval,
     laplace,
@@ -94,6 +95,7 @@ _BUILT_IN: tuple[Family, ...] = (
     one_way.FAMILY,
     lifted.MARGINAL,
     optimal_rule.MARGINAL,
+    gumbel.FAMILY,
 )
 
 

@@ -22,6 +22,7 @@ and every order.
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
     SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
     IMPORTED      a loss distribution          included                as dp_accounting states it
+    SELECTION     Gumbel, for a choice         the largest move        the worst curve of losses in an interval
     KEYS          any, with keys               equal groups            the max rule over groups that are new
 """
 
@@ -69,6 +70,7 @@ from hush.privacy.by_norm import (
     sigma_of,
 )
 from hush.privacy.by_rule import rule_covers, rule_pairs
+from hush.privacy.by_selection import SELECTION
 from hush.privacy.charge import Charge
 from hush.privacy.divergence import gaussian_divergence, pure_divergence
 from hush.privacy.exchange import Imported
@@ -226,7 +228,7 @@ KEYS = Theorem(
 
 THEOREMS: tuple[Theorem, ...] = (
     GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR,
-    BALL, CORRELATED, JOINT, LIFTED, RULE, OWN, SAMPLED, IMPORTED, KEYS,
+    BALL, CORRELATED, JOINT, LIFTED, RULE, OWN, SAMPLED, IMPORTED, SELECTION, KEYS,
 )  # fmt: skip
 
 

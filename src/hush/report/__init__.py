@@ -5,14 +5,15 @@ statements: subject.py (statement: chooses the kind), ledger_statement.py, recei
             numbers), caution.py (assumptions, glossary), mechanisms.py and proof.py (noises and theorems), check.py
             (Python lines that recompute a claim), page.py (Statement), snapshot.py (reads a ledger without touching
             it)
-charts:     privacy_charts.py, noise_charts.py, release_charts.py, ledger_charts.py, chart_style.py, chart_file.py,
-            chart_subject.py
+charts:     privacy_charts.py, noise_charts.py, release_charts.py, ledger_charts.py, limits_charts.py, chart_file.py,
+            chart_style.py, chart_subject.py
 pages:      render.py and templates/ (HTML, one style sheet)
 citations:  citation.py (the papers are in noise/references.bib)
 """
 
 from hush.report.chart_file import save_chart
 from hush.report.ledger_charts import ledger_chart
+from hush.report.limits_charts import limits_chart
 from hush.report.noise_charts import density_chart, ranking_chart
 from hush.report.page import Statement
 from hush.report.privacy_charts import curve_chart, tradeoff_chart
@@ -24,6 +25,7 @@ __all__ = [
     "curve_chart",
     "density_chart",
     "ledger_chart",
+    "limits_chart",
     "ranking_chart",
     "release_chart",
     "save_chart",

@@ -30,6 +30,11 @@ COMPOSED = {
         "(Rogers, Roth, Ullman and Vadhan 2016). The guarantee is for the whole budget, because the amount that is "
         "spent may depend on earlier answers."
     ),
+    "listed": (
+        "The releases were listed when the ledger was made, and the mechanisms of the whole list are composed by their "
+        "privacy loss distributions. The ledger accepts listed releases only, each once. So this composition covers "
+        "every order and every choice among them."
+    ),
     "rho": "The rho of every release adds up (Bun and Steinke 2016; adaptively, Feldman and Zrnic 2021; Lecuyer 2021).",
     "mu": "mu^2 of every release adds up (Dong, Roth and Su 2022; adaptively, Smith and Thakurta 2022).",
     "pure": (
@@ -41,6 +46,10 @@ ADAPTIVE = {
     "nonadaptive": (
         "Order: noise, sensitivity and number of releases were fixed before the first answer was seen. The questions "
         "may have depended on earlier answers (Zhu, Dong and Wang 2022). The ledger cannot check this assumption."
+    ),
+    "listed": (
+        "Order: noise and sensitivity of every release were listed when the ledger was made. Answers may have decided "
+        "which of them was made next."
     ),
     **dict.fromkeys(
         ("adaptive", "filters", "rho", "mu", "pure"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from hush.errors import HushError
 from hush.ledger.entry import Cap, Entry
+from hush.ledger.series import Turn
 from hush.noise.catalogue import family_of
 from hush.privacy.charge import Charge
 from hush.privacy.compose import compose
@@ -73,17 +74,20 @@ def replayed_in_turn(entries: Sequence[Entry], cap: Cap) -> str:
     """Lines that charge one entry after the other to a new ledger in memory, under the same rule, and print the epsilon
     spent. Equal entries that follow each other are one line.
     """
-    rows = [(entry.charges, entry.extra_delta, entry.epsilon, entry.delta, entry.planned) for entry in entries]
-    lines = ["releases = ["]
-    for (charges, extra, epsilon, delta, _), group in itertools.groupby(rows):
+    rows = [(entry.charges, entry.extra_delta, entry.epsilon, entry.delta, entry.turn) for entry in entries]
+    lines, turns = ["releases = ["], any(entry.turn is not None for entry in entries)
+    for (charges, extra, epsilon, delta, turn), group in itertools.groupby(rows):
         given = {"extra_delta": extra or None, "epsilon": epsilon, "delta": delta}
         options = ", ".join(f"{name!r}: {value!r}" for name, value in given.items() if value is not None)
+        if turn is not None:
+            options += f"{', ' * bool(options)}'turn': {_turn(turn)}"
         parts = ", ".join(map(_literal, charges))
         lines.append(f"    ({len(list(group))}, [{parts}], {{{options}}}),")
     every = [charge for entry in entries for charge in entry.charges]
     return "\n".join(
         [
-            *_imports(every, "Ledger"),
+            *_imports([*every, *(charge for entry in entries if entry.turn for charge in entry.turn.later)], "Ledger"),
+            *["from hush.ledger.series import Turn", ""] * turns,
             *lines,
             "]",
             f"ledger = Ledger(None, {_rule(cap)})",
@@ -94,6 +98,12 @@ def replayed_in_turn(entries: Sequence[Entry], cap: Cap) -> str:
             "",
         ]
     )
+
+
+def _turn(turn: Turn) -> str:
+    """The place of a release in its series; the name of the series is shortened."""
+    later = f", ({', '.join(map(_literal, turn.later))},)" if turn.later else ""
+    return f"Turn({turn.series[:8]!r}, {turn.release}, {turn.times}{later})"
 
 
 def _rule(cap: Cap) -> str:

@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from hush.errors import HushError
-from hush.ledger import Cap, Entry, Ledger
+from hush.ledger import Entry, Ledger
 from hush.ledger.account import Account, Nonadaptive
-from hush.numerics.rounding import round_down, round_up, rounded_down, rounded_up
+from hush.ledger.listed import Listed
+from hush.numerics.rounding import round_down, round_up, rounded_up
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import hush_version
 from hush.report import caution, check, proof
+from hush.report.ledger_budget import WHOLE, other_kind, pair_in_words, promised_account, remaining, spent_in_words
 from hush.report.mechanisms import MOST, mechanisms
-from hush.report.page import Block, Code, Meter, Points, Section, Statement, Table, Terms, Text
+from hush.report.page import Block, Code, Points, Section, Statement, Table, Terms, Text
 from hush.report.wording import Promise
 
-__all__ = ["data_name", "of_ledger", "plain_entry", "remaining"]
+__all__ = ["data_name", "of_ledger", "plain_entry"]
 
 _LABELS = 5  # labels that the summary shows
 #: Why the statement uses this delta; a pure ledger has no other.
@@ -30,9 +32,8 @@ _POINT = {
         ("adaptive", "filters", "rho", "mu"),
         "the pair is the whole budget of the ledger, because the amount spent may depend on answers",
     ),
+    "listed": "the pair is that of the whole list, because answers may decide which of its releases are made",
 }
-#: Rules under which the amount that is spent may depend on answers, so that the whole budget is promised.
-_WHOLE = ("adaptive", "filters", "rho", "mu")
 
 
 def of_ledger(ledger: Ledger, command: str) -> Statement:
@@ -64,7 +65,7 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
         "time": now,
         "file": name,
         "source": view.source,
-        "cap": _plain_cap(cap),
+        "cap": cap.to_plain(),
         "rule": rule,
         "promise": None if promise is None else promise.facts,
         "spent": _plain(account.spent),
@@ -82,13 +83,15 @@ def _relation(account: Account) -> str:
 
 
 def _promise(account: Account) -> Promise | None:
-    """The guarantee of everything spent; of the whole budget under a filter, whose spending may depend on answers."""
+    """The guarantee of everything spent; of the whole budget under a filter, whose spending may depend on answers; and
+    of the whole list where releases are listed.
+    """
     cap = account.cap
     if not account.totals:
         return None
-    if account.rule in _WHOLE:
+    if account.rule in WHOLE:
         return Promise(cap.epsilon, cap.delta, _relation(account))
-    curve = None
+    account, curve = promised_account(account), None
     if isinstance(account, Nonadaptive):
         try:
             curve = account.curve
@@ -104,6 +107,7 @@ def _lines(account: Account, entries: tuple[Entry, ...]) -> str:
     """
     if not account.totals or account.cap.blocks is not None:
         return ""
+    account = promised_account(account)
     if isinstance(account, Nonadaptive):
         left = round_down(Fraction(account.cap.delta) - account.extra)
         try:
@@ -146,12 +150,12 @@ def _summary(
 ) -> tuple[Block, ...]:
     rows = [("Data", data_name(source)), ("Protected", caution.protected(_relation(account)))]
     if promise is None:
-        empty = f"Nothing was published from this ledger. It allows {_pair(account.cap)} in all."
+        empty = f"Nothing was published from this ledger. It allows {pair_in_words(account.cap)} in all."
         return (Text(empty, strong=True), Terms(tuple(rows)))
     rows += [
         ("Published", _releases(entries)),
         ("Guarantee", f"all releases together keep {promise.numbers}."),
-        ("Budget", _spent(account)),
+        ("Budget", spent_in_words(account)),
     ]
     return (Text(promise.main("all of these answers"), strong=True), Terms(tuple(rows)))
 
@@ -166,31 +170,10 @@ def _releases(entries: tuple[Entry, ...]) -> str:
     return f"{count} {when}" + (f": {', '.join(labels[:_LABELS])}{more}." if labels else ".")
 
 
-def _spent(account: Account) -> str:
-    cap, spent = account.cap, account.spent
-    return (
-        f"{100.0 * account.share:.1f} % of the budget is spent: epsilon {rounded_up(spent.epsilon)} of "
-        f"{rounded_down(cap.epsilon)} at delta {rounded_down(cap.delta)}."
-    )
-
-
-def _pair(cap: Cap) -> str:
-    """The budget as a guarantee: rounded up."""
-    return f"(epsilon, delta) = ({rounded_up(cap.epsilon)}, {rounded_up(cap.delta)})"
-
-
-def _other_kind(cap: Cap) -> str:
-    """The budget of a ledger in rho or mu, which implies its epsilon at every delta."""
-    names = {"rho": "zero-concentrated privacy (zCDP)", "mu": "Gaussian differential privacy (GDP)"}
-    if cap.kind == "epsilon":
-        return ""
-    return f", which follows from its budget {cap.kind} = {rounded_up(cap.rho or cap.mu or 0.0)} of {names[cap.kind]}"
-
-
 def _guarantee(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
     whole = Text(
-        f"Whatever is charged to this ledger later, everything together stays within {_pair(account.cap)}"
-        f"{_other_kind(account.cap)}: the ledger refuses more."
+        f"Whatever is charged to this ledger later, everything together stays within {pair_in_words(account.cap)}"
+        f"{other_kind(account.cap)}: the ledger refuses more."
     )
     if promise is None:
         return (whole, Text(caution.COMPOSED[rule]))
@@ -247,21 +230,6 @@ def _assumptions(account: Account, rule: str, on_disk: bool) -> tuple[str, ...]:
     )
 
 
-def remaining(account: Account) -> tuple[Block, ...]:
-    """What is spent and what is left."""
-    left = account.left
-    more = f"A further release with a pure epsilon of at most {rounded_down(left.epsilon)} (less 1 %) still fits"
-    if left.delta:  # a filter keeps a reserve for failure probabilities; under other rules both use the same budget
-        together = "and with it" if account.rule == "adaptive" else "or, instead,"
-        more += f", {together} failure probabilities of {rounded_down(left.delta, 3)}"
-    several = "Composition is not addition: several small releases may fit together where one large release does not."
-    blocks: list[Block] = [Meter(account.share, _spent(account)), Text(f"{more}. {several}")]
-    if account.rule == "adaptive":
-        once = "Under the rule of this ledger, the first release pays once for the conversion to epsilon and delta."
-        blocks.append(Text(once))
-    return tuple(blocks)
-
-
 def _checks(command: str, digest: str, lines: str, account: Account) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if command:
@@ -273,8 +241,9 @@ def _checks(command: str, digest: str, lines: str, account: Account) -> tuple[Bl
         ]
     blocks.append(Text(f"Digest of the last line, which changes if any entry is changed: {digest}"))
     if lines:
-        spent = repr(account.spent.epsilon)
-        text = f"The composition, from the mechanisms alone. These lines print {spent}, the epsilon that is spent:"
+        spent, what = repr(promised_account(account).spent.epsilon), "the epsilon that is spent"
+        what = "the epsilon of the whole list" if isinstance(account, Listed) else what
+        text = f"The composition, from the mechanisms alone. These lines print {spent}, {what}:"
         blocks += [Text(text), Code(lines, "python")]
     return tuple(blocks)
 
@@ -284,11 +253,6 @@ def _checks(command: str, digest: str, lines: str, account: Account) -> tuple[Bl
 
 def _plain(amount: Budget) -> dict[str, float]:
     return {"epsilon": amount.epsilon, "delta": amount.delta}
-
-
-def _plain_cap(cap: Cap) -> dict[str, Any]:
-    names = ("epsilon", "delta", "rho", "mu", "mode", "order", "divergence", "reserve", "first", "renyi", "blocks")
-    return {name: getattr(cap, name) for name in names if getattr(cap, name) is not None}
 
 
 def plain_entry(entry: Entry) -> dict[str, Any]:

@@ -126,24 +126,33 @@ def _answer(receipt: Receipt) -> Case:
         ("groups", str(receipt.get("groups", "written to a file"))),
         ("made", f"{_made(receipt)}, engine {receipt['engine']}"),
         ("ledger", charged(receipt)),
-        *([("noise intervals", level + _not_covered(receipt))] if receipt["aggregates"] else []),
+        *([] if receipt.get("aggregates") == {} else [("noise intervals", level + _not_covered(receipt))]),
         *(("left out by the limits", line) for line in left_out_lines(receipt)),
         ("noise", f"{from_plain_values(receipt['noise'])}, scaled to the bound of each column"),
     ]
-    unit, groups, moved = given["unit"], given["groups_per_unit"], given["l0"]
+    unit = given["unit"]
     notes = [
         caution.compared("add-remove"),
         _person(receipt),
-        f"Bounds: one person contributes to at most {groups} group(s) and changes at most {moved} numbers, "
-        f"{moved // groups} in each group: a mean needs two, a sum and a count, and groups that are found privately "
-        "need a count of people. The engine leaves out further rows, chosen by a keyed hash, and clips values. Each "
-        "column is divided by its bound.",
+        _moved(given["groups_per_unit"], given["l0"]),
         caution.ADAPTIVE["one"],
         *_measured_once(receipt),
         *_paid_beside(receipt),
     ]
     who = " (one row)" if receipt.get("unit_columns") == [] else f" (all rows with the same {unit})"
     return Case(receipt, f"one answer about {data}", data, who, rows, notes, "this answer")
+
+
+def _moved(groups: int | None, moved: int | None) -> str:
+    """How many numbers one person changes."""
+    if groups is None or moved is None:
+        return "Bounds: one person may be in any number of groups, and counts once in each of them."
+    return (
+        f"Bounds: one person contributes to at most {groups} group(s) and changes at most {moved} numbers, "
+        f"{moved // groups} in each group: a mean needs two, a sum and a count, and groups that are found privately "
+        "need a count of people. The engine leaves out further rows, chosen by a keyed hash, and clips values. Each "
+        "column is divided by its bound."
+    )
 
 
 def _person(receipt: Receipt) -> str:

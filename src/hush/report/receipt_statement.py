@@ -13,7 +13,8 @@ from hush.privacy.charge import Charge
 from hush.privacy.compose import compose
 from hush.releasing.receipt import Receipt, hush_version
 from hush.report import caution
-from hush.report.ledger_statement import plain_entry, remaining
+from hush.report.ledger_budget import remaining
+from hush.report.ledger_statement import plain_entry
 from hush.report.mechanisms import mechanisms
 from hush.report.page import Block, Code, Points, Section, Statement, Table, Terms, Text
 from hush.report.receipt_case import Case, case_of, charged

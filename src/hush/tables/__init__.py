@@ -31,6 +31,8 @@ from hush.tables.query import GroupedTable, Query, Table, table
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sample_table import sample
 from hush.tables.sums import sum
+from hush.tables.top_plan import TopPlan
+from hush.tables.top_query import TopQuery
 from hush.tables.unit import each_row
 from hush.tables.variances import variance
 
@@ -54,6 +56,8 @@ __all__ = [
     "TableWorkload",
     "TableWorkloadPlan",
     "TablesAnswer",
+    "TopPlan",
+    "TopQuery",
     "Via",
     "advise",
     "count",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,11 @@ from hush.ledger.entry import printable
 from hush.ledger.notebook import Bar, card
 from hush.releasing.receipt import Receipt
 from hush.tables.arrow import arrow, plain_numbers
-from hush.tables.chart import LEGEND, bars, text_table
+from hush.tables.chart import LEGEND, bars, text_table, wrapped
 from hush.tables.facts import facts_of, summary_of
-from hush.tables.publish import derive, reshape
-from hush.tables.publish.basis import Basis, Figure
+from hush.tables.publish.basis import Basis
+from hush.tables.publish.calls import MadeFromAnswer
 from hush.tables.publish.cells import for_spreadsheets, latex, markdown, shown_above, shown_below, shown_number
-from hush.tables.publish.unlimited import bias, unlimited
 from hush.tables.publish.workbook import write_workbook
 
 __all__ = ["Answer", "facts_of", "summary_of"]
@@ -31,7 +29,7 @@ _SHOWN_IN_NOTEBOOKS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(MadeFromAnswer):
     """Private statistics of groups: an Arrow table of keys, values and ends of noise intervals (`name_low`,
     `name_high`), and a receipt.
 
@@ -108,77 +106,6 @@ class Answer:
         """The answer and its receipt as a piece of HTML, with bars; all groups are in it."""
         return self._card(len(self))
 
-    @property
-    def left_out(self) -> Mapping[str, Any] | None:
-        """The shares that the limits left out, measured privately, with intervals. None if this was switched off, or
-        if no limit can leave anything out.
-        """
-        found: Mapping[str, Any] | None = self.receipt.get("left_out")
-        return found
-
-    @property
-    def bias(self) -> Figure | None:
-        """How many people a group may lack because of the limit on groups: from 0 to an upper bound that was measured
-        privately. None if it was not measured.
-        """
-        return bias(self)
-
-    # -- made from released numbers --------------------------------------------------------------------------
-
-    @overload
-    def total(self, name: str, *, by: None = None, level: float | None = None) -> Figure: ...
-
-    @overload
-    def total(self, name: str, *, by: str | list[str] | tuple[str, ...], level: float | None = None) -> Self: ...
-
-    def total(self, name: str, *, by: Any = None, level: float | None = None) -> Any:
-        """The sum of a column of counts or sums over all groups, with an interval; with `by`, a table of the totals for
-        each value of these keys. Where keys were found privately, it is the total of the released groups only.
-        """
-        return derive.total(self, name, by, level)
-
-    def share(self, name: str, *, by: Any = None, level: float | None = None) -> Self:
-        """Each group's share of the total of a column, from 0 to 1, with an interval. With `by`, the share among the
-        groups with the same value of these keys.
-        """
-        made: Self = derive.share(self, name, by, level)
-        return made
-
-    def ratio(self, top: str, bottom: str, *, level: float | None = None) -> Self:
-        """One column divided by another one in each group, with an interval, for example visits per person."""
-        made: Self = derive.ratio(self, top, bottom, level)
-        return made
-
-    def difference(
-        self, name: str, other: str | None = None, *, between: Any = None, level: float | None = None
-    ) -> Self | Figure:
-        """A column less another column, in each group; or with `between`, a column in one group less that in another:
-        `difference("people", between=("surgery", "burns"))`. Each has an interval.
-        """
-        made: Self | Figure = derive.difference(self, name, other, between, level)
-        return made
-
-    def non_negative(self, *names: str) -> Self:
-        """A copy with 0 in the place of negative values and ends: in the named columns, or in all counts and sums that
-        cannot be negative without noise. Totals and shares still use the numbers before this change.
-        """
-        made: Self = reshape.non_negative(self, names)
-        return made
-
-    def unlimited(self) -> Self:
-        """A copy in which the intervals of numbers of people hold for the numbers without the limit on groups: the
-        upper ends are larger by the people who are in too many groups.
-        """
-        made: Self = unlimited(self)
-        return made
-
-    def long(self, name: str | None = None) -> Self:
-        """A copy with one row for each group and number (of a histogram, each bin), with `value`, `low` and `high`;
-        with a name, of that aggregate only.
-        """
-        made: Self = reshape.long_table(self, name)
-        return made
-
     # -- on screen -------------------------------------------------------------------------------------------
 
     def _rows(self, most: int) -> list[list[str]]:
@@ -192,6 +119,19 @@ class Answer:
             else:
                 columns.append(["" if v is None else printable(str(v)) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
+
+    def _marked_rows(self, most: int) -> tuple[list[list[str]], str]:
+        """The same with a mark at the numbers of groups near the threshold, and what the mark means; empty if there is
+        none.
+        """
+        rows, near = self._rows(most), self.near_threshold
+        if near is None or self.long_form or not near[:most].any():
+            return rows, ""
+        assert self.basis is not None and self.basis.gate is not None
+        place = self._shown_columns.index(self.basis.gate.marked)
+        for row, mark in zip(rows, near[:most], strict=True):
+            row[place] += " *" if mark else ""
+        return rows, self.basis.gate.words
 
     def _ends(self, name: str) -> tuple[str, str]:
         """The columns with the ends of a number's interval."""
@@ -253,11 +193,14 @@ class Answer:
         """The table alone: the first groups, or all of them."""
         most = len(self) if groups is None else groups
         chart = self._chart() if most <= _SHOWN else []
-        lines = text_table(self._heads(), self._rows(most), chart, heading=self.names[0] if chart else "")
+        rows, mark = self._marked_rows(most)
+        lines = text_table(self._heads(), rows, chart, heading=self.names[0] if chart else "")
         if len(self) > most:
             lines.append(f"... and {len(self) - most} more {self._row_word(len(self) - most)}")
         if self._nothing:
             lines.append(self._nothing)
+        if mark:
+            lines += wrapped(mark, hang=2)
         if chart:
             lines.append(f"(bars of {self.names[0]}: {LEGEND})")
         return "\n".join(lines)
@@ -272,7 +215,7 @@ class Answer:
         """A table for a page, with bars of the first column if it has a positive value."""
         hidden = len(self) - most
         more = f"and {hidden} more {self._row_word(hidden)}" if hidden > 0 else self._nothing
-        rows, drawn = self._rows(most), []
+        (rows, mark), drawn = self._marked_rows(most), []
         if self._has_bars:
             value, low, high = self._first(most)
             finite = high[np.isfinite(high)]
@@ -287,7 +230,7 @@ class Answer:
             left=left,
             bars=drawn,
             heading=self.names[0] if drawn else "",
-            lines=[more] if more else [],
+            lines=[line for line in (mark, more) if line],
             facts=facts_of(self.receipt),
         )
 

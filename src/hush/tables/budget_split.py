@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hush.numerics.rounding import SPARE, down
-from hush.tables.column_noise import Spending
+from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription
-from hush.tables.noise_choice import quick_spending
+from hush.tables.left_out import left_out
+from hush.tables.many_releases import fitted
+from hush.tables.noise_choice import quick_spending, spending
+from hush.tables.private_bounds import SHARE
 
-__all__ = ["beside", "rest"]
+__all__ = ["divided"]
 
 
-def beside(query: QueryDescription, share: float, total: tuple[float, float], times: int) -> Spending:
+def divided(
+    query: QueryDescription, total: tuple[float, float], limits_share: float, times: int, **options: Any
+) -> tuple[Spending, Shares]:
+    """The noise of the answers, and the parts of the budget for bounds and limits. `options` are those of `spending`.
+
+    One release has the part of epsilon that the others leave. Several releases are composed exactly with them. Private
+    bounds are found once, with the first release.
+    """
+    measured = left_out(query) if limits_share > 0.0 else None
+    for_limits = _beside(measured.query, limits_share, total, times) if measured else None
+    for_bounds = _beside(query.search, SHARE, total, 1) if query.search else None
+    shared, family = query.shared, options.pop("family")
+    options["units"] = None if query.threshold is None else shared.get(query.threshold, query.threshold)
+
+    def calibrated(epsilon: float, delta: float, name: str | None) -> Spending:
+        return spending(query.sensitivity, epsilon, delta, family=name, shared=shared, times=times, **options)
+
+    spent = calibrated(*_rest(total, for_limits, for_bounds), family)
+    if times > 1:
+        others = [part.charge.repeated(each) for part, each in ((for_limits, times), (for_bounds, 1)) if part]
+        spent = fitted(lambda epsilon, name: calibrated(epsilon, total[1], name), spent, total, others)
+    return spent, Shares(*total, family, for_bounds, for_limits)
+
+
+def _beside(query: QueryDescription, share: float, total: tuple[float, float], times: int) -> Spending:
     """The noise of a query that is asked beside the answers, for a share of the budget."""
     return quick_spending(query.sensitivity, share * total[0], share * total[1], shared=query.shared, times=times)
 
 
-def rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:
+def _rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:
     """The part of a budget that the others leave, less a billionth: then all parts add up to no more than the budget,
     however their curves are rounded.
     """

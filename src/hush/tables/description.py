@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from hush.errors import one_of
+from hush.errors import IncompleteCall, one_of
 from hush.tables.aggregation import ORDERS, integer_aggregates
 from hush.tables.contribution import Reach
 from hush.tables.counts import CountUnits
@@ -213,6 +213,11 @@ def prepared(
     """The aggregates joined to the table, and the column of people per group that private keys need. Where no
     aggregate counts people, one that is not shown is added. The bounds of those in `apart` are not declared.
     """
+    if grouping.no_limit:
+        raise IncompleteCall(
+            "group_by is missing groups_per_unit; write group_by('ward', keys=[...], groups_per_unit=3). Only "
+            "top(...) needs none."
+        )
     known = {name: measure.of_one_row() if table.one_row else measure for name, measure in aggregates.items()}
     made = [measure.prepare(name, table.relation, table.limits) for name, measure in known.items()]
     measures = in_other_forms(made, apart)

@@ -7,11 +7,11 @@ is streamed to a file: then the charge comes first, and a failure wastes it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, chosen_rows, number_column, plain_numbers
+from hush.tables.asking import Asking
 from hush.tables.blocks import block_of
 from hush.tables.column_draws import noisy_columns
 from hush.tables.column_noise import Shares, Spending
@@ -37,10 +38,7 @@ from hush.tables.output import Recipe, answer_table
 from hush.tables.planned import packed, unpacked
 from hush.tables.private_bounds import bounds_from
 from hush.tables.publish.basis import Basis
-from hush.tables.query_receipt import plain_bounds, receipt_of
-
-if TYPE_CHECKING:
-    from hush.ledger import Ledger
+from hush.tables.query_receipt import bounds_in, plain_bounds, receipt_of
 
 __all__ = ["Request"]
 
@@ -51,10 +49,6 @@ def _columns_of(table: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: plain_numbers(table.column(name)) for name in names}
 
 
-def _silent(text: str) -> None:
-    """Ignore the progress text."""
-
-
 @dataclass(frozen=True)
 class Request:
     """A query with its noise, its ledger and its options, ready to run."""
@@ -63,16 +57,11 @@ class Request:
     spent: Spending
     options: Mapping[str, Any]
     shares: Shares
-    ledger: Ledger | None = None
-    label: str = ""
-    level: float = 0.95
-    #: True: the level holds for all numbers of a row at once
-    together: bool = False
-    progress: Callable[[str], None] = _silent
+    asked: Asking
     #: The place of this release in a series that was planned together.
     turn: Turn | None = None
-    #: The sub-account of the ledger that is charged.
-    account: str = ""
+    #: Bounds that an earlier release of the series found privately; None: none are needed, or they are still open.
+    found: Mapping[str, tuple[Any, Any] | None] | None = None
 
     def answer(self) -> Answer:
         """The answer in memory. Nothing is spent before the engine has run. Where bounds are to be found, the engine
@@ -80,38 +69,39 @@ class Request:
         """
         self._prepare()
         if (kept := self._kept()) is not None:
-            return self._made(*kept)
-        self.progress("aggregating in the engine")
+            return self._with_found(bounds_in(kept[2]))._made(*kept)
+        self.asked.progress("aggregating in the engine")
         exact, beside = self._exact()
         if self.query.search is not None:
             exact = self._magnitudes(self.query.search)
         payment = self._pay()
-        settled, found = self, None
+        settled = self
         if self.query.search is not None:
-            settled, found = self._bounded(exact, payment)
+            settled = self._bounded(exact, payment)
             exact, beside = settled._exact()
-        self.progress("drawing noise")
+        self.asked.progress("drawing noise")
         keys, released = settled._noisy(exact, settled.spent.open(payment, "answers"))
-        receipt = settled._receipt(payment, found, *beside) | {"groups": keys.num_rows}
-        if self.turn is not None and self.ledger is not None and payment.number is not None:
+        receipt = settled._receipt(payment, *beside) | {"groups": keys.num_rows}
+        if self.turn is not None and self.asked.ledger is not None and payment.number is not None:
             # what another process kept first is the answer of both
-            content = self.ledger.keep_answer(payment.number, packed(keys, released, receipt))
+            content = self.asked.ledger.keep_answer(payment.number, packed(keys, released, receipt))
             keys, released, receipt = unpacked(content)
         return settled._made(keys, released, receipt)
 
     def _kept(self) -> tuple[Any, dict[str, Any], Receipt] | None:
         """Keys, noisy columns and receipt of this release, if it was made before."""
-        if self.turn is None or self.ledger is None:
+        if self.turn is None or self.asked.ledger is None:
             return None
-        known = self.ledger.kept_answer(self.turn.series, self.turn.release)
+        known = self.asked.ledger.kept_answer(self.turn.series, self.turn.release)
         return None if known is None else unpacked(known[1])
 
     def _made(self, keys: Any, released: Mapping[str, Any], receipt: Receipt) -> Answer:
         """The answer from released numbers."""
         recipe = Recipe.of(self.query, self.spent, self.level_of_each)
         noisy = arrow().table({name: number_column(column) for name, column in released.items()})
-        basis = Basis.of(self.query, self.spent, self.level)
-        return Answer(answer_table(recipe, keys, released), receipt | {"level": self.level}, noisy, recipe.names, basis)
+        level = self.asked.level
+        basis, table = Basis.of(self.query, self.spent, level), answer_table(recipe, keys, released)
+        return Answer(table, receipt | {"level": level}, noisy, recipe.names, basis)
 
     def check(self) -> None:
         """Run everything but payment and noise: what can fail, fails here."""
@@ -125,15 +115,15 @@ class Request:
         on_executors = engine_of(self.query.table.source.backend).executors and self.query.grouping.keys is None
         must_be_writable(path, folder=on_executors)
         self._prepare()
-        self.progress("charging the ledger")
+        self.asked.progress("charging the ledger")
         magnitudes = self._magnitudes(self.query.search) if self.query.search is not None else None
         with nullcontext() if on_executors else part_file(Path(path)) as part:
             payment = self._pay()
-            settled, found = (self, None) if magnitudes is None else self._bounded(magnitudes, payment)
-            self.progress("aggregating, adding noise and writing")
+            settled = self if magnitudes is None else self._bounded(magnitudes, payment)
+            self.asked.progress("aggregating, adding noise and writing")
             asked, aggregates = settled._asked()
             about, batches = (aggregates.people(), iter(())) if part is None else aggregates.read()
-            receipt = settled._receipt(payment, found, asked, about)
+            receipt = settled._receipt(payment, asked, about)
             draws = settled.spent.open(payment, "answers")
             recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
             if part is None:
@@ -151,14 +141,14 @@ class Request:
         divided among them; that is valid however their errors depend on each other.
         """
         numbers = sum(len(measure.output_names) for measure in self.query.shown)
-        return 1.0 - (1.0 - self.level) / numbers if self.together else self.level
+        return 1.0 - (1.0 - self.asked.level) / numbers if self.asked.together else self.asked.level
 
     # -- steps -----------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
         """Run everything that can fail without the data, so that it fails before anything is spent."""
-        if self.ledger is not None:
-            self.ledger.must_protect(self.query.table.fingerprint)
+        if self.asked.ledger is not None:
+            self.asked.ledger.must_protect(self.query.table.fingerprint)
         for spent in (self.spent, self.shares.bounds, self.shares.limits):
             for made in spent.sources.values() if spent else ():
                 made.prepare()
@@ -190,17 +180,17 @@ class Request:
         one = self.shares.bounds is None or keeps(parts, asked.epsilon, asked.delta)
         budget = asked if one and self.spent.times == 1 else None
         return pay(
-            self.ledger,
+            self.asked.ledger,
             list(parts),
-            label=self.label,
+            label=self.asked.label,
             budget=budget,
             source=self.query.table.fingerprint,
             turn=self.turn,
-            account=self.account,
-            block=block_of(self.query.table, self.ledger),
+            account=self.asked.account,
+            block=block_of(self.query.table, self.asked.ledger),
         )
 
-    def _bounded(self, magnitudes: Any, payment: Payment) -> tuple[Request, dict[str, tuple[Any, Any] | None]]:
+    def _bounded(self, magnitudes: Any, payment: Payment) -> Request:
         """The same request with the bounds found from the noisy magnitudes."""
         search, spent = self.query.search, self.shares.bounds
         assert search is not None and spent is not None
@@ -209,6 +199,12 @@ class Request:
             spent,
             noisy_columns(_columns_of(magnitudes, spent.mechanisms), spent, spent.open(payment, "bounds")),
         )
+        return self._with_found(found)
+
+    def _with_found(self, found: Mapping[str, tuple[Any, Any] | None] | None) -> Request:
+        """The same request with bounds that were found privately; unchanged if there are none to find."""
+        if self.query.search is None or found is None:
+            return self
         query = self.query.with_bounds(found)
         settled = query.shared
         still_equal = all(
@@ -218,7 +214,14 @@ class Request:
             raise NotCertified(
                 "the bounds found would let one person move more numbers than was charged for; nothing was released."
             )
-        return replace(self, query=query, spent=replace(self.spent, reach=query.sensitivity)), found
+        return replace(self, query=query, spent=replace(self.spent, reach=query.sensitivity), found=found)
+
+    def after(self, first: Receipt) -> Request:
+        """The request of a later release of a series: with the bounds that the first release found, and without their
+        cost.
+        """
+        later = self._with_found(bounds_in(first))
+        return replace(later, shares=replace(self.shares, bounds=None))
 
     def _noisy(self, exact: Any, draws: Mapping[str, Draws]) -> tuple[Any, dict[str, NDArray[np.float64]]]:
         """Keys and noisy columns of the groups that are shown."""
@@ -264,16 +267,14 @@ class Request:
     def _answers(self, recipe: Recipe, exact: Any, draws: Mapping[str, Draws]) -> Any:
         return answer_table(recipe, *self._noisy(exact, draws))
 
-    def _receipt(
-        self, payment: Payment, found: Mapping[str, Any] | None, asked: LeftOut | None, about: Mapping[str, Any]
-    ) -> Receipt:
-        receipt = receipt_of(self.query, self.spent, self.shares, self.level, payment.receipt)
+    def _receipt(self, payment: Payment, asked: LeftOut | None, about: Mapping[str, Any]) -> Receipt:
+        receipt = receipt_of(self.query, self.spent, self.shares, self.asked.level, payment.receipt)
         receipt = receipt if self.turn is None else receipt | {"release": [self.turn.release, self.turn.times]}
-        receipt = receipt | {"together": True} if self.together else receipt
-        if found is not None:
-            receipt = receipt | {"bounds_found": plain_bounds(found)}
+        receipt = receipt | {"together": True} if self.asked.together else receipt
+        if self.found is not None:
+            receipt = receipt | {"bounds_found": plain_bounds(self.found)}
         if asked is not None and self.shares.limits is not None:
             spent = self.shares.limits
             released = noisy_columns(dict(about), spent, spent.open(payment, "limits"))
-            receipt = receipt | {"left_out": asked.measured(released, spent.mechanisms, self.level)}
+            receipt = receipt | {"left_out": asked.measured(released, spent.mechanisms, self.asked.level)}
         return receipt

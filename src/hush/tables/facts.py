@@ -32,9 +32,8 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         facts.append(("not covered", receipt["not_protected"]))
     if receipt.get("filters"):
         facts.append(("rows", "only where " + ", and ".join(printable(text) for text in receipt["filters"])))
-    facts.append(
-        ("bounds", f"at most {groups} group{'s' * (groups > 1)} for each {unit}; {'; '.join(receipt['bounds'])}")
-    )
+    most = "any number of groups" if groups is None else f"at most {groups} group{'s' * (groups > 1)}"
+    facts.append(("bounds", f"{most} for each {unit}; {'; '.join(receipt['bounds'])}"))
     if receipt.get("limits_found"):
         facts.append(("limits", _limits_found(receipt["limits_found"], guarantee)))
     if receipt["threshold"] is not None:
@@ -42,13 +41,14 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         shown = f"shown if the noisy {what} is at least {receipt['threshold']:.6g}"
         facts.append(("keys", f"found privately: {shown}"))
     at_once = ", for all numbers of a row at once" if receipt.get("together") else ""
-    if receipt["aggregates"]:
+    if receipt.get("aggregates") != {}:  # names only
         facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{at_once}{_covered(receipt)}"))
     if receipt.get("shared"):
         facts.append(("shared", f"{'; '.join(receipt['shared'])}; their errors are not independent"))
     facts += [("left out", line) for line in left_out_lines(receipt)]
     facts += [("computed", f"from the released numbers: {text}") for text in receipt.get("post_processing", [])]
-    facts.append(("noise", f"{receipt['why'].rstrip('.')}; {_scaled(receipt)}."))
+    scaled = "" if groups is None else f"; {_scaled(receipt)}"
+    facts.append(("noise", f"{receipt['why'].rstrip('.')}{scaled}."))
     facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))
     return facts
 

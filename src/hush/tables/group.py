@@ -38,6 +38,8 @@ class Grouping:
     one_row: bool = False
     #: True: the limit is still to be chosen privately; `groups` is the largest that may be chosen
     open_limit: bool = False
+    #: True: no limit was stated, which is enough for `top` only; `groups` is the number of listed groups
+    no_limit: bool = False
 
     @property
     def must_rank(self) -> bool:
@@ -46,11 +48,15 @@ class Grouping:
 
     def of_one_row(self) -> Grouping:
         """The same groups of a table in which a person has at most one row."""
-        return replace(self, groups=1, one_row=True, open_limit=False)
+        return replace(self, groups=1, one_row=True, open_limit=False, no_limit=False)
 
     def limited(self, groups: int) -> Grouping:
         """The same groups with a limit that was chosen."""
-        return replace(self, groups=groups, open_limit=False)
+        return replace(self, groups=groups, open_limit=False, no_limit=False)
+
+    def without_limit(self) -> Grouping:
+        """The same groups where no limit was stated."""
+        return replace(self, no_limit=True)
 
     def with_open_limit(self) -> Grouping:
         """The same groups with a limit to be chosen, at most the present one. Of one group nothing can be chosen."""

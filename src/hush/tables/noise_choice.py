@@ -13,12 +13,14 @@ import numpy as np
 from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.ranking import calibrate
 from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, positive
+from hush.ledger.account import keeps
 from hush.noise import gaussian as normal
 from hush.noise import laplace
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.numerics.rounding import CLOSED_FORM, SPARE, down, up
 from hush.privacy import gaussian
+from hush.privacy.charge import Charge
 from hush.privacy.sensitivity import Sensitivity
 from hush.tables.column_noise import Spending, box, column_weights, distinct
 from hush.tables.contribution import Reach
@@ -35,6 +37,7 @@ from hush.tables.key_noise import (
     rule_plans,
 )
 from hush.tables.key_rule import key_rule, shown_by_chance
+from hush.tables.many_releases import pure_epsilons
 
 __all__ = ["quick_spending", "spending"]
 
@@ -74,7 +77,7 @@ def spending(
 ) -> Spending:
     """The least noise for all columns together. With `units`, keys are found privately: noise and threshold are chosen
     for `keys_for`. A column that equals another one (`shared`) is released and charged once. With `times` the budget is
-    for that many releases, which are composed exactly; their noise is independent for each number.
+    for that many releases, which are composed exactly.
     """
     budget, share = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
     goal = one_of("keys_for", keys_for, OBJECTIVES)
@@ -112,9 +115,9 @@ class _Asked:
     times: int = 1
 
     def must_be_independent(self) -> str | None:
-        """The family; raises for one that is not drawn for each number, or whose composition is not planned."""
+        """The family; raises for one that is not drawn for each number."""
         if self.family in (*JOINT, BUMP, LIFTED, RULE):
-            raise Unsupported(f"{self.family} noise needs times=1; leave family out.")
+            raise Unsupported(f"{self.family} noise with private keys needs times=1; leave family out.")
         return self.family
 
     def independent(self, family: str | None, delta: float) -> Plan:
@@ -124,12 +127,12 @@ class _Asked:
 
     def plan(self) -> Plan:
         """The least noise for public keys."""
-        if self.times > 1:
-            return self.independent(self.must_be_independent(), self.delta)
         family = self.family
-        quick = _quick(self.reach, self.epsilon, self.delta, self.weights) if family is None else []
+        if self.times > 1 and family in (BUMP, LIFTED):
+            raise Unsupported(f"{family} noise needs times=1; leave family out.")
+        quick = _quick(self.reach, self.epsilon, self.delta, self.weights, self.times) if family is None else []
         wanted = family is None or family in JOINT
-        joint = joint_plan(self.reach, self.epsilon, self.weights, family, quick) if wanted else None
+        joint = self.joint(family, quick) if wanted else None
         if family in JOINT and joint is None:
             raise Unsupported(
                 f"{family} noise needs a query with several columns, none of them bins; leave family out."
@@ -139,6 +142,17 @@ class _Asked:
             if joint is None or plan.variance <= joint.ranking[0].loss:
                 return plan
         return joint
+
+    def joint(self, family: str | None, quick: list[RankedNoise]) -> Plan | None:
+        """The least joint noise. It has a pure epsilon, which for several releases follows from their composition."""
+        for each in pure_epsilons(self.epsilon, self.delta, self.times):
+            found = joint_plan(self.reach, each, self.weights, family, quick)
+            if found is None or self.times == 1:
+                return found
+            charge = Charge(found.noise, found.sensitivity, times=self.times)
+            if keeps((charge,), self.epsilon, self.delta):
+                return replace(found, epsilon=self.epsilon, delta=self.delta, times=self.times)
+        return None
 
     def with_keys(self, goal: str) -> Iterator[Plan]:
         """The noises that are compared for private keys."""
@@ -216,12 +230,18 @@ def _checked_weights(reach: Reach, weights: Mapping[str, float]) -> dict[str, fl
     return given
 
 
-def _quick(reach: Reach, epsilon: float, delta: float, weights: Mapping[str, float]) -> list[RankedNoise]:
-    """Laplace and Gaussian noise for the box, which have closed forms."""
-    bound = box(reach, weights)
-    found = [RankedNoise("laplace", noise=Laplace(up((bound.l1_bound or 0.0) / epsilon, CLOSED_FORM)))]
+def _quick(
+    reach: Reach, epsilon: float, delta: float, weights: Mapping[str, float], times: int = 1
+) -> list[RankedNoise]:
+    """Laplace and Gaussian noise for the box, which have closed forms; several releases of Laplace noise have one for
+    delta = 0 only.
+    """
+    bound, found = box(reach, weights), []
+    if times == 1 or delta == 0.0:
+        scale = up(times * (bound.l1_bound or 0.0) / epsilon, CLOSED_FORM)
+        found.append(RankedNoise("laplace", noise=Laplace(scale)))
     if delta > 0.0:
-        sigma = float(np.asarray(gaussian.sigma(epsilon, delta, bound.l2_bound)))
+        sigma = float(np.asarray(gaussian.sigma(epsilon, delta, math.sqrt(times) * (bound.l2_bound or 0.0))))
         found.append(RankedNoise("gaussian", noise=Gaussian(sigma)))
     return sorted((replace(row, loss=row.variance) for row in found), key=lambda row: row.loss)
 

@@ -13,8 +13,18 @@ from hush.tables.arrow import arrow, number_column
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
 from hush.tables.estimate import Ends, Estimate, Linear, linear_forms
+from hush.tables.shown_ends import ShownEnds, shown_ends
 
-__all__ = ["MOST_COUNT", "Recipe", "ShownAggregate", "answer_table", "plain_names", "whole_numbers", "with_ends"]
+__all__ = [
+    "MOST_COUNT",
+    "Recipe",
+    "ShownAggregate",
+    "answer_table",
+    "ends_of_shown",
+    "plain_names",
+    "whole_numbers",
+    "with_ends",
+]
 
 
 #: Counts beyond this are cut: no table has as many rows.
@@ -50,13 +60,16 @@ class Recipe:
 
     @classmethod
     def of(cls, query: QueryDescription, spent: Spending, level: float) -> Recipe:
-        """The recipe for a query's answers with intervals at this level."""
+        """The recipe for a query's answers with intervals at this level. The number of people that decides which groups
+        are shown has intervals that hold among the groups that are shown.
+        """
+        people, shown = query.threshold, ends_of_shown(spent, level)
         return cls(
             tuple(
                 ShownAggregate(
                     m.output_names,
                     m.answer,
-                    m.answer.ends(spent.mechanisms, level),
+                    (shown if m.name == people else None) or m.answer.ends(spent.mechanisms, level),
                     m.name in query.unknown,
                     all(form.whole for form in linear_forms(m.answer) or (_NOT_LINEAR,)),
                 )
@@ -73,6 +86,13 @@ class Recipe:
     def columns(self) -> dict[str, bool]:
         """Each column of the answers with the ends of its interval, and whether it holds whole numbers."""
         return {end: one.whole for one in self.shown for end in with_ends(one.names)}
+
+
+def ends_of_shown(spent: Spending, level: float) -> ShownEnds | None:
+    """The intervals of the number of people for private keys; None if keys are public or such intervals not proved."""
+    if spent.rule is None or spent.units is None:
+        return None
+    return shown_ends(spent.rule, spent.mechanisms[spent.units], spent.units, level)
 
 
 def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hush.errors import InvalidParameter, LedgerError, Unsupported, whole
+from hush.errors import InvalidParameter, LedgerError, whole
 from hush.ledger.entry import text_of
 from hush.releasing.receipt import Receipt
 from hush.tables.arrow import arrow, plain_numbers
@@ -18,18 +18,13 @@ __all__ = ["must_be_series", "packed", "series_of", "unpacked"]
 _RELEASED = "released: "  # the start of the names of noisy columns in an answer that is kept
 
 
-def must_be_series(query: QueryDescription, times: Any, series: Any) -> int:
+def must_be_series(times: Any, series: Any) -> int:
     """The number of releases, checked."""
     many = whole("times", times, 1, "write times=12 for twelve releases")
     if series is not None:
         text_of("series", series)
         if many == 1:
             raise InvalidParameter("series= names releases that are planned together; write times=12, or leave it out.")
-    if many > 1 and query.search is not None:
-        raise Unsupported(
-            "bounds that are found privately would differ from release to release; state low and high of every "
-            "aggregate, or leave times out."
-        )
     return many
 
 

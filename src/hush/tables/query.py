@@ -15,8 +15,7 @@ from hush.tables.accuracy import Planning
 from hush.tables.advice.plan import LimitsPlan
 from hush.tables.answer import Answer
 from hush.tables.blocks import WithBlocks
-from hush.tables.budget_split import beside, rest
-from hush.tables.column_noise import Shares
+from hush.tables.budget_split import divided
 from hush.tables.description import QueryDescription, TableDescription, prepared
 from hush.tables.expression import (
     bind,
@@ -31,10 +30,8 @@ from hush.tables.expression import (
 from hush.tables.group import Grouping, ungrouped
 from hush.tables.joining import joined
 from hush.tables.left_out import SHARE as LIMITS_SHARE
-from hush.tables.left_out import left_out
 from hush.tables.linear.calls import WorkloadCalls
 from hush.tables.measure import Measure
-from hush.tables.noise_choice import spending
 from hush.tables.opening import with_unit
 from hush.tables.ownership import must_be_owned
 from hush.tables.per_person import settled_aggregates, settled_windows
@@ -42,11 +39,12 @@ from hush.tables.planned import must_be_series
 from hush.tables.policy.facts import Facts
 from hush.tables.policy.groups import grouped_by_policy
 from hush.tables.policy.limits import must_be_allowed
-from hush.tables.private_bounds import SHARE, magnitude_histograms, stand_in
+from hush.tables.private_bounds import magnitude_histograms, stand_in
 from hush.tables.quantise import Limits
 from hush.tables.query_checks import as_expression, check_aggregate, check_columns, check_names, one_aggregate
 from hush.tables.query_plan import QueryPlan
 from hush.tables.source import open_source
+from hush.tables.top_query import WithTop
 from hush.tables.total import total_step
 from hush.tables.unit import must_keep_key, must_not_use
 from hush.tables.which.calls import KeysCall
@@ -92,8 +90,6 @@ def table(
             "table is missing unit; write table('visits.parquet', unit='patient_id'), or unit=hush.tables.each_row "
             "where each row is a person."
         )
-    if population is not None and (not isinstance(population, str) or not 0 < len(population) <= 100):
-        raise InvalidParameter(f"population must be a name of at most 100 characters, got {population!r}.")
     opened = open_source(source, name=name, engine=engine)
     return Table(**with_unit(opened, unit, population=population), limits=Limits(max_rows))
 
@@ -206,8 +202,8 @@ class Table(WithBlocks, TableDescription, WorkloadCalls):
 
 
 @dataclass(frozen=True)
-class GroupedTable(KeysCall):
-    """A table and its groups. `aggregate` makes a query of it, `keys` asks which exist."""
+class GroupedTable(KeysCall, WithTop):
+    """A table and its groups. `aggregate` makes a query of it, `keys` asks which exist, `top` asks for the largest."""
 
     table: Table
     grouping: Grouping
@@ -220,9 +216,9 @@ class GroupedTable(KeysCall):
         for name, measure in aggregates.items():
             check_aggregate(name, measure, self.grouping.names)
         facts, relation = Facts(self.table), self.table.relation
+        aggregates = {name: measure.declared(name, facts) for name, measure in aggregates.items()}
         open_rows = frozenset(name for name, m in aggregates.items() if m.wants_rows and not self.table.one_row)
         aggregates = {name: m.with_rows(facts.most_rows) if m.wants_rows else m for name, m in aggregates.items()}
-        aggregates = {name: measure.declared(name, facts) for name, measure in aggregates.items()}
         declared = tuple(aggregates.items())
         wanted = magnitude_histograms(relation, aggregates)
         search = self.table.aggregate(**wanted) if wanted else None
@@ -263,29 +259,16 @@ class Query(Planning, QueryDescription):
         measures what the limits leave out. `hash` and `first` are those of `aggregates`. `times` plans that many
         releases together, such as one for each month; a ledger charges each when it is made. `series` names them.
         """
-        many = must_be_series(self, times, series)
+        many = must_be_series(times, series)
         options = {"hash": hash, "first": first}
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
         must_be_allowed(self.table.rule, *total)
+        given = {"weights": weights, "family": family, "keys_for": keys_for}
         if self.open_limits:
-            given = {"weights": weights, "family": family, "keys_for": keys_for, "limits_share": share, **options}
-            return LimitsPlan.of(self, Budget(*total), many, given)
-        measured = left_out(self) if share > 0.0 else None
-        for_limits = beside(measured.query, share, total, many) if measured else None
-        for_bounds = beside(self.search, SHARE, total, many) if self.search else None
-        shared = self.shared
-        spent = spending(
-            self.sensitivity,
-            *rest(total, for_limits, for_bounds),
-            weights=weights,
-            family=family,
-            units=None if self.threshold is None else shared.get(self.threshold, self.threshold),
-            keys_for=keys_for,
-            shared=shared,
-            times=many,
-        )
-        return QueryPlan(self, spent, options, Shares(*total, family, for_bounds, for_limits), many, series)
+            return LimitsPlan.of(self, Budget(*total), many, {**given, "limits_share": share, **options})
+        spent, shares = divided(self, total, share, many, **given)
+        return QueryPlan(self, spent, options, shares, many, series)
 
     def with_limits(self, groups: int, rows: int | None) -> Query:
         """The same query with contribution limits in the place of those that are to be chosen privately."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import HushError, InvalidParameter, Unsupported, called_like, must_be_level, whole
-from hush.ledger.entry import Entry, as_entry, text_of
-from hush.ledger.notebook import Bar, card
-from hush.ledger.refusal import must_be_ledger
+from hush.errors import HushError, InvalidParameter, whole
+from hush.ledger.entry import Entry, as_entry
+from hush.ledger.notebook import card
 from hush.ledger.series import Turn, next_release
+from hush.privacy.charge import Charge
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
+from hush.tables.asking import Answerable, Asking
 from hush.tables.chart import text_table, wrapped
 from hush.tables.column_noise import Shares, Spending
 from hush.tables.contribution import Reach
@@ -23,10 +24,10 @@ from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
 from hush.tables.key_noise import BUMP, LIFTED
 from hush.tables.left_out import limits_in_words
+from hush.tables.limits_chart import LimitError, error_bars, error_lines, in_cells
 from hush.tables.noise_choice import spending
-from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.plan_words import keys_in_words, moves_in_words
-from hush.tables.planned import series_of
+from hush.tables.planned import series_of, unpacked
 from hush.tables.policy.limits import must_charge
 from hush.tables.sharing import shared_in_words
 
@@ -40,7 +41,7 @@ _CLOSED = ("laplace", "gaussian")  # families with closed forms
 
 
 @dataclass(frozen=True)
-class QueryPlan:
+class QueryPlan(Answerable):
     """The noise chosen for a query, the error to expect of each answer, and how it would change with the bounds.
 
     Nothing in it depends on the data: it may be shown to anyone. `plan.answer(ledger=...)` spends and answers.
@@ -121,86 +122,66 @@ class QueryPlan:
                 continue
         return min(found, key=lambda other: other.plan.variance, default=None)
 
+    def _charges(self, *, later: bool = False) -> tuple[Charge, ...]:
+        """The charges of the first release, or of each later one: private bounds are found once."""
+        shares = self.shares
+        parts = (self.spent, None if later else shares.bounds, shares.limits)
+        return tuple(part.charge for part in parts if part)
+
     def entries(self) -> list[Entry]:
         """The entries that a ledger would get, one for each release."""
-        shares, spent = self.shares, self.spent
-        parts = [part.charge for part in (spent, shares.bounds, shares.limits) if part]
-        epsilon, delta = (shares.epsilon, shares.delta) if self.times == 1 else (None, None)
-        turns = [Turn("", release, self.times) for release in range(1, self.times + 1)] if self.times > 1 else [None]
-        return [as_entry(parts, "", 0.0, epsilon, delta, turn) for turn in turns]
+        shares = self.shares
+        if self.times == 1:
+            return [as_entry(self._charges(), "", 0.0, shares.epsilon, shares.delta)]
+        then = self._charges(later=True)
+        turns = [Turn("", release, self.times, then if shares.bounds else ()) for release in range(1, self.times + 1)]
+        return [as_entry(self._charges(later=turn.release > 1), "", 0.0, None, None, turn) for turn in turns]
 
     def _turn(self, ledger: Ledger | None, release: int | None) -> Turn | None:
         """The place of a release in the series: the given one, or the next."""
         if self.times == 1:
-            if release is not None:
-                raise InvalidParameter("release= is for a plan of several releases; write plan(..., times=12).")
             return None
         series = series_of(self.query, self.shares.epsilon, self.shares.delta, self.times, self.series)
         if release is None:
             release = 1 if ledger is None else next_release(ledger.entries, series, self.times)
-        return Turn(series, whole("release", release, 1, "write release=1"), self.times)
+        return Turn(series, release, self.times, self._charges(later=True) if self.shares.bounds else ())
 
-    def _request(
-        self, ledger: Ledger | None, label: str, level: float, together: bool, progress: Callable[[str], None]
-    ) -> Request:
-        must_be_ledger(ledger)
-        must_charge(self.query.table.rule, ledger)
-        level = must_be_level(level, MOST_LEVEL)
-        text_of("label", label)
-        if not callable(progress):
+    def _request(self, asked: Asking) -> Request:
+        must_charge(self.query.table.rule, asked.ledger)
+        if self.times == 1:
+            asked.must_be_one_release()
+        request = Request(self.query, self.spent, self.options, self.shares, asked)
+        turn = self._turn(asked.ledger, asked.release)
+        if turn is None or turn.release == 1 or self.shares.bounds is None:
+            return replace(request, turn=turn)
+        first = None if asked.ledger is None else asked.ledger.kept_answer(turn.series, 1)
+        if first is None:
             raise InvalidParameter(
-                f"progress must be a function of one text, got {progress!r}; leave it out, or write progress=print."
+                f"release {turn.release} uses the bounds that release 1 finds privately; make release 1 first. Nothing "
+                "was spent."
             )
-        if not isinstance(together, bool):
-            raise InvalidParameter(f"together must be True or False, got {together!r}; write together=True.")
-        return Request(self.query, self.spent, self.options, self.shares, ledger, label, level, together, progress)
+        return replace(request.after(unpacked(first[1])[2]), turn=turn)
 
-    @called_like("answer(ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
-    def answer(
-        self,
-        *,
-        ledger: Ledger | None,
-        label: str = "",
-        level: float = 0.95,
-        together: bool = False,
-        progress: Callable[[str], None] = lambda text: None,
-        release: int | None = None,
-        account: str = "",
-    ) -> Answer:
-        """Run the query, spend the budget and give the noisy answer. With `together` the level holds for all intervals
-        of a row at once, otherwise for each of them. `account` names a sub-account of the ledger.
+    def settled(self, asked: Asking) -> QueryPlan:
+        """This plan: its limits are declared."""
+        return self
 
-        Of a plan of several releases, `release` is the number of this one; the next one if it is left out. A release
-        that was made before is read from the ledger and costs nothing.
-        """
-        request = self._request(ledger, label, level, together, progress)
-        return replace(request, turn=self._turn(ledger, release), account=account).answer()
+    def after(self, receipt: Receipt) -> QueryPlan:
+        """This plan with the bounds that an answer found privately."""
+        if self.query.search is None:
+            return self
+        found = Request(self.query, self.spent, self.options, self.shares, Asking(None)).after(receipt)
+        return replace(self, query=found.query, spent=found.spent)
 
-    @called_like("write('answer.parquet', ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
-    def write(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        ledger: Ledger | None,
-        label: str = "",
-        level: float = 0.95,
-        together: bool = False,
-        progress: Callable[[str], None] = lambda text: None,
-    ) -> Receipt:
-        """Write the answer to a Parquet file without holding all of it in memory, and return the receipt.
+    def answered(self, asked: Asking) -> Answer:
+        return self._request(asked).answer()
 
-        On Spark, private groups get their noise on the executors, and the file is a folder. The charge comes first: a
-        failure after it wastes it.
-        """
-        if self.times > 1:
-            raise Unsupported("a release of a series is kept in the ledger; write plan.answer(...).to_parquet(path).")
-        return self._request(ledger, label, level, together, progress).write(path)
+    def written(self, path: str | os.PathLike[str], asked: Asking) -> Receipt:
+        return super().written(path, asked) if self.times > 1 else self._request(asked).write(path)
 
-    def must_answer(
-        self, ledger: Ledger | None, *, label: str, level: float, together: bool, progress: Callable[[str], None]
-    ) -> None:
-        """Check the arguments of `answer` and that the engine can run the query. Nothing is spent."""
-        self._request(ledger, label, level, together, progress).check()
+    def must_answer(self, asked: Asking) -> None:
+        """Check that the engine can run the query. Nothing is spent."""
+        self._request(asked).check()
 
     def __repr__(self) -> str:
         return self.described()
@@ -208,16 +189,34 @@ class QueryPlan:
     def _repr_html_(self) -> str:
         """The errors to expect, with bars for what they would be with other bounds."""
         heads, *rows = self._errors_in_cells(1000)
-        found = self.what_if()
-        most = max((row["error"] for row in found), default=1.0)
-        drawn = [Bar.of(row["error"], 0.0, 0.0, most, f"error times {row['error']:.3g}") for row in found]
-        cells = [[str(row["groups_per_unit"]), f"x {row['error']:.3g}"] for row in found]
+        found = self.limit_errors()
+        names, cells = in_cells(found, self._present())
         first = card(self._summary()[0], heads=heads, rows=rows, left=3, lines=[self.why, *self._cautions()])
-        return first + card(heads=["groups per person", "error"], rows=cells, bars=drawn, heading="error")
+        return first + card(heads=names, rows=cells, bars=error_bars(found), heading="error")
+
+    def limit_errors(self, rows: int = 1000) -> list[LimitError]:
+        """The error of noise of the first answer, for several limits on the groups of a person, and the share of a
+        group of `rows` rows that costs as much if a limit leaves it out.
+        """
+        counts = next((m.name for m in self.query.shown if m.counts_people or m.counts_rows), None)
+        present = self._present(rows)
+        return [
+            LimitError(
+                row["groups_per_unit"],
+                present * row["error"],
+                share=None if counts is None else min(self.errors(rows)[counts] * row["error"] / rows, 1.0),
+                threshold=row["threshold"],
+            )
+            for row in self.what_if()
+        ]
+
+    def _present(self, rows: int = 1000) -> float:
+        """The error of the first answer."""
+        return next(iter(self.errors(rows).values()))
 
     def described(self, *, rows: int = 1000) -> str:
         """The plan in words and tables, with errors for a group in which `rows` rows count."""
-        return "\n".join([*self._summary(), "", *self._error_table(rows), "", *self._cautions(), "", *self._tips()])
+        return "\n".join([*self._summary(), "", *self._error_table(rows), "", *self._cautions(), "", *self._tips(rows)])
 
     def _summary(self) -> list[str]:
         """The guarantee, the noise, the rows and the groups."""
@@ -226,6 +225,8 @@ class QueryPlan:
         lines = [f"{pair} for each {query.table.whose.words}, at most {groups} group{'s' * (groups > 1)}"]
         if self.times > 1:
             lines += wrapped(f"for {self.times} releases together; the errors are those of each release")
+            if self.shares.bounds is not None:
+                lines += wrapped("the bounds are found privately with release 1, once, and all releases use them")
         if query.table.whose.not_protected:
             lines += wrapped(f"not covered: {query.table.whose.not_protected}", hang=13)
         lines += wrapped(self.why)
@@ -270,16 +271,8 @@ class QueryPlan:
             lines += ["", *wrapped(f"{shown} (keys_for={spent.keys_for!r}; {alone})")]
         return lines
 
-    def _tips(self) -> list[str]:
-        """How errors change with the bounds."""
-        heads = ["groups per person", "error"] + ["key threshold"] * (self.spent.threshold is not None)
-        rows = [
-            [
-                str(row["groups_per_unit"]),
-                f"x {row['error']:.3g}",
-                "" if row["threshold"] is None else f"{row['threshold']:.4g}",
-            ]
-            for row in self.what_if()
-        ]
+    def _tips(self, rows: int) -> list[str]:
+        """How errors change with the bounds, with bars."""
+        found = self.limit_errors(rows)
         tip = "Tip: a narrower [low, high] reduces the error of sums and means in proportion, but clips more values."
-        return [*text_table(heads, [row[: len(heads)] for row in rows], []), tip]
+        return [*error_lines(found, *in_cells(found, self._present(rows))), tip]

@@ -15,7 +15,7 @@ from hush.tables.left_out import limits_in_words
 from hush.tables.sharing import shared_in_words
 from hush.tables.unit import Unit
 
-__all__ = ["plain_bounds", "receipt_of"]
+__all__ = ["bounds_in", "plain_bounds", "receipt_of"]
 
 
 def receipt_of(
@@ -77,6 +77,19 @@ def _shares_draw(spent: Spending) -> str | None:
 def plain_bounds(found: Mapping[str, tuple[Any, Any] | None]) -> dict[str, list[Any] | None]:
     """The bounds that were found, as JSON values."""
     return {name: None if ends is None else [_plain_end(end) for end in ends] for name, ends in found.items()}
+
+
+def bounds_in(receipt: Mapping[str, Any]) -> dict[str, tuple[Any, Any] | None] | None:
+    """The bounds that a receipt states as found privately; None if it states none."""
+    found = receipt.get("bounds_found")
+    if found is None:
+        return None
+    return {name: None if ends is None else (_end(ends[0]), _end(ends[1])) for name, ends in found.items()}
+
+
+def _end(plain: Any) -> Any:
+    """A bound from its JSON value: dates are texts."""
+    return date.fromisoformat(plain) if isinstance(plain, str) else plain
 
 
 def _plain_end(end: Any) -> Any:

@@ -151,6 +151,7 @@ def released(
     entropy: Entropy | None = None,
     source: str | None = None,
     about: Mapping[str, Any] | None = None,
+    account: str = "",
 ) -> tuple[list[Whole], Receipt]:
     """The measured numbers with noise, and the receipt: pay first, then draw."""
     must_be_secure(entropy)
@@ -160,7 +161,7 @@ def released(
     for part in parts:
         part.prepare()
     receipt = _receipt(plan) | dict(about or {})
-    payment = pay(ledger, plan.charges, label=label, budget=plan.budget, source=source)
+    payment = pay(ledger, plan.charges, label=label, budget=plan.budget, source=source, account=account)
     noisy = [
         payment.noise(part, np.ascontiguousarray(one).reshape(-1), entropy=entropy)
         for part, one in zip(parts, steps, strict=True)

@@ -213,7 +213,7 @@ def test_mistakes_of_the_form_and_of_the_schema_are_listed_together(folder: Path
         and lines
         == [
             "hush: wrong.toml has 6 mistakes:",
-            "  groups_per_unit: must be a whole number, 1 or greater, got 0.",
+            '  groups_per_unit: must be a whole number, 1 or greater, or "private", got 0.',
             "  columns.stay_days.low: low is 30 and high is 0, but low must be below high; exchange them.",
             "  columns.day.low: low and high must both be numbers or both be dates, got 0 and 2025-12-31.",
             "  columns.wrad: the source has no such column; did you mean 'ward'?",

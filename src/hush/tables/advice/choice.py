@@ -39,6 +39,8 @@ class Candidate:
     left_out: float
     #: the expected sum of absolute errors over groups
     error: float
+    #: the same if nothing were left out: the part of the noise
+    of_noise: float = 0.0
 
 
 def ladder(most: int) -> list[int]:
@@ -58,7 +60,7 @@ def expected(
     `by_rows` count rows, also where the limit is one row.
     """
     groups, rows = limits
-    errors, noises, shares = [], [], []
+    errors, of_noise, noises, shares = [], [], [], []
     for measure in query.shown:
         column = measure.totals[0].name if measure.totals else measure.bin_columns[0]
         one_row = measure.rows is None or (measure.counts_people and measure.name not in by_rows)
@@ -74,9 +76,11 @@ def expected(
         sizes, weights = _sizes(all_of / bins, query.sensitivity.listed)
         left_out = 1.0 - counted / all_of if all_of else 0.0
         errors.append(bins * _sum_of_errors(sizes, weights, noise, left_out, spent.threshold))
+        of_noise.append(bins * _sum_of_errors(sizes, weights, noise, 0.0, None))
         noises.append(noise)
         shares.append(left_out)
-    return Candidate(groups, rows, float(np.mean(noises)), float(np.max(shares)), float(np.sum(errors)))
+    total, alone = float(np.sum(errors)), float(np.sum(of_noise))
+    return Candidate(groups, rows, float(np.mean(noises)), float(np.max(shares)), total, min(alone, total))
 
 
 def _sizes(total: float, listed: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter, called_like, whole
-from hush.ledger.refusal import must_be_ledger
+from hush.errors import InvalidParameter, whole
+from hush.ledger.notebook import card
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
 from hush.tables.advice.choice import ladder
 from hush.tables.advice.search import SHARE, Search, must_be_adaptive, search_of
 from hush.tables.answer import Answer
-from hush.tables.chart import text_table, wrapped
+from hush.tables.asking import Answerable, Asking
+from hush.tables.chart import wrapped
 from hush.tables.column_noise import Spending
+from hush.tables.limits_chart import LimitError, error_bars, error_lines
 from hush.tables.query_plan import QueryPlan
 
 if TYPE_CHECKING:
-    from hush.ledger import Ledger
     from hush.tables.query import Query
 
 __all__ = ["LimitsPlan"]
@@ -29,7 +30,7 @@ _SHOWN = 8  # limits that a plan compares
 
 
 @dataclass(frozen=True)
-class LimitsPlan:
+class LimitsPlan(Answerable):
     """The search for contribution limits, and the errors to expect with each of them. Nothing is spent.
 
     `plan.answer(ledger=...)` spends a small part of the budget on the limits and the rest on the answer: two entries of
@@ -85,48 +86,18 @@ class LimitsPlan:
         assert isinstance(made, QueryPlan)
         return made
 
-    @called_like("answer(ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
-    def answer(
-        self,
-        *,
-        ledger: Ledger | None,
-        label: str = "",
-        level: float = 0.95,
-        together: bool = False,
-        progress: Callable[[str], None] = lambda text: None,
-        release: int | None = None,
-        account: str = "",
-    ) -> Answer:
-        """Find the limits, then answer with them. Both charge the ledger. The receipt states the limits. `account`
-        names a sub-account of the ledger.
-        """
-        if release is not None:
-            raise InvalidParameter("release= is for a plan of several releases, which needs limits that are known.")
-        given: dict[str, Any] = {"label": label, "level": level, "together": together, "progress": progress}
-        return self._settled(ledger, given, account).answer(ledger=ledger, account=account, **given)
+    def answered(self, asked: Asking) -> Answer:
+        return self.settled(asked).answered(asked)
 
-    @called_like("write('answer.parquet', ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
-    def write(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        ledger: Ledger | None,
-        label: str = "",
-        level: float = 0.95,
-        together: bool = False,
-        progress: Callable[[str], None] = lambda text: None,
-    ) -> Receipt:
-        """The same, written to a Parquet file without holding all of the answer in memory."""
-        given: dict[str, Any] = {"label": label, "level": level, "together": together, "progress": progress}
-        return self._settled(ledger, given).write(path, ledger=ledger, **given)
+    def written(self, path: str | os.PathLike[str], asked: Asking) -> Receipt:
+        return self.settled(asked).written(path, asked)
 
-    def _settled(self, ledger: Ledger | None, given: Mapping[str, Any], account: str = "") -> QueryPlan:
+    def settled(self, asked: Asking) -> QueryPlan:
         """The plan with the limits that are found. What can be refused is refused before anything is spent."""
-        must_be_ledger(ledger)
-        must_be_adaptive(ledger)
-        self._with(1, 1).must_answer(ledger, **given)
-        label = f"{given['label']}: contribution limits" if given["label"] else ""
-        found = self.search.run(ledger, label, given["progress"], account)
+        must_be_adaptive(asked.ledger)
+        self._with(1, 1).must_answer(asked)
+        label = f"{asked.label}: contribution limits" if asked.label else ""
+        found = self.search.run(asked.ledger, label, asked.progress, asked.account)
         made = found.query.plan(found.budget.epsilon, found.budget.delta, **self.options)
         assert isinstance(made, QueryPlan)
         return replace(made, shares=replace(made.shares, found=found.found))
@@ -139,8 +110,32 @@ class LimitsPlan:
         budget, query = self.search.budget, self.query
         pair = f"(epsilon, delta) = ({budget.epsilon:.6g}, {budget.delta:.6g})"
         lines = [f"{pair} for each {query.table.whose.words}", *wrapped(self.why), ""]
-        names = [measure.name for measure in query.shown]
-        table = [
-            [str(row["groups_per_unit"]), *(f"+-{row['errors'][name]:.4g}" for name in names)] for row in self.what_if()
+        names, found = [measure.name for measure in query.shown], self.what_if()
+        table = [[str(row["groups_per_unit"]), *(f"+-{row['errors'][name]:.4g}" for name in names)] for row in found]
+        drawn = self.limit_errors(rows)
+        if any(error.share is not None for error in drawn):
+            table = [
+                [*row, f"{100.0 * (e.share or 0.0):.2g} % of a group"] for row, e in zip(table, drawn, strict=True)
+            ]
+            names = [*names, "as much as leaving out"]
+        return "\n".join([*lines, *error_lines(drawn, ["groups per person", *names], table)])
+
+    def limit_errors(self, rows: int = 1000) -> list[LimitError]:
+        """The error of noise for the limits that may be chosen, of the first answer; see `QueryPlan.limit_errors`."""
+        counts = next((m.name for m in self.query.shown if m.counts_people or m.counts_rows), None)
+        first = self.query.shown[0].name
+        return [
+            LimitError(
+                row["groups_per_unit"],
+                row["errors"][first],
+                share=None if counts is None else min(row["errors"][counts] / rows, 1.0),
+            )
+            for row in self.what_if()
         ]
-        return "\n".join([*lines, *text_table(["groups per person", *names], table, [])])
+
+    def _repr_html_(self) -> str:
+        """The noise of the limits that may be chosen, with bars."""
+        found = self.limit_errors()
+        cells = [[str(error.groups_per_unit), f"+-{error.noise:.4g}"] for error in found]
+        heads = ["groups per person", self.query.shown[0].name]
+        return card(self.why, heads=heads, rows=cells, bars=error_bars(found), heading="error")

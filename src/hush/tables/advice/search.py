@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter, called_like, within
+from hush.ledger.notebook import card
 from hush.ledger.payment import pay
 from hush.ledger.refusal import must_be_ledger
 from hush.numerics.rounding import SPARE, down
@@ -15,9 +16,9 @@ from hush.releasing.receipt import Receipt
 from hush.tables.advice.choice import Candidate, best, expected, ladder
 from hush.tables.advice.people import People, PeopleQuery, people_query
 from hush.tables.arrow import plain_numbers
-from hush.tables.chart import text_table
 from hush.tables.column_draws import noisy_columns
 from hush.tables.column_noise import Shares, Spending
+from hush.tables.limits_chart import LimitError, error_bars, error_lines
 from hush.tables.noise_choice import quick_spending, spending
 from hush.tables.policy.facts import Facts
 from hush.tables.query_receipt import receipt_of
@@ -56,23 +57,41 @@ class Advice:
         paid, entry = self.receipt.guarantee, self.receipt["ledger"]
         return limits | {"epsilon": paid.epsilon, "delta": paid.delta, "entry": entry and entry["number"]}
 
-    def __repr__(self) -> str:
+    def limit_errors(self) -> list[LimitError]:
+        """The expected errors of noise and of what is left out, for the limits on groups that were compared with the
+        limit on rows that was chosen; sums over all groups.
+        """
+        same = [c for c in self.candidates if c.rows_per_unit == self.rows_per_unit]
+        return [LimitError(c.groups_per_unit, c.of_noise, c.error - c.of_noise) for c in same]
+
+    def _repr_html_(self) -> str:
+        """The limits that were compared, with bars of noise and of what is left out."""
+        found = self.limit_errors()
+        cells = [[str(e.groups_per_unit), f"{e.noise:.3g}", f"{e.bias or 0.0:.3g}"] for e in found]
+        heads = ["groups per person", "error of noise", "of what is left out"]
+        return card(self._found(), heads=heads, rows=cells, left=0, bars=error_bars(found), heading="error")
+
+    def _found(self) -> str:
         rows = f", rows_per_unit={self.rows_per_unit}" if self.rows_per_unit is not None else ""
-        heads = ["groups per person", *["rows"] * bool(rows), "noise in a group", "left out", "expected error"]
-        best_error = min(c.error for c in self.candidates)
+        chosen = f"groups_per_unit={self.groups_per_unit}{rows}"
+        return f"{chosen} has the least expected error of noise and of what the limits leave out."
+
+    def __repr__(self) -> str:
+        rows = self.rows_per_unit is not None
+        heads = ["groups per person", *["rows"] * rows, "noise in a group", "left out", "expected error"]
+        least = min(c.error for c in self.candidates)
         table = [
             [
                 str(c.groups_per_unit),
-                *[str(c.rows_per_unit)] * bool(rows),
+                *[str(c.rows_per_unit)] * rows,
                 f"{c.noise:.3g}",
                 f"{100.0 * c.left_out:.1f} %",
-                "least" if c.error == best_error else f"x {c.error / best_error:.3g}" if best_error else "0",
+                "least" if c.error == least else f"x {c.error / least:.3g}" if least else "0",
             ]
             for c in self.candidates
         ]
-        lines = [f"groups_per_unit={self.groups_per_unit}{rows} has the least expected error of noise and of what "]
-        lines[0] += "the limits leave out."
-        return "\n".join([*lines, "", *text_table(heads, table, [])])
+        drawn = [LimitError(c.groups_per_unit, c.of_noise, c.error - c.of_noise) for c in self.candidates]
+        return "\n".join([self._found(), "", *error_lines(drawn, heads, table)])
 
 
 @dataclass(frozen=True)

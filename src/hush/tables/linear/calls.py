@@ -12,6 +12,7 @@ from hush.tables.linear.coding import CodedColumn
 from hush.tables.linear.table_plan import TableWorkload
 from hush.tables.policy.facts import Facts
 from hush.tables.policy.groups import grouped_by_policy
+from hush.tables.policy.rules import is_private
 
 __all__ = ["WorkloadCalls"]
 
@@ -157,4 +158,6 @@ def _rows(table: Any, role: str, given: int | None) -> int:
     if given is not None:
         whole("rows_per_unit", given, 1, "write rows_per_unit=1")
     rows = Facts(table).rows(role, given)
+    if is_private(rows):
+        raise InvalidParameter(f"{role} needs a number for rows_per_unit, because its noise is chosen for it; write 1.")
     return 1 if table.one_row else rows

@@ -92,8 +92,10 @@ class TableWorkloadPlan:
         return self.plan.why
 
     @called_like("answer(ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
-    def answer(self, *, ledger: Ledger | None, label: str = "") -> Any:
-        """Count in the engine, charge the ledger, and return the answer. A failure of the engine spends nothing."""
+    def answer(self, *, ledger: Ledger | None, label: str = "", account: str = "") -> Any:
+        """Count in the engine, charge the ledger, and return the answer. A failure of the engine spends nothing.
+        `account` names a sub-account of the ledger.
+        """
         from hush.workload.plan import released
 
         asked, table = self.asked, self.asked.table
@@ -103,7 +105,13 @@ class TableWorkloadPlan:
             ledger.must_protect(table.fingerprint)
         steps = self.plan.strategy.measured(asked.exact())
         noisy, receipt = released(
-            self.plan, steps, ledger=ledger, label=label, source=table.fingerprint, about=_about(asked)
+            self.plan,
+            steps,
+            ledger=ledger,
+            label=label,
+            source=table.fingerprint,
+            about=_about(asked),
+            account=account,
         )
         receipt = receipt | {"guarantee": {**receipt["guarantee"], **_promised(asked)}, "why": self.why}
         answer = asked.workload.answer_of(self.plan, self.plan.strategy.estimated(noisy), receipt)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hush.errors import IncompleteCall, InvalidParameter
 from hush.tables.bins import checked_value
 from hush.tables.expression import bind, must_have, operations
-from hush.tables.policy.rules import ColumnRule, TableRule, is_private
+from hush.tables.policy.rules import PRIVATE, ColumnRule, TableRule, is_private
 from hush.tables.quantise import as_bound
 
 if TYPE_CHECKING:
@@ -57,11 +57,15 @@ class Facts:
                 return declared
         return _NOTHING
 
-    def rows(self, name: str, given: int | None) -> int:
-        """How many rows of a person count in a group: as given, else as declared, else 1."""
-        most = 1 if self.table.person is None else self.rule.rows_per_unit
-        if given is None:
-            return most or 1
+    def rows(self, name: str, given: Any) -> Any:
+        """How many rows of a person count in a group: as given, else as declared, else 1; "private" if that is to be
+        chosen.
+        """
+        declared = 1 if self.table.person is None else self.rule.rows_per_unit
+        if given is None or is_private(given):
+            limit = declared or 1 if given is None else PRIVATE
+            return 1 if is_private(limit) and self.table.one_row else limit
+        most = _number(declared)
         if most is not None and given > most:
             if self.table.person is None:
                 raise InvalidParameter(f"rows_per_unit of {name!r} is 1 where each row is a person, got {given}.")
@@ -73,13 +77,18 @@ class Facts:
     @property
     def most_rows(self) -> int:
         """The largest row limit that may be chosen privately."""
-        most = 1 if self.table.one_row else self.rule.rows_per_unit or MOST_CHOSEN
+        most = 1 if self.table.one_row else _number(self.rule.rows_per_unit) or MOST_CHOSEN
         return min(most, self.table.limits.rows_per_unit)
 
     @property
     def most_groups(self) -> int:
         """The largest limit on the groups of a person that may be chosen privately."""
-        return 1 if self.table.one_row else self.rule.groups_per_unit or MOST_CHOSEN
+        return 1 if self.table.one_row else _number(self.rule.groups_per_unit) or MOST_CHOSEN
+
+    @property
+    def limit(self) -> Any:
+        """The declared limit on the groups of a person, which may be "private"; None if there is none."""
+        return 1 if self.table.one_row else self.rule.groups_per_unit
 
     def must_fit(self, measures: Iterable[Prepared]) -> None:
         """Refuse aggregates that use more rows of a person than is allowed, also if they do not look at a policy."""
@@ -87,13 +96,14 @@ class Facts:
             self.rows(measure.name, measure.rows)
 
     def groups(self, given: Any) -> Any:
-        """In how many groups one person counts: as given, else as declared; 1 where each row is a person."""
-        most = 1 if self.table.one_row else self.rule.groups_per_unit
+        """In how many groups one person counts: as given, else as declared; 1 where each row is a person; "private" if
+        that is to be chosen.
+        """
         if given is None:
-            if most is None:
+            if self.limit is None:
                 raise IncompleteCall(_missing("groups_per_unit", "group_by('ward', keys='private', groups_per_unit=3)"))
-            return most
-        policy = self.rule.groups_per_unit
+            return self.limit
+        policy = _number(self.rule.groups_per_unit)
         if policy is not None and isinstance(given, int | float) and given > policy:
             raise InvalidParameter(
                 f"groups_per_unit is {given}, but the policy allows at most {policy}; leave it out to use {policy}."
@@ -136,7 +146,7 @@ class Facts:
         """Refuse bounds of a person's total that are wider than what the rows of the policy can add up to."""
         rule = self.about(name, column)
         if isinstance(rule.low, int | float) and isinstance(rule.high, int | float):
-            rows = self.rows(name, None)
+            rows = _number(self.rows(name, None)) or self.most_rows
             ends = min(0, rows * rule.low), max(0, rows * rule.high)
             self.must_lie_within(name, column, low, high, *ends)
 
@@ -176,6 +186,11 @@ class Facts:
             if value is None or checked_value(role, value, kind) not in allowed:
                 listed = ", ".join(map(repr, rule.values[:8])) + ", ..." * (len(rule.values) > 8)
                 raise InvalidParameter(f"{role} have {value!r}, which the policy does not list; it lists {listed}.")
+
+
+def _number(limit: Any) -> int | None:
+    """A declared limit; None if there is none, or if it is to be chosen privately."""
+    return None if is_private(limit) else limit
 
 
 def _origin(node: Any, source: Any) -> str | None:

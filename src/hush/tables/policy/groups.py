@@ -42,10 +42,15 @@ def grouped_by_policy(table: Table, names: tuple[str, ...], keys: Any, groups: A
 
 
 def _grouped(table: Table, names: tuple[str, ...], keys: Any, facts: Facts, groups: Any) -> Grouping:
-    """The grouping. Its limit is a number, or is to be chosen privately."""
+    """The grouping. Its limit is a number, or is to be chosen privately, or is missing, for a list of keys."""
+    if groups is None and facts.limit is None and not isinstance(keys, str):
+        return grouped(table.relation, table.person, names, keys, MOST_GROUPS).without_limit()
+    groups = facts.groups(groups)
     if is_private(groups):
+        if table.one_row:
+            return grouped(table.relation, table.person, names, keys, 1)
         return grouped(table.relation, table.person, names, keys, facts.most_groups).with_open_limit()
-    return grouped(table.relation, table.person, names, keys, facts.groups(groups))
+    return grouped(table.relation, table.person, names, keys, groups)
 
 
 def _declared_keys(rules: dict[str, ColumnRule]) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter
-from hush.tables.policy.rules import TableRule
+from hush.tables.policy.rules import TableRule, is_private
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -39,7 +39,9 @@ def combined(rule: TableRule | None, other: TableRule | None) -> TableRule | Non
         )
 
     def least(name: str) -> Any:
-        return min((limit for side in (own, other) if (limit := getattr(side, name)) is not None), default=None)
+        limits = [limit for side in (own, other) if (limit := getattr(side, name)) is not None]
+        numbers = [limit for limit in limits if not is_private(limit)]
+        return min(numbers) if numbers else limits[0] if limits else None
 
     limits = {name: least(name) for name in ("groups_per_unit", "rows_per_unit", "max_epsilon", "max_delta")}
     return replace(own, ledger=own.ledger or other.ledger, **limits)

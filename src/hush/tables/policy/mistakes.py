@@ -109,10 +109,10 @@ def _in_unit(place: str, rule: TableRule) -> Iterator[Mistake]:
         yield Mistake(where, f"must be the name of a column, a list of names or {ROW!r}, got {unit!r}.")
     for key in ("groups_per_unit", "rows_per_unit"):
         value = getattr(rule, key)
-        if value is None:
+        if value is None or (is_private(value) and unit != ROW):
             continue
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**63:
-            yield Mistake(f"{place}.{key}", f"must be a whole number, 1 or greater, got {value!r}.")
+            yield Mistake(f"{place}.{key}", f'must be a whole number, 1 or greater, or "private", got {value!r}.')
         elif unit == ROW and value != 1:
             yield Mistake(f"{place}.{key}", f'is 1 where each row is a person (unit = "row"), got {value}.')
 

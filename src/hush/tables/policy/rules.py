@@ -84,10 +84,10 @@ class TableRule:
     #: the column or columns that identify the person of a row, or "row": every row is a person of its own; None for a
     #: public table, and where `via` leads to the person
     unit: str | tuple[str, ...] | None = None
-    #: the most groups in which one person counts
-    groups_per_unit: int | None = None
-    #: the most rows of one person in one group
-    rows_per_unit: int | None = None
+    #: the most groups in which one person counts; "private": a part of the budget of each question chooses it
+    groups_per_unit: int | Literal["private"] | None = None
+    #: the most rows of one person in one group, in the same way
+    rows_per_unit: int | Literal["private"] | None = None
     #: what is declared about each column; None: every column may be asked, and nothing is declared about it
     columns: Mapping[str, ColumnRule] | None = None
     #: the ledger that every question is charged to

@@ -75,17 +75,22 @@ def _number(count: int, word: str) -> str:
     return f"{count} {word}{'s' * (count != 1)}"
 
 
+def _limit(limit: int | str, word: str, after: str = "") -> str:
+    """A declared limit in words."""
+    return f"{word}s chosen privately" if isinstance(limit, str) else f"at most {_number(limit, word)}{after}"
+
+
 def _limits(rule: TableRule) -> str:
     if rule.unit == ROW:
         return "each row counts once"
     groups = (
         "any number of groups (stated by each question)"
         if rule.groups_per_unit is None
-        else f"at most {_number(rule.groups_per_unit, 'group')}"
+        else _limit(rule.groups_per_unit, "group")
     )
     rows = (
         "rows stated by each question"
         if rule.rows_per_unit is None
-        else f"at most {_number(rule.rows_per_unit, 'row')} in a group"
+        else _limit(rule.rows_per_unit, "row", " in a group")
     )
     return f"{groups}, {rows}"

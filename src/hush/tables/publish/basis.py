@@ -14,6 +14,7 @@ from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
 from hush.tables.estimate import Linear, linear_forms
 from hush.tables.publish.cells import shown_above, shown_below, shown_number
+from hush.tables.publish.gate import Gate
 from hush.tables.publish.layout import Layout, Width
 
 __all__ = ["BOUND", "Basis", "Bin", "Figure"]
@@ -70,6 +71,8 @@ class Basis:
     #: columns that count people, who may be in several groups
     people: frozenset[str]
     groups_per_unit: int
+    #: what decides which groups are shown, if their keys were found privately
+    gate: Gate | None = None
 
     @classmethod
     def of(cls, query: QueryDescription, spent: Spending, level: float) -> Basis:
@@ -88,7 +91,8 @@ class Basis:
                     bins[name] = Bin(measure.name, name.removeprefix(f"{measure.name} "), *edges)
         people = frozenset(measure.name for measure in query.shown if measure.counts_people)
         names, private = query.grouping.names, query.grouping.keys is None
-        return cls(Layout.of(spent), forms, kinds, bins, level, names, private, people, spent.reach.groups)
+        gate = Gate.of(query, spent, level)
+        return cls(Layout.of(spent), forms, kinds, bins, level, names, private, people, spent.reach.groups, gate)
 
     def form(self, name: Any, what: str) -> Linear:
         """The linear form of a column; raises for a column that has none."""

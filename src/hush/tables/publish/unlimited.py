@@ -54,11 +54,20 @@ def unlimited(answer: Any) -> Any:
     for name in names:
         form = basis.form(name, "unlimited")
         values = basis.value(form, answer.released)
-        half = basis.width([(basis.layout.weights(form), 1)], form.rounded, beyond["level"]).half
-        ends = whole_numbers(values, values - half, values + half + beyond["people"])[1:]
+        low, high = _ends(basis, name, form, values, beyond["level"], answer.released)
+        ends = whole_numbers(values, low, high + beyond["people"])[1:]
         for ending, end in zip(("_low", "_high"), ends, strict=True):
             place = table.column_names.index(f"{name}{ending}")
             table = table.set_column(place, f"{name}{ending}", arrow().array(end))
     text = f"the intervals of {', '.join(names)} also hold people whom the limit on groups leaves out"
     done = [*answer.receipt.get("post_processing", []), text]
     return replace(answer, table=table, receipt=answer.receipt | {"post_processing": done})
+
+
+def _ends(basis: Basis, name: str, form: Any, values: Any, level: float, released: Any) -> tuple[Any, Any]:
+    """The interval of a number of people at a level; of the number that decides which groups are shown, among those."""
+    gate = basis.gate
+    if gate is not None and gate.column == name and (shown := gate.at(level)) is not None:
+        return shown({name: released.column(name).to_numpy()})
+    half = basis.width([(basis.layout.weights(form), 1)], form.rounded, level).half
+    return values - half, values + half

@@ -29,7 +29,7 @@ class Measures:
     """The aggregates of a statement, each measured once, however often it is written."""
 
     scope: Scope
-    rows_per_unit: int | None
+    rows_per_unit: Any
     made: dict[str, Measure] = field(default_factory=dict)
     #: names of the answer's columns that are taken, such as those of the groups
     taken: set[str] = field(default_factory=set)
@@ -124,8 +124,8 @@ class Measures:
         low, high = cell.low, cell.high
         return (cell, low, high) if low != high else (cell, min(low, 0), max(high, 0) or 1)
 
-    def rows(self, node: Any) -> int:
-        """How many rows of a person count in a group."""
+    def rows(self, node: Any) -> Any:
+        """How many rows of a person count in a group; "private" if that is to be chosen."""
         if self.scope.table.whose.each_row:
             return 1
         if self.rows_per_unit is None:

@@ -6,18 +6,20 @@ last integer. A column that a row of the answer does not group by is null there,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import must_be_level
+from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, key_table
+from hush.tables.asking import Answerable, Asking
 from hush.tables.linear.table_plan import TableWorkload, TableWorkloadPlan
-from hush.tables.noise_sum import MOST_LEVEL
+from hush.tables.policy.rules import is_private
 from hush.tables.sql.aggregates import has_aggregate
 from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.from_clause import scope_of
@@ -27,7 +29,7 @@ from hush.tables.sql.refusal import Refused, refuse_clauses
 if TYPE_CHECKING:
     from hush.ledger import Ledger
 
-__all__ = ["SetsPlan", "SetsQuestion", "has_grouping_sets", "sets_question"]
+__all__ = ["OfStatement", "SetsPlan", "SetsQuestion", "has_grouping_sets", "sets_question"]
 
 #: The names of the nodes, and of the arguments of GROUP BY in which some versions of sqlglot keep them.
 _KINDS = {"GroupingSets": "grouping_sets", "Cube": "cube", "Rollup": "rollup"}
@@ -81,6 +83,8 @@ def sets_question(select: Any, policy: Catalogue, dialect: str, options: Mapping
     unique = tuple(dict.fromkeys(asked))
     rule = scope.rule
     rows = 1 if scope.table.whose.each_row else (rule.rows_per_unit or 1)
+    if is_private(rows):
+        raise Refused("ROLLUP, CUBE and GROUPING SETS need a number for rows_per_unit of the policy", select)
     query = table.table.marginals(list(grouping.names), tables=list(unique), keys=values, rows_per_unit=rows)
     types = dict(zip(grouping.names, grouping.types, strict=True))
     return SetsQuestion(scope.name, query, _shown(select, keys, names), unique, types)
@@ -159,33 +163,34 @@ def _shown(select: Any, keys: tuple[Key, ...], names: Mapping[str, str]) -> tupl
     return tuple(found)
 
 
+class OfStatement(Answerable):
+    """The plan of a statement. The policy names the ledger, so it may be left out."""
+
+    def answer(self, *, ledger: Ledger | None = None, **options: Any) -> Answer:
+        """Run the query, spend the budget and answer. Without `ledger`, the policy's ledger is charged. `options` are
+        those of the answer of a query's plan: label, level, together, progress, release and account.
+        """
+        return super().answer(ledger=ledger, **options)
+
+    def write(self, path: str | os.PathLike[str], *, ledger: Ledger | None = None, **options: Any) -> Receipt:
+        """The same, written to a Parquet file; returns the receipt."""
+        return super().write(path, ledger=ledger, **options)
+
+
 @dataclass(frozen=True)
-class SetsPlan:
+class SetsPlan(OfStatement):
     """The plan of such a statement. Nothing is spent."""
 
     statement: Any
     plan: TableWorkloadPlan
 
-    def answer(
-        self,
-        *,
-        ledger: Ledger | None = None,
-        label: str = "",
-        level: float = 0.95,
-        together: bool = False,
-        progress: Callable[[str], None] = lambda text: None,
-    ) -> Answer:
-        """Count, spend the budget and answer. Without `ledger`, the policy's ledger is charged."""
-        level = must_be_level(level, MOST_LEVEL)
-        if together:
+    def answered(self, asked: Asking) -> Answer:
+        if asked.together:
             raise Refused("intervals of ROLLUP, CUBE and GROUPING SETS hold for each count; leave together out")
-        question, parsed = self.statement.question, self.statement.parsed
-        own = self.statement.policy.ledger(question.name) if ledger is None else None
-        try:
-            released = self.plan.answer(ledger=ledger if own is None else own, label=label or parsed.text[:200])
-        finally:
-            if own is not None:
-                own.close()
+        asked.must_be_one_release()
+        question, parsed, level = self.statement.question, self.statement.parsed, asked.level
+        with self.statement.charged(asked.ledger) as ledger:
+            released = self.plan.answer(ledger=ledger, label=asked.label or parsed.text[:200], account=asked.account)
         table = _table(question, released, level)
         about = {"statement": parsed.text, "dialect": parsed.dialect, "level": level, "groups": table.num_rows}
         counts = tuple(name for name, column in question.shown if not column)

@@ -11,6 +11,7 @@ import numpy as np
 from hush.tables import counts, means, sums, variances
 from hush.tables.expression import ibis
 from hush.tables.measure import Measure
+from hush.tables.policy.rules import is_private
 from hush.tables.sql.cell import Cell, as_number
 from hush.tables.sql.counted import CountValues
 from hush.tables.sql.interval import sample_factor, times
@@ -66,7 +67,8 @@ def _count(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
         return _distinct(measures, node, asked, name, inside.expressions)
     most = measures.rows(node)
     if asked.total is not None:
-        most = min(most, max(1, int(asked.total[1])))
+        total = max(1, int(asked.total[1]))
+        most = total if is_private(most) else min(most, total)
     unit = inside is not None and scope.is_unit(inside)
     if unit or type(inside).__name__ in ("Star", "Literal"):
         measure: Measure = counts.count(rows_per_unit=most)
@@ -131,7 +133,7 @@ def _sum(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
 def _tightened(measures: Measuring, cell: Cell, total: tuple[float, float], node: Any) -> tuple[float, float]:
     """Bounds of a person's total: those of the statement, which may not be wider than the policy's."""
     rows = measures.rows_per_unit
-    if not cell.bounded or rows is None:
+    if not cell.bounded or rows is None or is_private(rows):
         return total
     low, high = min(0.0, rows * float(cell.low)), max(0.0, rows * float(cell.high))
     if total[0] < low or total[1] > high:

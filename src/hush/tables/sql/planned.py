@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import IncompleteCall, InvalidParameter, must_be_level
+from hush.errors import IncompleteCall, InvalidParameter
+from hush.tables.advice.plan import LimitsPlan
 from hush.tables.answer import Answer
+from hush.tables.asking import Asking
 from hush.tables.chart import wrapped
-from hush.tables.noise_sum import MOST_LEVEL
 from hush.tables.policy import Policy
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sql.catalogue import Catalogue
-from hush.tables.sql.grouping_sets import SetsPlan, SetsQuestion, has_grouping_sets, sets_question
+from hush.tables.sql.grouping_sets import OfStatement, SetsPlan, SetsQuestion, has_grouping_sets, sets_question
 from hush.tables.sql.output import finished
 from hush.tables.sql.parse import Parsed, parsed
 from hush.tables.sql.refusal import Refused
@@ -76,6 +78,16 @@ class Statement:
         planned = self.query.plan(spent[0], spent[1], **options)
         return SetsPlan(self, planned) if isinstance(self.question, SetsQuestion) else StatementPlan(self, planned)
 
+    @contextmanager
+    def charged(self, given: Ledger | None) -> Iterator[Ledger | None]:
+        """The ledger that is charged: the given one, or else that of the policy."""
+        own = self.policy.ledger(self.question.name) if given is None else None
+        try:
+            yield given if own is None else own
+        finally:
+            if own is not None:
+                own.close()
+
     def _budget(self, name: str, given: float | None) -> float:
         """The budget of the call, or a smaller one of the statement's OPTIONS."""
         stated = self.parsed.options.get(name)
@@ -90,39 +102,28 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class StatementPlan:
+class StatementPlan(OfStatement):
     """The plan of a statement: its query's plan, and what is computed from the released values. Nothing is spent."""
 
     statement: Statement
-    plan: QueryPlan
+    plan: QueryPlan | LimitsPlan
 
-    def answer(
-        self,
-        *,
-        ledger: Ledger | None = None,
-        label: str = "",
-        level: float = 0.95,
-        together: bool = False,
-        progress: Callable[[str], None] = lambda text: None,
-    ) -> Answer:
-        """Run the query, spend the budget and answer. Without `ledger`, the policy's ledger is charged. Without
-        `label`, the statement is the label of the ledger's entry.
-        """
-        level = must_be_level(level, MOST_LEVEL)
-        own = self.statement.policy.ledger(self.statement.question.name) if ledger is None else None
-        try:
-            charged = ledger if own is None else own
-            text = label or _short(self.statement.parsed.text)
-            released = self.plan.answer(ledger=charged, label=text, level=level, progress=progress)
-        finally:
-            if own is not None:
-                own.close()
+    def answered(self, asked: Asking) -> Answer:
+        """Without a label, the statement is the label of the ledger's entry."""
+        text = asked.label or _short(self.statement.parsed.text)
+        with self.statement.charged(asked.ledger) as ledger:
+            request = replace(asked, ledger=ledger, label=text, together=False)
+            plan = self.plan.settled(request)  # limits that are found privately decide the noise
+            released = plan.answered(request)
         question: Any = self.statement.question
-        shape = question.shape
-        table, names = finished(shape, self.plan, released, level, together)
-        asked = {"statement": self.statement.parsed.text, "dialect": self.statement.parsed.dialect}
-        receipt = released.receipt | asked | ({"together": True} if together else {}) | {"groups": table.num_rows}
-        return replace(released, table=table, receipt=receipt, names=names, basis=None)
+        table, names = finished(question.shape, plan.after(released.receipt), released, asked.level, asked.together)
+        about: dict[str, Any] = {
+            "statement": self.statement.parsed.text,
+            "dialect": self.statement.parsed.dialect,
+            **({"together": True} if asked.together else {}),
+            "groups": table.num_rows,
+        }
+        return replace(released, table=table, receipt=released.receipt | about, names=names, basis=None)
 
     def described(self, *, rows: int = 1000) -> str:
         """The plan in words and tables, with errors for a group in which `rows` rows count."""

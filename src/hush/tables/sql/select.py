@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hush.tables.policy.rules import is_private
 from hush.tables.sql.aggregates import Measures, has_aggregate, is_aggregate, named
 from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.from_clause import scope_of
@@ -94,14 +95,14 @@ def _check_unit(scope: Scope, options: Mapping[str, Any]) -> None:
         raise Refused(f"the policy protects {scope.unit}, and the statement names {given} as the unit")
 
 
-def _tighter(option: str, options: Mapping[str, Any], most: int | None, name: str) -> int | None:
-    """A limit of the policy, or a smaller one of the statement."""
+def _tighter(option: str, options: Mapping[str, Any], most: Any, name: str) -> Any:
+    """A limit of the policy, or a smaller one of the statement; "private" if it is to be chosen."""
     given = options.get(option)
     if given is None:
         return most
     if given < 1:
         raise Refused(f"{option} must be at least 1, got {given}")
-    if most is not None and given > most:
+    if most is not None and not is_private(most) and given > most:
         raise Refused(f"{option} is {given}, but the policy has {name} = {most}, and a statement may only be tighter")
     return int(given)
 

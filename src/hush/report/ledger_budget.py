@@ -1,0 +1,67 @@
+"""What a ledger has spent, what it promises and what is left, in words."""
+
+from __future__ import annotations
+
+from hush.ledger import Cap
+from hush.ledger.account import Account
+from hush.ledger.listed import Listed
+from hush.numerics.rounding import rounded_down, rounded_up
+from hush.report.page import Block, Meter, Text
+
+__all__ = ["WHOLE", "other_kind", "pair_in_words", "promised_account", "remaining", "spent_in_words"]
+
+#: Rules under which the amount that is spent may depend on answers, so that the whole budget is promised.
+WHOLE = ("adaptive", "filters", "rho", "mu")
+
+
+def promised_account(account: Account) -> Account:
+    """The account whose cost is promised: of a list of releases the whole list, else everything spent."""
+    return account.whole if isinstance(account, Listed) else account
+
+
+def spent_in_words(account: Account) -> str:
+    """How much is spent. Where the next release may depend on answers, also what is promised in its place."""
+    cap, spent = account.cap, account.spent
+    amount = f"epsilon {rounded_up(spent.epsilon)} of {rounded_down(cap.epsilon)} at delta {rounded_down(cap.delta)}"
+    text = f"{100.0 * account.share:.1f} % of the budget is spent: {amount}."
+    if account.rule not in (*WHOLE, "listed") or not account.totals:
+        return text
+    whole = promised_account(account)
+    most = cap.epsilon if whole is account else whole.spent.epsilon
+    what = "the whole budget" if whole is account else f"the whole list of {len(cap.releases or ())} releases"
+    return (
+        f"{text} This is the cost of exactly these releases, fixed in advance. They may depend on earlier answers, "
+        f"so the guarantee is that of {what}: epsilon {rounded_up(most)} at delta {rounded_up(cap.delta)}."
+    )
+
+
+def pair_in_words(cap: Cap) -> str:
+    """The budget as a guarantee: rounded up."""
+    return f"(epsilon, delta) = ({rounded_up(cap.epsilon)}, {rounded_up(cap.delta)})"
+
+
+def other_kind(cap: Cap) -> str:
+    """The budget of a ledger in rho or mu, which implies its epsilon at every delta."""
+    names = {"rho": "zero-concentrated privacy (zCDP)", "mu": "Gaussian differential privacy (GDP)"}
+    if cap.kind == "epsilon":
+        return ""
+    return f", which follows from its budget {cap.kind} = {rounded_up(cap.rho or cap.mu or 0.0)} of {names[cap.kind]}"
+
+
+def remaining(account: Account) -> tuple[Block, ...]:
+    """What is spent and what is left."""
+    left = account.left
+    if isinstance(account, Listed):
+        number = len(account.open)
+        still = f"{number} of the {len(account.cap.releases or ())} listed releases were not made. Nothing else fits."
+        return (Meter(account.share, spent_in_words(account)), Text(still))
+    more = f"A further release with a pure epsilon of at most {rounded_down(left.epsilon)} (less 1 %) still fits"
+    if left.delta:  # a filter keeps a reserve for failure probabilities; under other rules both use the same budget
+        together = "and with it" if account.rule == "adaptive" else "or, instead,"
+        more += f", {together} failure probabilities of {rounded_down(left.delta, 3)}"
+    several = "Composition is not addition: several small releases may fit together where one large release does not."
+    blocks: list[Block] = [Meter(account.share, spent_in_words(account)), Text(f"{more}. {several}")]
+    if account.rule == "adaptive":
+        once = "Under the rule of this ledger, the first release pays once for the conversion to epsilon and delta."
+        blocks.append(Text(once))
+    return tuple(blocks)

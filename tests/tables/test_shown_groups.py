@@ -1,0 +1,112 @@
+"""Groups near the threshold of private keys: intervals that hold among the groups that are shown, and their mark."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from paid import noisy_columns
+from scales import must_cover
+
+import hush
+from hush import tables
+from hush.noise.for_keys import ForKeys
+from hush.sampling.exact import law_of
+from hush.tables.column_noise import Spending
+from hush.tables.contribution import Part, Reach
+from hush.tables.noise_choice import spending
+from hush.tables.output import ends_of_shown
+
+PEOPLE = Part("n", ("n",), 1, one_sided=True, people=True)
+CASES = [(1, None), (1, "laplace"), (3, None), (3, "plateau"), (5, "gaussian"), (8, "bump")]
+LEVELS = [(*case, 0.95) for case in CASES] + [(1, "laplace", 0.8), (3, None, 0.99), (5, "gaussian", 0.8)]
+
+
+def spent_for(groups: int, family: str | None) -> Spending:
+    return spending(Reach(groups, (PEOPLE,)), 1.0, 1e-6, units="n", family=family)
+
+
+def law_in_steps(spent: Spending) -> tuple[np.ndarray, np.ndarray]:
+    """Every value of the noise in steps that is not too rare for floats, and its probability: of all groups."""
+    people = spent.mechanisms["n"]
+    if isinstance(people.joint, ForKeys):
+        return people.joint.values, people.joint.masses
+    law = law_of(people.noise, people.step)
+    last = int(np.argmax(law.at(np.arange(200_000.0)) < 1e-15)) or 200_000
+    cut = spent.rule.keys.cut
+    last = last if cut is None else round(cut / people.step)
+    beyond = law.at(np.arange(last + 1.0))
+    masses = np.append(1.0 - beyond[0], -0.5 * np.diff(beyond))
+    return np.arange(-last, last + 1), np.concatenate([masses[:0:-1], masses])
+
+
+@pytest.mark.parametrize(("groups", "family", "level"), LEVELS)
+def test_every_size_is_covered_among_shown_groups(groups: int, family: str | None, level: float) -> None:
+    """Exactly, by the law of the noise: from groups that are almost never shown to groups that always are."""
+    spent = spent_for(groups, family)
+    ends, (values, masses), step = ends_of_shown(spent, level), law_in_steps(spent), spent.mechanisms["n"].step
+    least, worst = 1.0, 1.0
+    for n in range(1, int(spent.threshold) + 3 * int(ends.far) + 5):
+        noisy = n + values * step
+        shown = noisy >= spent.threshold
+        if masses[shown].sum() < 1e-9:  # the sums of floats are too rough for rarer ones
+            continue
+        low, high = ends({"n": noisy[shown]})
+        chances = masses[shown] / masses[shown].sum()
+        least = min(least, float(chances[(low <= n) & (n <= high)].sum()))
+        worst = min(worst, float(chances[np.abs(noisy[shown] - n) <= ends.far].sum()))
+    assert least >= level - 1e-6
+    assert worst < 0.5  # the interval of the noise alone misses most small groups that are shown
+
+
+def test_intervals_far_above_the_threshold_are_those_of_the_noise() -> None:
+    for groups, family in CASES:
+        spent = spent_for(groups, family)
+        ends, law = ends_of_shown(spent, 0.95), spent.mechanisms["n"]
+        far = np.array([spent.threshold + 10_000 * law.step * round(1 / law.step)])
+        plain = float(np.asarray(law.noise.isf(0.025)))
+        low, high = ends({"n": far})
+        assert high[0] - far[0] == far[0] - low[0] == pytest.approx(plain, abs=1.0 + 0.02 * plain)
+
+
+def test_released_groups_are_covered_at_their_level() -> None:
+    """10,000 draws for each of several sizes; false-alarm rate 1e-6."""
+    spent = spent_for(5, "gaussian")
+    ends = ends_of_shown(spent, 0.95)
+    for n in (35, 45, 55, 80, 200):
+        exact = np.full(10_000, n)
+        released = noisy_columns({"n": exact}, spent)["n"]
+        seen = released[spent.rule.shown(released, exact)]
+        low, high = ends({"n": seen})
+        must_cover((low <= n) & (n <= high), 0.95)
+
+
+@pytest.fixture(scope="module")
+def answer() -> tables.Answer:
+    sizes = {"small": 60, "middle": 75, "large": 900}
+    rows = [(u, g) for g, size in sizes.items() for u in range(size)]
+    people, groups = zip(*rows, strict=True)
+    opened = tables.table(pa.table({"u": people, "g": groups, "x": [1.0] * len(rows)}), unit="u")
+    query = opened.group_by("g", keys="private", groups_per_unit=3).aggregate(
+        n=tables.count_units(), total=tables.sum("x", low=0, high=1)
+    )
+    return query.plan(1.0, 1e-4, family="gaussian").answer(ledger=None)
+
+
+def test_groups_near_the_threshold_are_marked(answer) -> None:
+    near = dict(zip(answer["g"], answer.near_threshold, strict=True))
+    assert not near["large"]
+    lines = {line.split()[0]: line for line in answer.text().splitlines()}
+    assert all((" *" in lines[group]) == flag for group, flag in near.items())
+    assert ("* near the threshold" in answer.text()) == any(near.values())
+    assert answer.top(1).near_threshold is None
+    low, high = (answer[f"n_{end}"] for end in ("low", "high"))
+    assert (low >= 1).all() and (low <= high).all()
+
+
+def test_a_listed_group_has_no_mark(answer) -> None:
+    opened = tables.table(pa.table({"u": [1, 2], "g": ["a", "a"]}), unit="u")
+    listed = opened.group_by("g", keys=["a"], groups_per_unit=1).aggregate(n=tables.count_units())
+    made = listed.answer(1.0, 0.0, ledger=None)
+    assert made.near_threshold is None and "*" not in made.text().replace("(bars", "")
+    assert isinstance(answer, hush.tables.Answer)
