@@ -131,6 +131,16 @@ def test_a_training_loop_has_a_tight_bracket(sigma: float, rate: float, steps: i
     assert got.upper - got.lower <= 1e-4 * got.upper
 
 
+@pytest.mark.parametrize(
+    ("sigma", "rate", "steps", "delta"),
+    [(1.232, 0.00443, 5, 6e-9), (0.6, 0.02, 3, 1e-7), (2.719, 0.03087, 2, 7.7e-7), (1.0, 1e-3, 17, 1e-8)],
+)
+def test_few_steps_with_rare_large_losses(sigma: float, rate: float, steps: int, delta: float) -> None:
+    """The strongest tilt favours losses that are far too rare; a window around them does not contain epsilon."""
+    got = loop(sigma, rate, steps).epsilon_bracket(delta)
+    assert 0.0 < got.lower <= got.upper <= got.lower * 1.002
+
+
 def test_ten_million_steps_at_a_millionth() -> None:
     """Close to a Gaussian mechanism with shift q sqrt(T (e - 1)), by the central limit theorem."""
     got = loop(1.0, 1e-6, 10**7).epsilon_bracket(1e-5)

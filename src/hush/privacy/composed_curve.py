@@ -7,7 +7,7 @@ end includes round-off, neglected frequencies, wrap-around and the mass at infin
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 
 #: The default share of the shift that discretisation may cost.
 DEFAULT_RELATIVE = 1.9e-6
+_WEAKER = 20  # weaker tilts that are tried
 _RARE = 1e-13  # losses with less than this probability, in all releases together, may be outside the window
 _COARSE = 1e-4  # the same for bounds at many epsilons
 
@@ -180,8 +181,20 @@ class Composed(Curve):
         return made[rung]
 
     def _law_at(self, total: TiltedSum, epsilon: float) -> ComposedLaw:
-        """The law that decides delta at epsilon."""
-        return self._law(total, total.tilt_for(epsilon))
+        """The law that decides delta at epsilon: its window has to contain epsilon."""
+        return self._weaker(total, total.tilt_for(epsilon), lambda law: epsilon > law.edge)
+
+    def _weaker(self, total: TiltedSum, tilt: float, fits: Callable[[ComposedLaw], bool]) -> ComposedLaw:
+        """The law under this tilt. A strong tilt may favour rare losses so much that its window lies above the epsilon
+        in question; weaker ones are tried until the law fits.
+        """
+        law = self._law(total, tilt)
+        for _ in range(_WEAKER):
+            if tilt < 1e-3 or fits(law):
+                break
+            tilt *= math.exp(-0.5)
+            law = self._law(total, tilt)
+        return law
 
     def _forward(self, epsilon: Array) -> Bracket:
         upper = self._end(epsilon, "upper")
@@ -214,9 +227,12 @@ class Composed(Curve):
         # aim slightly to the safe side, so that the first check passes: 1e-8 of delta hardly changes epsilon
         aim = up(delta * self._inflation, SEARCH_AIM) if lower else down(delta / self._inflation, SEARCH_AIM)
         finite = aim - total.infinite
-        law = self._law(total, total.tilt_for_delta(delta))
+        least = max(finite, 5e-324)
+        law = self._weaker(
+            total, total.tilt_for_delta(delta), lambda law: law.epsilon(least) > law.edge + 4.0 * law.step
+        )
         for _ in range(3):
-            settled, guess = partial(self._settles, law, delta, lower=lower), law.epsilon(max(finite, 5e-324))
+            settled, guess = partial(self._settles, law, delta, lower=lower), law.epsilon(least)
             found = nudged(settled, guess, first=-1e-13 if lower else 1e-13, growth=4.0, turns=12)
             if found is None:
                 break

@@ -40,6 +40,11 @@ class ComposedLaw:
     deviation: float
     rounding: float
 
+    @property
+    def edge(self) -> float:
+        """The least loss of the window."""
+        return self.first * self.step + self.offset
+
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """The tilted sum over losses above epsilon of p e^(-t over)(1 - e^-over), a bound on its error, and that of p
         e^(-(t+1) over).
