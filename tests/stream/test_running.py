@@ -327,6 +327,7 @@ def test_whole_numbers_and_words(short, tmp_path):
     answer = [running.add(count) for count in (100, 200, 300)][-1]
     assert (np.cumsum(answer.counts) == answer.totals).all() and answer.totals.size == 3
     assert answer.total == answer.window(1, 3) == answer.latest
+    assert answer.at(2).noisy == answer.noisy[:2] and answer.at(2).total.value == answer.published[1]
     assert answer.published[-1] == answer.total.value and "period 3" in repr(answer)
     assert answer.receipt.kind == "stream" and answer.receipt.ledger["number"] == 1
     assert "counts published period by period" in str(hush.report.statement(answer.receipt))
@@ -355,6 +356,7 @@ def test_a_ledger_in_memory():
         (lambda plan, r: r.add(True), "whole number"),
         (lambda plan, r: r.add(1, period=0), "period"),
         (lambda plan, r: r.answer().window(1, 2), "first <= last"),
+        (lambda plan, r: r.answer().at(1), "the periods so far"),
     ],
 )
 def test_mistakes_get_one_sentence(short, call, words):

@@ -52,7 +52,7 @@ class Streams:
             return stream_rows.periods(self._store.file, connection, record)[0]
 
     def create(
-        self, name: str, plan: str, mark: str, paid: list[Charge], budget: Budget, *, label: str
+        self, name: str, plan: str, mark: str, paid: list[Charge], budget: Budget, *, label: str, account: str = ""
     ) -> StreamRecord:
         """Charge the ledger for a new stream and record it. After a crash between the two, a second call with the same
         charges records it and charges nothing more.
@@ -60,7 +60,9 @@ class Streams:
         from hush.ledger import stream_rows
 
         turn = Turn(f"stream {name}", 1, 1)
-        payment = self._ledger.spend(paid, label=label, epsilon=budget.epsilon, delta=budget.delta, turn=turn)
+        payment = self._ledger.spend(
+            paid, label=label, epsilon=budget.epsilon, delta=budget.delta, turn=turn, account=account
+        )
         if payment.number is None or payment.charges != tuple(paid):
             raise InvalidParameter(
                 f"entry {payment.number} of the ledger was charged for another plan of the stream {name!r}; start it "

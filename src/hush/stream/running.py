@@ -184,7 +184,7 @@ def opened(ledger: Ledger, name: str, *, secret: str | os.PathLike[str] | None =
 
 
 def started(
-    plan: StreamPlan, ledger: Ledger, name: str, label: str, secret: str | os.PathLike[str] | None
+    plan: StreamPlan, ledger: Ledger, name: str, *, label: str, account: str, secret: str | os.PathLike[str] | None
 ) -> RunningStream:
     """A new stream, charged and recorded; or the stream of this name, if it has the same plan."""
     _must_be_ledger(ledger)
@@ -201,7 +201,8 @@ def started(
         _MEMORY.setdefault(ledger, {})[title] = kept
     for part in range(len(plan.strategy.parts)):
         plan.strategy.single(part).prepare()
-    record = streams.create(title, text, kept.mark, plan.charges, plan.budget, label=label or f"stream {title}")
+    named = {"label": label or f"stream {title}", "account": account}
+    record = streams.create(title, text, kept.mark, plan.charges, plan.budget, **named)
     return RunningStream(ledger, record, secret)
 
 
