@@ -67,6 +67,17 @@ def test_the_same_input_returns_the_same_answer_and_another_is_refused(banded, t
     assert running.periods == 2
 
 
+def test_a_named_period_is_added_once(short, tmp_path):
+    """A job that runs twice for one day publishes it once."""
+    running = started(short, tmp_path)
+    first = running.add(7, period="2026-01-31")
+    assert running.add(7, period="2026-01-31").noisy == first.noisy and running.periods == 1
+    with pytest.raises(hush.InvalidParameter, match="another input"):
+        running.add(8, period="2026-01-31")
+    assert running.add(7, period="2026-02-01").labels == ("2026-01-31", "2026-02-01")
+    assert running.add(9).labels[-1] == ""
+
+
 def test_what_is_at_rest(banded, tmp_path):
     """The ledger holds the noisy numbers and MACs; the secret file is the owner's; no MAC is a plain digest."""
     import hashlib
@@ -268,6 +279,24 @@ def test_people_are_counted_as_the_plan_assumes(tmp_path):
     with pytest.raises(hush.InvalidParameter, match="text or a whole number"):
         running.add(people=[1.5])
     assert b"\x00a" not in (tmp_path / "budget.ledger").read_bytes()
+
+
+def test_people_who_were_counted_meanwhile(tmp_path, monkeypatch):
+    """What was computed before another process added a period is computed again, and a difference is refused."""
+    from hush.stream.secret import Secret
+
+    running = started(hush.stream(horizon=12).plan(1.0, 0.0), tmp_path)
+    running.add(people=["a"])
+    real, calls = Secret.allowed, []
+
+    def stale(self, people, period, appears, apart):
+        calls.append(people)
+        return tuple(people) if len(calls) == 1 else real(self, people, period, appears, apart)
+
+    monkeypatch.setattr(Secret, "allowed", stale)
+    with pytest.raises(hush.LedgerError, match="at the same time"):
+        running.add(people=["a"])
+    assert running.periods == 1 and running.add(people=["a"]).period == 2
 
 
 def test_people_of_a_table():

@@ -76,14 +76,21 @@ def _add(options: argparse.Namespace) -> None:
     with opened(options.file) as ledger:
         running = _running(ledger, options.name, options.secret)
         if options.source is None:
-            answer = running.add(options.count, period=options.period)
+            answer = running.add(options.count, period=_period(options))
         else:
-            answer = running.add(people=_people(options), period=options.period)
+            answer = running.add(people=_people(options), period=_period(options))
     last = answer.latest
     text = f"period {answer.period}: {last.value:.1f}, 95 % interval {last.low:.1f} to {last.high:.1f}"
     text += f" ({answer.plan.stream.asked})"
     document = {"name": options.name, "period": answer.period, "value": last.value, "low": last.low, "high": last.high}
     emit(options, document, text)
+
+
+def _period(options: argparse.Namespace) -> int | str | None:
+    """The number or the name of the period. Days name a period too, so that a day is never added twice."""
+    if options.period is not None:
+        return int(options.period) if options.period.isdigit() else str(options.period)
+    return options.on if options.until is None else f"{options.on} to {options.until}"
 
 
 def _people(options: argparse.Namespace) -> list[Any]:
@@ -114,8 +121,14 @@ def _show(options: argparse.Namespace) -> None:
         lines.append(f"periods {options.window}: {found.value:.1f}, interval {found.low:.1f} to {found.high:.1f}")
     elif rows:
         share = f"{100.0 * options.level:g} %"
-        columns = {"period": "period", "published": "published", "total": "total now", "low": f"low ({share})"}
-        lines.append(table(rows, columns | {"high": "high"}))
+        columns = {
+            "period": "period",
+            "name": "name",
+            "published": "published",
+            "total": "total now",
+            "low": f"low ({share})",
+        }
+        lines.append(table(rows, columns | {"high": "high"}, left=2))
     emit(options, document, "\n".join(lines))
 
 
@@ -132,7 +145,7 @@ def _rows(answer: StreamAnswer, level: float, *, every: bool) -> list[dict[str, 
             "low": now.low,
             "high": now.high,
         }
-        rows.append({name: round(value, 2) for name, value in row.items()})
+        rows.append({name: round(value, 2) for name, value in row.items()} | {"name": answer.labels[t - 1]})
     return rows
 
 
@@ -165,6 +178,7 @@ _EXAMPLES = {
   hush stream new budget.ledger beds --horizon 365 --question 7 --epsilon 1 --pure""",
     "add": """examples:
   hush stream add budget.ledger visits 412
+  hush stream add budget.ledger visits 412 --period 2026-01-31     a second run for this day changes nothing
   hush stream add budget.ledger visits --from visits.duckdb --table visits --unit id --date day --on 2026-01-31""",
     "show": """examples:
   hush stream show budget.ledger                         all streams of the ledger
@@ -194,7 +208,8 @@ def _add_new(new: argparse.ArgumentParser) -> None:
 def _add_add(add: argparse.ArgumentParser) -> None:
     add.add_argument("name", metavar="NAME", help="the name of the stream")
     add.add_argument("count", nargs="?", type=int, metavar="COUNT", help="the exact count of the period")
-    add.add_argument("--period", type=int, metavar="T", help="the number of the period (default: the next one)")
+    which = "the number of the period, or a name such as 2026-01-31 (default: the next one, or the days of --on)"
+    add.add_argument("--period", metavar="T", help=which)
     add.add_argument("--from", dest="source", metavar="TABLE", help="a file with the people of the period")
     add.add_argument("--table", metavar="NAME", help="the table, if the file is a database")
     add.add_argument("--unit", metavar="COLUMN", help="the column that identifies a person")

@@ -82,6 +82,7 @@ class Streams:
         number: int,
         mac: str,
         *,
+        label: str = "",
         freeze: Callable[[list[Period]], None],
         draw: Callable[[Payment], list[int]],
     ) -> Period:
@@ -101,10 +102,12 @@ class Streams:
                 return known[number - 1]
             if number > len(known) + 1:
                 raise InvalidParameter(f"the next period of the stream is {len(known) + 1}, got period={number}.")
+            if label and label in [period.label for period in known]:
+                raise InvalidParameter(f"the stream has a period {label!r} already, which is not period {number}.")
             freeze(known)
             entry = log.entries[record.number - 1]
             payment = Payment(entry.charges, entry, "a ledger in memory" if store.path is None else str(store.path))
-            made = stream_rows.Period(number, tuple(draw(payment)), mac)
+            made = stream_rows.Period(number, label, tuple(draw(payment)), mac)
             stream_rows.append(connection, record, last, made)
         store.keep(log, account)
         return made

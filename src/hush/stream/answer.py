@@ -33,6 +33,8 @@ class StreamAnswer:
     plan: StreamPlan
     noisy: tuple[tuple[int, ...], ...] = field(repr=False)
     entry: Mapping[str, Any] = field(repr=False)
+    #: The names of the periods; empty texts where none was given.
+    labels: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def period(self) -> int:
@@ -80,7 +82,7 @@ class StreamAnswer:
         last = whole("period", period, 1)
         if last > self.period:
             raise InvalidParameter(f"period must be at most {self.period}, the periods so far, got {last}.")
-        return StreamAnswer(self.plan, self.noisy[:last], self.entry)
+        return StreamAnswer(self.plan, self.noisy[:last], self.entry, self.labels[:last])
 
     def window(self, first: int, last: int, *, level: float = 0.95) -> Total:
         """The total of the periods first, ..., last, not rounded, with an interval."""
