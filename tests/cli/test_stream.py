@@ -63,8 +63,10 @@ def test_a_table_of_people(book, tmp_path, capsys):
     assert [one.count for one in kept] == [2, 1, 1]
     with duckdb.connect(file) as base:
         base.execute("INSERT INTO visits VALUES (9, '2026-01-01')")
+    assert main([*add, "--on", "2026-01-03"]) == 0, "a day is added once, however often the command is run"
+    assert len(Secret(secret_path(Path(book), "people", None)).inputs()) == 3
     capsys.readouterr()
-    assert main([*add, "--on", "2026-01-01", "--period", "1"]) == 2
+    assert main([*add, "--on", "2026-01-01"]) == 2
     assert "another input" in capsys.readouterr().err
 
 

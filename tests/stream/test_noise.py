@@ -14,7 +14,7 @@ from hush.stream.matrix import matrix_stream, normalised_rows
 DRAWS = 8000
 
 
-def chi_square(values, cumulative, cells=24):
+def chi_square(values, cumulative, cells=16):
     """The chi-square statistic of values in cells of nearly equal probability, and its limit at the false-alarm rate.
 
     `cumulative` is the distribution function; cells are made from quantiles of the values' own law.
@@ -26,12 +26,12 @@ def chi_square(values, cumulative, cells=24):
 
 
 def test_gaussian_streams_publish_rounded_normal_numbers():
-    """30 streams of 40 periods: what is published less the exact combination, over the noise's deviation. A deviation
+    """20 streams of 40 periods: what is published less the exact combination, over the noise's deviation. A deviation
     of 2/3 or 3/2 is rejected. The lattice has steps of a four-millionth of the deviation, so cells do not see it.
     """
     plan = hush.stream(horizon=40, appears=4, apart=5).plan(1.0, 1e-6)
     counts, errors = [k % 5 for k in range(40)], []
-    for _ in range(30):
+    for _ in range(20):
         running = plan.start(ledger=hush.Ledger(None, epsilon=1.0, delta=1e-6), name="a")
         for count in counts:
             answer = running.add(count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from fractions import Fraction
 
@@ -73,18 +74,23 @@ def test_a_year_of_days(year):
     must_be_stored(year)
 
 
-def test_the_dense_matrix_is_nearly_the_best():
-    """Within 0.03 % of the least error 4.150179 of all Gaussian strategies for 52 periods."""
-    found = matrix_stream("x", dense_rows(52, 52), PAIR, 1, 1).for_window(52)
-    assert found.error / SIGMA2 == pytest.approx(4.150179, rel=3e-4)
-
-
-def test_known_lengths_of_the_square_root():
-    """Squared sensitivities of the square root for people who come back."""
-    cases = {(12, 3, 1): 12.15117058, (52, 4, 13): 15.41313157, (52, 12, 4): 111.82464897, (365, 10, 1): 206.28818424}
-    for (horizon, appears, apart), value in cases.items():
-        found = square_root_rows(horizon).squared_length(appears, apart)
-        assert found / 2**40 == pytest.approx(value, rel=1e-4)
+def test_reference_facts(data_dir):
+    """Errors in units of the Gaussian variance, and squared sensitivities, from the file of reference values."""
+    facts = {fact["id"]: fact["value"] for fact in json.loads((data_dir / "workload.json").read_text())["facts"]}
+    lengths = [name.split("/")[2:] for name in facts if name.startswith("stream_sens2/sqrt/")]
+    for case in lengths:
+        horizon, appears, apart = map(int, case)
+        found = square_root_rows(horizon).squared_length(appears, apart) / 2**40
+        assert found == pytest.approx(facts[f"stream_sens2/sqrt/{horizon}/{appears}/{apart}"], rel=1e-4)
+    for horizon in (12, 52):
+        root = matrix_stream("x", square_root_rows(horizon), PAIR, 1, 1).variances(horizon) / SIGMA2
+        assert root.mean() == pytest.approx(facts[f"stream_sqrt/{horizon}/mean"], rel=1e-5)
+        dense = matrix_stream("x", dense_rows(horizon, horizon), PAIR, 1, 1).for_window(horizon)
+        assert dense.error / SIGMA2 == pytest.approx(facts[f"stream_dense/{horizon}"], rel=3e-4)
+        lift = matrix_stream("x", lifted_rows(horizon, horizon, horizon), PAIR, horizon, 1).for_window(horizon)
+        assert lift.error / SIGMA2 == pytest.approx(facts[f"stream_lift/{horizon}"], rel=1e-3)
+    assert best_blocks(52, 52, 1.0, 1, 2).error <= 1.0001 * facts["stream_hier/lap/52"]
+    assert len(lengths) >= 8
 
 
 # -- sensitivities -------------------------------------------------------------------------------------------

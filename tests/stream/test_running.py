@@ -67,6 +67,17 @@ def test_the_same_input_returns_the_same_answer_and_another_is_refused(banded, t
     assert running.periods == 2
 
 
+def test_a_named_period_is_added_once(short, tmp_path):
+    """A job that runs twice for one day publishes it once."""
+    running = started(short, tmp_path)
+    first = running.add(7, period="2026-01-31")
+    assert running.add(7, period="2026-01-31").noisy == first.noisy and running.periods == 1
+    with pytest.raises(hush.InvalidParameter, match="another input"):
+        running.add(8, period="2026-01-31")
+    assert running.add(7, period="2026-02-01").labels == ("2026-01-31", "2026-02-01")
+    assert running.add(9).labels[-1] == ""
+
+
 def test_what_is_at_rest(banded, tmp_path):
     """The ledger holds the noisy numbers and MACs; the secret file is the owner's; no MAC is a plain digest."""
     import hashlib
@@ -270,6 +281,24 @@ def test_people_are_counted_as_the_plan_assumes(tmp_path):
     assert b"\x00a" not in (tmp_path / "budget.ledger").read_bytes()
 
 
+def test_people_who_were_counted_meanwhile(tmp_path, monkeypatch):
+    """What was computed before another process added a period is computed again, and a difference is refused."""
+    from hush.stream.secret import Secret
+
+    running = started(hush.stream(horizon=12).plan(1.0, 0.0), tmp_path)
+    running.add(people=["a"])
+    real, calls = Secret.allowed, []
+
+    def stale(self, people, period, appears, apart):
+        calls.append(people)
+        return tuple(people) if len(calls) == 1 else real(self, people, period, appears, apart)
+
+    monkeypatch.setattr(Secret, "allowed", stale)
+    with pytest.raises(hush.LedgerError, match="at the same time"):
+        running.add(people=["a"])
+    assert running.periods == 1 and running.add(people=["a"]).period == 2
+
+
 def test_people_of_a_table():
     import pyarrow as pa
 
@@ -327,6 +356,7 @@ def test_whole_numbers_and_words(short, tmp_path):
     answer = [running.add(count) for count in (100, 200, 300)][-1]
     assert (np.cumsum(answer.counts) == answer.totals).all() and answer.totals.size == 3
     assert answer.total == answer.window(1, 3) == answer.latest
+    assert answer.at(2).noisy == answer.noisy[:2] and answer.at(2).total.value == answer.published[1]
     assert answer.published[-1] == answer.total.value and "period 3" in repr(answer)
     assert answer.receipt.kind == "stream" and answer.receipt.ledger["number"] == 1
     assert "counts published period by period" in str(hush.report.statement(answer.receipt))
@@ -355,6 +385,7 @@ def test_a_ledger_in_memory():
         (lambda plan, r: r.add(True), "whole number"),
         (lambda plan, r: r.add(1, period=0), "period"),
         (lambda plan, r: r.answer().window(1, 2), "first <= last"),
+        (lambda plan, r: r.answer().at(1), "the periods so far"),
     ],
 )
 def test_mistakes_get_one_sentence(short, call, words):

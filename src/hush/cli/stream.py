@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hush
 from hush.cli.ledger import opened
 from hush.cli.text import Command, add_budget, delta_of, emit, finite, number, subcommands, table
 from hush.errors import InvalidParameter
-from hush.ledger.streams import Streams
-from hush.stream import RunningStream, StreamAnswer, StreamPlan
-from hush.stream import opened as opened_stream
-from hush.stream.people import people_between
+
+if TYPE_CHECKING:  # the packages of streams are loaded when a command needs them
+    from hush.ledger import Ledger
+    from hush.stream import RunningStream, StreamAnswer, StreamPlan
 
 __all__ = ["register"]
 
 _LAST = 10  # periods that are shown without --all
+
+
+def _running(ledger: Ledger, name: str, secret: str | None = None) -> RunningStream:
+    from hush.stream import opened as opened_stream
+
+    return opened_stream(ledger, name, secret=secret)
 
 
 def _asked(options: argparse.Namespace) -> StreamPlan:
@@ -50,7 +56,9 @@ def _new(options: argparse.Namespace) -> None:
         emit(options, {"planned": _about(plan)}, f"{_plan_text(plan)}\nnothing was spent")
         return
     with opened(options.file) as ledger:
-        running = plan.start(ledger=ledger, name=options.name, label=options.label, secret=options.secret)
+        running = plan.start(
+            ledger=ledger, name=options.name, label=options.label, account=options.account, secret=options.secret
+        )
         entry = running.answer().entry["number"]
     text = f"{options.name}: {plan.stream!r}\n{plan.strategy.name}, root mean squared error {plan.rmse:.4g}"
     text += f"\ncharged once: entry {entry} of {options.file}"
@@ -66,19 +74,11 @@ def _add(options: argparse.Namespace) -> None:
             "--from needs --unit, --date and --on; for example --unit id --date day --on 2026-01-31."
         )
     with opened(options.file) as ledger:
-        running = opened_stream(ledger, options.name, secret=options.secret)
+        running = _running(ledger, options.name, options.secret)
         if options.source is None:
-            answer = running.add(options.count, period=options.period)
+            answer = running.add(options.count, period=_period(options))
         else:
-            people = people_between(
-                options.source,
-                unit=options.unit,
-                column=options.date,
-                first=options.on,
-                until=options.until,
-                table=options.table,
-            )
-            answer = running.add(people=people, period=options.period)
+            answer = running.add(people=_people(options), period=_period(options))
     last = answer.latest
     text = f"period {answer.period}: {last.value:.1f}, 95 % interval {last.low:.1f} to {last.high:.1f}"
     text += f" ({answer.plan.stream.asked})"
@@ -86,13 +86,29 @@ def _add(options: argparse.Namespace) -> None:
     emit(options, document, text)
 
 
+def _period(options: argparse.Namespace) -> int | str | None:
+    """The number or the name of the period. Days name a period too, so that a day is never added twice."""
+    if options.period is not None:
+        return int(options.period) if options.period.isdigit() else str(options.period)
+    return options.on if options.until is None else f"{options.on} to {options.until}"
+
+
+def _people(options: argparse.Namespace) -> list[Any]:
+    from hush.stream.people import people_between
+
+    rows = {"first": options.on, "until": options.until, "table": options.table}
+    return people_between(options.source, unit=options.unit, column=options.date, **rows)
+
+
 def _show(options: argparse.Namespace) -> None:
     with opened(options.file) as ledger:
         if options.name is None:
-            every = [opened_stream(ledger, name) for name in Streams(ledger).names()]
+            from hush.ledger.streams import Streams
+
+            every = [_running(ledger, name) for name in Streams(ledger).names()]
             _list(options, every)
             return
-        answer = opened_stream(ledger, options.name).answer()
+        answer = _running(ledger, options.name).answer()
     rows = _rows(answer, options.level, every=options.all or options.json)
     document = {"name": options.name, "periods": answer.period, "rows": rows} | _about(answer.plan)
     lines = [
@@ -105,20 +121,31 @@ def _show(options: argparse.Namespace) -> None:
         lines.append(f"periods {options.window}: {found.value:.1f}, interval {found.low:.1f} to {found.high:.1f}")
     elif rows:
         share = f"{100.0 * options.level:g} %"
-        columns = {"period": "period", "published": "published", "total": "total now", "low": f"low ({share})"}
-        lines.append(table(rows, columns | {"high": "high"}))
+        columns = {
+            "period": "period",
+            "name": "name",
+            "published": "published",
+            "total": "total now",
+            "low": f"low ({share})",
+        }
+        lines.append(table(rows, columns | {"high": "high"}, left=2))
     emit(options, document, "\n".join(lines))
 
 
 def _rows(answer: StreamAnswer, level: float, *, every: bool) -> list[dict[str, Any]]:
     """The answers as they were published, and the running totals from everything known now, with intervals."""
-    published = answer.published
     first = 1 if every else max(1, answer.period - _LAST + 1)
     rows = []
     for t in range(first, answer.period + 1):
-        now = answer.window(1, t, level=level)
-        row = {"period": t, "published": float(published[t - 1]), "total": now.value, "low": now.low, "high": now.high}
-        rows.append({name: round(value, 2) for name, value in row.items()})
+        now, then = answer.window(1, t, level=level), answer.at(t)
+        row = {
+            "period": t,
+            "published": float(then.estimates[max(0, t - answer.plan.stream.window) :].sum()),
+            "total": now.value,
+            "low": now.low,
+            "high": now.high,
+        }
+        rows.append({name: round(value, 2) for name, value in row.items()} | {"name": answer.labels[t - 1]})
     return rows
 
 
@@ -151,6 +178,7 @@ _EXAMPLES = {
   hush stream new budget.ledger beds --horizon 365 --question 7 --epsilon 1 --pure""",
     "add": """examples:
   hush stream add budget.ledger visits 412
+  hush stream add budget.ledger visits 412 --period 2026-01-31     a second run for this day changes nothing
   hush stream add budget.ledger visits --from visits.duckdb --table visits --unit id --date day --on 2026-01-31""",
     "show": """examples:
   hush stream show budget.ledger                         all streams of the ledger
@@ -173,13 +201,15 @@ def _add_new(new: argparse.ArgumentParser) -> None:
     add_budget(new)
     new.add_argument("--plan", action="store_true", help="show the expected errors; nothing is spent")
     new.add_argument("--label", default="", metavar="TEXT", help="the label of the ledger's entry")
+    new.add_argument("--account", default="", metavar="NAME", help="the sub-account of the ledger to charge")
     new.add_argument("--secret", metavar="PATH", help="the secret file (default: beside the ledger)")
 
 
 def _add_add(add: argparse.ArgumentParser) -> None:
     add.add_argument("name", metavar="NAME", help="the name of the stream")
     add.add_argument("count", nargs="?", type=int, metavar="COUNT", help="the exact count of the period")
-    add.add_argument("--period", type=int, metavar="T", help="the number of the period (default: the next one)")
+    which = "the number of the period, or a name such as 2026-01-31 (default: the next one, or the days of --on)"
+    add.add_argument("--period", metavar="T", help=which)
     add.add_argument("--from", dest="source", metavar="TABLE", help="a file with the people of the period")
     add.add_argument("--table", metavar="NAME", help="the table, if the file is a database")
     add.add_argument("--unit", metavar="COLUMN", help="the column that identifies a person")

@@ -63,8 +63,9 @@ _ANSWERS = (
 _STREAMS = (
     "CREATE TABLE streams (name TEXT PRIMARY KEY, number INTEGER NOT NULL, plan TEXT NOT NULL, mark TEXT NOT NULL, "
     "hash TEXT NOT NULL)",
-    "CREATE TABLE periods (stream TEXT NOT NULL, period INTEGER NOT NULL, measured TEXT NOT NULL, mac TEXT NOT NULL, "
-    "previous TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (stream, period))",
+    "CREATE TABLE periods (stream TEXT NOT NULL, period INTEGER NOT NULL, label TEXT NOT NULL, "
+    "measured TEXT NOT NULL, mac TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, "
+    "PRIMARY KEY (stream, period))",
     *(
         f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} {_STOP}"
         for table in ("streams", "periods")

@@ -25,9 +25,10 @@ class StreamRecord(NamedTuple):
 
 
 class Period(NamedTuple):
-    """One period: its number, the noisy whole numbers that were measured in it, and the MAC of its input."""
+    """One period: its number and its label, the noisy whole numbers that were measured in it, the MAC of its input."""
 
     number: int
+    label: str
     measured: tuple[int, ...]
     mac: str
 
@@ -59,13 +60,14 @@ def insert(connection: Connection, record: StreamRecord) -> None:
 
 def periods(file: LedgerFile, connection: Connection, record: StreamRecord) -> tuple[list[Period], str]:
     """All periods of a stream, checked, and the hash of the last one."""
-    query = "SELECT period, measured, mac, previous, hash FROM periods WHERE stream = ? ORDER BY period"
+    query = "SELECT period, label, measured, mac, previous, hash FROM periods WHERE stream = ? ORDER BY period"
     found: list[Period] = []
     last = chained("", *record)
-    for number, text, mac, previous, written in connection.execute(query, (record.name,)):
-        if number != len(found) + 1 or previous != last or chained(last, record.name, number, text, mac) != written:
+    for number, label, text, mac, previous, written in connection.execute(query, (record.name,)):
+        same = chained(last, record.name, number, label, text, mac) == written
+        if number != len(found) + 1 or previous != last or not same:
             raise LedgerError(f"{file} is damaged: period {number} of the stream {record.name!r} was changed.")
-        found.append(Period(number, tuple(int(value) for value in json.loads(text)), mac))
+        found.append(Period(number, label, tuple(int(value) for value in json.loads(text)), mac))
         last = written
     return found, last
 
@@ -73,9 +75,9 @@ def periods(file: LedgerFile, connection: Connection, record: StreamRecord) -> t
 def append(connection: Connection, record: StreamRecord, last: str, made: Period) -> None:
     """Write one more period into the open transaction."""
     text = json.dumps(list(made.measured))
-    written = chained(last, record.name, made.number, text, made.mac)
-    row: Sequence[object] = (record.name, made.number, text, made.mac, last, written)
-    connection.execute("INSERT INTO periods VALUES (?, ?, ?, ?, ?, ?)", row)
+    values = (record.name, made.number, made.label, text, made.mac)
+    row: Sequence[object] = (*values, last, chained(last, *values))
+    connection.execute("INSERT INTO periods VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def check(file: LedgerFile, connection: Connection) -> None:

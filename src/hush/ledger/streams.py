@@ -52,7 +52,7 @@ class Streams:
             return stream_rows.periods(self._store.file, connection, record)[0]
 
     def create(
-        self, name: str, plan: str, mark: str, paid: list[Charge], budget: Budget, *, label: str
+        self, name: str, plan: str, mark: str, paid: list[Charge], budget: Budget, *, label: str, account: str = ""
     ) -> StreamRecord:
         """Charge the ledger for a new stream and record it. After a crash between the two, a second call with the same
         charges records it and charges nothing more.
@@ -60,7 +60,9 @@ class Streams:
         from hush.ledger import stream_rows
 
         turn = Turn(f"stream {name}", 1, 1)
-        payment = self._ledger.spend(paid, label=label, epsilon=budget.epsilon, delta=budget.delta, turn=turn)
+        payment = self._ledger.spend(
+            paid, label=label, epsilon=budget.epsilon, delta=budget.delta, turn=turn, account=account
+        )
         if payment.number is None or payment.charges != tuple(paid):
             raise InvalidParameter(
                 f"entry {payment.number} of the ledger was charged for another plan of the stream {name!r}; start it "
@@ -80,6 +82,7 @@ class Streams:
         number: int,
         mac: str,
         *,
+        label: str = "",
         freeze: Callable[[list[Period]], None],
         draw: Callable[[Payment], list[int]],
     ) -> Period:
@@ -99,10 +102,12 @@ class Streams:
                 return known[number - 1]
             if number > len(known) + 1:
                 raise InvalidParameter(f"the next period of the stream is {len(known) + 1}, got period={number}.")
+            if label and label in [period.label for period in known]:
+                raise InvalidParameter(f"the stream has a period {label!r} already, which is not period {number}.")
             freeze(known)
             entry = log.entries[record.number - 1]
             payment = Payment(entry.charges, entry, "a ledger in memory" if store.path is None else str(store.path))
-            made = stream_rows.Period(number, tuple(draw(payment)), mac)
+            made = stream_rows.Period(number, label, tuple(draw(payment)), mac)
             stream_rows.append(connection, record, last, made)
         store.keep(log, account)
         return made

@@ -33,6 +33,8 @@ class StreamAnswer:
     plan: StreamPlan
     noisy: tuple[tuple[int, ...], ...] = field(repr=False)
     entry: Mapping[str, Any] = field(repr=False)
+    #: The names of the periods; empty texts where none was given.
+    labels: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def period(self) -> int:
@@ -67,10 +69,20 @@ class StreamAnswer:
     @property
     def published(self) -> Array:
         """The answer to the stream's question as it was at the end of each period."""
-        found = np.empty(self.period)
-        for t in range(1, self.period + 1):
-            found[t - 1] = self.plan.strategy.estimated(self.noisy[:t])[max(0, t - self.plan.stream.window) :].sum()
-        return found
+        window, strategy = self.plan.stream.window, self.plan.strategy
+        if not strategy.revises:
+            sums = np.concatenate([[0.0], np.cumsum(self.estimates)])
+            end = np.arange(1, self.period + 1)
+            return sums[end] - sums[np.maximum(end - window, 0)]
+        each = [strategy.estimated(self.noisy[:t])[max(0, t - window) :].sum() for t in range(1, self.period + 1)]
+        return np.array(each, dtype=np.float64)
+
+    def at(self, period: int) -> StreamAnswer:
+        """The answer as it was at the end of an earlier period."""
+        last = whole("period", period, 1)
+        if last > self.period:
+            raise InvalidParameter(f"period must be at most {self.period}, the periods so far, got {last}.")
+        return StreamAnswer(self.plan, self.noisy[:last], self.entry, self.labels[:last])
 
     def window(self, first: int, last: int, *, level: float = 0.95) -> Total:
         """The total of the periods first, ..., last, not rounded, with an interval."""

@@ -62,6 +62,10 @@ class BlockStream(StreamStrategy):
     appears: int = field(kw_only=True)
 
     @property
+    def revises(self) -> bool:
+        return len(self.sizes) > 1
+
+    @property
     def _noise_variances(self) -> list[float]:
         return [laplace_variance(epsilon) for epsilon in self.epsilons]
 

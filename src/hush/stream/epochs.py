@@ -47,6 +47,10 @@ class EpochStream(StreamStrategy):
 
     epochs: tuple[StreamStrategy, ...] = field(kw_only=True, repr=False)
 
+    @property
+    def revises(self) -> bool:
+        return any(epoch.revises for epoch in self.epochs)
+
     def single(self, part: int) -> Mechanism:
         """The mechanism of one number. `part` counts the parts of all epochs."""
         for epoch in self.epochs:

@@ -81,16 +81,18 @@ class StreamPlan:
         ledger: Ledger,
         name: str,
         label: str = "",
+        account: str = "",
         secret: str | os.PathLike[str] | None = None,
     ) -> RunningStream:
         """Charge the ledger for all periods, once, and return the stream, ready for its first period.
 
-        A stream of this name that was started with the same plan is continued. `secret` is the secret file: see
-        `RunningStream`. Everything that can fail is checked before the ledger is charged.
+        A stream of this name that was started with the same plan is continued. `account` is the sub-account to charge,
+        and `secret` the secret file: see `RunningStream`. Everything that can fail is checked before the ledger is
+        charged.
         """
         from hush.stream.running import started
 
-        return started(self, ledger, name, label, secret)
+        return started(self, ledger, name, label=label, account=account, secret=secret)
 
     def __repr__(self) -> str:
         pair = f"(epsilon, delta) = ({self.budget.epsilon:.6g}, {self.budget.delta:.6g})"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.errors import BudgetExceeded, InvalidParameter, LedgerError, whole
-from hush.ledger.entry import Entry
+from hush.ledger.entry import Entry, text_of
 from hush.ledger.ledger import Ledger
 from hush.ledger.payment import Payment
 from hush.ledger.streams import Streams
@@ -59,7 +59,7 @@ class RunningStream:
         return len(self._streams.periods(self._record))
 
     def add(
-        self, count: int | None = None, *, people: Iterable[Any] | None = None, period: int | None = None
+        self, count: int | None = None, *, people: Iterable[Any] | None = None, period: int | str | None = None
     ) -> StreamAnswer:
         """Measure one more period and return the answer at the end of it.
 
@@ -67,20 +67,21 @@ class RunningStream:
         `people`, a list of the persons of the period (texts or whole numbers), the stream counts those who may still
         appear, and leaves out those who came back too early or too often.
 
-        `period` is the number of the period, from 1; by default the next one. For a period that was published before,
-        the same input returns the same answer, and another input raises: a late correction belongs to the period in
-        which it arrives, and counts as an appearance of that person.
+        `period` is the number of the period, from 1, or a public text that names it, such as "2026-01-31"; by default
+        it is the next one. For a period that was published before, the same input returns the same answer, and another
+        input raises: a late correction belongs to the period in which it arrives, and counts as an appearance of that
+        person. So a job that names its day can safely be run twice.
         """
         if (count is None) == (people is None):
             raise InvalidParameter("give either the count of the period or the list of its people; write add(412).")
-        number = self._number(period)
+        number, label = self._number(period)
         given = self._counted(count) if people is None else self._listed(people, number)
         secret, strategy = self._opened_secret(), self.plan.strategy
         for part, _ in strategy.measured([0] * number):
             strategy.single(part).prepare()
 
         def freeze(known: list[Period]) -> None:
-            self._must_agree(known, given)
+            self._must_agree(known, given, number)
             secret.freeze(number, given)
 
         def draw(payment: Payment) -> list[int]:
@@ -91,7 +92,7 @@ class RunningStream:
             ]
 
         mac = secret.mac(self.name, number, given)
-        self._streams.add(self._record, number, mac, freeze=freeze, draw=draw)
+        self._streams.add(self._record, number, mac, label=label, freeze=freeze, draw=draw)
         return self._answer(number)
 
     def answer(self) -> StreamAnswer:
@@ -100,22 +101,29 @@ class RunningStream:
 
     def _answer(self, last: int | None) -> StreamAnswer:
         """The answer at the end of a period; None for the last one."""
-        noisy = tuple(period.measured for period in self._streams.periods(self._record)[:last])
+        periods = self._streams.periods(self._record)[:last]
+        noisy, labels = tuple(one.measured for one in periods), tuple(one.label for one in periods)
         place = None if self._ledger.path is None else str(self._ledger.path)
         entry = {"ledger": place, "number": self._record.number, "label": self._entry.label}
-        return StreamAnswer(self.plan, noisy, entry)
+        return StreamAnswer(self.plan, noisy, entry, labels)
 
     # -- checks ----------------------------------------------------------------------------------------------
 
-    def _number(self, period: int | None) -> int:
-        done = self.periods
-        number = done + 1 if period is None else whole("period", period, 1, "leave it out for the next period")
+    def _number(self, period: int | str | None) -> tuple[int, str]:
+        """The number of the period and its label."""
+        known, label = [one.label for one in self._streams.periods(self._record)], ""
+        if isinstance(period, str):
+            label = text_of("period", period)
+        if label and label in known:
+            number = known.index(label) + 1
+        elif period is None or label:
+            number = len(known) + 1
+        else:
+            number = whole("period", period, 1, "leave it out for the next period")
         horizon = self.plan.strategy.horizon
         if number > horizon:
-            raise BudgetExceeded(
-                f"the stream has {horizon} periods, and all were planned; start a new stream for more."
-            )
-        return number
+            raise BudgetExceeded(f"the stream was planned for {horizon} periods; start a new stream for more.")
+        return number, label
 
     def _counted(self, count: Any) -> Input:
         signed = self.plan.stream.corrections
@@ -129,22 +137,26 @@ class RunningStream:
         secret, stream = self._opened_secret(), self.plan.stream
         each = {secret.person(_text(one)) for one in people}
         kept = secret.allowed(sorted(each), number, stream.appears, stream.apart)
-        return Input(len(kept), secret.listed(each), kept)
+        return Input(len(kept), secret.listed(each), kept, tuple(sorted(each)))
 
     def _opened_secret(self) -> Secret:
         if self._secret is None:
             self._secret = _secret_of(self._ledger, self._record, self._given)
         return self._secret
 
-    def _must_agree(self, known: list[Period], given: Input) -> None:
-        """Reject a secret file that is not the one of the published periods, and a change between counts and people."""
-        secret = self._opened_secret()
+    def _must_agree(self, known: list[Period], given: Input, number: int) -> None:
+        """Reject a secret file that is not the one of the published periods, a change between counts and people, and
+        people whose earlier periods another process has changed since they were counted.
+        """
+        secret, stream = self._opened_secret(), self.plan.stream
         inputs = secret.inputs()[: len(known)]
         macs = [secret.mac(self.name, place, one) for place, one in enumerate(inputs, 1)]
         if macs != [period.mac for period in known]:
             raise LedgerError(f"{secret} does not belong to the published periods: it is an old copy or was changed.")
         if inputs and (inputs[0].listed is None) != (given.listed is None):
             raise InvalidParameter("a stream takes either counts or lists of people, as in its first period.")
+        if given.kept != secret.allowed(given.everyone, number, stream.appears, stream.apart):
+            raise LedgerError("another process added a period at the same time; nothing was published; add it again.")
 
     def __repr__(self) -> str:
         done = f"{self.periods} of {self.plan.strategy.horizon} periods published"
@@ -184,7 +196,7 @@ def opened(ledger: Ledger, name: str, *, secret: str | os.PathLike[str] | None =
 
 
 def started(
-    plan: StreamPlan, ledger: Ledger, name: str, label: str, secret: str | os.PathLike[str] | None
+    plan: StreamPlan, ledger: Ledger, name: str, *, label: str, account: str, secret: str | os.PathLike[str] | None
 ) -> RunningStream:
     """A new stream, charged and recorded; or the stream of this name, if it has the same plan."""
     _must_be_ledger(ledger)
@@ -201,7 +213,8 @@ def started(
         _MEMORY.setdefault(ledger, {})[title] = kept
     for part in range(len(plan.strategy.parts)):
         plan.strategy.single(part).prepare()
-    record = streams.create(title, text, kept.mark, plan.charges, plan.budget, label=label or f"stream {title}")
+    named = {"label": label or f"stream {title}", "account": account}
+    record = streams.create(title, text, kept.mark, plan.charges, plan.budget, **named)
     return RunningStream(ledger, record, secret)
 
 

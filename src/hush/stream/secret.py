@@ -41,6 +41,7 @@ class Input:
     count: int
     listed: bytes | None = None
     kept: tuple[bytes, ...] = ()
+    everyone: tuple[bytes, ...] = ()
 
 
 def stream_name(name: Any) -> str:

@@ -45,6 +45,11 @@ class StreamStrategy:
         return self.parts[0].noise
 
     @property
+    def revises(self) -> bool:
+        """True if later periods improve the estimates of earlier ones."""
+        return False
+
+    @property
     def charges(self) -> list[Charge]:
         """What a ledger is charged, once."""
         return [part.charge for part in self.parts]
